@@ -1,0 +1,23 @@
+import { Logger } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { developmentSecretFile } from './auth/token-key.js';
+import type { Config } from './config/config.js';
+import { ManagementServer } from './management/management-server.js';
+
+/** Logs, once the service listens, what a newcomer needs to use it. */
+export async function announce(app: NestFastifyApplication, config: Config): Promise<void> {
+  const logger = new Logger('Service');
+  const api = (await app.getUrl()).replace('[::1]', '127.0.0.1');
+  logger.log(`Cookies:     ${api}/cookies`);
+  if (config.docs) logger.log(`Docs:        ${api}/docs (document: ${api}/openapi.json)`);
+  logger.log(`Management:  ${app.get(ManagementServer, { strict: false }).url}/health/ready and /metrics`);
+  logger.log(`Database:    ${config.database.path} (room for ${config.cookiesCapacity} cookies)`);
+  const { kind } = config.jwt.key;
+  if (kind === 'public') return;
+  if (kind === 'development') {
+    logger.warn(
+      `No token key is configured; this development start uses the secret in ${developmentSecretFile(config)}`,
+    );
+  }
+  logger.log('A token:     npm run --silent token -- --sub alice --scope "cookies:read cookies:write" --expires 1h');
+}

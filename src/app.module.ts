@@ -1,0 +1,30 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { AuthModule } from './auth/auth.module.js';
+import { Config } from './config/config.js';
+import { ConfigModule } from './config/config.module.js';
+import { CookiesModule } from './cookies/cookies.module.js';
+import { DatabaseModule } from './database/database.module.js';
+import { HttpModule } from './http/http.module.js';
+import { ManagementModule } from './management/management.module.js';
+import { StorageModule } from './storage/storage.module.js';
+
+/** The list of modules. A new feature is one more line under "features". */
+@Module({})
+export class AppModule {
+  static forRoot(config: Config): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        ConfigModule.forRoot(config),
+        DatabaseModule.forRoot(),
+        StorageModule,
+        // Global guards run in this order: the token first, so that without one nobody learns what else is wrong.
+        AuthModule,
+        HttpModule,
+        ManagementModule,
+        // features
+        CookiesModule,
+      ],
+    };
+  }
+}

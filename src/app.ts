@@ -1,0 +1,101 @@
+import 'reflect-metadata';
+import { Logger as NestLog, type NestApplicationOptions } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { AppModule } from './app.module.js';
+import type { Config } from './config/config.js';
+import { sendError } from './http/error.filter.js';
+import { answerUnroutedRequests, MAX_PARAM_LENGTH } from './http/known-paths.js';
+import { answerParserError, answerUnusualRequests } from './http/parser-errors.js';
+import { readRawBodies } from './http/raw-body.js';
+import { requestId } from './http/request-id.js';
+import { logRequests } from './http/request-log.js';
+import { addResponseHeaders } from './http/response-headers.js';
+import { createLogger, NestLogger } from './logger.js';
+import { Lifecycle } from './management/lifecycle.js';
+import { Metrics } from './management/metrics.js';
+import { serveDocs } from './openapi.js';
+
+/** Milliseconds a request may take to arrive whole. */
+const REQUEST_TIMEOUT = 30_000;
+/** Longer than the idle time-outs of common load balancers (60 s), so that it is they who close a connection. */
+const KEEP_ALIVE_TIMEOUT = 75_000;
+
+/** Makes a Nest application on the adapter: `NestFactory` in the service, a testing module in tests. */
+export type CreateNest = (
+  adapter: FastifyAdapter,
+  options: NestApplicationOptions,
+) => NestFastifyApplication | Promise<NestFastifyApplication>;
+
+/**
+ * Builds the whole application, without listening. A test passes the testing module's own
+ * `(adapter, options) => module.createNestApplication(adapter, options)` and meets the same stack as the service.
+ */
+export async function createApp(
+  config: Config,
+  create: CreateNest = fromModules(config),
+): Promise<NestFastifyApplication> {
+  const logger = createLogger(config);
+  const adapter = createAdapter(config);
+  const app: NestFastifyApplication = await create(adapter, {
+    bodyParser: false,
+    abortOnError: false,
+    logger: new NestLogger(logger),
+  });
+  addHooks(adapter.getInstance<FastifyInstance>(), app, logger);
+  if (config.corsOrigins !== undefined) app.enableCors(cors(config.corsOrigins));
+  if (config.docs) serveDocs(app);
+  return app;
+}
+
+function fromModules(config: Config): CreateNest {
+  return (adapter, options) => NestFactory.create<NestFastifyApplication>(AppModule.forRoot(config), adapter, options);
+}
+
+function createAdapter(config: Config): FastifyAdapter {
+  const logger = new NestLog('Http');
+  return new FastifyAdapter({
+    genReqId: requestId,
+    trustProxy: config.trustProxy,
+    requestTimeout: REQUEST_TIMEOUT,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    // Node would answer a missing Host header with an empty 400; the hook answers it in the one shape.
+    http: { requireHostHeader: false },
+    // While the service stops, requests on open connections are still served, each as the last of its connection.
+    return503OnClosing: false,
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
+      sendError(error, request, reply, logger),
+    clientErrorHandler: answerParserError,
+  });
+}
+
+/** Hooks run in the order in which they are added. */
+function addHooks(fastify: FastifyInstance, app: NestFastifyApplication, logger: Logger): void {
+  logRequests(fastify, logger);
+  app.get(Metrics, { strict: false }).observe(fastify);
+  addResponseHeaders(fastify);
+  closeConnectionsWhileStopping(fastify, app.get(Lifecycle, { strict: false }));
+  answerUnroutedRequests(fastify);
+  readRawBodies(fastify);
+  answerUnusualRequests(fastify.server);
+}
+
+function closeConnectionsWhileStopping(fastify: FastifyInstance, lifecycle: Lifecycle): void {
+  fastify.addHook('onSend', (_request, reply, payload, done) => {
+    if (lifecycle.isStopping) reply.header('connection', 'close');
+    done(null, payload);
+  });
+}
+
+function cors(origin: string[]) {
+  return {
+    origin,
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    allowedHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'X-Request-Id'],
+    exposedHeaders: ['ETag', 'Link', 'Location', 'X-Request-Id', 'X-Total-Count'],
+    maxAge: 600,
+  };
+}

@@ -1,0 +1,27 @@
+import { ApiError } from '../http/api-error.js';
+
+const REALM = 'Bearer realm="cookies"';
+
+/**
+ * 401 with the challenge of RFC 6750 section 3.
+ * @param reason what is wrong with the token; none when the request brought none
+ */
+export function unauthenticated(reason?: string): ApiError {
+  if (reason === undefined) {
+    const message = 'Send a token: Authorization: Bearer <JWT>';
+    return new ApiError(401, 'UNAUTHENTICATED', message, { headers: { 'www-authenticate': REALM } });
+  }
+  const description = reason.replaceAll('"', "'");
+  return new ApiError(401, 'INVALID_TOKEN', reason, {
+    headers: { 'www-authenticate': `${REALM}, error="invalid_token", error_description="${description}"` },
+  });
+}
+
+/** 403; without scopes, the route is open to nobody. */
+export function forbidden(scopes?: readonly string[]): ApiError {
+  if (scopes === undefined) return new ApiError(403, 'FORBIDDEN', 'This route is open to nobody');
+  const list = scopes.join(' ');
+  return new ApiError(403, 'INSUFFICIENT_SCOPE', `The token needs the scope ${list}`, {
+    headers: { 'www-authenticate': `${REALM}, error="insufficient_scope", scope="${list}"` },
+  });
+}

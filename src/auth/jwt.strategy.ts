@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+import { PassportStrategy } from '@nestjs/passport';
+import type { FastifyRequest } from 'fastify';
+import passport from 'passport';
+import { ExtractJwt, Strategy } from 'passport-jwt';
+import type { Principal } from './principal.js';
+import { InvalidTokenError, TokenVerifier } from './token-verifier.js';
+
+const COMPACT_JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
+
+/**
+ * The token in `Authorization`: `Bearer <token>` with the scheme in any case, or a bare token, which the specification
+ * allows too. `null` when the field has neither.
+ */
+export const tokenOf: (request: FastifyRequest) => string | null = ExtractJwt.fromExtractors([
+  ExtractJwt.fromAuthHeaderAsBearerToken(),
+  ({ headers: { authorization = '' } }: FastifyRequest) => (COMPACT_JWS.test(authorization) ? authorization : null),
+] as never);
+
+/**
+ * passport-jwt with jose as its verifier: jsonwebtoken, which it brings, knows no EdDSA and ignores `crit`, and a key
+ * that could not be fetched would count as a wrong token.
+ */
+@Injectable()
+export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
+  constructor(private readonly verifier: TokenVerifier) {
+    super({ jwtFromRequest: tokenOf as never, secretOrKeyProvider: () => undefined });
+  }
+
+  override authenticate(request: unknown): void {
+    const token = tokenOf(request as FastifyRequest);
+    if (token === null) return this.fail(401);
+    this.verifier.verify(token).then(
+      (principal) => this.success(principal),
+      (error: Error) => (error instanceof InvalidTokenError ? this.fail(error, 401) : this.error(error)),
+    );
+  }
+
+  validate(principal: Principal): Principal {
+    return principal;
+  }
+
+  /** One of its own for each application: passport's default one is shared by all applications of the process. */
+  protected getPassportInstance(): unknown {
+    return new passport.Passport();
+  }
+}

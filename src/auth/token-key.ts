@@ -1,0 +1,49 @@
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Config } from '../config/config.js';
+
+/** What tokens are verified with: a key made once, and the algorithms of its kind (RFC 8725 section 3.1). */
+export interface VerificationKey {
+  readonly key: KeyObject;
+  readonly algorithms: string[];
+}
+
+/** The key that the configuration names or, in development, the one made on first use. */
+export function verificationKey(config: Config): VerificationKey {
+  const { key } = config.jwt;
+  if (key.kind === 'public') return key;
+  return { key: createSecretKey(Buffer.from(tokenSecret(config)!)), algorithms: ['HS256'] };
+}
+
+/** The HS256 secret; `undefined` when tokens are signed elsewhere, with the private half of a public key. */
+export function tokenSecret(config: Config): string | undefined {
+  const { key } = config.jwt;
+  if (key.kind === 'public') return undefined;
+  return key.kind === 'secret' ? key.secret : developmentSecret(developmentSecretFile(config));
+}
+
+/** Where a development start keeps its secret: beside the database. */
+export function developmentSecretFile(config: Config): string {
+  return join(dirname(config.database.path), 'jwt-secret');
+}
+
+function developmentSecret(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  mkdirSync(dirname(file), { recursive: true });
+  // Written aside and linked into place, so that of two processes starting at once both read the same whole secret.
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, randomBytes(32).toString('base64url'), { mode: 0o600 });
+  try {
+    linkSync(draft, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft);
+  }
+  return readFileSync(file, 'utf8');
+}

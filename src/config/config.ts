@@ -1,0 +1,215 @@
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import type { LogLevel, SqliteUrl, Variable, VariableName } from './variables.js';
+import { variables } from './variables.js';
+
+/** The key that tokens are verified with; its kind fixes the algorithms (RFC 8725 section 3.1). */
+export type TokenKey =
+  | { readonly kind: 'secret'; readonly secret: string }
+  | { readonly kind: 'public'; readonly key: KeyObject; readonly algorithms: string[] }
+  /** None is configured: a development start makes a secret and keeps it beside the database. */
+  | { readonly kind: 'development' };
+
+/** Every setting of the service, validated. Times are in milliseconds. */
+export class Config {
+  readonly environment!: 'development' | 'production' | 'test';
+  readonly host!: string;
+  readonly port!: number;
+  readonly managementPort!: number;
+  readonly database!: SqliteUrl & {
+    readonly busyTimeout: number;
+    readonly transactionTimeout: number;
+    readonly migrateOnStart: boolean;
+  };
+  readonly cookiesCapacity!: number;
+  readonly jwt!: {
+    readonly key: TokenKey;
+    readonly issuer?: string;
+    readonly audience?: string;
+    readonly scopeClaim: string[];
+  };
+  readonly requireIfMatch!: boolean;
+  readonly corsOrigins?: string[];
+  readonly trustProxy!: false | string[];
+  readonly docs!: boolean;
+  readonly logLevel!: LogLevel;
+  readonly shutdownTimeout!: number;
+
+  constructor(values: Config) {
+    Object.assign(this, values);
+    Object.freeze(this);
+  }
+}
+
+/** The environment does not make a `Config`; `faults` has one line for every variable that is wrong. */
+export class ConfigError extends Error {
+  constructor(readonly faults: string[]) {
+    super(`The configuration is wrong:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    this.name = 'ConfigError';
+  }
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+type Parsed = { [N in VariableName]: ReturnType<(typeof variables)[N]['parse']> | undefined };
+
+/** Variables of these families are ours alone, so a name we don't know is a typing error. */
+const OWN_FAMILY = /^(COOKIES|JWT)_/;
+
+/**
+ * Reads and validates the whole configuration.
+ * @throws {ConfigError} naming every faulty variable at once
+ */
+export function loadConfig(environment: Environment): Config {
+  const faults: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, variable] of Object.entries<Variable<unknown>>(variables)) {
+    try {
+      const text = readText(name, variable, environment);
+      values[name] = text === undefined ? undefined : variable.parse(text);
+    } catch (error) {
+      faults.push(`${name} ${(error as Error).message}. Example: ${name}=${variable.example}`);
+    }
+  }
+  faults.push(...unknownNames(environment));
+  const parsed = values as Parsed;
+  if (parsed.PORT && parsed.PORT === parsed.MANAGEMENT_PORT) {
+    faults.push(`PORT and MANAGEMENT_PORT are both ${parsed.PORT}; they must differ. Example: MANAGEMENT_PORT=3001`);
+  }
+  const key = tokenKey(parsed, faults);
+  if (faults.length > 0) throw new ConfigError(faults);
+  return toConfig(parsed, key);
+}
+
+/** Reads `.env` in development, where the process's own environment wins; `NODE_ENV=production` ignores the file. */
+export function loadConfigFromProcess(): Config {
+  if (process.env['NODE_ENV'] === 'production') return loadConfig(process.env);
+  let file: Environment = {};
+  try {
+    file = parseEnv(readFileSync('.env', 'utf8'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+      throw new ConfigError([`.env cannot be read: ${(error as Error).message}`]);
+    }
+  }
+  return loadConfig({ ...file, ...process.env });
+}
+
+function readText(name: string, variable: Variable<unknown>, environment: Environment): string | undefined {
+  // Compose and shells pass an unset variable on as an empty one.
+  const text = environment[name] || undefined;
+  const path = variable.file ? environment[`${name}_FILE`] || undefined : undefined;
+  if (path === undefined) return text ?? variable.default;
+  if (text !== undefined) throw new Error(`and ${name}_FILE are both set; set one of them`);
+  try {
+    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+  } catch (error) {
+    throw new Error(`cannot be read from the file that ${name}_FILE names: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+function unknownNames(environment: Environment): string[] {
+  const known = new Set(
+    Object.entries<Variable<unknown>>(variables).flatMap(([name, { file }]) =>
+      file ? [name, `${name}_FILE`] : [name],
+    ),
+  );
+  return Object.keys(environment)
+    .filter((name) => OWN_FAMILY.test(name) && !known.has(name))
+    .map((name) => {
+      const family = name.slice(0, name.indexOf('_') + 1);
+      const members = [...known].filter((other) => other.startsWith(family)).join(', ');
+      return `${name} is not a variable of this service. Known are: ${members}`;
+    });
+}
+
+function tokenKey(values: Parsed, faults: string[]): TokenKey {
+  const { JWT_SECRET: secret, JWT_PUBLIC_KEY: pem } = values;
+  if (secret !== undefined && pem !== undefined) {
+    faults.push('JWT_SECRET and JWT_PUBLIC_KEY are both set; set the one that your tokens are signed for');
+  }
+  if (pem !== undefined) {
+    for (const name of ['JWT_ISSUER', 'JWT_AUDIENCE'] as const) {
+      if (values[name] === undefined) {
+        faults.push(`${name} must be set with JWT_PUBLIC_KEY. Example: ${name}=${variables[name].example}`);
+      }
+    }
+    try {
+      return publicKey(pem);
+    } catch (error) {
+      faults.push(
+        `JWT_PUBLIC_KEY ${(error as Error).message}. Example: JWT_PUBLIC_KEY=${variables.JWT_PUBLIC_KEY.example}`,
+      );
+    }
+  }
+  if (secret !== undefined) return { kind: 'secret', secret };
+  const faulty = faults.some((fault) => /^JWT_(SECRET|PUBLIC_KEY)/.test(fault));
+  if (values.NODE_ENV === 'production' && pem === undefined && !faulty) {
+    faults.push(
+      'JWT_SECRET or JWT_PUBLIC_KEY must be set in production (or JWT_SECRET_FILE, JWT_PUBLIC_KEY_FILE). ' +
+        'Example: JWT_SECRET_FILE=/run/secrets/jwt_secret',
+    );
+  }
+  return { kind: 'development' };
+}
+
+function publicKey(pem: string): TokenKey {
+  if (pem.includes('PRIVATE KEY')) throw new Error('holds a private key; give the service the public one only');
+  let key: KeyObject;
+  try {
+    // A PEM given through an environment file often has its line ends written as \n.
+    key = createPublicKey(pem.replaceAll('\\n', '\n'));
+  } catch {
+    throw new Error('is not a PEM public key');
+  }
+  return { kind: 'public', key, algorithms: algorithmsOf(key) };
+}
+
+function algorithmsOf(key: KeyObject): string[] {
+  const { modulusLength = 0, namedCurve } = key.asymmetricKeyDetails ?? {};
+  switch (key.asymmetricKeyType) {
+    case 'rsa':
+      if (modulusLength < 2048) {
+        throw new Error(`must be an RSA key of at least 2048 bits (RFC 7518 section 3.3); it has ${modulusLength}`);
+      }
+      return ['RS256', 'PS256'];
+    case 'ec':
+      if (namedCurve !== 'prime256v1') throw new Error(`must be on the curve P-256 for ES256; it is on ${namedCurve}`);
+      return ['ES256'];
+    case 'ed25519':
+      return ['EdDSA'];
+    default:
+      throw new Error(`must be an RSA, P-256 or Ed25519 key; it is ${key.asymmetricKeyType}`);
+  }
+}
+
+function toConfig(values: Parsed, key: TokenKey): Config {
+  return new Config({
+    environment: values.NODE_ENV!,
+    host: values.HOST!,
+    port: values.PORT!,
+    managementPort: values.MANAGEMENT_PORT!,
+    database: {
+      ...values.DATABASE_URL!,
+      busyTimeout: values.DATABASE_BUSY_TIMEOUT!,
+      transactionTimeout: values.DATABASE_TRANSACTION_TIMEOUT!,
+      migrateOnStart: values.MIGRATE_ON_START!,
+    },
+    cookiesCapacity: values.COOKIES_CAPACITY!,
+    jwt: {
+      key,
+      issuer: values.JWT_ISSUER,
+      audience: values.JWT_AUDIENCE,
+      scopeClaim: values.JWT_SCOPE_CLAIM!,
+    },
+    requireIfMatch: values.REQUIRE_IF_MATCH!,
+    corsOrigins: values.CORS_ORIGINS,
+    trustProxy: values.TRUST_PROXY!,
+    docs: values.DOCS!,
+    logLevel: values.LOG_LEVEL!,
+    shutdownTimeout: values.SHUTDOWN_TIMEOUT!,
+  });
+}

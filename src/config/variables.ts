@@ -1,0 +1,227 @@
+import { isIP } from 'node:net';
+
+/** Turns the text of one environment variable into its value, or throws an `Error` that says what is wrong with it. */
+type Parse<T> = (text: string) => T;
+
+export interface Variable<T> {
+  /** What the variable is for, one line; printed into `.env.example` and the README. */
+  readonly about: string;
+  /** A value that would be right, for error messages. */
+  readonly example: string;
+  /** The text assumed when the variable is unset or empty; none means that the value stays `undefined`. */
+  readonly default?: string;
+  /** Whether `<NAME>_FILE` may name a file that holds the value (container secrets). */
+  readonly file?: boolean;
+  readonly parse: Parse<T>;
+}
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Where the records are kept: the embedded engine, and the file it writes. */
+export interface SqliteUrl {
+  readonly engine: 'sqlite';
+  readonly path: string;
+}
+
+const define = <T>(variable: Variable<T>): Variable<T> => variable;
+
+const text: Parse<string> = (value) => value;
+
+function integer(min: number, max: number): Parse<number> {
+  return (value) => {
+    const number = Number(value);
+    if (!/^(0|[1-9][0-9]*)$/.test(value) || number < min || number > max) {
+      throw new Error(`must be a whole number from ${min} to ${max}`);
+    }
+    return number;
+  };
+}
+
+const boolean: Parse<boolean> = (value) => {
+  if (value !== 'true' && value !== 'false') throw new Error('must be "true" or "false"');
+  return value === 'true';
+};
+
+function oneOf<const T extends readonly string[]>(allowed: T): Parse<T[number]> {
+  return (value) => {
+    if (!allowed.includes(value)) throw new Error(`must be one of ${allowed.join(', ')}`);
+    return value;
+  };
+}
+
+const address: Parse<string> = (value) => {
+  if (isIP(value) === 0) throw new Error('must be an IPv4 or IPv6 address');
+  return value;
+};
+
+const databaseUrl: Parse<SqliteUrl> = (value) => {
+  const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/s.exec(value)?.[1];
+  if (path === undefined) throw new Error('must be "sqlite:" followed by the path of a file');
+  if (path === ':memory:')
+    throw new Error('must name a file: a database in memory has one connection and is not durable');
+  if (path.startsWith('//')) throw new Error('must not name a host: the file is on this machine');
+  if (path.endsWith('/')) throw new Error('must name a file, not a folder');
+  return { engine: 'sqlite', path };
+};
+
+const origins: Parse<string[]> = (value) =>
+  value.split(',').map((item) => {
+    const origin = item.trim();
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+      throw new Error(
+        `must be a comma-separated list of origins (scheme, host and port, no path); "${origin}" is none`,
+      );
+    }
+    return origin;
+  });
+
+const ADDRESS = /^[0-9a-fA-F.:]+(\/[0-9]{1,3})?$/;
+
+const trustedProxies: Parse<false | string[]> = (value) => {
+  if (value === 'false') return false;
+  return value.split(',').map((item) => {
+    const address = item.trim();
+    if (!ADDRESS.test(address) && !['loopback', 'linklocal', 'uniquelocal'].includes(address)) {
+      throw new Error(
+        `must be "false" or a comma-separated list of addresses, networks, "loopback", "linklocal" or "uniquelocal"; "${address}" is none`,
+      );
+    }
+    return address;
+  });
+};
+
+const hmacSecret: Parse<string> = (value) => {
+  const bytes = Buffer.byteLength(value);
+  if (bytes < 32) throw new Error(`must have at least 32 bytes for HS256 (RFC 7518 section 3.2); it has ${bytes}`);
+  return value;
+};
+
+const claimPath: Parse<string[]> = (value) => {
+  const path = value.split('.');
+  if (path.includes('')) throw new Error('must be claim names joined by single dots');
+  return path;
+};
+
+/** Every variable the service reads. `.env.example` and the README's table are held to this by a test. */
+export const variables = {
+  NODE_ENV: define({
+    about: '`production`: JSON logs, no `.env` file, a token key is required',
+    example: 'production',
+    default: 'development',
+    parse: oneOf(['development', 'production', 'test']),
+  }),
+  HOST: define({
+    about: 'address that both ports listen on; `0.0.0.0` for all of them',
+    example: '127.0.0.1',
+    default: '127.0.0.1',
+    parse: address,
+  }),
+  PORT: define({
+    about: 'port of the API; 0 takes a free one',
+    example: '3000',
+    default: '3000',
+    parse: integer(0, 65535),
+  }),
+  MANAGEMENT_PORT: define({
+    about: 'port of health and metrics; 0 takes a free one',
+    example: '3001',
+    default: '3001',
+    parse: integer(0, 65535),
+  }),
+  DATABASE_URL: define({
+    about: 'where the records are kept',
+    example: 'sqlite:./data/cookies.sqlite',
+    default: 'sqlite:./data/cookies.sqlite',
+    parse: databaseUrl,
+  }),
+  DATABASE_BUSY_TIMEOUT: define({
+    about: "milliseconds a write waits for another process's lock before 503",
+    example: '5000',
+    default: '5000',
+    parse: integer(1, 600_000),
+  }),
+  DATABASE_TRANSACTION_TIMEOUT: define({
+    about: 'milliseconds one transaction may take before it is rolled back',
+    example: '10000',
+    default: '10000',
+    parse: integer(1, 3_600_000),
+  }),
+  MIGRATE_ON_START: define({
+    about: 'run pending migrations at start; `false` leaves them to `npm run migration:run`',
+    example: 'true',
+    default: 'true',
+    parse: boolean,
+  }),
+  COOKIES_CAPACITY: define({
+    about: 'cookies that may be stored; beyond it POST answers 507',
+    example: '10000',
+    default: '10000',
+    parse: integer(0, Number.MAX_SAFE_INTEGER),
+  }),
+  JWT_SECRET: define({
+    about: 'HS256 key of the tokens, at least 32 bytes',
+    example: 'a random text of 32 characters or more',
+    file: true,
+    parse: hmacSecret,
+  }),
+  JWT_PUBLIC_KEY: define({
+    about: 'PEM public key of the tokens (RS256, PS256, ES256 or EdDSA)',
+    example: '-----BEGIN PUBLIC KEY-----...',
+    file: true,
+    parse: text,
+  }),
+  JWT_ISSUER: define({
+    about: 'required `iss` of a token; must be set with a public key',
+    example: 'https://login.example.com/',
+    parse: text,
+  }),
+  JWT_AUDIENCE: define({
+    about: 'required `aud` of a token; must be set with a public key',
+    example: 'cookies',
+    parse: text,
+  }),
+  JWT_SCOPE_CLAIM: define({
+    about: 'claim that holds the scopes; dots reach inside',
+    example: 'realm_access.roles',
+    default: 'scope',
+    parse: claimPath,
+  }),
+  REQUIRE_IF_MATCH: define({
+    about: '`true`: PUT, PATCH and DELETE without `If-Match` are 428',
+    example: 'true',
+    default: 'false',
+    parse: boolean,
+  }),
+  CORS_ORIGINS: define({
+    about: 'origins whose pages may call the API, comma-separated',
+    example: 'https://app.example.com',
+    parse: origins,
+  }),
+  TRUST_PROXY: define({
+    about: 'proxies whose `X-Forwarded-*` is believed, comma-separated, or `false`',
+    example: '10.0.0.0/8',
+    default: 'false',
+    parse: trustedProxies,
+  }),
+  DOCS: define({
+    about: 'serve `/openapi.json` and `/docs`',
+    example: 'true',
+    default: 'true',
+    parse: boolean,
+  }),
+  LOG_LEVEL: define({
+    about: `least severe level that is logged: ${LOG_LEVELS.join(', ')}`,
+    example: 'info',
+    default: 'info',
+    parse: oneOf(LOG_LEVELS),
+  }),
+  SHUTDOWN_TIMEOUT: define({
+    about: 'milliseconds running requests may take to finish after SIGTERM',
+    example: '10000',
+    default: '10000',
+    parse: integer(0, 600_000),
+  }),
+};
+
+export type VariableName = keyof typeof variables;

@@ -1,0 +1,7 @@
+export const FLAVORS = ['chocolate', 'vanilla', 'cinnamon'] as const;
+export const SIZES = ['small', 'medium', 'large'] as const;
+/** Longest wish, in Unicode code points. */
+export const WISH_LENGTH = 255;
+
+export type Flavor = (typeof FLAVORS)[number];
+export type Size = (typeof SIZES)[number];

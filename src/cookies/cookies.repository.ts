@@ -1,0 +1,151 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { EntityManager, Repository } from 'typeorm';
+import { Snapshot } from '../database/snapshot.js';
+import { ResourceStorage, type Version } from '../storage/resource-storage.js';
+import { Cookie } from './cookie.entity.js';
+import type { Flavor, Size } from './cookie.values.js';
+
+/** The four members of a cookie that clients see. */
+export type CookieRecord = Pick<Cookie, 'id' | 'flavor' | 'size' | 'wish'>;
+
+export interface StoredCookie {
+  readonly cookie: CookieRecord;
+  readonly version: Version;
+}
+
+/** Looks at the record inside the transaction that is about to change it; what it throws undoes the transaction. */
+export type WriteCheck = (current: Version) => void;
+
+export interface CookieSelection {
+  readonly flavors?: readonly Flavor[];
+  readonly sizes?: readonly Size[];
+  readonly order: 'ascending' | 'descending';
+  /** Only records beyond this id, in the direction of the order. */
+  readonly after?: number;
+}
+
+type Row = CookieRecord & Version;
+
+/** Records read at once when a list is as long as it is. */
+const PAGE = 1000;
+
+/** The only place that knows how cookies are stored. */
+@Injectable()
+export class CookiesRepository {
+  constructor(
+    @InjectRepository(Cookie) private readonly cookies: Repository<Cookie>,
+    private readonly storage: ResourceStorage,
+  ) {}
+
+  async findOne(id: number): Promise<StoredCookie | undefined> {
+    return this.read(this.cookies.manager, id);
+  }
+
+  /** @throws {StorageFullError} */
+  create(values: Omit<CookieRecord, 'id'>): Promise<StoredCookie> {
+    const { flavor, size, wish } = values;
+    return this.cookies.manager.transaction(async (transaction) => {
+      const version = await this.storage.reserve(transaction);
+      const [row] = await transaction.sql<{ id: number }[]>`
+        INSERT INTO cookies (flavor, size, wish, revision)
+        VALUES (${flavor}, ${size}, ${wish}, ${version.revision}) RETURNING id`;
+      return { cookie: { id: row!.id, flavor, size, wish }, version };
+    });
+  }
+
+  /**
+   * Changes the members given. When they are what they were, nothing changes, its version included.
+   * @returns `undefined` when there is no such record
+   */
+  update(
+    id: number,
+    changes: Partial<Pick<Cookie, 'flavor' | 'size'>>,
+    check: WriteCheck,
+  ): Promise<StoredCookie | undefined> {
+    return this.cookies.manager.transaction(async (transaction) => {
+      const current = await this.read(transaction, id);
+      if (current === undefined) return undefined;
+      check(current.version);
+      const cookie: CookieRecord = { ...current.cookie, ...changes };
+      if (cookie.flavor === current.cookie.flavor && cookie.size === current.cookie.size) return current;
+      const version = await this.storage.touch(transaction);
+      await transaction.sql`
+        UPDATE cookies SET flavor = ${cookie.flavor}, size = ${cookie.size}, revision = ${version.revision} WHERE id = ${id}`;
+      return { cookie, version };
+    });
+  }
+
+  /** @returns whether there was such a record */
+  delete(id: number, check: WriteCheck): Promise<boolean> {
+    return this.cookies.manager.transaction(async (transaction) => {
+      const current = await this.read(transaction, id);
+      if (current === undefined) return false;
+      check(current.version);
+      await transaction.sql`DELETE FROM cookies WHERE id = ${id}`;
+      await this.storage.release(transaction);
+      return true;
+    });
+  }
+
+  /** One state of all cookies, to be closed by whoever opened it. */
+  async openSnapshot(): Promise<CookiesSnapshot> {
+    const snapshot = await Snapshot.open(this.cookies.manager.dataSource);
+    try {
+      const { epoch, revision, used } = await this.storage.account(snapshot.manager);
+      return new CookiesSnapshot(snapshot, { epoch, revision }, used);
+    } catch (error) {
+      await snapshot.close();
+      throw error;
+    }
+  }
+
+  private async read(manager: EntityManager, id: number): Promise<StoredCookie | undefined> {
+    const [row] = await manager.sql<Row[]>`
+      SELECT cookies.id, flavor, size, wish, cookies.revision, epoch FROM cookies, storage
+      WHERE cookies.id = ${id} AND resource = ${this.storage.resource}`;
+    if (row === undefined) return undefined;
+    const { epoch, revision, ...cookie } = row;
+    return { cookie, version: { epoch, revision } };
+  }
+}
+
+/** All cookies as they were at one moment. */
+export class CookiesSnapshot {
+  constructor(
+    private readonly snapshot: Snapshot,
+    readonly version: Version,
+    /** How many there are. */
+    readonly total: number,
+  ) {}
+
+  /** At most `limit` of the selected cookies. */
+  first(limit: number, { flavors, sizes, order, after }: CookieSelection): Promise<CookieRecord[]> {
+    const descending = order === 'descending';
+    const query = this.snapshot.manager
+      .createQueryBuilder()
+      .select(['id', 'flavor', 'size', 'wish'])
+      .from(Cookie, 'cookie')
+      .orderBy('id', descending ? 'DESC' : 'ASC')
+      .limit(limit);
+    if (after) query.andWhere(descending ? 'id < :after' : 'id > :after', { after });
+    if (flavors) query.andWhere('flavor IN (:...flavors)', { flavors });
+    if (sizes) query.andWhere('size IN (:...sizes)', { sizes });
+    return query.getRawMany<CookieRecord>();
+  }
+
+  /** All of the selected cookies, a page at a time. */
+  async *pages(selection: CookieSelection): AsyncGenerator<CookieRecord[], undefined> {
+    let page = await this.first(PAGE, selection);
+    while (page.length === PAGE) {
+      yield page;
+      page = await this.first(PAGE, { ...selection, after: page.at(-1)!.id });
+    }
+    if (page.length > 0) yield page;
+    return undefined;
+  }
+
+  close(): Promise<void> {
+    return this.snapshot.close();
+  }
+}

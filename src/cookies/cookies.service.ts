@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import { Config } from '../config/config.js';
+import type { Conditions } from '../http/conditions.js';
+import type { Version } from '../storage/resource-storage.js';
+import {
+  type CookieRecord,
+  type CookieSelection,
+  CookiesRepository,
+  type CookiesSnapshot,
+  type StoredCookie,
+} from './cookies.repository.js';
+import type { CreateCookieDto } from './dto/create-cookie.dto.js';
+import type { PatchCookieDto } from './dto/patch-cookie.dto.js';
+import type { ReplaceCookieDto } from './dto/replace-cookie.dto.js';
+import { CookieNotFoundError } from './errors.js';
+
+/**
+ * What can be done with cookies. Every method may also throw `DatabaseUnavailableError`, and every write `DiskFullError`;
+ * nothing has changed then.
+ */
+@Injectable()
+export class CookiesService {
+  constructor(
+    private readonly cookies: CookiesRepository,
+    private readonly config: Config,
+  ) {}
+
+  /** @throws {CookieNotFoundError} */
+  async get(id: number): Promise<StoredCookie> {
+    return found(id, await this.cookies.findOne(id));
+  }
+
+  /** All cookies at this moment. Whoever asks must close it. */
+  openSnapshot(): Promise<CookiesSnapshot> {
+    return this.cookies.openSnapshot();
+  }
+
+  /** @throws {StorageFullError} when as many cookies are stored as may be */
+  create({ flavor, size, wish }: CreateCookieDto): Promise<StoredCookie> {
+    return this.cookies.create({ flavor, size, wish });
+  }
+
+  /**
+   * Replaces flavor and size; the wish stays.
+   * @throws {CookieNotFoundError}
+   * @throws {ApiError} 412 or 428 when the conditions do not hold
+   */
+  async replace(id: number, { flavor, size }: ReplaceCookieDto, conditions: Conditions): Promise<StoredCookie> {
+    return found(id, await this.cookies.update(id, { flavor, size }, this.check(conditions)));
+  }
+
+  /**
+   * Changes the members that are present.
+   * @throws {CookieNotFoundError}
+   * @throws {ApiError} 412 or 428 when the conditions do not hold
+   */
+  async patch(id: number, changes: PatchCookieDto, conditions: Conditions): Promise<StoredCookie> {
+    return found(id, await this.cookies.update(id, changes, this.check(conditions)));
+  }
+
+  /**
+   * Deletes a cookie and frees its place.
+   * @throws {CookieNotFoundError}
+   * @throws {ApiError} 412 or 428 when the conditions do not hold
+   */
+  async delete(id: number, conditions: Conditions): Promise<void> {
+    if (!(await this.cookies.delete(id, this.check(conditions)))) throw new CookieNotFoundError(id);
+  }
+
+  private check(conditions: Conditions): (current: Version) => void {
+    return (current) => conditions.checkWrite(current, this.config.requireIfMatch);
+  }
+}
+
+function found(id: number, cookie: StoredCookie | undefined): StoredCookie {
+  if (cookie === undefined) throw new CookieNotFoundError(id);
+  return cookie;
+}
+
+export type { CookieRecord, CookieSelection, CookiesSnapshot };

@@ -1,0 +1,62 @@
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { ArrayUnique, IsIn, IsInt, Max, Min } from 'class-validator';
+import { MayBeAbsent } from '../../http/may-be-absent.decorator.js';
+import { MAX_LIMIT } from '../../http/page.js';
+import { QueryArray, QueryInteger } from '../../http/query-values.js';
+import { type Flavor, FLAVORS, type Size, SIZES } from '../cookie.values.js';
+
+const SORTS = ['id', '-id'] as const;
+
+const limitFault = { message: `must be given once, as a whole number from 1 to ${MAX_LIMIT}` };
+const afterFault = { message: 'must be given once, as the id of the last record seen, or 0' };
+const each = (values: readonly string[]) => ({ each: true, message: `must be one of ${values.join(', ')}` });
+const uniqueFault = { message: 'names the same value twice' };
+
+export class ListCookiesQuery {
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 1,
+    maximum: MAX_LIMIT,
+    example: 100,
+    description: 'At most so many records; without it, all of them. `Link` leads to the next page.',
+  })
+  @MayBeAbsent()
+  @QueryInteger()
+  @IsInt(limitFault)
+  @Min(1, limitFault)
+  @Max(MAX_LIMIT, limitFault)
+  limit?: number;
+
+  @ApiPropertyOptional({
+    type: 'integer',
+    format: 'int64',
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    example: 100,
+    description: 'Only records that come after the one with this id; 0 begins at the beginning.',
+  })
+  @MayBeAbsent()
+  @QueryInteger()
+  @IsInt(afterFault)
+  @Min(0, afterFault)
+  after?: number;
+
+  @ApiPropertyOptional({ enum: SORTS, default: 'id', description: 'Oldest first (`id`) or newest first (`-id`).' })
+  @MayBeAbsent()
+  @IsIn(SORTS, { message: `must be given once, as one of ${SORTS.join(', ')}` })
+  sort?: (typeof SORTS)[number];
+
+  @ApiPropertyOptional({ enum: FLAVORS, isArray: true, description: 'Only these flavors; repeat it for "or".' })
+  @MayBeAbsent()
+  @QueryArray()
+  @IsIn(FLAVORS, each(FLAVORS))
+  @ArrayUnique(uniqueFault)
+  flavor?: Flavor[];
+
+  @ApiPropertyOptional({ enum: SIZES, isArray: true, description: 'Only these sizes; repeat it for "or".' })
+  @MayBeAbsent()
+  @QueryArray()
+  @IsIn(SIZES, each(SIZES))
+  @ArrayUnique(uniqueFault)
+  size?: Size[];
+}

@@ -1,0 +1,17 @@
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { IsIn } from 'class-validator';
+import { MayBeAbsent } from '../../http/may-be-absent.decorator.js';
+import { type Flavor, FLAVORS, type Size, SIZES } from '../cookie.values.js';
+
+/** What PATCH changes; a member that is absent stays as it is, and none may be `null`. */
+export class PatchCookieDto {
+  @ApiPropertyOptional({ enum: FLAVORS, example: 'cinnamon' })
+  @MayBeAbsent()
+  @IsIn(FLAVORS)
+  flavor?: Flavor;
+
+  @ApiPropertyOptional({ enum: SIZES, example: 'large' })
+  @MayBeAbsent()
+  @IsIn(SIZES)
+  size?: Size;
+}

@@ -1,0 +1,25 @@
+import { type DataSource, type DataSourceOptions } from 'typeorm';
+import type { Config } from '../config/config.js';
+import { DatabaseLogger } from './database-logger.js';
+import { type Class, loadClasses } from './module-files.js';
+import { createSqliteDataSource } from './sqlite/sqlite-data-source.js';
+
+/** Statements that take longer than this many milliseconds are logged. */
+const SLOW_STATEMENT = 200;
+
+/**
+ * Makes the data source that the configuration names, not yet initialized, with every `*.entity` of `src/` and every
+ * migration of `migrations/`.
+ * @param entities more of them, from modules that live elsewhere
+ */
+export async function createDataSource(config: Config, entities: readonly Class[] = []): Promise<DataSource> {
+  const found = await loadClasses('src', /\.entity\.[jt]s$/);
+  const options: Partial<DataSourceOptions> = {
+    entities: [...new Set([...found, ...entities])],
+    migrations: await loadClasses('migrations', /^[0-9]+-.*(?<!\.d)\.[jt]s$/),
+    migrationsTransactionMode: 'all',
+    maxQueryExecutionTime: SLOW_STATEMENT,
+    logger: new DatabaseLogger(),
+  };
+  return createSqliteDataSource(config.database, options);
+}

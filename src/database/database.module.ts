@@ -1,0 +1,56 @@
+import { type DynamicModule, Logger, Module } from '@nestjs/common';
+import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
+import type { DataSource } from 'typeorm';
+import { Config } from '../config/config.js';
+import { createDataSource } from './data-source.js';
+import { DatabaseStartError } from './errors.js';
+import type { Class } from './module-files.js';
+import { migrate, pendingMigrations } from './migrations.js';
+
+/** Gives every module the data source: `TypeOrmModule.forFeature([...])`, `@InjectRepository()` and the like just work. */
+@Module({})
+export class DatabaseModule {
+  static forRoot(): DynamicModule {
+    return {
+      module: DatabaseModule,
+      imports: [
+        TypeOrmModule.forRootAsync({
+          inject: [Config],
+          // A wrong file does not come right by waiting: fail at once, with its name.
+          useFactory: (config: Config) =>
+            ({ config, autoLoadEntities: true, retryAttempts: 0 }) as TypeOrmModuleOptions,
+          dataSourceFactory: async (options) => {
+            const { config, entities } = options as unknown as { config: Config; entities: Class[] };
+            return startDataSource(config, entities);
+          },
+        }),
+      ],
+    };
+  }
+}
+
+async function startDataSource(config: Config, entities: Class[]): Promise<DataSource> {
+  const dataSource = await createDataSource(config, entities);
+  await dataSource.initialize();
+  try {
+    await bringUpToDate(dataSource, config.database.migrateOnStart);
+  } catch (error) {
+    await dataSource.destroy();
+    throw error;
+  }
+  return dataSource;
+}
+
+async function bringUpToDate(dataSource: DataSource, mayMigrate: boolean): Promise<void> {
+  if (mayMigrate) {
+    const names = await migrate(dataSource);
+    if (names.length > 0) new Logger('Database').log(`Ran the migrations ${names.join(', ')}`);
+    return;
+  }
+  const pending = await pendingMigrations(dataSource);
+  if (pending.length > 0) {
+    throw new DatabaseStartError(
+      `The database lacks the migrations ${pending.join(', ')}, and MIGRATE_ON_START is false. Run: npm run migration:run`,
+    );
+  }
+}

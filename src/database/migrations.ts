@@ -1,0 +1,34 @@
+import { type DataSource, MigrationExecutor } from 'typeorm';
+
+/**
+ * Runs the pending migrations as one transaction that holds the write lock from its first look at the `migrations`
+ * table on, so that of several processes starting at once one migrates and the others find it done.
+ * @returns the names of those that ran
+ */
+export async function migrate(dataSource: DataSource): Promise<string[]> {
+  const runner = dataSource.createQueryRunner();
+  try {
+    // A table rebuild needs foreign keys off, and inside a transaction SQLite ignores the switch.
+    await runner.beforeMigration();
+    await runner.startTransaction();
+    try {
+      const executor = new MigrationExecutor(dataSource, runner);
+      executor.transaction = 'all';
+      const done = await executor.executePendingMigrations();
+      await runner.commitTransaction();
+      return done.map(({ name }) => name);
+    } catch (error) {
+      await runner.rollbackTransaction();
+      throw error;
+    }
+  } finally {
+    await runner.afterMigration();
+    await runner.release();
+  }
+}
+
+/** The names of the migrations that the code has and the database has not. */
+export async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
+  const pending = await new MigrationExecutor(dataSource).getPendingMigrations();
+  return pending.map(({ name }) => name);
+}

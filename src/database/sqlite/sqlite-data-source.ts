@@ -1,0 +1,15 @@
+import { DataSource, type DataSourceOptions } from 'typeorm';
+import type { Config } from '../../config/config.js';
+import { SqliteDriver } from './sqlite-driver.js';
+
+/** A data source on the embedded engine. It takes TypeORM's ordinary options; the engine's own come from `database`. */
+export function createSqliteDataSource(database: Config['database'], options: Partial<DataSourceOptions>): DataSource {
+  const dataSource = new DataSource({
+    ...options,
+    type: 'better-sqlite3',
+    database: database.path,
+  } as DataSourceOptions);
+  // TypeORM makes the driver in its constructor and offers no other place to give it one; nothing has used it yet.
+  dataSource.driver = new SqliteDriver(dataSource, database);
+  return dataSource;
+}

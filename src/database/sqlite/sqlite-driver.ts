@@ -1,0 +1,74 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { DataSource, ReplicationMode } from 'typeorm';
+import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
+import { Connection } from './connection.js';
+import { Snapshots } from './snapshots.js';
+import { startError } from './sqlite-errors.js';
+import { SqliteQueryRunner } from './sqlite-query-runner.js';
+import { retryWhileBusy, Writer, type WriterLimits } from './writer.js';
+
+/**
+ * TypeORM's better-sqlite3 driver made safe for concurrent callers. As shipped it hands out one query runner on one
+ * connection, so that transactions of different requests mix. Here every caller gets a runner of its own; writes take
+ * turns on one connection, reads outside a transaction use another, which sees committed data only (WAL).
+ */
+export class SqliteDriver extends BetterSqlite3Driver {
+  writer!: Writer;
+  reader!: Connection;
+  snapshots!: Snapshots;
+  private writing!: Connection;
+
+  constructor(
+    dataSource: DataSource,
+    readonly limits: WriterLimits,
+  ) {
+    super(dataSource);
+  }
+
+  /** @throws {DatabaseStartError} naming the file and what is wrong with it */
+  override async connect(): Promise<void> {
+    const path = this.options.database;
+    try {
+      mkdirSync(dirname(path), { recursive: true });
+      this.writing = new Connection(path, { readonly: false });
+      await retryWhileBusy(() => prepareForWriting(this.writing), this.limits.busyTimeout);
+      this.reader = new Connection(path, { readonly: true });
+      this.snapshots = new Snapshots(path);
+    } catch (error) {
+      this.writing?.close();
+      throw startError(path, unwrapped(error));
+    }
+    this.databaseConnection = this.writing.database;
+    this.writer = new Writer(this.writing, this.limits);
+  }
+
+  /** Waits for running writes, then closes; the last process to close leaves one tidy file. */
+  override async disconnect(): Promise<void> {
+    await this.writer.idle();
+    this.snapshots.close();
+    this.reader.close();
+    this.writing.close();
+  }
+
+  override createQueryRunner(mode: ReplicationMode): SqliteQueryRunner {
+    return new SqliteQueryRunner(this, mode);
+  }
+}
+
+function prepareForWriting(connection: Connection): void {
+  const { database } = connection;
+  const mode = database.pragma('journal_mode = WAL', { simple: true });
+  if (mode !== 'wal') throw new Error(`its file system does not allow WAL mode (it stays in mode "${String(mode)}")`);
+  // Under WAL, better-sqlite3's default of NORMAL syncs no commit: an acknowledged write could be lost with the power.
+  database.pragma('synchronous = FULL');
+  database.pragma('foreign_keys = ON');
+  // A read-only file opens without complaint; only the attempt to write tells.
+  database.exec('BEGIN IMMEDIATE');
+  database.exec('ROLLBACK');
+  database.prepare('SELECT count(*) FROM sqlite_schema').get();
+}
+
+function unwrapped(error: unknown): unknown {
+  return (error as Error).cause ?? error;
+}

@@ -1,0 +1,46 @@
+import { DatabaseStartError, DatabaseUnavailableError, DiskFullError } from '../errors.js';
+
+/** The result code of an error of SQLite, extended ones included (https://sqlite.org/rescode.html). */
+export function sqliteCode(error: unknown): string {
+  // Not by `instanceof SqliteError`: in jest the class may come from another realm.
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' && code.startsWith('SQLITE_') ? code : '';
+}
+
+export function isBusy(error: unknown): boolean {
+  return /^SQLITE_(BUSY|LOCKED)/.test(sqliteCode(error));
+}
+
+/** The error of this service for a database that is full, busy or broken; `undefined` for a fault of the statement itself. */
+export function translateSqliteError(error: unknown): Error | undefined {
+  const code = sqliteCode(error);
+  if (/^SQLITE_FULL/.test(code) || (/^SQLITE_IOERR/.test(code) && isOutOfSpace(error))) return new DiskFullError(error);
+  if (isBusy(error)) return new DatabaseUnavailableError('The database is locked by another process', error);
+  if (/^SQLITE_(IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY|PROTOCOL|NOMEM)/.test(code)) {
+    return new DatabaseUnavailableError(`The database file cannot be used (${code})`, error);
+  }
+  return undefined;
+}
+
+// Linux reports a full volume through mmap of the WAL index or a short write as an I/O error.
+function isOutOfSpace(error: unknown): boolean {
+  return /^SQLITE_IOERR_(WRITE|SHMSIZE|SHMMAP|FSYNC|TRUNCATE)$/.test(sqliteCode(error));
+}
+
+/** What an operator reads when the file cannot be opened or written at start. */
+export function startError(path: string, error: unknown): DatabaseStartError {
+  const code = sqliteCode(error);
+  const reasons: [RegExp, string][] = [
+    [/^SQLITE_(BUSY|LOCKED)/, 'is locked by another process; stop that process, or raise DATABASE_BUSY_TIMEOUT'],
+    [/^SQLITE_READONLY/, 'is read-only; give the user of the service the right to write the file and its folder'],
+    [/^SQLITE_NOTADB/, 'is not a SQLite database; name another file, or restore this one from a backup'],
+    [/^SQLITE_CORRUPT/, 'is corrupt; restore it from a backup'],
+    [
+      /^SQLITE_CANTOPEN/,
+      'cannot be opened; see that its folder exists and that the user of the service may write there',
+    ],
+    [/^SQLITE_(FULL|IOERR)/, `cannot be written (${code}); see that its volume has room and is in order`],
+  ];
+  const reason = reasons.find(([pattern]) => pattern.test(code))?.[1] ?? `cannot be used: ${(error as Error).message}`;
+  return new DatabaseStartError(`The database file ${path} ${reason}.`, error);
+}

@@ -1,0 +1,44 @@
+import { STATUS_CODES } from 'node:http';
+import { HttpException } from '@nestjs/common';
+
+/** A fault of one member of the body (RFC 6901 pointer) or of one query or path parameter. */
+export type ErrorDetail =
+  { readonly pointer: string; readonly message: string } | { readonly parameter: string; readonly message: string };
+
+export interface ApiErrorOptions {
+  readonly details?: readonly ErrorDetail[];
+  /** Header fields that belong to the answer, such as `Retry-After`. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cause?: unknown;
+}
+
+/** An error with all that its answer says: status, stable code, message for the reader. */
+export class ApiError extends HttpException {
+  declare readonly errorCode: string;
+  readonly details?: readonly ErrorDetail[];
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    status: number,
+    errorCode: string,
+    message: string,
+    { details, headers = {}, cause }: ApiErrorOptions = {},
+  ) {
+    super(message, status, { cause, errorCode });
+    this.details = details;
+    this.headers = headers;
+  }
+}
+
+/** 400 for faults in members of the body or in parameters. */
+export function invalidRequest(details: readonly ErrorDetail[]): ApiError {
+  const [first, ...more] = details;
+  const name = first === undefined ? '' : 'pointer' in first ? first.pointer || 'body' : first.parameter;
+  const rest = more.length > 0 ? ` (and ${more.length} more)` : '';
+  return new ApiError(400, 'INVALID_REQUEST', `${name}: ${first?.message}${rest}`, { details });
+}
+
+/** The code of an error that names none: its status in words, `404` is `NOT_FOUND`. */
+export function codeOfStatus(status: number): string {
+  return (STATUS_CODES[status] ?? 'Error').toUpperCase().replaceAll(/[^A-Z]+/g, '_');
+}

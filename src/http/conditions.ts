@@ -1,0 +1,72 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Version } from '../storage/resource-storage.js';
+import { ApiError } from './api-error.js';
+
+/** The strong entity tag of a version (RFC 9110 section 8.8.3). */
+export function etagOf({ epoch, revision }: Version): string {
+  return `"${epoch}-${revision}"`;
+}
+
+/** The conditions a request sets on the state of its target (RFC 9110 section 13). */
+export class Conditions {
+  constructor(
+    private readonly ifMatch: string | undefined,
+    private readonly ifNoneMatch: string | undefined,
+  ) {}
+
+  /**
+   * Whether a GET or HEAD is answered with 304: the client has this version already.
+   * @throws {ApiError} 412 when `If-Match` asks for another version
+   */
+  isFresh(version: Version): boolean {
+    this.checkIfMatch(version);
+    return this.ifNoneMatch !== undefined && names(this.ifNoneMatch, etagOf(version), 'weak');
+  }
+
+  /**
+   * To be called inside the transaction that changes the record.
+   * @param required whether a request without `If-Match` is refused
+   * @throws {ApiError} 428 without `If-Match` where it is required, 412 when the record is not the one the client means
+   */
+  checkWrite(version: Version, required: boolean): void {
+    if (required && this.ifMatch === undefined) {
+      throw new ApiError(
+        428,
+        'PRECONDITION_REQUIRED',
+        'Send If-Match with the ETag of the record that you mean to change',
+      );
+    }
+    this.checkIfMatch(version);
+    if (this.ifNoneMatch !== undefined && names(this.ifNoneMatch, etagOf(version), 'weak')) {
+      throw preconditionFailed('The record is one that If-None-Match excludes');
+    }
+  }
+
+  private checkIfMatch(version: Version): void {
+    if (this.ifMatch !== undefined && !names(this.ifMatch, etagOf(version), 'strong')) {
+      throw preconditionFailed('The record has changed since you read it; read it again and decide anew');
+    }
+  }
+}
+
+/** The handler's argument: the request's `Conditions`. */
+export const RequestConditions = createParamDecorator((_data: unknown, context: ExecutionContext) => {
+  const { headers } = context.switchToHttp().getRequest<FastifyRequest>();
+  return new Conditions(headers['if-match'], headers['if-none-match']);
+});
+
+function preconditionFailed(message: string): ApiError {
+  return new ApiError(412, 'PRECONDITION_FAILED', message);
+}
+
+const ENTITY_TAG = /(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
+
+/** Whether the list of a condition has the tag; a weak tag never compares equal in a strong comparison. */
+function names(list: string, etag: string, comparison: 'strong' | 'weak'): boolean {
+  if (list.trim() === '*') return true;
+  for (const [, weak, tag] of list.matchAll(ENTITY_TAG)) {
+    if (tag === etag && (weak === undefined || comparison === 'weak')) return true;
+  }
+  return false;
+}

@@ -1,0 +1,99 @@
+import { STATUS_CODES } from 'node:http';
+import { HttpException } from '@nestjs/common';
+import { DatabaseUnavailableError, DiskFullError } from '../database/errors.js';
+import { StorageFullError } from '../storage/errors.js';
+import { ApiError, codeOfStatus, type ErrorDetail } from './api-error.js';
+
+/** The one shape of every error, whoever found it. */
+export interface ErrorBody {
+  readonly statusCode: number;
+  readonly error: string;
+  readonly message: string;
+  readonly errorCode: string;
+  readonly requestId: string;
+  readonly details?: readonly ErrorDetail[];
+}
+
+export interface ErrorResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: ErrorBody;
+}
+
+/** Seconds a client is asked to wait when the service cannot answer. */
+const RETRY_AFTER = '1';
+
+/** Any error as the answer that is sent for it. One that nobody foresaw says nothing of the inside. */
+export function errorResponse(error: unknown, requestId: string): ErrorResponse {
+  const { status, errorCode, message, details, headers } = toApiError(error);
+  return {
+    status,
+    headers: {
+      ...headers,
+      'cache-control': 'no-store',
+      'content-type': 'application/json; charset=utf-8',
+      'x-content-type-options': 'nosniff',
+      'x-request-id': requestId,
+    },
+    body: {
+      statusCode: status,
+      error: STATUS_CODES[status] ?? 'Error',
+      message,
+      errorCode,
+      requestId,
+      ...(details && { details }),
+    },
+  };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly errorCode: string;
+  readonly message: string;
+  readonly details?: readonly ErrorDetail[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function toApiError(error: unknown): Answer {
+  if (error instanceof ApiError) {
+    const { errorCode, message, details, headers } = error;
+    return { status: error.getStatus(), errorCode, message, details, headers };
+  }
+  if (error instanceof StorageFullError || error instanceof DiskFullError) {
+    return { status: 507, errorCode: 'STORAGE_FULL', message: 'Storage is full' };
+  }
+  if (error instanceof DatabaseUnavailableError) {
+    return unavailable('The storage cannot be reached at the moment; try again');
+  }
+  return fromStatus(statusOf(error), error);
+}
+
+function unavailable(message: string): Answer {
+  return { status: 503, errorCode: 'SERVICE_UNAVAILABLE', message, headers: { 'retry-after': RETRY_AFTER } };
+}
+
+/** The status that Nest, Fastify or Node's parser gives an error; 500 for all others. */
+function statusOf(error: unknown): number {
+  if (error instanceof HttpException) return error.getStatus();
+  const { code, statusCode } = error as { code?: string; statusCode?: number };
+  if (code === 'HPE_HEADER_OVERFLOW') return 431;
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408;
+  if (code?.startsWith('HPE_') || code === 'ERR_HTTP_INVALID_HEADER_VALUE') return 400;
+  return typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500 ? statusCode : 500;
+}
+
+const MESSAGES: Readonly<Record<number, string>> = {
+  400: 'The request is not valid HTTP',
+  404: 'There is nothing at this path',
+  408: 'The request did not arrive in time',
+  413: 'The body is larger than the 16 KiB that are accepted',
+  431: 'The header fields of the request are too large',
+  500: 'The service failed to answer this request; its log has the details under this request id',
+};
+
+function fromStatus(status: number, error: unknown): Answer {
+  if (status === 503) return unavailable((error as Error).message);
+  const foreseen = error instanceof HttpException && !(error.cause instanceof Error);
+  const message = foreseen && status !== 404 ? error.message : (MESSAGES[status] ?? STATUS_CODES[status] ?? 'Error');
+  return { status, errorCode: codeOfStatus(status), message };
+}

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { ErrorFilter } from './error.filter.js';
+import { QueryGuard } from './query.guard.js';
+import { ValidationPipe } from './validation.pipe.js';
+
+/** What every route of every module gets without asking. */
+@Module({
+  providers: [
+    { provide: APP_FILTER, useClass: ErrorFilter },
+    { provide: APP_GUARD, useClass: QueryGuard },
+    { provide: APP_PIPE, useClass: ValidationPipe },
+  ],
+})
+export class HttpModule {}

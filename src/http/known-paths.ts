@@ -1,0 +1,54 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import FindMyWay from 'find-my-way';
+import { ApiError } from './api-error.js';
+
+/** What methods each path pattern has, learned as the routes are registered. */
+interface KnownPath {
+  readonly methods: Set<string>;
+}
+
+/** Where PATCH takes a merge patch beside plain JSON (RFC 5789 section 3.1). */
+export const ACCEPT_PATCH = 'application/json, application/merge-patch+json';
+
+/**
+ * Answers requests that no route takes, before any token is asked for: OPTIONS with 204 and `Allow`, another method of
+ * a known path with 405, the rest with 404.
+ */
+export function answerUnroutedRequests(app: FastifyInstance): void {
+  const router = FindMyWay({ maxParamLength: MAX_PARAM_LENGTH });
+  const paths = new Map<string, KnownPath>();
+
+  app.addHook('onRoute', ({ url, method }) => {
+    let path = paths.get(url);
+    if (path === undefined) {
+      path = { methods: new Set(['OPTIONS']) };
+      paths.set(url, path);
+      router.on('GET', url, () => {}, path);
+    }
+    for (const name of [method].flat()) path.methods.add(name);
+  });
+
+  app.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done) => {
+    if (!request.is404) return done();
+    const { pathname } = splitTarget(request.raw.url ?? '/');
+    const path = router.find('GET', pathname)?.store as KnownPath | undefined;
+    if (path === undefined) return done(new ApiError(404, 'NOT_FOUND', 'There is nothing at this path'));
+    const allow = [...path.methods].sort().join(', ');
+    if (request.method === 'OPTIONS') {
+      reply.code(204).header('allow', allow);
+      if (path.methods.has('PATCH')) reply.header('accept-patch', ACCEPT_PATCH);
+      reply.send();
+      return;
+    }
+    const message = `${request.method} is not possible here; the path has ${allow}`;
+    done(new ApiError(405, 'METHOD_NOT_ALLOWED', message, { headers: { allow } }));
+  });
+}
+
+/** Longer than any header section that Node accepts, so that a long id is a wrong id, not an unknown route. */
+export const MAX_PARAM_LENGTH = 65_536;
+
+function splitTarget(target: string): { pathname: string } {
+  const end = target.search(/[?#]/);
+  return { pathname: end < 0 ? target : target.slice(0, end) };
+}

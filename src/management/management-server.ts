@@ -1,0 +1,55 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import fastify, { type FastifyInstance } from 'fastify';
+import { Config } from '../config/config.js';
+import { sendError } from '../http/error.filter.js';
+import { addResponseHeaders } from '../http/response-headers.js';
+import { answerUnroutedRequests } from '../http/known-paths.js';
+import { requestId } from '../http/request-id.js';
+import { Health } from './health.js';
+import { Metrics } from './metrics.js';
+
+/**
+ * Health and metrics on a port of their own, so that they are never published with the API. It opens before the API and
+ * closes after it: while the API drains, `/health/ready` still says so.
+ */
+@Injectable()
+export class ManagementServer implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly server: FastifyInstance;
+
+  constructor(
+    private readonly config: Config,
+    health: Health,
+    metrics: Metrics,
+  ) {
+    const server = fastify({ genReqId: requestId, forceCloseConnections: true });
+    this.server = server;
+    const logger = new Logger('Management');
+    server.setErrorHandler((error, request, reply) => sendError(error, request, reply, logger));
+    addResponseHeaders(server);
+    answerUnroutedRequests(server);
+    server.get('/health/live', (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'live' }));
+    server.get('/health/ready', async (_request, reply) => {
+      const { ready, checks } = await health.readiness();
+      return reply
+        .code(ready ? 200 : 503)
+        .headers({ 'cache-control': 'no-store', ...(!ready && { 'retry-after': '1' }) })
+        .send({ status: ready ? 'ready' : 'not ready', checks });
+    });
+    server.get('/metrics', async (_request, reply) =>
+      reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
+    );
+  }
+
+  /** Where it listens, such as `http://127.0.0.1:3001`; known once the application has started. */
+  get url(): string {
+    return this.server.listeningOrigin;
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    await this.server.listen({ host: this.config.host, port: this.config.managementPort });
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.server.close();
+  }
+}

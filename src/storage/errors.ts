@@ -1,0 +1,7 @@
+/** The resource holds as many records as it may. Answered with 507 "Storage is full". */
+export class StorageFullError extends Error {
+  constructor(readonly resource: string) {
+    super('Storage is full');
+    this.name = 'StorageFullError';
+  }
+}

@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Environment } from '../src/config/config.js';
+import { environmentIn } from './service.js';
+
+const ROOT = join(import.meta.dirname, '..');
+
+/** The built service in a process of its own, started as an operator starts it. */
+export class ServiceProcess {
+  output = '';
+
+  private constructor(readonly child: ChildProcess) {
+    for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk) => (this.output += String(chunk)));
+  }
+
+  /** Starts it without waiting; for settings that keep it from starting. */
+  static spawn(folder: string, environment: Environment = {}, options: { uid?: number } = {}): ServiceProcess {
+    const env = {
+      PATH: process.env['PATH'],
+      ...environmentIn(folder, { LOG_LEVEL: 'info', NODE_ENV: 'production', ...environment }),
+    };
+    const child = spawn(process.execPath, [join(ROOT, 'dist/src/main.js')], {
+      cwd: folder,
+      env: env,
+      ...options,
+    });
+    return new ServiceProcess(child);
+  }
+
+  /** Starts it and waits until it listens. */
+  static async start(folder: string, environment: Environment = {}): Promise<ServiceProcess> {
+    const service = ServiceProcess.spawn(folder, environment);
+    for (let waited = 0; waited < 20_000; waited += 20) {
+      if (service.hasEnded) throw new Error(`The service ended with ${service.child.exitCode}:\n${service.output}`);
+      if (service.addresses !== undefined) return service;
+      await sleep(20);
+    }
+    service.child.kill('SIGKILL');
+    throw new Error(`The service did not start:\n${service.output}`);
+  }
+
+  get url(): string {
+    return this.addresses!.url;
+  }
+
+  get managementUrl(): string {
+    return this.addresses!.managementUrl;
+  }
+
+  get hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  /** Sends a signal and waits for the end. Gives the exit code, or `null` after an uncaught signal. */
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    if (!this.hasEnded) {
+      this.child.kill(signal);
+      await once(this.child, 'exit');
+    }
+    return this.child.exitCode;
+  }
+
+  /** Waits until it ends by itself. */
+  async exit(): Promise<number | null> {
+    if (!this.hasEnded) await once(this.child, 'exit');
+    return this.child.exitCode;
+  }
+
+  private get addresses(): { url: string; managementUrl: string } | undefined {
+    const url = /Cookies: +(http:\/\/[^/"]+)/.exec(this.output)?.[1];
+    const managementUrl = /Management: +(http:\/\/[^/"]+)/.exec(this.output)?.[1];
+    return url === undefined || managementUrl === undefined ? undefined : { url, managementUrl };
+  }
+}

@@ -1,0 +1,147 @@
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DynamicModule, Type } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import { SignJWT } from 'jose';
+import { createApp } from '../src/app.js';
+import { AppModule } from '../src/app.module.js';
+import { type Environment, loadConfig } from '../src/config/config.js';
+import { ManagementServer } from '../src/management/management-server.js';
+
+/** The secret that every test service verifies its tokens with. */
+export const SECRET = randomBytes(32).toString('base64url');
+
+export interface Service {
+  readonly app: NestFastifyApplication;
+  readonly url: string;
+  readonly managementUrl: string;
+  readonly folder: string;
+  /** Closes the application and removes its database. */
+  stop(): Promise<void>;
+}
+
+/** A folder of its own for a test's files. */
+export function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'cookies-'));
+}
+
+/** The environment of a service on a fresh database in `folder`, on free ports. */
+export function environmentIn(folder: string, environment: Environment = {}): Environment {
+  return {
+    NODE_ENV: 'test',
+    LOG_LEVEL: 'silent',
+    PORT: '0',
+    MANAGEMENT_PORT: '0',
+    DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}`,
+    ...(environment['JWT_PUBLIC_KEY'] === undefined && { JWT_SECRET: SECRET }),
+    ...environment,
+  };
+}
+
+/**
+ * Starts the service in this process through the Nest testing module, on the stack that `main.ts` builds.
+ * @param environment variables that differ from those of a test
+ * @param modules further modules, as a team would add them
+ */
+export async function startService(
+  environment: Environment = {},
+  modules: (Type | DynamicModule)[] = [],
+): Promise<Service> {
+  const folder = temporaryFolder();
+  const config = loadConfig(environmentIn(folder, environment));
+  const module = await Test.createTestingModule({ imports: [AppModule.forRoot(config), ...modules] }).compile();
+  const app = await createApp(config, (adapter, options) => module.createNestApplication(adapter, options));
+  await app.listen({ host: config.host, port: config.port });
+  return {
+    app,
+    url: await app.getUrl(),
+    managementUrl: app.get(ManagementServer, { strict: false }).url,
+    folder,
+    stop: async () => {
+      await app.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface TokenOptions {
+  readonly subject?: string;
+  readonly scope?: string;
+  readonly secret?: string;
+}
+
+/** A token that the test services accept, for an hour. */
+export function token({
+  subject = 'alice',
+  scope = 'cookies:read cookies:write',
+  secret = SECRET,
+}: TokenOptions = {}): Promise<string> {
+  return new SignJWT({ scope })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setSubject(subject)
+    .setExpirationTime('1h')
+    .sign(createSecretKey(Buffer.from(secret)));
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body parsed as JSON. */
+  readonly body: any;
+}
+
+export interface RequestOptions {
+  readonly headers?: Record<string, string>;
+  /** Sent as JSON; a text or bytes are sent as they are. */
+  readonly body?: unknown;
+}
+
+/** Speaks to a service with a token that has both scopes. */
+export class Client {
+  private constructor(
+    private readonly url: string,
+    private readonly token: string,
+  ) {}
+
+  static async of(service: { readonly url: string }, options?: TokenOptions): Promise<Client> {
+    return new Client(service.url, await token(options));
+  }
+
+  async request(method: string, path: string, { headers = {}, body }: RequestOptions = {}): Promise<Answer> {
+    const raw = typeof body === 'string' || body instanceof Uint8Array;
+    const response = await fetch(this.url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.token}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      body: body === undefined ? undefined : raw ? (body as string) : JSON.stringify(body),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, body: text === '' ? undefined : parsed(text) };
+  }
+
+  get(path: string, headers?: Record<string, string>): Promise<Answer> {
+    return this.request('GET', path, { headers });
+  }
+
+  post(body: unknown, headers?: Record<string, string>): Promise<Answer> {
+    return this.request('POST', '/cookies', { body, headers });
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A valid body of POST. */
+export const COOKIE = { flavor: 'vanilla', size: 'small', wish: 'May your tests be green' } as const;
