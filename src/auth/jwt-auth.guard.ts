@@ -16,8 +16,7 @@ export class JwtAuthGuard extends AuthGuard() {
     private readonly verifier: TokenVerifier,
     strategy: JwtStrategy,
   ) {
-    // passport takes a strategy itself where its name is expected; the name would lead to a registry of the whole process.
-    super({ defaultStrategy: strategy as unknown as string });
+    super({ defaultStrategy: strategy.registeredName });
   }
 
   override canActivate(context: ExecutionContext): true | Promise<true> {

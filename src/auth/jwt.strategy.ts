@@ -1,4 +1,5 @@
-import { Injectable } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import passport from 'passport';
@@ -22,9 +23,17 @@ export const tokenOf: (request: FastifyRequest) => string | null = ExtractJwt.fr
  * that could not be fetched would count as a wrong token.
  */
 @Injectable()
-export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
+export class JwtStrategy extends PassportStrategy(Strategy) implements OnModuleDestroy {
+  /** passport's registry is one for the whole process; applications in it must not find each other's strategies. */
+  readonly registeredName = `jwt-${randomUUID()}`;
+
   constructor(private readonly verifier: TokenVerifier) {
     super({ jwtFromRequest: tokenOf as never, secretOrKeyProvider: () => undefined });
+    passport.use(this.registeredName, this);
+  }
+
+  onModuleDestroy(): void {
+    passport.unuse(this.registeredName);
   }
 
   override authenticate(request: unknown): void {
@@ -40,7 +49,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
     return principal;
   }
 
-  /** One of its own for each application: passport's default one is shared by all applications of the process. */
+  /** Nest would register it under the name of its class, too. */
   protected getPassportInstance(): unknown {
     return new passport.Passport();
   }

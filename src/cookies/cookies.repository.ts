@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import type { EntityManager, Repository } from 'typeorm';
+import type { DataSource, EntityManager, Repository } from 'typeorm';
 import { Snapshot } from '../database/snapshot.js';
+import { transaction } from '../database/transactions.js';
 import { ResourceStorage, type Version } from '../storage/resource-storage.js';
 import { Cookie } from './cookie.entity.js';
 import type { Flavor, Size } from './cookie.values.js';
@@ -38,6 +39,10 @@ export class CookiesRepository {
     private readonly storage: ResourceStorage,
   ) {}
 
+  private get dataSource(): DataSource {
+    return this.cookies.manager.dataSource;
+  }
+
   async findOne(id: number): Promise<StoredCookie | undefined> {
     return this.read(this.cookies.manager, id);
   }
@@ -45,9 +50,9 @@ export class CookiesRepository {
   /** @throws {StorageFullError} */
   create(values: Omit<CookieRecord, 'id'>): Promise<StoredCookie> {
     const { flavor, size, wish } = values;
-    return this.cookies.manager.transaction(async (transaction) => {
-      const version = await this.storage.reserve(transaction);
-      const [row] = await transaction.sql<{ id: number }[]>`
+    return transaction(this.dataSource, async (manager) => {
+      const version = await this.storage.reserve(manager);
+      const [row] = await manager.sql<{ id: number }[]>`
         INSERT INTO cookies (flavor, size, wish, revision)
         VALUES (${flavor}, ${size}, ${wish}, ${version.revision}) RETURNING id`;
       return { cookie: { id: row!.id, flavor, size, wish }, version };
@@ -63,14 +68,14 @@ export class CookiesRepository {
     changes: Partial<Pick<Cookie, 'flavor' | 'size'>>,
     check: WriteCheck,
   ): Promise<StoredCookie | undefined> {
-    return this.cookies.manager.transaction(async (transaction) => {
-      const current = await this.read(transaction, id);
+    return transaction(this.dataSource, async (manager) => {
+      const current = await this.read(manager, id);
       if (current === undefined) return undefined;
       check(current.version);
       const cookie: CookieRecord = { ...current.cookie, ...changes };
       if (cookie.flavor === current.cookie.flavor && cookie.size === current.cookie.size) return current;
-      const version = await this.storage.touch(transaction);
-      await transaction.sql`
+      const version = await this.storage.touch(manager);
+      await manager.sql`
         UPDATE cookies SET flavor = ${cookie.flavor}, size = ${cookie.size}, revision = ${version.revision} WHERE id = ${id}`;
       return { cookie, version };
     });
@@ -78,19 +83,23 @@ export class CookiesRepository {
 
   /** @returns whether there was such a record */
   delete(id: number, check: WriteCheck): Promise<boolean> {
-    return this.cookies.manager.transaction(async (transaction) => {
-      const current = await this.read(transaction, id);
-      if (current === undefined) return false;
-      check(current.version);
-      await transaction.sql`DELETE FROM cookies WHERE id = ${id}`;
-      await this.storage.release(transaction);
-      return true;
-    });
+    return transaction(
+      this.dataSource,
+      async (manager) => {
+        const current = await this.read(manager, id);
+        if (current === undefined) return false;
+        check(current.version);
+        await manager.sql`DELETE FROM cookies WHERE id = ${id}`;
+        await this.storage.release(manager);
+        return true;
+      },
+      { freesRoom: true },
+    );
   }
 
   /** One state of all cookies, to be closed by whoever opened it. */
   async openSnapshot(): Promise<CookiesSnapshot> {
-    const snapshot = await Snapshot.open(this.cookies.manager.dataSource);
+    const snapshot = await Snapshot.open(this.dataSource);
     try {
       const { epoch, revision, used } = await this.storage.account(snapshot.manager);
       return new CookiesSnapshot(snapshot, { epoch, revision }, used);

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import type { DataSource, ReplicationMode } from 'typeorm';
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import { Connection } from './connection.js';
+import { DiskReserve } from './disk-reserve.js';
 import { Snapshots } from './snapshots.js';
 import { startError } from './sqlite-errors.js';
 import { SqliteQueryRunner } from './sqlite-query-runner.js';
@@ -17,6 +18,7 @@ export class SqliteDriver extends BetterSqlite3Driver {
   writer!: Writer;
   reader!: Connection;
   snapshots!: Snapshots;
+  reserve!: DiskReserve;
   private writing!: Connection;
 
   constructor(
@@ -33,6 +35,8 @@ export class SqliteDriver extends BetterSqlite3Driver {
       mkdirSync(dirname(path), { recursive: true });
       this.writing = new Connection(path, { readonly: false });
       await retryWhileBusy(() => prepareForWriting(this.writing), this.limits.busyTimeout);
+      this.reserve = new DiskReserve(path);
+      this.writing.database.pragma(`wal_autocheckpoint = ${this.reserve.walPages}`);
       this.reader = new Connection(path, { readonly: true });
       this.snapshots = new Snapshots(path);
     } catch (error) {

@@ -11,10 +11,16 @@ export function isBusy(error: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED)/.test(sqliteCode(error));
 }
 
+/** Whether the volume, or the size the database is allowed, is used up. */
+export function isFull(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code === 'SQLITE_FULL' || OUT_OF_SPACE.test(code);
+}
+
 /** The error of this service for a database that is full, busy or broken; `undefined` for a fault of the statement itself. */
 export function translateSqliteError(error: unknown): Error | undefined {
   const code = sqliteCode(error);
-  if (/^SQLITE_FULL/.test(code) || (/^SQLITE_IOERR/.test(code) && isOutOfSpace(error))) return new DiskFullError(error);
+  if (isFull(error)) return new DiskFullError(error);
   if (isBusy(error)) return new DatabaseUnavailableError('The database is locked by another process', error);
   if (/^SQLITE_(IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY|PROTOCOL|NOMEM)/.test(code)) {
     return new DatabaseUnavailableError(`The database file cannot be used (${code})`, error);
@@ -22,10 +28,8 @@ export function translateSqliteError(error: unknown): Error | undefined {
   return undefined;
 }
 
-// Linux reports a full volume through mmap of the WAL index or a short write as an I/O error.
-function isOutOfSpace(error: unknown): boolean {
-  return /^SQLITE_IOERR_(WRITE|SHMSIZE|SHMMAP|FSYNC|TRUNCATE)$/.test(sqliteCode(error));
-}
+// Where the WAL index cannot grow, SQLite reports a full volume as an I/O error.
+const OUT_OF_SPACE = /^SQLITE_IOERR_SHMSIZE$/;
 
 /** What an operator reads when the file cannot be opened or written at start. */
 export function startError(path: string, error: unknown): DatabaseStartError {

@@ -11,8 +11,10 @@ import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import { DatabaseUnavailableError, DiskFullError } from '../errors.js';
 import { statementTimings } from '../timing.js';
 import type { Connection, StatementResult } from './connection.js';
+import type { TransactionOptions } from '../transactions.js';
 import type { SqliteDriver } from './sqlite-driver.js';
-import { translateSqliteError } from './sqlite-errors.js';
+import { isFull, translateSqliteError } from './sqlite-errors.js';
+import { kindOf, type StatementKind } from './statement-kind.js';
 import { retryWhileBusy } from './writer.js';
 
 /** A transaction of this runner: the connection it has for itself, and why it can't go on, if so. */
@@ -22,10 +24,6 @@ interface Transaction {
   end(): void;
 }
 
-/** Transaction control, whether TypeORM or the caller writes it. Savepoints are ordinary statements of a transaction. */
-const CONTROL = /^\s*(BEGIN|COMMIT|END|ROLLBACK(?!\s+(?:TRANSACTION\s+)?TO)|SAVEPOINT|RELEASE|ROLLBACK)\b/i;
-const PLAIN_READ = /^\s*(?:SELECT|WITH|VALUES|EXPLAIN)\b/i;
-
 /**
  * One caller's session. In mode `master` its transactions write and wait for a turn; in mode `slave` they read one
  * snapshot and wait for nobody. Statements outside a transaction are transactions of their own.
@@ -33,6 +31,8 @@ const PLAIN_READ = /^\s*(?:SELECT|WITH|VALUES|EXPLAIN)\b/i;
 export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   declare driver: SqliteDriver;
   private transaction?: Transaction;
+  /** Whether a transaction of this runner has just ended. */
+  private transactionOver = false;
 
   constructor(driver: SqliteDriver, mode: ReplicationMode) {
     super(driver);
@@ -56,8 +56,10 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     try {
       await super.startTransaction(isolationLevel);
     } catch (error) {
-      // TypeORM marks the transaction active before it begins; one that did not begin is not.
+      // TypeORM marks a transaction active before it begins; one that did not begin is not. A nested one counts all the
+      // same: TypeORM ends it with a rollback, and that must not be taken for the rollback of the outer one.
       if (this.transaction === undefined) this.isTransactionActive = false;
+      else this.transactionDepth += 1;
       throw error;
     }
   }
@@ -86,94 +88,132 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     const started = performance.now();
     try {
       const outcome = toQueryResult(await this.execute(sql, bound));
-      await this.reportQuery(sql, bound, performance.now() - started, outcome.raw);
+      await this.broadcast(sql, bound, performance.now() - started, outcome.raw);
       return useStructuredResult ? outcome : outcome.raw;
     } catch (error) {
       logger.logQueryError(error as Error, sql, bound, this);
-      await this.reportQuery(sql, bound, undefined, undefined, error);
+      await this.broadcast(sql, bound, undefined, undefined, error);
       if (OWN_ERRORS.some((type) => error instanceof type)) throw error;
       throw translateSqliteError(error) ?? new QueryFailedError(sql, bound, error as Error);
     }
   }
 
-  private async reportQuery(sql: string, bound: unknown[], milliseconds?: number, raw?: unknown, error?: unknown) {
-    const { maxQueryExecutionTime } = this.driver.options;
-    if (milliseconds !== undefined && maxQueryExecutionTime && milliseconds > maxQueryExecutionTime) {
-      this.dataSource.logger.logQuerySlow(Math.round(milliseconds), sql, bound, this);
-    }
+  private async broadcast(sql: string, bound: unknown[], milliseconds?: number, raw?: unknown, error?: unknown) {
     if (this.dataSource.subscribers.length === 0) return;
     const result = new BroadcasterResult();
     this.broadcaster.broadcastAfterQueryEvent(result, sql, bound, error === undefined, milliseconds, raw, error);
     await result.wait();
   }
 
-  private execute(sql: string, parameters: unknown[]): StatementResult | Promise<StatementResult> {
-    const control = CONTROL.exec(sql)?.[1]?.toUpperCase();
-    if (control !== undefined) return this.control(control, sql);
-    const { transaction } = this;
-    if (transaction !== undefined) return this.runInTransaction(transaction, sql, parameters);
+  private async execute(sql: string, parameters: unknown[]): Promise<StatementResult> {
+    const kind = kindOf(sql);
+    if (kind === 'begin') return this.begin();
+    if (this.transaction !== undefined) return this.runInTransaction(this.transaction, kind, sql, parameters);
+    if (kind === 'rollback') return DONE;
+    if (kind === 'commit' || kind === 'savepoint' || kind === 'rollback to') {
+      throw new TypeORMError('There is no transaction: call startTransaction() first');
+    }
+    if (this.transactionOver) await this.stayOpen();
     const { reader, limits } = this.driver;
-    if (this.mode === 'slave' || (PLAIN_READ.test(sql) && reader.prepare(sql).readonly)) {
-      return retryWhileBusy(() => timed('read', () => reader.run(sql, parameters)), limits.busyTimeout);
+    if (this.mode === 'slave' || (kind === 'read' && reader.prepare(sql).readonly)) {
+      return retryWhileBusy(() => this.run(reader, sql, parameters), limits.busyTimeout);
     }
-    return this.writeAlone(sql, parameters);
+    return this.writeAlone(sql, parameters, kind === 'delete');
   }
 
-  private async writeAlone(sql: string, parameters: unknown[]): Promise<StatementResult> {
-    const turn = await this.driver.writer.turn();
+  /**
+   * A statement that was on its way when the transaction of its runner ended must not become a transaction of its own. A
+   * runner that TypeORM made for one transaction is released by the next turn of the event loop.
+   */
+  private async stayOpen(): Promise<void> {
+    await new Promise(setImmediate);
+    if (this.isReleased) throw new QueryRunnerAlreadyReleasedError();
+    this.transactionOver = false;
+  }
+
+  private async writeAlone(sql: string, parameters: unknown[], freesRoom: boolean): Promise<StatementResult> {
+    const { writer, reserve, limits } = this.driver;
+    const { connection, end } = await writer.turn();
     try {
-      return await retryWhileBusy(
-        () => timed('write', () => turn.connection.run(sql, parameters)),
-        this.driver.limits.busyTimeout,
-      );
+      if (!freesRoom) reserve.require(connection);
+      for (let attempts = 1; ; attempts++) {
+        try {
+          const result = await retryWhileBusy(() => this.run(connection, sql, parameters), limits.busyTimeout);
+          if (!connection.inTransaction) return result;
+          connection.run('ROLLBACK');
+          throw new TypeORMError('A transaction is begun with startTransaction()');
+        } catch (error) {
+          if (!isFull(error)) throw error;
+          reserve.regainRoom(connection, freesRoom);
+          if (attempts === 3) throw error;
+        }
+      }
     } finally {
-      turn.end();
+      end();
     }
   }
 
-  private runInTransaction(transaction: Transaction, sql: string, parameters: unknown[]): StatementResult {
-    if (transaction.aborted !== undefined) throw transaction.aborted;
-    const kind = this.mode === 'slave' ? 'read' : 'write';
+  private runInTransaction(
+    transaction: Transaction,
+    kind: StatementKind,
+    sql: string,
+    parameters: unknown[],
+  ): StatementResult {
+    if (kind === 'rollback') return this.rollback();
+    if (transaction.aborted !== undefined) {
+      if (kind === 'rollback to') return DONE;
+      throw transaction.aborted;
+    }
+    if (kind === 'commit') return this.commit(transaction);
     try {
-      return timed(kind, () => transaction.connection.run(sql, parameters));
+      return this.run(transaction.connection, sql, parameters);
     } catch (error) {
-      // After SQLITE_FULL, SQLITE_IOERR and the like SQLite has rolled back by itself (https://sqlite.org/lang_transaction.html).
-      if (!transaction.connection.inTransaction)
-        this.abort(transaction, translateSqliteError(error) ?? (error as Error));
+      this.afterFailure(transaction, error);
       throw error;
     }
   }
 
-  private control(keyword: string, sql: string): StatementResult | Promise<StatementResult> {
-    const { transaction } = this;
-    if (keyword === 'BEGIN') return this.begin();
-    if (keyword === 'ROLLBACK' && !/\bTO\b/i.test(sql)) return this.rollback();
-    if (transaction === undefined)
-      throw new TypeORMError(`${keyword} needs a transaction: call startTransaction() first`);
-    if (transaction.aborted !== undefined) {
-      if (keyword === 'ROLLBACK') return DONE;
-      throw transaction.aborted;
-    }
-    return keyword === 'COMMIT' || keyword === 'END' ? this.commit(transaction) : transaction.connection.run(sql);
+  /**
+   * After some errors SQLite has rolled back by itself (https://sqlite.org/lang_transaction.html). After a full volume it
+   * may have or not; half a transaction serves nobody, so it is rolled back then.
+   */
+  private afterFailure(transaction: Transaction, error: unknown): void {
+    const { connection } = transaction;
+    if (isFull(error) && connection.inTransaction) connection.run('ROLLBACK');
+    if (!connection.inTransaction) this.abort(transaction, translateSqliteError(error) ?? (error as Error));
   }
 
   private async begin(): Promise<StatementResult> {
     if (this.transaction !== undefined) throw new TypeORMError('This query runner has begun a transaction already');
-    this.transaction = this.mode === 'slave' ? this.beginReading() : await this.beginWriting();
+    const transaction = this.mode === 'slave' ? await this.beginReading() : await this.beginWriting();
+    this.transaction = transaction;
+    if (this.isReleased) {
+      this.rollback();
+      throw new QueryRunnerAlreadyReleasedError();
+    }
     return DONE;
   }
 
-  private beginReading(): Transaction {
-    const { snapshots } = this.driver;
+  private async beginReading(): Promise<Transaction> {
+    const { snapshots, limits } = this.driver;
     const connection = snapshots.take();
-    connection.run('BEGIN');
+    try {
+      connection.run('BEGIN');
+      // The state is fixed by the first read, so that is done here.
+      await retryWhileBusy(() => connection.run('SELECT 1 FROM sqlite_schema LIMIT 1'), limits.busyTimeout);
+    } catch (error) {
+      if (connection.inTransaction) connection.run('ROLLBACK');
+      snapshots.giveBack(connection);
+      throw error;
+    }
     return { connection, end: () => snapshots.giveBack(connection) };
   }
 
   private async beginWriting(): Promise<Transaction> {
-    const { writer, limits } = this.driver;
+    const { writer, reserve, limits } = this.driver;
     const turn = await writer.turn();
     try {
+      if (!this.freesRoom) reserve.require(turn.connection);
       // IMMEDIATE: a transaction that reads first and then writes would otherwise fail after another process's commit.
       await retryWhileBusy(() => turn.connection.run('BEGIN IMMEDIATE'), limits.busyTimeout);
     } catch (error) {
@@ -197,14 +237,14 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   private commit(transaction: Transaction): StatementResult {
     try {
-      timed('write', () => transaction.connection.run('COMMIT'));
+      this.run(transaction.connection, 'COMMIT');
     } catch (error) {
-      // A deferred constraint leaves the transaction open (https://sqlite.org/foreignkeys.html#fk_deferred): the caller rolls back.
-      if (!transaction.connection.inTransaction)
-        this.abort(transaction, translateSqliteError(error) ?? (error as Error));
+      // A violated deferred constraint leaves the transaction open (https://sqlite.org/foreignkeys.html#fk_deferred).
+      this.afterFailure(transaction, error);
       throw error;
     }
     this.transaction = undefined;
+    this.transactionOver = true;
     transaction.end();
     return DONE;
   }
@@ -212,6 +252,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   private rollback(): StatementResult {
     const { transaction } = this;
     this.transaction = undefined;
+    this.transactionOver = true;
     if (transaction === undefined || transaction.aborted !== undefined) return DONE;
     try {
       if (transaction.connection.inTransaction) transaction.connection.run('ROLLBACK');
@@ -221,9 +262,31 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     return DONE;
   }
 
+  private run(connection: Connection, sql: string, parameters: unknown[] = []): StatementResult {
+    const started = performance.now();
+    try {
+      return connection.run(sql, parameters);
+    } finally {
+      const milliseconds = performance.now() - started;
+      const { maxQueryExecutionTime = Infinity } = this.driver.options;
+      if (milliseconds > maxQueryExecutionTime) {
+        this.dataSource.logger.logQuerySlow(Math.round(milliseconds), sql, parameters, this);
+      }
+      if (statementTimings.hasSubscribers) {
+        const kind = connection.database.readonly ? 'read' : 'write';
+        statementTimings.publish({ kind, seconds: milliseconds / 1000 });
+      }
+    }
+  }
+
   private abort(transaction: Transaction, reason: Error): void {
     transaction.aborted = reason;
+    if (reason instanceof DiskFullError) this.driver.reserve.regainRoom(transaction.connection, this.freesRoom);
     transaction.end();
+  }
+
+  private get freesRoom(): boolean {
+    return (this.data as TransactionOptions).freesRoom === true;
   }
 }
 
@@ -240,14 +303,4 @@ function toQueryResult({ rows, changes, lastInsertRowid }: StatementResult): Que
     result.affected = changes;
   }
   return result;
-}
-
-function timed<T>(kind: 'read' | 'write', run: () => T): T {
-  if (!statementTimings.hasSubscribers) return run();
-  const started = performance.now();
-  try {
-    return run();
-  } finally {
-    statementTimings.publish({ kind, seconds: (performance.now() - started) / 1000 });
-  }
 }

@@ -14,7 +14,7 @@ export interface WriterLimits {
 export interface Turn {
   readonly connection: Connection;
   /** Ends the turn. Only its first call counts. */
-  end(): void;
+  readonly end: () => void;
 }
 
 interface Waiter {

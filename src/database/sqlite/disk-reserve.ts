@@ -1,0 +1,96 @@
+import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { dirname } from 'node:path';
+import { DiskFullError } from '../errors.js';
+import type { Connection } from './connection.js';
+
+const PAGE = 4096;
+const LARGEST = 1000 * PAGE;
+const SMALLEST = 16 * PAGE;
+
+/**
+ * Room kept aside, so that records can be deleted on a full volume: a delete, too, first writes to the WAL, and the WAL
+ * gives its room back only by a checkpoint, which may have to lengthen the database file. The file `<database>-reserve`
+ * holds as much as the WAL may hold before its checkpoint; it is given up to whoever frees room and made again, before
+ * anything else is written, when there is room for it.
+ */
+export class DiskReserve {
+  private readonly file: string;
+  private readonly size: number;
+  private held: boolean;
+
+  constructor(databasePath: string) {
+    this.file = `${databasePath}-reserve`;
+    const kept = sizeOf(this.file);
+    this.size = kept > 0 ? kept : reserveFor(freeBytes(this.file));
+    this.held = kept > 0 || this.make();
+  }
+
+  /** Pages the WAL may hold before its checkpoint (https://sqlite.org/pragma.html#pragma_wal_autocheckpoint). */
+  get walPages(): number {
+    return Math.floor(this.size / PAGE);
+  }
+
+  /**
+   * To be called before anything is written that takes room.
+   * @throws {DiskFullError} while the reserve is given up and there is no room to make it again
+   */
+  require(connection: Connection): void {
+    if (this.held) return;
+    checkpoint(connection);
+    this.held = freeBytes(this.file) >= this.size && this.make();
+    if (!this.held) throw new DiskFullError(new Error(`There is no room for ${this.file}`));
+  }
+
+  /**
+   * After a write failed on a full volume: moves the WAL into the database file, so that the next write begins it anew.
+   * @param freesRoom whether that write will give room back; only then the reserve is given up for it
+   */
+  regainRoom(connection: Connection, freesRoom: boolean): void {
+    if (checkpoint(connection) || !freesRoom) return;
+    rmSync(this.file, { force: true });
+    this.held = false;
+    checkpoint(connection);
+  }
+
+  private make(): boolean {
+    try {
+      const descriptor = openSync(this.file, 'w', 0o600);
+      try {
+        // Random, for file systems that store no zeros.
+        if (writeSync(descriptor, randomBytes(this.size)) < this.size) throw new Error('short write');
+        fsyncSync(descriptor);
+      } finally {
+        closeSync(descriptor);
+      }
+      return true;
+    } catch {
+      rmSync(this.file, { force: true });
+      return false;
+    }
+  }
+}
+
+/** @returns whether the whole WAL could be moved and emptied */
+function checkpoint(connection: Connection): boolean {
+  try {
+    const [result] = connection.database.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+    return result?.busy === 0;
+  } catch {
+    return false;
+  }
+}
+
+function reserveFor(free: number): number {
+  const share = Math.floor(free / 8 / PAGE) * PAGE;
+  return Math.min(LARGEST, Math.max(SMALLEST, share));
+}
+
+function sizeOf(file: string): number {
+  return existsSync(file) ? statSync(file).size : 0;
+}
+
+function freeBytes(file: string): number {
+  const { bavail, bsize } = statfsSync(dirname(file));
+  return bavail * bsize;
+}

@@ -1,0 +1,32 @@
+import { LRUCache } from 'lru-cache';
+
+/**
+ * What a statement is to the data layer: transaction control, a plain read, a write that frees room, or anything else.
+ * Savepoints belong to the transaction they are set in.
+ */
+export type StatementKind = 'begin' | 'commit' | 'rollback' | 'savepoint' | 'rollback to' | 'read' | 'delete' | 'other';
+
+// White space, empty statements and comments, as tracing tools put them before a statement (sqlcommenter).
+const LEAD = /^(?:[\s;]|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*/;
+
+const KINDS: readonly [RegExp, StatementKind][] = [
+  [/^BEGIN\b/i, 'begin'],
+  [/^(?:COMMIT|END)\b/i, 'commit'],
+  [/^ROLLBACK\s+(?:TRANSACTION\s+)?TO\b/i, 'rollback to'],
+  [/^ROLLBACK\b/i, 'rollback'],
+  [/^(?:SAVEPOINT|RELEASE)\b/i, 'savepoint'],
+  [/^(?:SELECT|WITH|VALUES|EXPLAIN)\b/i, 'read'],
+  [/^DELETE\b/i, 'delete'],
+];
+
+const kinds = new LRUCache<string, StatementKind>({ max: 1000 });
+
+export function kindOf(sql: string): StatementKind {
+  let kind = kinds.get(sql);
+  if (kind === undefined) {
+    const statement = sql.slice(LEAD.exec(sql)![0].length);
+    kind = KINDS.find(([pattern]) => pattern.test(statement))?.[1] ?? 'other';
+    kinds.set(sql, kind);
+  }
+  return kind;
+}
