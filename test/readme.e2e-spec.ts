@@ -1,0 +1,70 @@
+import { execFile } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Variable, variables } from '../src/config/variables.js';
+import { temporaryFolder } from './service.js';
+import { ServiceProcess } from './service-process.js';
+
+const ROOT = join(import.meta.dirname, '..');
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const MARK = '=== answer ===';
+
+interface Step {
+  readonly command: string;
+  readonly status: string;
+  readonly body: string;
+}
+
+/** The tour as a script that prints a mark before each answer, and what each is expected to be. */
+function readTour(): { script: string; steps: Step[] } {
+  const tour = README.split('## A tour with curl')[1]?.split('```bash\n')[1]?.split('```')[0] ?? '';
+  const lines = tour.split('\n');
+  const steps: Step[] = [];
+  const script = lines.map((line, index) => {
+    const [, status, body = ''] = /^#> ([0-9]{3})(?: (.*))?$/.exec(lines[index + 1] ?? '') ?? [];
+    if (status === undefined) return line;
+    steps.push({ command: line, status, body });
+    return `echo; echo '${MARK}'; ${line.replace('curl -i', 'curl -s -i')}`;
+  });
+  return { script: script.join('\n'), steps };
+}
+
+describe('the README', () => {
+  let folder: string;
+  let service: ServiceProcess;
+
+  beforeAll(async () => {
+    folder = temporaryFolder();
+    service = await ServiceProcess.start(folder, { NODE_ENV: 'development', JWT_SECRET: undefined });
+  });
+
+  afterAll(async () => {
+    await service.end();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('has a tour that answers what it says', async () => {
+    const { script, steps } = readTour();
+    expect(steps.length).toBeGreaterThan(10);
+    const env = { ...process.env, DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` };
+    const ran = script.replace('http://127.0.0.1:3000', service.url);
+    const { stdout } = await promisify(execFile)('bash', ['-euc', ran], { cwd: ROOT, env });
+    const answers = stdout.split(MARK).slice(1);
+    const seen = answers.map((answer, index) => ({
+      command: steps[index]!.command,
+      status: / ([0-9]{3}) /.exec(answer)?.[1],
+      body: steps[index]!.body === '' ? '' : answer.trim().split('\n').at(-1),
+    }));
+    expect(seen).toEqual(steps);
+  });
+
+  it('lists every variable with its default', () => {
+    const rows = [...README.matchAll(/^\| `([A-Z_]+)`(?:, `[A-Z_]+_FILE`)? *\| *(?:`([^`]*)`)? *\| (.*?) *\|$/gm)];
+    const listed = rows.map(([, name, value, about]) => ({ name, default: value, about }));
+    const known = Object.entries<Variable<unknown>>(variables);
+    expect(listed).toEqual(
+      known.map(([name, variable]) => ({ name, default: variable.default, about: variable.about })),
+    );
+  });
+});
