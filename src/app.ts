@@ -1,7 +1,8 @@
 import 'reflect-metadata';
-import { Logger as NestLog, type NestApplicationOptions } from '@nestjs/common';
+import type { NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyCorsOptionsDelegateCallback } from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
@@ -45,7 +46,7 @@ export async function createApp(
     logger: new NestLogger(logger),
   });
   addHooks(adapter.getInstance<FastifyInstance>(), app, logger);
-  if (config.corsOrigins !== undefined) app.enableCors(cors(config.corsOrigins));
+  if (config.corsOrigins !== undefined) app.enableCors({ delegator: cors(config.corsOrigins) });
   if (config.docs) serveDocs(app);
   return app;
 }
@@ -55,19 +56,18 @@ function fromModules(config: Config): CreateNest {
 }
 
 function createAdapter(config: Config): FastifyAdapter {
-  const logger = new NestLog('Http');
   return new FastifyAdapter({
     genReqId: requestId,
     trustProxy: config.trustProxy,
     requestTimeout: REQUEST_TIMEOUT,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    // Node would answer a missing Host header with an empty 400; the hook answers it in the one shape.
-    http: { requireHostHeader: false },
+    // Node would answer a missing Host header with an empty 400; the hook answers it in the one shape. Of a field that
+    // comes twice Node would drop one; joined, a second Host, Authorization or Content-Type is as wrong as it is.
+    http: { requireHostHeader: false, joinDuplicateHeaders: true },
     // While the service stops, requests on open connections are still served, each as the last of its connection.
     return503OnClosing: false,
-    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
-      sendError(error, request, reply, logger),
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => sendError(error, request, reply),
     clientErrorHandler: answerParserError,
   });
 }
@@ -90,12 +90,17 @@ function closeConnectionsWhileStopping(fastify: FastifyInstance, lifecycle: Life
   });
 }
 
-function cors(origin: string[]) {
-  return {
+function cors(origin: string[]): FastifyCorsOptionsDelegateCallback {
+  const options = {
     origin,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowedHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'X-Request-Id'],
     exposedHeaders: ['ETag', 'Link', 'Location', 'X-Request-Id', 'X-Total-Count'],
     maxAge: 600,
+  };
+  // The plugin takes every OPTIONS for a preflight; one without these two fields asks for the methods of the path.
+  return ({ headers }, callback) => {
+    const preflight = headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
+    callback(null, { ...options, preflight });
   };
 }

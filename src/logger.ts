@@ -1,17 +1,30 @@
 import type { LoggerService } from '@nestjs/common';
 import { type Logger, pino } from 'pino';
-import { build as prettyStream } from 'pino-pretty';
+import { build as prettyStream, type PrettyOptions } from 'pino-pretty';
 import type { Config } from './config/config.js';
 
 /** The log of the service: JSON lines in production, text for people otherwise. */
 export function createLogger({ environment, logLevel }: Pick<Config, 'environment' | 'logLevel'>): Logger {
   const options = { level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters };
   if (environment === 'production') return pino(options);
-  return pino(options, prettyStream({ colorize: process.stdout.isTTY, ignore: 'context', messageFormat, sync: true }));
+  return pino(options, prettyStream(PEOPLE));
 }
 
 const formatters = { level: (level: string) => ({ level }) };
-const messageFormat = '{if context}[{context}] {end}{msg}';
+
+/** A line for each entry; a request is told by its line alone. */
+const PEOPLE: PrettyOptions = {
+  colorize: process.stdout.isTTY,
+  translateTime: 'SYS:HH:MM:ss.l',
+  ignore: 'context,requestId,method,route,status,milliseconds,subject',
+  messageFormat: ({ context, msg, method, route, status, milliseconds, subject, requestId }) => {
+    if (method === undefined) return `${context ? `[${context as string}] ` : ''}${msg as string}`;
+    const who = subject === undefined ? '' : ` for ${subject as string}`;
+    return `${method as string} ${route as string} ${status as number} in ${milliseconds as number} ms${who} (${requestId as string})`;
+  },
+  singleLine: true,
+  sync: true,
+};
 
 /** Contexts in which Nest tells of every module and route at start. */
 const FRAMEWORK = new Set<unknown>([
@@ -22,6 +35,9 @@ const FRAMEWORK = new Set<unknown>([
   'RoutesResolver',
 ]);
 
+/** Contexts that report what keeps the service from starting; so does `main.ts`, without burying it. */
+const AT_START = new Set<unknown>(['ExceptionHandler', 'TypeOrmModule']);
+
 /** Sends what Nest and the modules log through Nest's `Logger` into the same log. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
@@ -31,7 +47,7 @@ export class NestLogger implements LoggerService {
   }
 
   error(message: unknown, ...rest: unknown[]): void {
-    this.write('error', message, rest);
+    this.write(AT_START.has(rest.at(-1)) ? 'debug' : 'error', message, rest);
   }
 
   warn(message: unknown, ...rest: unknown[]): void {

@@ -1,5 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { HEADERS, REQUEST_ID_PARAMETER } from './http/openapi.js';
 
 /** The OpenAPI document of all modules of the application. */
 export function openApiDocument(app: NestFastifyApplication): OpenAPIObject {
@@ -7,26 +8,34 @@ export function openApiDocument(app: NestFastifyApplication): OpenAPIObject {
     'Stores cookie records. Every request bears a JWT in `Authorization: Bearer <token>`, with the scope',
     '`cookies:read` for reading and `cookies:write` for writing.',
     'Every error has the same shape; its `errorCode` does not change.',
-    'HEAD answers what GET would, without the body; OPTIONS tells the methods of a path.',
+    'HEAD answers what GET would, without the body; OPTIONS tells the methods of a path, and needs no token.',
+    'Another path is 404, another method 405.',
   ].join(' ');
   const base = new DocumentBuilder()
     .setTitle('Cookie Storage Service')
     .setDescription(description)
     .setVersion('1.0.0')
     .setLicense('MIT', 'https://opensource.org/license/mit')
-    .setContact('The operators of this service', '', '')
     .addServer('/', 'This service')
     .addTag('cookies', 'The stored cookies')
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A JWT; see `npm run token`' })
-    .addGlobalParameters({
-      name: 'X-Request-Id',
-      in: 'header',
-      required: false,
-      description: 'Names the request; the answer repeats it. Without it the service makes one.',
-      schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' },
-    })
+    .addGlobalParameters(REQUEST_ID_PARAMETER)
     .build();
-  return SwaggerModule.createDocument(app, base);
+  // Not with `setContact`, which wants an address too: whoever runs the service has it, not the code.
+  base.info.contact = { name: 'The operators of this service' };
+  const document = SwaggerModule.createDocument(app, base);
+  document.components = { ...document.components, headers: HEADERS, schemas: closed(document.components?.schemas) };
+  return document;
+}
+
+type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
+
+/** Bodies have the members that are declared and no others: a request with more is 400, and no answer has more. */
+function closed(schemas: Schemas = {}): Schemas {
+  for (const schema of Object.values(schemas)) {
+    if ('type' in schema && schema.type === 'object') schema.additionalProperties ??= false;
+  }
+  return schemas;
 }
 
 /** Serves the document at `/openapi.json` and Swagger UI at `/docs`, with its assets from this machine. */

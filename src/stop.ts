@@ -1,4 +1,4 @@
-import { Server as NetServer } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
@@ -12,11 +12,12 @@ const POLL = 20;
 
 /** On SIGTERM or SIGINT stops cleanly and exits with 0; a second signal exits at once with 1. */
 export function stopOnSignals(app: NestFastifyApplication, config: Config): void {
+  const connections = new Connections(app.getHttpServer());
   let stopping = false;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (stopping) process.exit(1);
     stopping = true;
-    void stop(app, config, signal).then(
+    void stop(app, connections, config, signal).then(
       () => process.exit(0),
       (error: unknown) => {
         console.error(error);
@@ -32,21 +33,23 @@ export function stopOnSignals(app: NestFastifyApplication, config: Config): void
  * Not ready, no new connections, running requests finish, then the database closes. Requests that are not done within
  * the time-out are cut off.
  */
-export async function stop(app: NestFastifyApplication, { shutdownTimeout }: Config, reason: string): Promise<void> {
+async function stop(
+  app: NestFastifyApplication,
+  connections: Connections,
+  { shutdownTimeout }: Config,
+  reason: string,
+): Promise<void> {
   const logger = new Logger('Service');
   logger.log(`Stopping (${reason})`);
   app.get(Lifecycle, { strict: false }).stop();
-  const server = app.getHttpServer();
-  // http.Server's own close would also close idle connections at once, and with them requests that are on their way.
-  NetServer.prototype.close.call(server);
+  connections.refuseNew();
   const began = performance.now();
-  while ((await openConnections(server)) > 0) {
+  while (connections.open > 0) {
     const elapsed = performance.now() - began;
-    if (elapsed >= Math.min(FAREWELL, shutdownTimeout)) server.closeIdleConnections();
-    if (elapsed >= shutdownTimeout) {
+    if (elapsed >= Math.min(FAREWELL, shutdownTimeout)) connections.closeIdle();
+    if (elapsed >= shutdownTimeout && connections.open > 0) {
       logger.warn(`Requests were cut off after ${shutdownTimeout} ms`);
-      server.closeAllConnections();
-      break;
+      connections.closeAll();
     }
     await sleep(POLL);
   }
@@ -54,8 +57,33 @@ export async function stop(app: NestFastifyApplication, { shutdownTimeout }: Con
   logger.log('Stopped');
 }
 
-function openConnections(server: Server): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
-  });
+/** The connections of a server that is to be stopped without losing a request. */
+class Connections {
+  private readonly sockets = new Set<Socket>();
+
+  constructor(private readonly server: Server) {
+    server.on('connection', (socket: Socket) => {
+      this.sockets.add(socket);
+      socket.once('close', () => this.sockets.delete(socket));
+    });
+  }
+
+  get open(): number {
+    return this.sockets.size;
+  }
+
+  /** http.Server's own close would also close idle connections at once, and with them requests that are on their way. */
+  refuseNew(): void {
+    NetServer.prototype.close.call(this.server);
+  }
+
+  closeIdle(): void {
+    this.server.closeIdleConnections();
+    // To Node, a connection that has not sent anything yet is not idle.
+    for (const socket of this.sockets) if (socket.bytesRead === 0) socket.destroy();
+  }
+
+  closeAll(): void {
+    for (const socket of this.sockets) socket.destroy();
+  }
 }

@@ -104,11 +104,16 @@ export interface RequestOptions {
 export class Client {
   private constructor(
     private readonly url: string,
-    private readonly token: string,
+    private readonly token?: string,
   ) {}
 
   static async of(service: { readonly url: string }, options?: TokenOptions): Promise<Client> {
     return new Client(service.url, await token(options));
+  }
+
+  /** Speaks with the token given, or without any. */
+  static bearing(service: { readonly url: string }, token?: string): Client {
+    return new Client(service.url, token);
   }
 
   async request(method: string, path: string, { headers = {}, body }: RequestOptions = {}): Promise<Answer> {
@@ -116,7 +121,7 @@ export class Client {
     const response = await fetch(this.url + path, {
       method,
       headers: {
-        authorization: `Bearer ${this.token}`,
+        ...(this.token !== undefined && { authorization: `Bearer ${this.token}` }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },

@@ -3,20 +3,22 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import passport from 'passport';
-import { ExtractJwt, Strategy } from 'passport-jwt';
+import { Strategy } from 'passport-jwt';
 import type { Principal } from './principal.js';
 import { InvalidTokenError, TokenVerifier } from './token-verifier.js';
 
 const COMPACT_JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
+const BEARER = /^Bearer +(?=\S)/i;
 
 /**
- * The token in `Authorization`: `Bearer <token>` with the scheme in any case, or a bare token, which the specification
- * allows too. `null` when the field has neither.
+ * The token in `Authorization`: what follows `Bearer`, with the scheme in any case, or a bare token, which the
+ * specification allows too. `null` when the field has neither.
  */
-export const tokenOf: (request: FastifyRequest) => string | null = ExtractJwt.fromExtractors([
-  ExtractJwt.fromAuthHeaderAsBearerToken(),
-  ({ headers: { authorization = '' } }: FastifyRequest) => (COMPACT_JWS.test(authorization) ? authorization : null),
-] as never);
+export function tokenOf({ headers: { authorization = '' } }: FastifyRequest): string | null {
+  const scheme = BEARER.exec(authorization)?.[0];
+  if (scheme !== undefined) return authorization.slice(scheme.length);
+  return COMPACT_JWS.test(authorization) ? authorization : null;
+}
 
 /**
  * passport-jwt with jose as its verifier: jsonwebtoken, which it brings, knows no EdDSA and ignores `crit`, and a key

@@ -1,78 +1,104 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
-import { ApiErrors, ApiIfMatch, ApiIfNoneMatch, type DescribedError, headers } from '../http/openapi.js';
+import {
+  ApiErrors,
+  ApiReadConditions,
+  ApiWriteConditions,
+  type DescribedError,
+  headers,
+  malformedBody,
+  memberFault,
+  parameterFault,
+} from '../http/openapi.js';
+import { MAX_LIMIT } from '../http/page.js';
+import { FLAVORS } from './cookie.values.js';
 import { CookieDto } from './dto/cookie.dto.js';
 import { CreateCookieDto } from './dto/create-cookie.dto.js';
 import { PatchCookieDto } from './dto/patch-cookie.dto.js';
 import { ReplaceCookieDto } from './dto/replace-cookie.dto.js';
 
-const wrongBody: DescribedError = {
-  status: 400,
-  description: 'The body is malformed, or a member is missing, unknown or not allowed',
-  message: '/flavor: must be one of the following values: chocolate, vanilla, cinnamon',
-  errorCode: 'INVALID_REQUEST',
-  details: [{ pointer: '/flavor', message: 'must be one of the following values: chocolate, vanilla, cinnamon' }],
-};
-const wrongId: DescribedError = {
-  status: 400,
-  description: 'The id or a parameter is not valid',
-  message: 'id: must be a whole number from 1 to 9007199254740991',
-  errorCode: 'INVALID_REQUEST',
-  details: [{ parameter: 'id', message: 'must be a whole number from 1 to 9007199254740991' }],
-};
+const LIMIT_FAULT = `must be given once, as a whole number from 1 to ${MAX_LIMIT}`;
+const ID_FAULT = 'must be a whole number from 1 to 9007199254740991';
+const flavorFault = memberFault('/flavor', `must be one of the following values: ${FLAVORS.join(', ')}`);
+const strayParameter = parameterFault('limit', 'is not known here; this route takes no parameters');
+
 const wrongQuery: DescribedError = {
   status: 400,
   description: 'A parameter is unknown or not valid',
-  message: 'limit: must be given once, as a whole number from 1 to 1000',
-  errorCode: 'INVALID_REQUEST',
-  details: [{ parameter: 'limit', message: 'must be given once, as a whole number from 1 to 1000' }],
+  examples: {
+    value: parameterFault('limit', LIMIT_FAULT),
+    name: parameterFault('colour', 'is not known here; known are limit, after, sort, flavor, size'),
+  },
+};
+const wrongId: DescribedError = {
+  status: 400,
+  description: 'The id is not valid, or there is a parameter that is not known',
+  examples: { id: parameterFault('id', ID_FAULT), parameter: strayParameter },
+};
+const wrongBody: DescribedError = {
+  status: 400,
+  description: 'The body is malformed, a member of it is missing, unknown or not valid, or a parameter is not known',
+  examples: { member: flavorFault, malformed: malformedBody, parameter: strayParameter },
+};
+const wrongIdOrBody: DescribedError = {
+  ...wrongBody,
+  description: 'The id is not valid, or the body is malformed, or a member of it is missing, unknown or not valid',
+  examples: { ...wrongBody.examples, id: parameterFault('id', ID_FAULT) },
 };
 const notFound: DescribedError = {
   status: 404,
   description: 'There is no such cookie',
-  message: 'There is no cookie 1',
-  errorCode: 'COOKIE_NOT_FOUND',
+  examples: { absent: { message: 'There is no cookie 1', errorCode: 'COOKIE_NOT_FOUND' } },
 };
 const stale: DescribedError = {
   status: 412,
-  description: 'The cookie is no longer the one that If-Match names',
-  message: 'The record has changed since you read it; read it again and decide anew',
+  description: 'If-Match or If-None-Match does not hold',
+  examples: { changed: { message: 'The record has changed since you read it; read it again and decide anew' } },
+};
+const excluded: DescribedError = {
+  ...stale,
+  examples: { ...stale.examples, excluded: { message: 'The record is one that If-None-Match excludes' } },
 };
 const unconditional: DescribedError = {
   status: 428,
   description: 'The service requires If-Match (`REQUIRE_IF_MATCH`)',
-  message: 'Send If-Match with the ETag of the record that you mean to change',
+  examples: { absent: { message: 'Send If-Match with the ETag of the record that you mean to change' } },
 };
 const tooLarge: DescribedError = {
   status: 413,
   description: 'The body is larger than 16 KiB',
-  message: 'The body is larger than the 16 KiB that are accepted',
+  examples: { large: { message: 'The body is larger than the 16 KiB that are accepted' } },
 };
+const coding = { message: 'The body must come without a Content-Encoding' };
 const wrongType: DescribedError = {
   status: 415,
   description: 'The body is not JSON in UTF-8',
-  message: 'The Content-Type must be application/json, in UTF-8',
+  examples: { type: { message: 'The Content-Type must be application/json, in UTF-8' }, coding },
+  headers: ['Accept', 'Accept-Encoding'],
+};
+const wrongPatchType: DescribedError = {
+  ...wrongType,
+  examples: {
+    type: { message: 'The Content-Type must be application/json or application/merge-patch+json, in UTF-8' },
+    coding,
+  },
+  headers: ['Accept-Patch', 'Accept-Encoding'],
 };
 const full: DescribedError = {
   status: 507,
   description: 'The storage is full',
-  message: 'Storage is full',
-  errorCode: 'STORAGE_FULL',
+  examples: { full: { message: 'Storage is full', errorCode: 'STORAGE_FULL' } },
 };
+const diskFull: DescribedError = { ...full, description: 'The volume of the database is full' };
 
 const ApiId = (): MethodDecorator =>
   ApiParam({
     name: 'id',
     description: 'The identifier of the cookie',
-    schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
-    example: 1,
+    schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, example: 1 },
   });
 
-const notModified = {
-  status: 304,
-  description: 'You have this version already',
-  headers: headers('ETag', 'Cache-Control'),
-};
+const notModified = { status: 304, description: 'You have this version already' };
 
 export const DescribeList = (): MethodDecorator =>
   applyDecorators(
@@ -81,25 +107,25 @@ export const DescribeList = (): MethodDecorator =>
       summary: 'Retrieve all cookies',
       description: 'All of them by id, or with `limit` a page. Without `limit` the list is never cut short.',
     }),
-    ApiIfNoneMatch(),
+    ApiReadConditions(),
     ApiResponse({
       status: 200,
       description: 'The cookies',
       type: [CookieDto],
-      headers: headers('ETag', 'Link', 'X-Total-Count', 'Cache-Control'),
+      headers: headers('ETag', 'Link', 'X-Total-Count'),
     }),
-    ApiResponse(notModified),
-    ApiErrors(wrongQuery),
+    ApiResponse({ ...notModified, headers: headers('ETag', 'X-Total-Count') }),
+    ApiErrors('cookies:read', wrongQuery, { ...stale, headers: ['ETag', 'X-Total-Count'] }),
   );
 
 export const DescribeGet = (): MethodDecorator =>
   applyDecorators(
     ApiOperation({ operationId: 'getCookie', summary: 'Retrieve one cookie', description: 'The cookie with this id.' }),
     ApiId(),
-    ApiIfNoneMatch(),
-    ApiResponse({ status: 200, description: 'The cookie', type: CookieDto, headers: headers('ETag', 'Cache-Control') }),
-    ApiResponse(notModified),
-    ApiErrors(wrongId, notFound),
+    ApiReadConditions(),
+    ApiResponse({ status: 200, description: 'The cookie', type: CookieDto, headers: headers('ETag') }),
+    ApiResponse({ ...notModified, headers: headers('ETag') }),
+    ApiErrors('cookies:read', wrongId, notFound, { ...stale, headers: ['ETag'] }),
   );
 
 export const DescribeCreate = (): MethodDecorator =>
@@ -114,9 +140,9 @@ export const DescribeCreate = (): MethodDecorator =>
       status: 201,
       description: 'The cookie is stored',
       type: CookieDto,
-      headers: headers('Location', 'ETag', 'Cache-Control'),
+      headers: headers('Location', 'ETag'),
     }),
-    ApiErrors(wrongBody, tooLarge, wrongType, full),
+    ApiErrors('cookies:write', wrongBody, tooLarge, wrongType, full),
   );
 
 export const DescribeReplace = (): MethodDecorator =>
@@ -127,15 +153,15 @@ export const DescribeReplace = (): MethodDecorator =>
       description: 'Replaces flavor and size. The wish is not part of this representation and stays as it is.',
     }),
     ApiId(),
-    ApiIfMatch(),
+    ApiWriteConditions(),
     ApiBody({ type: ReplaceCookieDto }),
     ApiResponse({
       status: 200,
       description: 'The cookie as it is now',
       type: CookieDto,
-      headers: headers('Cache-Control'),
+      headers: headers(),
     }),
-    ApiErrors(wrongBody, notFound, stale, tooLarge, wrongType, unconditional, full),
+    ApiErrors('cookies:write', wrongIdOrBody, notFound, excluded, tooLarge, wrongType, unconditional, diskFull),
   );
 
 export const DescribePatch = (): MethodDecorator =>
@@ -146,11 +172,11 @@ export const DescribePatch = (): MethodDecorator =>
       description: 'Changes the members that are sent. An empty object changes nothing.',
     }),
     ApiId(),
-    ApiIfMatch(),
+    ApiWriteConditions(),
     ApiConsumes('application/json', 'application/merge-patch+json'),
     ApiBody({ type: PatchCookieDto }),
-    ApiResponse({ status: 204, description: 'The cookie is changed', headers: headers('ETag', 'Cache-Control') }),
-    ApiErrors(wrongBody, notFound, stale, tooLarge, wrongType, unconditional, full),
+    ApiResponse({ status: 204, description: 'The cookie is changed', headers: headers('ETag') }),
+    ApiErrors('cookies:write', wrongIdOrBody, notFound, excluded, tooLarge, wrongPatchType, unconditional, diskFull),
   );
 
 export const DescribeDelete = (): MethodDecorator =>
@@ -161,7 +187,7 @@ export const DescribeDelete = (): MethodDecorator =>
       description: 'Frees its place in the storage. A second time it is 404.',
     }),
     ApiId(),
-    ApiIfMatch(),
-    ApiResponse({ status: 204, description: 'The cookie is deleted', headers: headers('Cache-Control') }),
-    ApiErrors(wrongId, notFound, stale, tooLarge, unconditional, full),
+    ApiWriteConditions(),
+    ApiResponse({ status: 204, description: 'The cookie is deleted', headers: headers() }),
+    ApiErrors('cookies:write', wrongId, notFound, excluded, tooLarge, unconditional, diskFull),
   );

@@ -5,6 +5,7 @@ import { Config } from '../config/config.js';
 import { createDataSource } from './data-source.js';
 import { DatabaseStartError } from './errors.js';
 import type { Class } from './module-files.js';
+import { SqliteDriver } from './sqlite/sqlite-driver.js';
 import { migrate, pendingMigrations } from './migrations.js';
 
 /** Gives every module the data source: `TypeOrmModule.forFeature([...])`, `@InjectRepository()` and the like just work. */
@@ -36,7 +37,7 @@ async function startDataSource(config: Config, entities: Class[]): Promise<DataS
     await bringUpToDate(dataSource, config.database.migrateOnStart);
   } catch (error) {
     await dataSource.destroy();
-    throw error;
+    throw dataSource.driver instanceof SqliteDriver ? dataSource.driver.explain(error) : error;
   }
   return dataSource;
 }

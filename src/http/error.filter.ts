@@ -2,19 +2,19 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { errorResponse } from './error-response.js';
 
+const logger = new Logger('Error');
+
 /** Answers every error that reaches Nest, whether thrown by a handler, a guard, a pipe or by Fastify before them. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
-  private readonly logger = new Logger('Error');
-
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    sendError(error, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>(), this.logger);
+    sendError(error, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
   }
 }
 
 /** Sends the answer for an error, and logs it when it is the service's own fault. */
-export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply, logger: Logger): void {
+export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const { status, headers, body } = errorResponse(error, request.id);
   if (status === 500 || status === 503) {
     logger.error(`${request.method} ${request.routeOptions?.url ?? ''} failed (request ${request.id})`, detail(error));

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import FindMyWay from 'find-my-way';
 import { ApiError } from './api-error.js';
+import { sendError } from './error.filter.js';
 
 /** What methods each path pattern has, learned as the routes are registered. */
 interface KnownPath {
@@ -19,6 +20,7 @@ export function answerUnroutedRequests(app: FastifyInstance): void {
   const paths = new Map<string, KnownPath>();
 
   app.addHook('onRoute', ({ url, method }) => {
+    if (url === EVERYTHING) return;
     let path = paths.get(url);
     if (path === undefined) {
       path = { methods: new Set(['OPTIONS']) };
@@ -29,10 +31,12 @@ export function answerUnroutedRequests(app: FastifyInstance): void {
   });
 
   app.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done) => {
-    if (!request.is404) return done();
+    if (!request.is404 && request.routeOptions.url !== EVERYTHING) return done();
     const { pathname } = splitTarget(request.raw.url ?? '/');
     const path = router.find('GET', pathname)?.store as KnownPath | undefined;
-    if (path === undefined) return done(new ApiError(404, 'NOT_FOUND', 'There is nothing at this path'));
+    if (path === undefined) {
+      return sendError(new ApiError(404, 'NOT_FOUND', 'There is nothing at this path'), request, reply);
+    }
     const allow = [...path.methods].sort().join(', ');
     if (request.method === 'OPTIONS') {
       reply.code(204).header('allow', allow);
@@ -41,9 +45,12 @@ export function answerUnroutedRequests(app: FastifyInstance): void {
       return;
     }
     const message = `${request.method} is not possible here; the path has ${allow}`;
-    done(new ApiError(405, 'METHOD_NOT_ALLOWED', message, { headers: { allow } }));
+    sendError(new ApiError(405, 'METHOD_NOT_ALLOWED', message, { headers: { allow } }), request, reply);
   });
 }
+
+/** The pattern under which the CORS plugin takes preflights of all paths; those never get here. */
+const EVERYTHING = '*';
 
 /** Longer than any header section that Node accepts, so that a long id is a wrong id, not an unknown route. */
 export const MAX_PARAM_LENGTH = 65_536;

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import { applyDecorators } from '@nestjs/common';
 import {
   ApiExtraModels,
@@ -6,152 +7,264 @@ import {
   ApiPropertyOptional,
   ApiResponse,
   getSchemaPath,
+  refs,
 } from '@nestjs/swagger';
-import { STATUS_CODES } from 'node:http';
-import { codeOfStatus } from './api-error.js';
+import { codeOfStatus, type ErrorDetail } from './api-error.js';
 
-/** A fault of one member or parameter, as the document describes it. */
-export class ErrorDetailDto {
-  @ApiPropertyOptional({ description: 'Member of the body, as a JSON Pointer (RFC 6901)', example: '/wish' })
-  pointer?: string;
+const REQUEST_ID = '7f1c0f0e-0b52-4b8e-9d8e-2f6a1c9c9b57';
 
-  @ApiPropertyOptional({ description: 'Parameter of the query or the path', example: 'limit' })
-  parameter?: string;
+/** A fault of one member of the body. */
+export class MemberFaultDto {
+  @ApiProperty({ description: 'The member, as a JSON Pointer (RFC 6901); empty for the body itself', example: '/wish' })
+  pointer!: string;
 
-  @ApiProperty({ example: 'must be a text of 1 to 255 characters' })
+  @ApiProperty({ example: 'must be a text of 1 to 255 characters, without NUL and lone surrogates' })
+  message!: string;
+}
+
+/** A fault of one parameter of the query or the path. */
+export class ParameterFaultDto {
+  @ApiProperty({ example: 'limit' })
+  parameter!: string;
+
+  @ApiProperty({ example: 'must be given once, as a whole number from 1 to 1000' })
   message!: string;
 }
 
 /** The body of every error. */
+@ApiExtraModels(MemberFaultDto, ParameterFaultDto)
 export class ErrorDto {
-  @ApiProperty({ type: 'integer', minimum: 400, maximum: 599 })
+  @ApiProperty({ type: 'integer', minimum: 400, maximum: 599, example: 431 })
   statusCode!: number;
 
-  @ApiProperty({ description: 'The status in words' })
+  @ApiProperty({ description: 'The status in words', example: 'Request Header Fields Too Large' })
   error!: string;
 
-  @ApiProperty({ description: 'What is wrong, for a person' })
+  @ApiProperty({
+    description: 'What is wrong, for a person',
+    example: 'The header fields of the request are too large',
+  })
   message!: string;
 
-  @ApiProperty({ description: 'What is wrong, for a program; codes do not change' })
+  @ApiProperty({
+    description: 'What is wrong, for a program; codes do not change',
+    pattern: '^[A-Z_]+$',
+    example: 'REQUEST_HEADER_FIELDS_TOO_LARGE',
+  })
   errorCode!: string;
 
-  @ApiProperty({ description: 'Names this request in the log of the service' })
+  @ApiProperty({ description: 'Names this request in the log of the service', example: REQUEST_ID })
   requestId!: string;
 
-  @ApiPropertyOptional({ type: [ErrorDetailDto], description: 'The members or parameters that are wrong' })
-  details?: ErrorDetailDto[];
+  @ApiPropertyOptional({
+    type: 'array',
+    items: { oneOf: refs(MemberFaultDto, ParameterFaultDto) },
+    description: 'The members or parameters that are wrong',
+  })
+  details?: ErrorDetail[];
 }
 
-const text = (description: string, example: string) => ({ description, schema: { type: 'string' as const }, example });
+interface Header {
+  readonly description: string;
+  readonly required: boolean;
+  readonly schema: { readonly type: 'string' | 'integer'; readonly pattern?: string; readonly minimum?: number };
+  readonly example: string | number;
+}
 
-/** The response header fields, by name. */
+const text = (description: string, example: string, pattern?: string): Header => ({
+  description,
+  required: true,
+  schema: { type: 'string', ...(pattern && { pattern }) },
+  example,
+});
+
+const count = (description: string, example: number): Header => ({
+  description,
+  required: true,
+  schema: { type: 'integer', minimum: 0 },
+  example,
+});
+
+const optional = (header: Header): Header => ({ ...header, required: false });
+
+const REQUEST_ID_PATTERN = '^[A-Za-z0-9._-]{1,128}$';
+const ETAG_PATTERN = '^"[^"]+"$';
+
+/** Every response header field, as the document's components have them. */
 export const HEADERS = {
-  'X-Request-Id': text('Names this request in the log of the service', '7f1c0f0e-0b52-4b8e-9d8e-2f6a1c9c9b57'),
-  ETag: text('The version of what is answered, for If-None-Match and If-Match', '"5e0c1b7a9d42-17"'),
-  Location: text('The new record', '/cookies/1'),
-  Link: text(
-    'The next page, `rel="next"`; absent on the last one (RFC 8288)',
-    '</cookies?limit=100&after=100>; rel="next"',
-  ),
-  'X-Total-Count': {
-    description: 'How many records are stored; absent on a filtered list',
-    schema: { type: 'integer' as const },
-    example: 17,
-  },
-  'WWW-Authenticate': text('The challenge (RFC 6750 section 3)', 'Bearer realm="cookies", error="invalid_token"'),
-  'Retry-After': {
-    description: 'Seconds to wait before the next attempt',
-    schema: { type: 'integer' as const },
-    example: 1,
-  },
+  'X-Request-Id': text('Names this request in the log of the service', REQUEST_ID, REQUEST_ID_PATTERN),
+  'X-Content-Type-Options': text('The media type is as stated', 'nosniff'),
   'Cache-Control': text('Private, and to be revalidated with the ETag before each use', 'private, no-cache'),
+  Vary: text('Each bearer of a token has answers of its own', 'Authorization'),
+  'Error-Cache-Control': text('Errors are not kept', 'no-store'),
+  'Error-Vary': optional(text('Absent while no token has been accepted', 'Authorization')),
+  ETag: text('The version of what is answered, for If-None-Match and If-Match', '"5e0c1b7a9d42-17"', ETAG_PATTERN),
+  Location: text('The new record', '/cookies/1'),
+  Link: optional(
+    text(
+      'The next page; absent on the last one (RFC 8288)',
+      '</cookies?limit=100&after=100>; rel="next"',
+      '^<[^>]+>; rel="next"$',
+    ),
+  ),
+  'X-Total-Count': optional(count('How many records are stored; absent on a filtered list', 17)),
+  'WWW-Authenticate': text('The challenge (RFC 6750 section 3)', 'Bearer realm="cookies"'),
+  'Retry-After': count('Seconds to wait before the next attempt', 1),
+  Accept: optional(text('The media type that is accepted', 'application/json')),
+  'Accept-Patch': optional(text('The media types that are accepted', 'application/json, application/merge-patch+json')),
+  'Accept-Encoding': optional(text('Bodies come without a coding', 'identity')),
 } as const;
 
-export type HeaderName = keyof typeof HEADERS;
+type HeaderName = keyof typeof HEADERS;
 
-/** The named header fields, as a response of the document has them; every response has `X-Request-Id`. */
+const header = (name: HeaderName) => ({ $ref: `#/components/headers/${name}` });
+const named = (names: readonly HeaderName[]) => Object.fromEntries(names.map((name) => [name, header(name)]));
+
+/** The header fields of a response that is no error: the named ones, and those that all have. */
 export function headers(...names: HeaderName[]) {
-  return Object.fromEntries((['X-Request-Id', ...names] as const).map((name) => [name, HEADERS[name]]));
+  return named(['X-Request-Id', 'X-Content-Type-Options', 'Cache-Control', 'Vary', ...names]);
 }
 
-/** One way in which a request fails. */
+function errorHeaders(names: readonly HeaderName[] = []) {
+  return {
+    ...named(['X-Request-Id', 'X-Content-Type-Options', ...names]),
+    'Cache-Control': header('Error-Cache-Control'),
+    Vary: header('Error-Vary'),
+  };
+}
+
+/** One error body, but for what follows from its status. */
+export interface ErrorExample {
+  readonly message: string;
+  /** Default: the status in words. */
+  readonly errorCode?: string;
+  readonly details?: readonly ErrorDetail[];
+}
+
+/** One status with which a request fails, and its bodies by name. */
 export interface DescribedError {
   readonly status: number;
   readonly description: string;
-  readonly message: string;
-  readonly errorCode?: string;
+  readonly examples: Readonly<Record<string, ErrorExample>>;
   readonly headers?: readonly HeaderName[];
-  readonly details?: readonly ErrorDetailDto[];
 }
 
+/** A 400 that names one parameter. */
+export const parameterFault = (parameter: string, message: string): ErrorExample => ({
+  message: `${parameter}: ${message}`,
+  errorCode: 'INVALID_REQUEST',
+  details: [{ parameter, message }],
+});
+
+/** A 400 that names one member of the body. */
+export const memberFault = (pointer: string, message: string): ErrorExample => ({
+  message: `${pointer || 'body'}: ${message}`,
+  errorCode: 'INVALID_REQUEST',
+  details: [{ pointer, message }],
+});
+
+/** The body is no JSON: there is no member to name. */
+export const malformedBody: ErrorExample = {
+  message: 'The body is empty; send a JSON object',
+  errorCode: 'MALFORMED_JSON',
+};
+
 /** Errors that any operation behind a token may answer. */
-const COMMON_ERRORS: readonly DescribedError[] = [
+const commonErrors = (scope: string): readonly DescribedError[] => [
   {
     status: 401,
     description: 'No valid token',
-    message: 'The token has expired',
-    errorCode: 'INVALID_TOKEN',
+    examples: {
+      absent: { message: 'Send a token: Authorization: Bearer <JWT>', errorCode: 'UNAUTHENTICATED' },
+      expired: { message: 'The token has expired', errorCode: 'INVALID_TOKEN' },
+    },
     headers: ['WWW-Authenticate'],
   },
   {
     status: 403,
-    description: 'The token lacks the scope',
-    message: 'The token needs the scope cookies:write',
-    errorCode: 'INSUFFICIENT_SCOPE',
+    description: `The token lacks the scope \`${scope}\``,
+    examples: { scope: { message: `The token needs the scope ${scope}`, errorCode: 'INSUFFICIENT_SCOPE' } },
     headers: ['WWW-Authenticate'],
   },
   {
     status: 500,
     description: 'The service failed',
-    message: 'The service failed to answer this request; its log has the details under this request id',
+    examples: {
+      failed: { message: 'The service failed to answer this request; its log has the details under this request id' },
+    },
   },
   {
     status: 503,
     description: 'The service or its database cannot be reached at the moment',
-    message: 'The storage cannot be reached at the moment; try again',
+    examples: { unavailable: { message: 'The storage cannot be reached at the moment; try again' } },
     headers: ['Retry-After'],
   },
 ];
 
-/** Describes the errors of an operation, with those that every operation has. */
-export function ApiErrors(...errors: DescribedError[]): MethodDecorator {
-  return applyDecorators(ApiExtraModels(ErrorDto), ...[...errors, ...COMMON_ERRORS].map(describe));
+/** Describes how an operation fails, with what all operations that need the scope have in common. */
+export function ApiErrors(scope: string, ...errors: DescribedError[]): MethodDecorator {
+  return applyDecorators(
+    ApiExtraModels(ErrorDto),
+    ...[...errors, ...commonErrors(scope)].map(describe),
+    ApiResponse({
+      status: 'default',
+      description: 'What HTTP itself refuses, before any operation: 408, 417 and 431',
+      headers: errorHeaders(),
+      content: { 'application/json': { schema: { $ref: getSchemaPath(ErrorDto) } } },
+    }),
+  );
 }
 
-function describe(error: DescribedError): MethodDecorator & ClassDecorator {
-  const { status, description, message, errorCode = codeOfStatus(status), details } = error;
-  const requestId = HEADERS['X-Request-Id'].example;
-  const example = {
-    statusCode: status,
-    error: STATUS_CODES[status],
-    message,
-    errorCode,
-    requestId,
-    ...(details && { details }),
-  };
+function describe({ status, description, examples, headers }: DescribedError): MethodDecorator & ClassDecorator {
+  const bodies = Object.entries(examples).map(([name, { message, errorCode = codeOfStatus(status), details }]) => {
+    const error = STATUS_CODES[status];
+    const value = {
+      statusCode: status,
+      error,
+      message,
+      errorCode,
+      requestId: REQUEST_ID,
+      ...(details && { details }),
+    };
+    return [name, { summary: message, value }];
+  });
   return ApiResponse({
     status,
     description,
-    headers: headers(...(error.headers ?? [])),
-    content: { 'application/json': { schema: { $ref: getSchemaPath(ErrorDto) }, example } },
+    headers: errorHeaders(headers),
+    content: {
+      'application/json': {
+        schema: { $ref: getSchemaPath(ErrorDto) },
+        examples: Object.fromEntries(bodies) as Record<string, object>,
+      },
+    },
   });
 }
 
-/** `If-None-Match`, as a GET takes it. */
-export const ApiIfNoneMatch = (): MethodDecorator & ClassDecorator =>
-  ApiHeader({
-    name: 'If-None-Match',
-    required: false,
-    description: 'Answer 304 when this is still the ETag',
-    schema: { type: 'string' },
-  });
+// Without examples: Swagger UI would send them, and a made-up ETag fits no record.
+const condition = (name: string, description: string) =>
+  ApiHeader({ name, required: false, description, schema: { type: 'string' } });
 
-/** `If-Match`, as a write takes it. */
-export const ApiIfMatch = (): MethodDecorator & ClassDecorator =>
-  ApiHeader({
-    name: 'If-Match',
-    required: false,
-    description: 'Change the record only when this is still its ETag, else 412',
-    schema: { type: 'string' },
-  });
+/** The conditions of a GET. */
+export const ApiReadConditions = (): MethodDecorator & ClassDecorator =>
+  applyDecorators(
+    condition('If-None-Match', 'Answer 304 when one of these is still the ETag'),
+    condition('If-Match', 'Answer 412 when none of these is still the ETag'),
+  );
+
+/** The conditions of a write. */
+export const ApiWriteConditions = (): MethodDecorator & ClassDecorator =>
+  applyDecorators(
+    condition('If-Match', 'Change the record only when one of these is still its ETag, else 412'),
+    condition('If-None-Match', 'Change the record only when none of these is its ETag, else 412'),
+  );
+
+/** `X-Request-Id`, which every request may bring. */
+export const REQUEST_ID_PARAMETER = {
+  name: 'X-Request-Id',
+  in: 'header',
+  required: false,
+  description:
+    'Names the request; the answer repeats it. Without it, or when it has other characters, the service makes one.',
+  schema: { type: 'string', pattern: REQUEST_ID_PATTERN },
+} as const;

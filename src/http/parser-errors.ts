@@ -3,7 +3,10 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ApiError } from './api-error.js';
 import { errorResponse } from './error-response.js';
-import { newRequestId } from './request-id.js';
+import { newRequestId, requestId } from './request-id.js';
+
+/** The newest request on each connection that has one, by its answer. */
+const newest = new WeakMap<Duplex, ServerResponse>();
 
 /** Answers what Node's parser refuses: there is no request object yet, only a socket. */
 export function answerParserError(error: Error & { code?: string }, socket: Duplex): void {
@@ -12,26 +15,36 @@ export function answerParserError(error: Error & { code?: string }, socket: Dupl
     socket.destroy();
     return;
   }
-  answerOnSocket(error, socket);
+  // What was asked before the nonsense is answered before it: it may have been done already.
+  const pending = newest.get(socket);
+  if (pending?.req.complete && !pending.writableFinished) pending.once('finish', () => answerOnSocket(error, socket));
+  else answerOnSocket(error, socket);
 }
 
-/** Answers the two things that Node keeps from request handlers: CONNECT and an `Expect` that cannot be met. */
+/** Answers what Node keeps from request handlers: CONNECT, and an `Expect` that cannot be met. */
 export function answerUnusualRequests(server: Server): void {
-  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    newest.set(request.socket, response);
+  });
+  server.on('connect', (request: IncomingMessage, socket: Duplex) => {
+    const message = 'This server is no proxy; CONNECT is not possible';
+    const allow = 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT';
     answerOnSocket(
-      new ApiError(405, 'METHOD_NOT_ALLOWED', 'This server is no proxy; CONNECT is not supported'),
+      new ApiError(405, 'METHOD_NOT_ALLOWED', message, { headers: { allow } }),
       socket,
+      requestId(request),
     );
   });
-  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const message = 'The expectation in the Expect header cannot be met; only 100-continue is known';
-    const { status, headers, body } = errorResponse(new ApiError(417, 'EXPECTATION_FAILED', message), newRequestId());
+    const error = new ApiError(417, 'EXPECTATION_FAILED', message);
+    const { status, headers, body } = errorResponse(error, requestId(request));
     response.writeHead(status, { ...headers, connection: 'close' }).end(JSON.stringify(body));
   });
 }
 
-function answerOnSocket(error: Error, socket: Duplex): void {
-  const { status, headers, body } = errorResponse(error, newRequestId());
+function answerOnSocket(error: Error, socket: Duplex, id = newRequestId()): void {
+  const { status, headers, body } = errorResponse(error, id);
   const content = JSON.stringify(body);
   const lines = Object.entries({ ...headers, 'content-length': Buffer.byteLength(content), connection: 'close' });
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');

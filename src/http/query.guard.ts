@@ -3,28 +3,44 @@ import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import type { FastifyRequest } from 'fastify';
 import { invalidRequest } from './api-error.js';
 
-/** A route that declares no `@Query()` takes no parameters, so that a misspelt or misplaced one is noticed: 400. */
+/**
+ * Refuses with 400 the parameters that a route does not declare, so that a misspelt or misplaced one is noticed. A route
+ * that takes the whole query as a DTO leaves it to the validation of that class.
+ */
 @Injectable()
 export class QueryGuard implements CanActivate {
-  private readonly declaring = new WeakMap<object, boolean>();
+  private readonly declared = new WeakMap<object, ReadonlySet<string> | 'all'>();
 
   canActivate(context: ExecutionContext): boolean {
     const { query } = context.switchToHttp().getRequest<FastifyRequest<{ Querystring: Record<string, unknown> }>>();
     for (const name in query) {
-      if (this.declaresQuery(context)) return true;
-      throw invalidRequest([{ parameter: name, message: 'is not known here; this route takes no parameters' }]);
+      const declared = this.declaredBy(context);
+      if (declared === 'all') return true;
+      if (declared.has(name)) continue;
+      const known = declared.size > 0 ? `known are ${[...declared].join(', ')}` : 'this route takes no parameters';
+      throw invalidRequest([{ parameter: name, message: `is not known here; ${known}` }]);
     }
     return true;
   }
 
-  private declaresQuery(context: ExecutionContext): boolean {
+  private declaredBy(context: ExecutionContext): ReadonlySet<string> | 'all' {
     const handler = context.getHandler();
-    let declares = this.declaring.get(handler);
-    if (declares === undefined) {
-      const metadata = Reflect.getMetadata(ROUTE_ARGS_METADATA, context.getClass(), handler.name) as object | undefined;
-      declares = Object.keys(metadata ?? {}).some((key) => key.startsWith(`${RouteParamtypes.QUERY}:`));
-      this.declaring.set(handler, declares);
+    let declared = this.declared.get(handler);
+    if (declared === undefined) {
+      declared = parametersOf(context.getClass(), handler.name);
+      this.declared.set(handler, declared);
     }
-    return declares;
+    return declared;
   }
+}
+
+/** The names in the `@Query('name')` of a handler; "all" when it has a `@Query()` without a name. */
+function parametersOf(controller: object, handler: string): ReadonlySet<string> | 'all' {
+  const metadata = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, handler) ?? {}) as Record<
+    string,
+    { data?: string }
+  >;
+  const queries = Object.entries(metadata).filter(([key]) => key.startsWith(`${RouteParamtypes.QUERY}:`));
+  const names = queries.map(([, { data }]) => data);
+  return names.includes(undefined) ? 'all' : new Set(names as string[]);
 }

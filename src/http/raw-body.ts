@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { safeParse } from 'fast-content-type-parse';
 import type { FastifyInstance } from 'fastify';
 import { ApiError } from './api-error.js';
+import { type MediaType, parseMediaType } from './media-type.js';
 
 /** Largest body that is read, in bytes. */
 export const BODY_LIMIT = 16 * 1024;
@@ -9,16 +9,12 @@ export const BODY_LIMIT = 16 * 1024;
 const JSON_TYPE = 'application/json';
 const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 
-// RFC 9110 section 8.3.1: type/subtype and parameters.
-const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
-const MEDIA_TYPE = new RegExp(`^${TOKEN}/${TOKEN}(?:[ \\t]*;[ \\t]*${TOKEN}=(?:${TOKEN}|"[^"\\\\]*"))*$`);
-
 /** A body as it arrived. It is understood only after the guards, so that without a token nobody learns what is wrong. */
 export class RawBody {
   constructor(
     private readonly bytes: Buffer,
     private readonly method: string,
-    private readonly contentType: string | undefined,
+    private readonly mediaType: MediaType | undefined,
     private readonly contentEncoding: string | undefined,
   ) {}
 
@@ -42,8 +38,8 @@ export class RawBody {
 
   private requireJsonType(): void {
     const accepted = this.method === 'PATCH' ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
-    const { type, parameters } = safeParse(this.contentType ?? '');
-    const charset = parameters['charset']?.toLowerCase() ?? 'utf-8';
+    const { type = '', parameters } = this.mediaType ?? {};
+    const charset = parameters?.get('charset')?.toLowerCase() ?? 'utf-8';
     if (!accepted.includes(type) || charset !== 'utf-8') {
       throw new ApiError(415, 'UNSUPPORTED_MEDIA_TYPE', `The Content-Type must be ${accepted.join(' or ')}, in UTF-8`, {
         headers: this.method === 'PATCH' ? { 'accept-patch': accepted.join(', ') } : { accept: accepted.join(', ') },
@@ -61,16 +57,29 @@ function malformed(message: string): ApiError {
   return new ApiError(400, 'MALFORMED_JSON', message);
 }
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The media type of the body; absent when the request names none, or none that is well-formed. */
+    mediaTypeOfBody?: MediaType;
+  }
+}
+
 /** Makes Fastify hand every body on as a `RawBody`, whatever its media type; over `BODY_LIMIT` it answers 413. */
 export function readRawBodies(app: FastifyInstance): void {
+  app.decorateRequest('mediaTypeOfBody', undefined);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_LIMIT }, ({ headers, method }, bytes, done) => {
-    done(null, new RawBody(bytes as Buffer, method, headers['content-type'], headers['content-encoding']));
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_LIMIT }, (request, bytes, done) => {
+    const { headers, method, mediaTypeOfBody } = request;
+    done(null, new RawBody(bytes as Buffer, method, mediaTypeOfBody, headers['content-encoding']));
   });
-  // Fastify itself answers 415 to a malformed media type, before the guards.
-  app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
+  // Fastify itself answers 415 to a media type that it cannot parse, before the guards: it gets to see one that it can.
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { headers } = request.raw;
     const given = headers['content-type'];
-    if (given !== undefined && !MEDIA_TYPE.test(given)) headers['content-type'] = 'application/octet-stream';
+    if (given !== undefined) {
+      request.mediaTypeOfBody = parseMediaType(given);
+      headers['content-type'] = request.mediaTypeOfBody?.type ?? 'application/octet-stream';
+    }
     done();
   });
 }

@@ -49,6 +49,9 @@ function isDto(metatype: ArgumentMetadata['metatype']): metatype is Type {
   return metatype !== undefined && !PRIMITIVES.includes(metatype);
 }
 
+/** Unknown members that are named; the rest would only make the answer longer than the request. */
+const MOST_DETAILS = 10;
+
 const membersOfDto = new Map<Type, ReadonlySet<string>>();
 
 /** The members that the validation decorators of a DTO class name. */
@@ -65,14 +68,37 @@ function declaredMembers(dto: Type): ReadonlySet<string> {
 function toDto(dto: Type, plain: object, fault: Fault): object {
   // Checked on the plain object: class-transformer drops `__proto__` and `constructor` without a word.
   const declared = declaredMembers(dto);
-  const unknown = Object.keys(plain).filter((name) => !declared.has(name));
+  const unknown = Object.keys(plain)
+    .filter((name) => !declared.has(name))
+    .slice(0, MOST_DETAILS);
   const details = unknown.map((name) => fault(name, `is not known here; known are ${[...declared].join(', ')}`));
   if (details.length > 0) throw invalidRequest(details);
+  for (const [name, value] of Object.entries(plain)) {
+    const reason = hostility(value);
+    if (reason !== undefined) throw invalidRequest([fault(name, reason)]);
+  }
   const instance = plainToInstance(dto, plain) as object;
   const errors = validateSync(instance, { forbidUnknownValues: true });
   if (errors.length > 0) throw invalidRequest(errors.map((error) => fault(error.property, messageOf(error))));
   return instance;
 }
+
+/** Deeper than any DTO reaches, and far from where recursion ends. */
+const DEPTH = 32;
+
+/** What in a value must not reach class-transformer, which follows `constructor` and every depth. */
+function hostility(value: unknown, depth = 0): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (depth === DEPTH) return `is nested deeper than ${DEPTH} levels`;
+  for (const [name, member] of Object.entries(value)) {
+    if (HOSTILE_NAMES.has(name)) return `has a member "${name}"`;
+    const reason = hostility(member, depth + 1);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}
+
+const HOSTILE_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** The message of the decorator nearest to the member: class-validator runs them from there outwards. */
 function messageOf({ property, constraints = {} }: ValidationError): string {

@@ -1,4 +1,4 @@
-import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import fastify, { type FastifyInstance } from 'fastify';
 import { Config } from '../config/config.js';
 import { sendError } from '../http/error.filter.js';
@@ -23,8 +23,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
   ) {
     const server = fastify({ genReqId: requestId, forceCloseConnections: true });
     this.server = server;
-    const logger = new Logger('Management');
-    server.setErrorHandler((error, request, reply) => sendError(error, request, reply, logger));
+    server.setErrorHandler(sendError);
     addResponseHeaders(server);
     answerUnroutedRequests(server);
     server.get('/health/live', (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'live' }));

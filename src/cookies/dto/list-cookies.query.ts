@@ -32,7 +32,7 @@ export class ListCookiesQuery {
     format: 'int64',
     minimum: 0,
     maximum: Number.MAX_SAFE_INTEGER,
-    example: 100,
+    example: 0,
     description: 'Only records that come after the one with this id; 0 begins at the beginning.',
   })
   @MayBeAbsent()
@@ -46,14 +46,24 @@ export class ListCookiesQuery {
   @IsIn(SORTS, { message: `must be given once, as one of ${SORTS.join(', ')}` })
   sort?: (typeof SORTS)[number];
 
-  @ApiPropertyOptional({ enum: FLAVORS, isArray: true, description: 'Only these flavors; repeat it for "or".' })
+  @ApiPropertyOptional({
+    enum: FLAVORS,
+    isArray: true,
+    uniqueItems: true,
+    description: 'Only these flavors; repeat it for "or".',
+  })
   @MayBeAbsent()
   @QueryArray()
   @IsIn(FLAVORS, each(FLAVORS))
   @ArrayUnique(uniqueFault)
   flavor?: Flavor[];
 
-  @ApiPropertyOptional({ enum: SIZES, isArray: true, description: 'Only these sizes; repeat it for "or".' })
+  @ApiPropertyOptional({
+    enum: SIZES,
+    isArray: true,
+    uniqueItems: true,
+    description: 'Only these sizes; repeat it for "or".',
+  })
   @MayBeAbsent()
   @QueryArray()
   @IsIn(SIZES, each(SIZES))

@@ -25,6 +25,8 @@ export class Snapshots {
     if (this.open.size >= this.limit)
       throw new DatabaseUnavailableError(`${this.limit} snapshots are being read already`);
     const connection = new Connection(this.path, { readonly: true });
+    // Lists pass once over their pages; many of them must not hold 16 MB each, SQLite's setting here otherwise.
+    connection.database.pragma('cache_size = -1024');
     this.open.add(connection);
     return connection;
   }

@@ -5,7 +5,7 @@ import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3
 import { Connection } from './connection.js';
 import { DiskReserve } from './disk-reserve.js';
 import { Snapshots } from './snapshots.js';
-import { startError } from './sqlite-errors.js';
+import { sqliteCode, startError } from './sqlite-errors.js';
 import { SqliteQueryRunner } from './sqlite-query-runner.js';
 import { retryWhileBusy, Writer, type WriterLimits } from './writer.js';
 
@@ -41,7 +41,7 @@ export class SqliteDriver extends BetterSqlite3Driver {
       this.snapshots = new Snapshots(path);
     } catch (error) {
       this.writing?.close();
-      throw startError(path, unwrapped(error));
+      throw startError(path, rootCause(error));
     }
     this.databaseConnection = this.writing.database;
     this.writer = new Writer(this.writing, this.limits);
@@ -49,10 +49,16 @@ export class SqliteDriver extends BetterSqlite3Driver {
 
   /** Waits for running writes, then closes; the last process to close leaves one tidy file. */
   override async disconnect(): Promise<void> {
-    await this.writer.idle();
+    await this.writer.close();
     this.snapshots.close();
     this.reader.close();
     this.writing.close();
+  }
+
+  /** A failure before the service is up, as a message for the operator; `error` itself when it is not the file's. */
+  explain(error: unknown): unknown {
+    const cause = rootCause(error);
+    return sqliteCode(cause) === '' ? error : startError(this.options.database, cause);
   }
 
   override createQueryRunner(mode: ReplicationMode): SqliteQueryRunner {
@@ -73,6 +79,9 @@ function prepareForWriting(connection: Connection): void {
   database.prepare('SELECT count(*) FROM sqlite_schema').get();
 }
 
-function unwrapped(error: unknown): unknown {
-  return (error as Error).cause ?? error;
+/** The error of better-sqlite3 beneath those of the data layer and of TypeORM. */
+function rootCause(error: unknown): unknown {
+  const { cause, driverError } = error as { cause?: unknown; driverError?: unknown };
+  const inner = driverError ?? cause;
+  return inner === undefined ? error : rootCause(inner);
 }

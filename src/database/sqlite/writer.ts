@@ -34,6 +34,8 @@ const RETRY_DELAYS = [1, 2, 5, 10, 15, 20, 25];
 export class Writer {
   private readonly waiting: Waiter[] = [];
   private busy = false;
+  private closing = false;
+  private onIdle?: () => void;
 
   constructor(
     private readonly connection: Connection,
@@ -42,9 +44,10 @@ export class Writer {
 
   /**
    * Waits for a turn.
-   * @throws {DatabaseUnavailableError} after the busy time-out
+   * @throws {DatabaseUnavailableError} after the busy time-out, or when the database is closing
    */
   turn(): Promise<Turn> {
+    if (this.closing) return Promise.reject(new DatabaseUnavailableError('The database is closing'));
     if (!this.busy) {
       this.busy = true;
       return Promise.resolve(this.newTurn());
@@ -66,11 +69,10 @@ export class Writer {
     });
   }
 
-  /** Resolves when nobody has or awaits a turn. */
-  async idle(): Promise<void> {
-    if (!this.busy) return;
-    (await this.turn()).end();
-    return this.idle();
+  /** Gives no more turns, and resolves when those who have or await one are through. The transaction time-out bounds it. */
+  async close(): Promise<void> {
+    this.closing = true;
+    if (this.busy) await new Promise<void>((resolve) => (this.onIdle = resolve));
   }
 
   private newTurn(): Turn {
@@ -81,8 +83,9 @@ export class Writer {
         if (ended) return;
         ended = true;
         const next = this.waiting.shift();
-        if (next === undefined) this.busy = false;
-        else next.admit(this.newTurn());
+        if (next !== undefined) return next.admit(this.newTurn());
+        this.busy = false;
+        this.onIdle?.();
       },
     };
   }

@@ -1,0 +1,105 @@
+import { rmSync } from 'node:fs';
+import { expectKept, Ledger, storedIn } from './load.js';
+import { type Answer, Client, COOKIE, temporaryFolder } from './service.js';
+import { ServiceProcess } from './service-process.js';
+
+const CAPACITY = 25;
+
+describe('the capacity, with two processes on one database', () => {
+  let folder: string;
+  let services: ServiceProcess[];
+  let clients: Client[];
+
+  const startBoth = async (capacity: number): Promise<void> => {
+    services = await Promise.all(
+      [1, 2].map(() => ServiceProcess.start(folder, { COOKIES_CAPACITY: String(capacity) })),
+    );
+    clients = await Promise.all(services.map((service) => Client.of(service)));
+  };
+  const endBoth = () => Promise.all(services.map((service) => service.end()));
+
+  beforeEach(() => {
+    folder = temporaryFolder();
+    services = [];
+  });
+
+  afterEach(async () => {
+    await endBoth();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('lets 25 of 200 racing POSTs in and answers 507 to the other 175', async () => {
+    await startBoth(CAPACITY);
+    const ledger = new Ledger();
+    const post = async (client: Client): Promise<Answer> => {
+      const wish = ledger.nextWish();
+      const answer = await client.post({ ...COOKIE, wish });
+      ledger.note(wish, answer);
+      return answer;
+    };
+    const racing = Array.from({ length: 100 }, () => clients.map(post)).flat();
+    const answers = await Promise.all(racing);
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(CAPACITY);
+    const refusals = answers.filter(({ status }) => status === 507);
+    expect(refusals).toHaveLength(175);
+    expect(new Set(refusals.map(({ body }) => body.message))).toEqual(new Set(['Storage is full']));
+    expect(storedIn(folder).wishes.size).toBe(CAPACITY);
+    expectKept(folder, ledger);
+  });
+
+  it('gives a freed place to exactly one of those that race for it', async () => {
+    await startBoth(1);
+    let { id } = (await clients[0]!.post(COOKIE)).body;
+    for (let round = 0; round < 5; round++) {
+      expect((await clients[round % 2]!.request('DELETE', `/cookies/${id}`)).status).toBe(204);
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, () => clients.map((client) => client.post(COOKIE))).flat(),
+      );
+      const created = answers.filter(({ status }) => status === 201);
+      expect(created).toHaveLength(1);
+      id = created[0]!.body.id;
+    }
+  });
+
+  it('refuses POST while more is stored than a lowered capacity allows, and touches nothing else', async () => {
+    await startBoth(5);
+    for (let stored = 0; stored < 5; stored++) await clients[0]!.post(COOKIE);
+    await endBoth();
+    await startBoth(3);
+    const [client] = clients as [Client, Client];
+    expect((await client.post(COOKIE)).status).toBe(507);
+    expect((await client.get('/cookies')).body).toHaveLength(5);
+    expect((await client.request('PUT', '/cookies/5', { body: { flavor: 'cinnamon', size: 'large' } })).status).toBe(
+      200,
+    );
+    const statuses: number[] = [];
+    for (const id of [1, 2, 3]) {
+      expect((await client.request('DELETE', `/cookies/${id}`)).status).toBe(204);
+      statuses.push((await client.post(COOKIE)).status);
+    }
+    // Five, four and three are no less than three; only after the third deletion there are two.
+    expect(statuses).toEqual([507, 507, 201]);
+  });
+
+  it('counts truly through a random mix of 500 concurrent POST, DELETE and PUT', async () => {
+    await startBoth(10_000);
+    const started = await Promise.all(Array.from({ length: 60 }, (_, index) => clients[index % 2]!.post(COOKIE)));
+    const ids: number[] = started.map(({ body }) => body.id);
+    const mixed = Array.from({ length: 500 }, async (_, index) => {
+      const client = clients[index % 2]!;
+      const path = `/cookies/${ids[Math.floor(Math.random() * ids.length)]}`;
+      const kind = Math.floor(Math.random() * 3);
+      if (kind === 0) return { kind: 'POST', status: (await client.post(COOKIE)).status };
+      if (kind === 1) return { kind: 'DELETE', status: (await client.request('DELETE', path)).status };
+      const body = { flavor: index % 4 < 2 ? 'chocolate' : 'cinnamon', size: 'medium' };
+      return { kind: 'PUT', status: (await client.request('PUT', path, { body })).status };
+    });
+    const outcomes = (await Promise.all(mixed)).map(({ kind, status }) => `${kind} ${status}`);
+    const allowed = ['POST 201', 'DELETE 204', 'DELETE 404', 'PUT 200', 'PUT 404'];
+    expect(outcomes.filter((outcome) => !allowed.includes(outcome))).toEqual([]);
+    const times = (wanted: string) => outcomes.filter((outcome) => outcome === wanted).length;
+    const rows = (await clients[0]!.get('/cookies')).body.length;
+    expect(rows).toBe(60 + times('POST 201') - times('DELETE 204'));
+    expect(storedIn(folder).used).toBe(rows);
+  });
+});

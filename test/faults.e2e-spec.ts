@@ -1,0 +1,124 @@
+import { chmodSync, closeSync, mkdirSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { Client, COOKIE, temporaryFolder } from './service.js';
+import { ServiceProcess } from './service-process.js';
+
+/** Root may write everywhere, so as root the service runs as a user who may not. */
+const ORDINARY_USER = process.getuid?.() === 0 ? { uid: 65534 } : {};
+
+let folder: string;
+let file: string;
+let processes: ServiceProcess[];
+
+beforeEach(() => {
+  folder = temporaryFolder();
+  chmodSync(folder, 0o755);
+  file = join(folder, 'cookies.sqlite');
+  processes = [];
+});
+
+afterEach(async () => {
+  await Promise.all(processes.map((service) => service.end('SIGKILL')));
+  chmodSync(folder, 0o755);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function started(): Promise<ServiceProcess> {
+  const service = await ServiceProcess.start(folder);
+  processes.push(service);
+  return service;
+}
+
+describe('a database file that cannot be used', () => {
+  const expectRefusal = async (service: ServiceProcess, fault: RegExp, named = file): Promise<void> => {
+    processes.push(service);
+    expect(await service.exit()).toBe(1);
+    expect(service.output).toContain(named);
+    expect(service.output).toMatch(fault);
+    expect(service.output).not.toMatch(/^ +at /m);
+  };
+
+  const makeDatabase = (): void => {
+    const database = new Database(file);
+    database.exec('CREATE TABLE things (name); CREATE INDEX by_name ON things (name)');
+    const insert = database.prepare('INSERT INTO things VALUES (?)');
+    for (let row = 0; row < 200; row++) insert.run('x'.repeat(200) + row);
+    database.close();
+  };
+
+  const overwriteFrom = (position: number): void => {
+    const descriptor = openSync(file, 'r+');
+    writeSync(descriptor, Buffer.alloc(statSync(file).size - position, 'garbage'), 0, undefined, position);
+    closeSync(descriptor);
+  };
+
+  it('stops the start when it is not a database', async () => {
+    writeFileSync(file, 'This is a shopping list, not a database.\n'.repeat(200));
+    await expectRefusal(ServiceProcess.spawn(folder), /is not a SQLite database/);
+  });
+
+  it('stops the start when behind its header there is garbage', async () => {
+    makeDatabase();
+    overwriteFrom(100);
+    await expectRefusal(ServiceProcess.spawn(folder), /is corrupt; restore it from a backup/);
+  });
+
+  it('stops the start when behind its first page there is garbage', async () => {
+    expect(await (await started()).end()).toBe(0);
+    overwriteFrom(4096);
+    await expectRefusal(ServiceProcess.spawn(folder), /corrupt/i);
+  });
+
+  it('stops the start when it is a folder', async () => {
+    mkdirSync(file);
+    await expectRefusal(ServiceProcess.spawn(folder), /cannot be opened|is a folder/);
+  });
+
+  it('stops the start when another connection has locked it for longer than DATABASE_BUSY_TIMEOUT', async () => {
+    makeDatabase();
+    const other = new Database(file);
+    try {
+      other.exec('BEGIN EXCLUSIVE');
+      await expectRefusal(
+        ServiceProcess.spawn(folder, { DATABASE_BUSY_TIMEOUT: '300' }),
+        /is locked by another process/,
+      );
+    } finally {
+      other.close();
+    }
+  });
+
+  it('stops the start when it is read-only', async () => {
+    makeDatabase();
+    chmodSync(file, 0o444);
+    chmodSync(folder, 0o555);
+    await expectRefusal(ServiceProcess.spawn(folder, {}, ORDINARY_USER), /is read-only/);
+  });
+
+  it('stops the start when its folder may not be written', async () => {
+    chmodSync(folder, 0o555);
+    await expectRefusal(ServiceProcess.spawn(folder, {}, ORDINARY_USER), /cannot be opened.*may write there/);
+  });
+
+  it('stops the start when its folder is missing and may not be made', async () => {
+    chmodSync(folder, 0o555);
+    const missing = join(folder, 'missing', 'cookies.sqlite');
+    await expectRefusal(
+      ServiceProcess.spawn(folder, { DATABASE_URL: `sqlite:${missing}` }, ORDINARY_USER),
+      /permission denied|may write there/,
+      missing,
+    );
+  });
+
+  it('starts once the lock is freed in time', async () => {
+    makeDatabase();
+    const other = new Database(file);
+    other.exec('BEGIN EXCLUSIVE');
+    const starting = started();
+    await sleep(1500);
+    other.close();
+    expect((await (await Client.of(await starting)).post(COOKIE)).status).toBe(201);
+  });
+});

@@ -1,0 +1,191 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Logger } from '@nestjs/common';
+import Database from 'better-sqlite3';
+import type { DataSource } from 'typeorm';
+import { loadConfig } from '../src/config/config.js';
+import { createDataSource } from '../src/database/data-source.js';
+import { migrate, pendingMigrations } from '../src/database/migrations.js';
+import { Client, COOKIE, environmentIn, temporaryFolder } from './service.js';
+import { ServiceProcess } from './service-process.js';
+
+const ROOT = join(import.meta.dirname, '..');
+const MIGRATION = 'CreateCookiesAndStorage1790000000000';
+const INSERT = 'INSERT INTO cookies (flavor, size, wish, revision) VALUES (?, ?, ?, ?)';
+
+describe('migrations', () => {
+  let folder: string;
+
+  beforeAll(() => Logger.overrideLogger(false));
+
+  beforeEach(() => {
+    folder = temporaryFolder();
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  describe('on a data source', () => {
+    let dataSource: DataSource;
+
+    beforeEach(async () => {
+      dataSource = await createDataSource(loadConfig(environmentIn(folder)));
+      await dataSource.initialize();
+    });
+
+    afterEach(() => dataSource.destroy());
+
+    const tables = async (): Promise<string[]> => {
+      const rows: { name: string }[] = await dataSource.query(
+        `SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN ('cookies', 'storage') ORDER BY name`,
+      );
+      return rows.map(({ name }) => name);
+    };
+
+    it('go up, down and up again', async () => {
+      expect(await pendingMigrations(dataSource)).toContain(MIGRATION);
+      const names = await migrate(dataSource);
+      expect(names[0]).toBe(MIGRATION);
+      expect(await tables()).toEqual(['cookies', 'storage']);
+      const schema = () => dataSource.query('SELECT name, sql FROM sqlite_schema ORDER BY name');
+      const before = await schema();
+      for (const _ of names) await dataSource.undoLastMigration();
+      expect(await tables()).toEqual([]);
+      expect(await migrate(dataSource)).toEqual(names);
+      expect(await schema()).toEqual(before);
+      expect(await migrate(dataSource)).toEqual([]);
+    });
+
+    it('make exactly the schema that the entities describe', async () => {
+      await migrate(dataSource);
+      expect((await dataSource.driver.createSchemaBuilder().log()).upQueries).toEqual([]);
+      // The comparison can tell: it sees a column that no entity has.
+      await dataSource.query('ALTER TABLE cookies ADD COLUMN stale varchar');
+      expect((await dataSource.driver.createSchemaBuilder().log()).upQueries).not.toEqual([]);
+    });
+
+    it('keep foreign keys enforced afterwards', async () => {
+      await migrate(dataSource);
+      expect(await dataSource.query('PRAGMA foreign_keys')).toEqual([{ foreign_keys: 1 }]);
+    });
+
+    it('leave nothing behind when one of them fails', async () => {
+      await dataSource.query('CREATE TABLE cookies (id integer)');
+      await expect(migrate(dataSource)).rejects.toThrow('already exists');
+      expect(await tables()).toEqual(['cookies']);
+      expect(await pendingMigrations(dataSource)).toContain(MIGRATION);
+    });
+
+    it.each([
+      ['an unknown flavor', INSERT, ['Vanilla', 'small', 'w', 1], 'cookies_flavor'],
+      ['an unknown size', INSERT, ['vanilla', 'tiny', 'w', 1], 'cookies_size'],
+      ['an empty wish', INSERT, ['vanilla', 'small', '', 1], 'cookies_wish'],
+      ['a wish of 256 code points', INSERT, ['vanilla', 'small', '🍪'.repeat(256), 1], 'cookies_wish'],
+      ['no flavor', INSERT, [null, 'small', 'w', 1], 'NOT NULL'],
+      ['no size', INSERT, ['vanilla', null, 'w', 1], 'NOT NULL'],
+      ['no wish', INSERT, ['vanilla', 'small', null, 1], 'NOT NULL'],
+      ['no revision', INSERT, ['vanilla', 'small', 'w', null], 'NOT NULL'],
+      ['a negative count', 'UPDATE storage SET used = ?', [-1], 'storage_used'],
+      ['no count', 'UPDATE storage SET used = ?', [null], 'NOT NULL'],
+      ['no epoch', 'UPDATE storage SET epoch = ?', [null], 'NOT NULL'],
+      [
+        'a second account of a resource',
+        `INSERT INTO storage (resource, epoch, revision, used) VALUES ('cookies', ?, 0, 0)`,
+        ['e'],
+        'UNIQUE',
+      ],
+    ])('keep other writers of the file from storing %s', async (_what, sql, parameters, guard) => {
+      await migrate(dataSource);
+      const other = new Database(join(folder, 'cookies.sqlite'));
+      try {
+        expect(() => other.prepare(sql).run(...parameters)).toThrow(guard);
+        expect(other.prepare(INSERT).run('vanilla', 'small', '🍪'.repeat(255), 1).changes).toBe(1);
+      } finally {
+        other.close();
+      }
+    });
+  });
+
+  it('make ids that are never given twice, not even over a restart', async () => {
+    const start = () => ServiceProcess.start(folder);
+    let service = await start();
+    try {
+      let client = await Client.of(service);
+      for (const id of [1, 2, 3]) expect((await client.post(COOKIE)).body.id).toBe(id);
+      expect((await client.request('DELETE', '/cookies/3')).status).toBe(204);
+      expect((await client.post(COOKIE)).body.id).toBe(4);
+      for (const id of [1, 2, 4]) await client.request('DELETE', `/cookies/${id}`);
+      expect(await service.end()).toBe(0);
+      service = await start();
+      client = await Client.of(service);
+      expect((await client.get('/cookies')).body).toEqual([]);
+      expect((await client.post(COOKIE)).body.id).toBe(5);
+    } finally {
+      await service.end();
+    }
+  });
+
+  it('run in exactly one of six processes that start at once on a fresh file', async () => {
+    const starts = await Promise.allSettled(Array.from({ length: 6 }, () => ServiceProcess.start(folder)));
+    const services = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
+    try {
+      expect(starts.filter(({ status }) => status === 'rejected')).toEqual([]);
+      expect(services.filter(({ output }) => output.includes(`Ran the migrations ${MIGRATION}`))).toHaveLength(1);
+      const statuses = await Promise.all(
+        services.map(async (service) => (await (await Client.of(service)).post(COOKIE)).status),
+      );
+      expect(statuses).toEqual(services.map(() => 201));
+    } finally {
+      await Promise.all(services.map((service) => service.end()));
+    }
+  });
+
+  describe('apart from the start', () => {
+    const environment = () => ({ PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }) });
+
+    /** Runs a script of package.json, in which npm would build first. */
+    const run = (script: string, ...args: string[]) => {
+      const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+        scripts: Record<string, string>;
+      };
+      const [command = '', ...words] = [...scripts[script]!.split(' '), ...args];
+      return new Promise<{ code: number; output: string }>((resolve) => {
+        execFile(
+          join(ROOT, 'node_modules/.bin', command),
+          words,
+          { cwd: ROOT, env: environment() },
+          (error, stdout, stderr) => {
+            resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr });
+          },
+        );
+      });
+    };
+
+    it('are asked for by name and command when MIGRATE_ON_START is false and the database is empty', async () => {
+      const service = ServiceProcess.spawn(folder, { MIGRATE_ON_START: 'false' });
+      expect(await service.exit()).toBe(1);
+      expect(service.output).toContain(MIGRATION);
+      expect(service.output).toContain('npm run migration:run');
+      expect(service.output).not.toMatch(/^ +at /m);
+    });
+
+    it('are run, checked and reverted by the npm scripts, and the service starts on the result', async () => {
+      expect(await run('migration:run')).toMatchObject({ code: 0, output: expect.stringContaining(MIGRATION) });
+      const service = await ServiceProcess.start(folder, { MIGRATE_ON_START: 'false' });
+      expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
+      expect(await service.end()).toBe(0);
+
+      const generated = await run('migration:generate', join(folder, 'nothing'));
+      expect(generated.output).toContain('No changes in database schema were found');
+      expect(existsSync(join(folder, 'nothing.ts'))).toBe(false);
+
+      expect(await run('migration:run')).toMatchObject({
+        code: 0,
+        output: expect.stringContaining('No migrations are pending'),
+      });
+      expect(await run('migration:revert')).toMatchObject({ code: 0, output: expect.stringContaining('reverted') });
+      const refused = ServiceProcess.spawn(folder, { MIGRATE_ON_START: 'false' });
+      expect(await refused.exit()).toBe(1);
+    });
+  });
+});

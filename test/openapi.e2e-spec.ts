@@ -1,0 +1,376 @@
+import { createSecretKey } from 'node:crypto';
+import { closeSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv, type ValidateFunction } from 'ajv';
+import Database from 'better-sqlite3';
+import { SignJWT } from 'jose';
+import type { Environment } from '../src/config/config.js';
+import { type Answer, Client, COOKIE, type RequestOptions, SECRET, type Service, startService } from './service.js';
+
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+type Operation = readonly [Method, '/cookies' | '/cookies/{id}'];
+
+const OPERATIONS: readonly Operation[] = [
+  ['get', '/cookies'],
+  ['post', '/cookies'],
+  ['get', '/cookies/{id}'],
+  ['put', '/cookies/{id}'],
+  ['patch', '/cookies/{id}'],
+  ['delete', '/cookies/{id}'],
+];
+const ON_A_RECORD = OPERATIONS.filter(([, path]) => path === '/cookies/{id}');
+const READS = OPERATIONS.filter(([method]) => method === 'get');
+const WRITES_OF_A_RECORD = ON_A_RECORD.filter(([method]) => method !== 'get');
+const WITH_A_BODY = OPERATIONS.filter(([method]) => ['post', 'put', 'patch'].includes(method));
+
+const { wish: _, ...REPLACEMENT } = { ...COOKIE, size: 'large' };
+const BODIES: Partial<Record<Method, object>> = { post: COOKIE, put: REPLACEMENT, patch: { flavor: 'cinnamon' } };
+
+/** What differs from a good request on record 1. */
+interface Given extends RequestOptions {
+  readonly id?: string;
+  readonly query?: string;
+}
+
+interface Seen {
+  readonly operation: Operation;
+  readonly answer: Answer;
+}
+
+/** Header fields of HTTP itself, which no document describes. */
+const HTTP_FIELDS = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding'];
+
+/** Only a volume that is really full makes the service answer these. */
+const NEEDS_A_FULL_VOLUME = ['put 507', 'patch 507', 'delete 507'];
+
+describe('the OpenAPI document', () => {
+  let document: any;
+  let ordinary: Service;
+  const seen: Seen[] = [];
+  const ajv = new Ajv({ strict: false, formats: { int64: true } });
+  const validators = new Map<object, ValidateFunction>();
+
+  beforeAll(async () => {
+    ordinary = await startService();
+    document = await (await fetch(`${ordinary.url}/openapi.json`)).json();
+    await driveOrdinaryAnswers();
+    await driveRefusals();
+    await driveUnconditionalWrites();
+    await driveFullStorage();
+    await driveBrokenDatabases();
+  });
+
+  afterAll(() => ordinary.stop());
+
+  /** Sends a request of the operation, a good one but for what is given, and keeps the answer. */
+  async function drive(client: Client, operation: Operation, given: Given = {}): Promise<void> {
+    const [method, path] = operation;
+    const { id = '1', query = '', body = BODIES[method], headers } = given;
+    const answer = await client.request(method.toUpperCase(), path.replace('{id}', id) + query, { body, headers });
+    seen.push({ operation, answer });
+  }
+
+  async function driveOrdinaryAnswers(): Promise<void> {
+    const client = await Client.of(ordinary);
+    await drive(client, ['post', '/cookies']);
+    await drive(client, ['post', '/cookies']);
+    for (const query of ['?limit=1', '?flavor=vanilla&flavor=chocolate', '?limit=0', '?colour=red']) {
+      await drive(client, ['get', '/cookies'], { query });
+    }
+    for (const operation of READS) {
+      await drive(client, operation);
+      await drive(client, operation, { headers: { 'if-none-match': '*' } });
+      await drive(client, operation, { headers: { 'if-match': '"another"' } });
+    }
+    for (const operation of WRITES_OF_A_RECORD) {
+      await drive(client, operation, { headers: { 'if-match': '"another"' } });
+      await drive(client, operation, { headers: { 'if-none-match': '*' } });
+      await drive(client, operation);
+    }
+    // The last of these was DELETE.
+    for (const operation of ON_A_RECORD) await drive(client, operation);
+  }
+
+  async function driveRefusals(): Promise<void> {
+    const client = await Client.of(ordinary);
+    const unscoped = await Client.of(ordinary, { scope: 'none' });
+    const expired = `Bearer ${await expiredToken()}`;
+    for (const operation of OPERATIONS) {
+      await drive(unscoped, operation);
+      await drive(client, operation, { headers: { authorization: expired } });
+      await drive(client, operation, { headers: { authorization: '' } });
+    }
+    for (const operation of WITH_A_BODY) {
+      await drive(client, operation, { headers: { 'content-type': 'text/plain' } });
+      await drive(client, operation, { headers: { 'content-encoding': 'gzip' } });
+      await drive(client, operation, { body: '' });
+      await drive(client, operation, { body: '[]' });
+      await drive(client, operation, { body: { ...BODIES[operation[0]], flavor: 'salt' } });
+    }
+    for (const operation of [...WITH_A_BODY, ...WRITES_OF_A_RECORD]) {
+      await drive(client, operation, { body: 'x'.repeat(16 * 1024 + 1) });
+      await drive(client, operation, { query: '?limit=1' });
+    }
+    await drive(client, ['get', '/cookies/{id}'], { query: '?limit=1' });
+    for (const operation of ON_A_RECORD) await drive(client, operation, { id: '0' });
+  }
+
+  async function driveUnconditionalWrites(): Promise<void> {
+    await onServiceWith({ REQUIRE_IF_MATCH: 'true' }, async (client) => {
+      await client.post(COOKIE);
+      for (const operation of WRITES_OF_A_RECORD) await drive(client, operation);
+    });
+  }
+
+  async function driveFullStorage(): Promise<void> {
+    await onServiceWith({ COOKIES_CAPACITY: '0' }, async (client) => {
+      await drive(client, ['post', '/cookies']);
+    });
+  }
+
+  async function driveBrokenDatabases(): Promise<void> {
+    for (const harm of [dropTables, overwrite]) {
+      await onServiceWith({}, async (client, { folder }) => {
+        await client.post(COOKIE);
+        harm(join(folder, 'cookies.sqlite'));
+        for (const operation of OPERATIONS) await drive(client, operation);
+      });
+    }
+  }
+
+  it('is valid OpenAPI 3', async () => {
+    const validator = new Validator();
+    expect(await validator.validate(document)).toEqual({ valid: true });
+    expect(validator.version).toBe('3.0');
+  });
+
+  it('bears the version of the package', () => {
+    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'));
+    expect(document.info.version).toBe(version);
+  });
+
+  it('describes the routes that the service has, and no others', () => {
+    const described = Object.entries<object>(document.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method} ${path}`),
+    );
+    expect(described).toEqual(expect.arrayContaining(OPERATIONS.map(([method, path]) => `${method} ${path}`)));
+    expect(routesOf(ordinary).sort()).toEqual(described.sort());
+  });
+
+  it('asks for a bearer token on every operation', () => {
+    expect(document.components.securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' });
+    for (const [method, path] of OPERATIONS) expect(document.paths[path][method].security).toEqual([{ bearer: [] }]);
+  });
+
+  it.each(OPERATIONS)('describes every answer of %s %s: status, header fields and body', (method, path) => {
+    const answers = answersOf(method, path);
+    expect(answers.length).toBeGreaterThan(0);
+    for (const answer of answers) {
+      expectDescribed(answer, document.paths[path][method].responses[answer.status]);
+    }
+  });
+
+  it.each(OPERATIONS)('describes no status that %s %s does not answer', (method, path) => {
+    const described = Object.keys(document.paths[path][method].responses).filter((status) => status !== 'default');
+    const answered = new Set(answersOf(method, path).map(({ status }) => String(status)));
+    const missing = described.filter((status) => !answered.has(status)).map((status) => `${method} ${status}`);
+    expect(missing.filter((status) => !NEEDS_A_FULL_VOLUME.includes(status))).toEqual([]);
+  });
+
+  it.each(OPERATIONS)('shows error bodies that %s %s really answers', (method, path) => {
+    const real = new Set(answersOf(method, path).map(({ body }) => withoutRequestId(body)));
+    for (const [status, { content }] of Object.entries<any>(document.paths[path][method].responses)) {
+      if (NEEDS_A_FULL_VOLUME.includes(`${method} ${status}`)) continue;
+      for (const { value } of Object.values<any>(content?.['application/json'].examples ?? {})) {
+        expect([...real]).toContain(withoutRequestId(value));
+      }
+    }
+  });
+
+  it('describes what HTTP itself refuses', async () => {
+    const client = await Client.of(ordinary);
+    const answer = await client.get('/cookies', { 'x-padding': 'x'.repeat(20_000) });
+    expect(answer.status).toBe(431);
+    for (const [method, path] of OPERATIONS) {
+      expectDescribed(answer, document.paths[path][method].responses.default);
+    }
+  });
+
+  it.each(['/cookies', '/cookies/{id}'])('describes HEAD of %s with its GET', async (path) => {
+    const client = await Client.of(ordinary);
+    const { body } = await client.post(COOKIE);
+    const answer = await client.request('HEAD', path.replace('{id}', body.id));
+    expect(answer.status).toBe(200);
+    expectFields(answer, document.paths[path].get.responses[200]);
+  });
+
+  it.each([
+    ['a cookie', COOKIE],
+    ['255 cookie emojis', { ...COOKIE, wish: '🍪'.repeat(255) }],
+    ['256 cookie emojis', { ...COOKIE, wish: '🍪'.repeat(256) }],
+    ['256 letters', { ...COOKIE, wish: 'x'.repeat(256) }],
+    ['an empty wish', { ...COOKIE, wish: '' }],
+    ['a wish of null', { ...COOKIE, wish: null }],
+    ['a size in capitals', { ...COOKIE, size: 'SMALL' }],
+    ['a size in an array', { ...COOKIE, size: ['small'] }],
+    ['an id', { ...COOKIE, id: 7 }],
+    ['flavor and size', REPLACEMENT],
+    ['flavor alone', { flavor: 'vanilla' }],
+    ['a flavor of null', { flavor: null }],
+    ['an empty object', {}],
+    ['an array', []],
+    ['null', null],
+  ])('agrees with the service on a body: %s', async (_name, body) => {
+    const client = await Client.of(ordinary);
+    const { body: stored } = await client.post(COOKIE);
+    for (const [method, path] of WITH_A_BODY) {
+      const { schema } = document.paths[path][method].requestBody.content['application/json'];
+      const answer = await client.request(method.toUpperCase(), path.replace('{id}', stored.id), { body });
+      expect([method, answer.status < 300]).toEqual([method, isValid(schema, body)]);
+    }
+  });
+
+  it.each([
+    'limit=1',
+    'limit=1000',
+    'limit=0',
+    'limit=1001',
+    'limit=1.5',
+    'after=0',
+    'after=9007199254740991',
+    'after=9007199254740992',
+    'after=-1',
+    'sort=id',
+    'sort=-id',
+    'sort=wish',
+    'flavor=vanilla',
+    'flavor=vanilla&flavor=chocolate',
+    'flavor=vanilla&flavor=vanilla',
+    'flavor=vanilla,chocolate',
+    'size=small&size=medium&size=large',
+    'size=huge',
+  ])('agrees with the service on a query: %s', async (query) => {
+    const client = await Client.of(ordinary);
+    const parameters = new URLSearchParams(query);
+    const [name] = [...parameters.keys()] as [string];
+    const { schema, style, explode } = document.paths['/cookies'].get.parameters.find((one: any) => one.name === name);
+    // What OpenAPI assumes for a query: an array is its repeated parameter.
+    expect([style, explode]).toEqual([undefined, undefined]);
+    const text = parameters.get(name)!;
+    const value = { array: parameters.getAll(name), integer: Number(text), string: text }[schema.type as string];
+    const { status } = await client.get(`/cookies?${query}`);
+    expect(status === 200).toBe(isValid(schema, value));
+  });
+
+  it('is not served with DOCS=false, nor are its pages', async () => {
+    await onServiceWith({ DOCS: 'false' }, async (client) => {
+      for (const path of ['/openapi.json', '/docs', '/docs/', '/docs/swagger-ui.css', '/docs-json', '/docs-yaml']) {
+        const answer = await client.get(path);
+        expect([path, answer.status, answer.body.errorCode]).toEqual([path, 404, 'NOT_FOUND']);
+      }
+    });
+  });
+
+  function answersOf(method: string, path: string): Answer[] {
+    return seen.filter(({ operation }) => operation[0] === method && operation[1] === path).map(({ answer }) => answer);
+  }
+
+  function isValid(schema: object, value: unknown): boolean {
+    return validatorOf(schema)(value);
+  }
+
+  function validatorOf(schema: object): ValidateFunction {
+    let validator = validators.get(schema);
+    if (validator === undefined) {
+      validator = ajv.compile({ allOf: [schema], components: document.components });
+      validators.set(schema, validator);
+    }
+    return validator;
+  }
+
+  function expectDescribed(answer: Answer, description: any): void {
+    if (description === undefined) throw new Error(`${answer.status} is not described: ${answer.text}`);
+    expectFields(answer, description);
+    if (description.content === undefined) return expect(answer.text).toBe('');
+    const [mediaType] = answer.headers.get('content-type')!.split(';') as [string];
+    expect(Object.keys(description.content)).toContain(mediaType);
+    const validate = validatorOf(description.content[mediaType].schema);
+    validate(answer.body);
+    expect(validate.errors).toBeNull();
+  }
+
+  function expectFields(answer: Answer, description: any): void {
+    const fields = new Map<string, any>();
+    for (const [name, { $ref }] of Object.entries<any>(description.headers)) {
+      fields.set(name.toLowerCase(), document.components.headers[$ref.split('/').at(-1)]);
+    }
+    const present = [...answer.headers.keys()].filter((name) => !HTTP_FIELDS.includes(name));
+    expect([...fields.keys()]).toEqual(expect.arrayContaining(present));
+    for (const [name, { required, schema }] of fields) {
+      const text = answer.headers.get(name);
+      if (required) expect([name, text]).toEqual([name, expect.any(String)]);
+      if (text === null) continue;
+      const value = schema.type === 'integer' ? Number(text) : text;
+      expect([name, text, isValid(schema, value)]).toEqual([name, text, true]);
+    }
+  }
+});
+
+async function onServiceWith(
+  environment: Environment,
+  run: (client: Client, service: Service) => Promise<void>,
+): Promise<void> {
+  const service = await startService(environment);
+  try {
+    await run(await Client.of(service), service);
+  } finally {
+    await service.stop();
+  }
+}
+
+/** The routes of the API as the document writes them, read from Fastify's own drawing of its routes. */
+function routesOf({ app }: Service): string[] {
+  const drawing = app.getHttpAdapter().getInstance().printRoutes({ commonPrefix: false });
+  const segments: string[] = [];
+  const routes: string[] = [];
+  for (const [, indent, segment, methods = ''] of drawing.matchAll(/^([│ ]*)[├└]── (\S+)(?: \((.*)\))?$/gm)) {
+    segments.splice(indent!.length / 4, Infinity, segment!);
+    const path = segments.join('').replaceAll(/:(\w+)/g, '{$1}');
+    for (const method of methods.split(', ')) routes.push(`${method.toLowerCase()} ${path}`);
+  }
+  return routes.filter((route) => !/^head|^\w+ \/(docs|openapi\.json)/.test(route));
+}
+
+/** A token that was good until the year 1970. */
+function expiredToken(): Promise<string> {
+  return new SignJWT({ scope: 'cookies:read cookies:write' })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setSubject('alice')
+    .setExpirationTime(1)
+    .sign(createSecretKey(Buffer.from(SECRET)));
+}
+
+function withoutRequestId(body: object | undefined): string {
+  return JSON.stringify({ ...body, requestId: undefined });
+}
+
+/** What the service did not foresee: its tables are gone. */
+function dropTables(file: string): void {
+  const database = new Database(file);
+  database.exec('DROP TABLE cookies; DROP TABLE storage');
+  database.close();
+}
+
+/** What takes the database away: every page but the first is overwritten. */
+function overwrite(file: string): void {
+  const PAGE = 4096;
+  const database = new Database(file);
+  database.pragma('wal_checkpoint(TRUNCATE)');
+  const descriptor = openSync(file, 'r+');
+  writeSync(descriptor, Buffer.alloc(statSync(file).size - PAGE), 0, undefined, PAGE);
+  closeSync(descriptor);
+  // A commit, so that the service looks at the file again.
+  database.pragma('user_version = 1');
+  database.close();
+}
