@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { LRUCache } from 'lru-cache';
+import { statementTimings } from '../timing.js';
 
 export type Row = Record<string, unknown>;
 
@@ -8,6 +9,13 @@ export interface StatementResult {
   readonly rows?: Row[];
   readonly changes: number;
   readonly lastInsertRowid?: number | bigint;
+}
+
+/** Told of a statement that took longer than the limit. */
+export interface SlowStatements {
+  /** In milliseconds. */
+  readonly limit: number;
+  readonly report: (milliseconds: number, sql: string) => void;
 }
 
 const CACHED_STATEMENTS = 500;
@@ -19,9 +27,15 @@ const CACHED_STATEMENTS = 500;
 export class Connection {
   readonly database: Database.Database;
   private readonly statements = new LRUCache<string, Database.Statement>({ max: CACHED_STATEMENTS });
+  private readonly kind: 'read' | 'write';
 
-  constructor(path: string, options: { readonly: boolean }) {
-    this.database = new Database(path, { ...options, fileMustExist: options.readonly, timeout: 0 });
+  constructor(
+    path: string,
+    { readonly }: { readonly: boolean },
+    private readonly slow?: SlowStatements,
+  ) {
+    this.database = new Database(path, { readonly, fileMustExist: readonly, timeout: 0 });
+    this.kind = readonly ? 'read' : 'write';
   }
 
   get inTransaction(): boolean {
@@ -37,17 +51,26 @@ export class Connection {
     return statement;
   }
 
-  run(sql: string, parameters: unknown[] = []): StatementResult {
-    const statement = this.prepare(sql);
-    if (statement.reader) {
+  /** @throws SqliteError */
+  run(sql: string, parameters: readonly unknown[] = []): StatementResult {
+    const started = performance.now();
+    try {
+      const statement = this.prepare(sql);
+      if (!statement.reader) return statement.run(...parameters);
       const rows = statement.all(...parameters) as Row[];
       return { rows, changes: rows.length };
+    } finally {
+      this.measured(performance.now() - started, sql);
     }
-    return statement.run(...parameters);
   }
 
   close(): void {
     this.statements.clear();
     this.database.close();
+  }
+
+  private measured(milliseconds: number, sql: string): void {
+    if (this.slow !== undefined && milliseconds > this.slow.limit) this.slow.report(milliseconds, sql);
+    if (statementTimings.hasSubscribers) statementTimings.publish({ kind: this.kind, seconds: milliseconds / 1000 });
   }
 }

@@ -1,7 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { dirname } from 'node:path';
-import { DiskFullError } from '../errors.js';
 import type { Connection } from './connection.js';
 
 const PAGE = 4096;
@@ -32,14 +31,15 @@ export class DiskReserve {
   }
 
   /**
-   * To be called before anything is written that takes room.
-   * @throws {DiskFullError} while the reserve is given up and there is no room to make it again
+   * Whether the reserve is there, or could be made again. While it is not, only what frees room may be written.
+   * @param connection that writes, outside a transaction
    */
-  require(connection: Connection): void {
-    if (this.held) return;
-    checkpoint(connection);
-    this.held = freeBytes(this.file) >= this.size && this.make();
-    if (!this.held) throw new DiskFullError(new Error(`There is no room for ${this.file}`));
+  isHeld(connection: Connection): boolean {
+    if (!this.held) {
+      checkpoint(connection);
+      this.held = freeBytes(this.file) >= this.size && this.make();
+    }
+    return this.held;
   }
 
   /**

@@ -1,5 +1,8 @@
+import { TypeORMError } from 'typeorm';
 import { DatabaseUnavailableError } from '../errors.js';
-import { Connection } from './connection.js';
+import { Connection, type SlowStatements, type StatementResult } from './connection.js';
+import type { OpenTransaction } from './open-transaction.js';
+import { retryWhileBusy } from './writer.js';
 
 /** Read-only connections for transactions that only read: each sees one state of the file for as long as it lasts. */
 export class Snapshots {
@@ -8,31 +11,47 @@ export class Snapshots {
 
   /**
    * @param path of the database file
+   * @param busyTimeout in milliseconds
    * @param limit how many transactions may read at once
    */
   constructor(
     private readonly path: string,
+    private readonly busyTimeout: number,
+    private readonly slow?: SlowStatements,
     private readonly limit = 64,
   ) {}
 
   /**
-   * Takes a connection for one transaction.
-   * @throws {DatabaseUnavailableError} when as many as may be are in use
+   * Begins a transaction that sees the state of this moment.
+   * @throws {DatabaseUnavailableError} when as many as may be are in use, or the file is locked past the time-out
    */
-  take(): Connection {
+  async begin(): Promise<OpenTransaction> {
+    const connection = this.take();
+    try {
+      connection.run('BEGIN');
+      // BEGIN alone fixes nothing: the state is that of the first read.
+      await retryWhileBusy(() => connection.run('SELECT 1 FROM sqlite_schema LIMIT 1'), this.busyTimeout);
+    } catch (error) {
+      this.giveBack(connection);
+      throw error;
+    }
+    return new ReadTransaction(connection, () => this.giveBack(connection));
+  }
+
+  private take(): Connection {
     const idle = this.idle.pop();
     if (idle !== undefined) return idle;
     if (this.open.size >= this.limit)
       throw new DatabaseUnavailableError(`${this.limit} snapshots are being read already`);
-    const connection = new Connection(this.path, { readonly: true });
+    const connection = new Connection(this.path, { readonly: true }, this.slow);
     // Lists pass once over their pages; many of them must not hold 16 MB each, SQLite's setting here otherwise.
     connection.database.pragma('cache_size = -1024');
     this.open.add(connection);
     return connection;
   }
 
-  /** Gives a connection back; its transaction has ended. */
-  giveBack(connection: Connection): void {
+  private giveBack(connection: Connection): void {
+    if (connection.inTransaction) connection.run('ROLLBACK');
     this.idle.push(connection);
   }
 
@@ -40,5 +59,34 @@ export class Snapshots {
     for (const connection of this.open) connection.close();
     this.open.clear();
     this.idle.length = 0;
+  }
+}
+
+class ReadTransaction implements OpenTransaction {
+  private over = false;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly giveBack: () => void,
+  ) {}
+
+  get database(): unknown {
+    return this.connection.database;
+  }
+
+  run(sql: string, parameters: readonly unknown[] = []): StatementResult {
+    if (this.over) throw new TypeORMError('The transaction has ended');
+    return this.connection.run(sql, parameters);
+  }
+
+  commit(): Promise<void> {
+    this.rollback();
+    return Promise.resolve();
+  }
+
+  rollback(): void {
+    if (this.over) return;
+    this.over = true;
+    this.giveBack();
   }
 }

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DataSource, ReplicationMode } from 'typeorm';
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
-import { Connection } from './connection.js';
+import { Connection, type SlowStatements } from './connection.js';
 import { DiskReserve } from './disk-reserve.js';
 import { Snapshots } from './snapshots.js';
 import { sqliteCode, startError } from './sqlite-errors.js';
@@ -18,7 +18,7 @@ export class SqliteDriver extends BetterSqlite3Driver {
   writer!: Writer;
   reader!: Connection;
   snapshots!: Snapshots;
-  reserve!: DiskReserve;
+  private reserve!: DiskReserve;
   private writing!: Connection;
 
   constructor(
@@ -33,18 +33,18 @@ export class SqliteDriver extends BetterSqlite3Driver {
     const path = this.options.database;
     try {
       mkdirSync(dirname(path), { recursive: true });
-      this.writing = new Connection(path, { readonly: false });
+      this.writing = new Connection(path, { readonly: false }, this.slow);
       await retryWhileBusy(() => prepareForWriting(this.writing), this.limits.busyTimeout);
       this.reserve = new DiskReserve(path);
       this.writing.database.pragma(`wal_autocheckpoint = ${this.reserve.walPages}`);
-      this.reader = new Connection(path, { readonly: true });
-      this.snapshots = new Snapshots(path);
+      this.reader = new Connection(path, { readonly: true }, this.slow);
+      this.snapshots = new Snapshots(path, this.limits.busyTimeout, this.slow);
     } catch (error) {
       this.writing?.close();
       throw startError(path, rootCause(error));
     }
     this.databaseConnection = this.writing.database;
-    this.writer = new Writer(this.writing, this.limits);
+    this.writer = new Writer(this.writing, this.reserve, this.limits);
   }
 
   /** Waits for running writes, then closes; the last process to close leaves one tidy file. */
@@ -59,6 +59,12 @@ export class SqliteDriver extends BetterSqlite3Driver {
   explain(error: unknown): unknown {
     const cause = rootCause(error);
     return sqliteCode(cause) === '' ? error : startError(this.options.database, cause);
+  }
+
+  private get slow(): SlowStatements {
+    const { maxQueryExecutionTime: limit = Infinity } = this.options;
+    const { logger } = this.dataSource;
+    return { limit, report: (milliseconds, sql) => void logger.logQuerySlow(Math.round(milliseconds), sql) };
   }
 
   override createQueryRunner(mode: ReplicationMode): SqliteQueryRunner {

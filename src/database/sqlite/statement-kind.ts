@@ -1,10 +1,12 @@
 import { LRUCache } from 'lru-cache';
 
 /**
- * What a statement is to the data layer: transaction control, a plain read, a write that frees room, or anything else.
+ * What a statement is to the data layer: transaction control, a plain read, a write that frees room, one that cannot share
+ * a transaction, or anything else.
  * Savepoints belong to the transaction they are set in.
  */
-export type StatementKind = 'begin' | 'commit' | 'rollback' | 'savepoint' | 'rollback to' | 'read' | 'delete' | 'other';
+export type StatementKind =
+  'begin' | 'commit' | 'rollback' | 'savepoint' | 'rollback to' | 'read' | 'delete' | 'alone' | 'other';
 
 // White space, empty statements and comments, as tracing tools put them before a statement (sqlcommenter).
 const LEAD = /^(?:[\s;]|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*/;
@@ -16,6 +18,9 @@ const KINDS: readonly [RegExp, StatementKind][] = [
   [/^ROLLBACK\b/i, 'rollback'],
   [/^(?:SAVEPOINT|RELEASE)\b/i, 'savepoint'],
   [/^(?:SELECT|WITH|VALUES|EXPLAIN)\b/i, 'read'],
+  [/^(?:PRAGMA|VACUUM|ATTACH|DETACH)\b/i, 'alone'],
+  // It would undo everything that shares its commit.
+  [/\bOR\s+ROLLBACK\b/i, 'alone'],
   [/^DELETE\b/i, 'delete'],
 ];
 

@@ -1,95 +1,362 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseUnavailableError } from '../errors.js';
-import type { Connection } from './connection.js';
-import { isBusy, translateSqliteError } from './sqlite-errors.js';
+import { TypeORMError } from 'typeorm';
+import { DatabaseUnavailableError, DiskFullError } from '../errors.js';
+import type { Connection, StatementResult } from './connection.js';
+import type { DiskReserve } from './disk-reserve.js';
+import { SharedCommits } from './shared-commits.js';
+import { isBusy, isFull, translateSqliteError } from './sqlite-errors.js';
+import type { OpenTransaction } from './open-transaction.js';
 
 export interface WriterLimits {
   /** Milliseconds to wait for a turn, and for the lock of another process, before giving up. */
   readonly busyTimeout: number;
-  /** Milliseconds a turn may last. */
+  /** Milliseconds a transaction may last. */
   readonly transactionTimeout: number;
 }
 
-/** The right to use the writing connection, alone, until `end` is called. */
-export interface Turn {
-  readonly connection: Connection;
-  /** Ends the turn. Only its first call counts. */
-  readonly end: () => void;
+export interface WriteOptions {
+  /** Whether the write gives more room back than it takes, as a delete does: then it may use the last of it. */
+  readonly freesRoom: boolean;
+  /** Whether it can't be part of a transaction: `VACUUM`, `ATTACH`, most `PRAGMA`s. */
+  readonly alone?: boolean;
 }
 
-interface Waiter {
-  admit(turn: Turn): void;
+/** Something that waits for its turn on the writing connection. */
+interface Unit extends WriteOptions {
+  /** When it gives up waiting, on the clock of `performance.now()`. */
+  readonly deadline: number;
+  /** It is its turn. It ends the turn before it returns, or later by `endTurn`. */
+  admit(): void;
+  refuse(error: Error): void;
 }
+
+/** Units that have ended well and wait for the commit they share. */
+interface Batch {
+  readonly began: number;
+  /** Whether the disk reserve is given up, so that only units that free room may join. */
+  readonly freeingOnly: boolean;
+  readonly kept: { readonly freesRoom: boolean; done(): void; fail(error: Error): void }[];
+  size: number;
+}
+
+// A batch ends when nobody waits. Under steady load these bounds end it: its first unit should not wait for ever, and a
+// failed commit should not fail thousands.
+const LARGEST_BATCH = 500;
+const LONGEST_BATCH = 20;
+
+// SQLite's own busy handler levels off at 100 ms (sqliteDefaultBusyCallback); writes here are short.
+const RETRY_DELAYS = [1, 2, 5, 10, 15, 20, 25];
 
 const OWN_TRANSACTION = 'Inside a transaction, write through its own manager: another one waits for it to end.';
 
-// SQLite's own busy handler starts at 1 ms and levels off at 100 ms (sqliteDefaultBusyCallback); writes here are short.
-const RETRY_DELAYS = [1, 2, 5, 10, 15, 20, 25];
-
 /**
- * The one connection that writes. SQLite has one writer at a time, and a transaction spans several awaits, so whoever
- * writes waits here for a turn, first come first served. This is the place where writes that wait together can come to
- * share a commit.
+ * The one connection that writes. SQLite has one writer at a time, so whoever writes waits here for a turn, first come
+ * first served. What costs is not the write but the disk flush of its commit; so those who wait together share one:
+ *
+ *     BEGIN IMMEDIATE
+ *       SAVEPOINT unit; ...A's statements...; RELEASE unit         A asks to commit, and is not answered yet
+ *       SAVEPOINT unit; ...B's statements...; ROLLBACK TO unit     B fails, and A does not notice
+ *       ...C's only statement...                                   needs no savepoint: SQLite undoes it as a whole
+ *     COMMIT                                                       A and C are answered: both kept, or both failed
+ *
+ * The commit comes when nobody waits any more: not at once, but after the event loop has looked for further requests
+ * (`setImmediate`), since what arrived together is handled one after the other.
  */
 export class Writer {
-  private readonly waiting: Waiter[] = [];
-  private busy = false;
+  private readonly queue: Unit[] = [];
+  private batch?: Batch;
+  /** Whether someone has the turn, or the writer waits for the lock of another process. */
+  private taken = false;
+  /** Whether `next` is at work: a unit that ends at once leaves it to go on. */
+  private admitting = false;
+  private busyRetries = 0;
+  private flushing?: NodeJS.Immediate;
+  private expiry?: NodeJS.Timeout;
   private closing = false;
   private onIdle?: () => void;
+  private readonly sharedCommits: SharedCommits;
 
   constructor(
     private readonly connection: Connection,
+    private readonly reserve: DiskReserve,
     private readonly limits: WriterLimits,
-  ) {}
+  ) {
+    this.sharedCommits = new SharedCommits(connection);
+  }
 
   /**
-   * Waits for a turn.
-   * @throws {DatabaseUnavailableError} after the busy time-out, or when the database is closing
+   * Runs one statement as a transaction of its own. Resolves when it is on disk.
+   * @throws {DatabaseUnavailableError} after the busy time-out
+   * @throws {DiskFullError} when there is no room left
+   * @throws SqliteError
    */
-  turn(): Promise<Turn> {
-    if (this.closing) return Promise.reject(new DatabaseUnavailableError('The database is closing'));
-    if (!this.busy) {
-      this.busy = true;
-      return Promise.resolve(this.newTurn());
+  async run(sql: string, parameters: readonly unknown[], options: WriteOptions): Promise<StatementResult> {
+    for (let attempts = 1; ; attempts++) {
+      try {
+        return await this.statement(sql, parameters, options);
+      } catch (error) {
+        // By now the writer has made room, if it could: first from the WAL, then from the reserve.
+        if (!(error instanceof DiskFullError) || attempts === 3) throw error;
+      }
     }
+  }
+
+  /**
+   * Begins a transaction, when its turn has come.
+   * @throws {DatabaseUnavailableError} after the busy time-out
+   * @throws {DiskFullError} when there is no room left and the transaction does not free any
+   */
+  begin(freesRoom: boolean): Promise<OpenTransaction> {
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = {
-        admit: (turn) => {
-          clearTimeout(timer);
-          resolve(turn);
-        },
+      const admit = (): void => {
+        this.connection.run('SAVEPOINT unit');
+        resolve(new WriteTransaction(this, this.connection, freesRoom, this.limits.transactionTimeout));
       };
-      const timer = setTimeout(() => {
-        this.waiting.splice(this.waiting.indexOf(waiter), 1);
-        reject(
-          new DatabaseUnavailableError(`No turn to write within ${this.limits.busyTimeout} ms. ${OWN_TRANSACTION}`),
-        );
-      }, this.limits.busyTimeout);
-      this.waiting.push(waiter);
+      this.enqueue({ freesRoom, deadline: this.deadline(), admit, refuse: reject });
     });
   }
 
-  /** Gives no more turns, and resolves when those who have or await one are through. The transaction time-out bounds it. */
+  /** Admits nobody new, and resolves when those who have or await a turn are through. */
   async close(): Promise<void> {
     this.closing = true;
-    if (this.busy) await new Promise<void>((resolve) => (this.onIdle = resolve));
+    if (this.isIdle()) return;
+    await new Promise<void>((resolve) => (this.onIdle = resolve));
   }
 
-  private newTurn(): Turn {
-    let ended = false;
-    return {
-      connection: this.connection,
-      end: () => {
-        if (ended) return;
-        ended = true;
-        const next = this.waiting.shift();
-        if (next !== undefined) return next.admit(this.newTurn());
-        this.busy = false;
-        this.onIdle?.();
+  /** The turn is over. `kept` is told when the shared commit has come; without it, the unit has left nothing. */
+  endTurn(kept?: Batch['kept'][number]): void {
+    this.taken = false;
+    if (kept !== undefined) this.batch!.kept.push(kept);
+    if (!this.admitting) this.next();
+  }
+
+  /** What a unit met may have undone more than the unit: then all of the batch has failed. To be called in its turn. */
+  afterFailure(error: unknown, freesRoom: boolean): void {
+    const lost = this.batch !== undefined && !this.connection.inTransaction;
+    if (lost) this.fail(error);
+    if (!isFull(error)) return;
+    if (!lost) this.flush();
+    this.reserve.regainRoom(this.connection, freesRoom);
+  }
+
+  private statement(sql: string, parameters: readonly unknown[], options: WriteOptions): Promise<StatementResult> {
+    return new Promise((resolve, reject) => {
+      const admit = (): void => {
+        try {
+          const result = this.connection.run(sql, parameters);
+          if (options.alone) this.endAlone();
+          this.endTurn(options.alone ? undefined : { ...options, done: () => resolve(result), fail: reject });
+          if (options.alone) resolve(result);
+        } catch (error) {
+          if (options.alone && isBusy(error)) throw error;
+          this.afterFailure(error, options.freesRoom);
+          reject(translateSqliteError(error) ?? (error as Error));
+          this.endTurn();
+        }
+      };
+      this.enqueue({ ...options, deadline: this.deadline(), admit, refuse: reject });
+    });
+  }
+
+  private endAlone(): void {
+    if (!this.connection.inTransaction) return;
+    this.connection.run('ROLLBACK');
+    throw new TypeORMError('A transaction is begun with startTransaction()');
+  }
+
+  private enqueue(unit: Unit): void {
+    if (this.closing) return unit.refuse(new DatabaseUnavailableError('The database is closing'));
+    this.queue.push(unit);
+    if (this.queue.length === 1) this.expire();
+    if (!this.taken) this.next();
+  }
+
+  /** Gives the turn to whoever waits longest; prepares the commit when nobody does. */
+  private next(): void {
+    while (!this.taken) {
+      const unit = this.queue[0];
+      if (unit === undefined) return this.flushSoon();
+      if (this.batch !== undefined && (unit.alone || !this.mayJoin(this.batch))) {
+        this.flush();
+        continue;
+      }
+      try {
+        if (this.batch === undefined && !unit.alone) this.open();
+        if (this.batch?.freeingOnly && !unit.freesRoom) throw new DiskFullError(new Error('The reserve is in use'));
+        this.taken = true;
+        this.queue.shift();
+        if (this.batch !== undefined) this.batch.size++;
+        this.admitting = true;
+        unit.admit();
+        this.busyRetries = 0;
+      } catch (error) {
+        this.taken = false;
+        if (isBusy(error)) return this.retryLater(unit);
+        if (this.queue[0] === unit) this.queue.shift();
+        unit.refuse(translateSqliteError(error) ?? (error as Error));
+      } finally {
+        this.admitting = false;
+      }
+    }
+  }
+
+  private open(): void {
+    const freeingOnly = !this.reserve.isHeld(this.connection);
+    // IMMEDIATE: a transaction that reads first and then writes would otherwise fail after another process's commit.
+    this.connection.run('BEGIN IMMEDIATE');
+    this.batch = { began: performance.now(), freeingOnly, kept: [], size: 0 };
+  }
+
+  private mayJoin({ began, size }: Batch): boolean {
+    if (size >= LARGEST_BATCH || performance.now() - began >= LONGEST_BATCH) return false;
+    return this.sharedCommits.areSafe();
+  }
+
+  private retryLater(unit: Unit): void {
+    if (this.queue[0] !== unit) this.queue.unshift(unit);
+    this.taken = true;
+    setTimeout(
+      () => {
+        this.taken = false;
+        this.next();
       },
-    };
+      RETRY_DELAYS[Math.min(this.busyRetries++, RETRY_DELAYS.length - 1)],
+    );
+  }
+
+  private flushSoon(): void {
+    if (this.batch === undefined) return this.isIdle() ? this.onIdle?.() : undefined;
+    this.flushing ??= setImmediate(() => {
+      this.flushing = undefined;
+      if (this.taken) return;
+      this.flush();
+      this.next();
+    });
+  }
+
+  /** Commits the batch and answers its units. */
+  private flush(): void {
+    const { batch } = this;
+    if (batch === undefined) return;
+    try {
+      this.connection.run('COMMIT');
+    } catch (error) {
+      if (this.connection.inTransaction) this.connection.run('ROLLBACK');
+      const freesRoom = batch.kept.some((unit) => unit.freesRoom);
+      this.fail(error);
+      if (isFull(error)) this.reserve.regainRoom(this.connection, freesRoom);
+      return;
+    }
+    this.batch = undefined;
+    for (const unit of batch.kept) unit.done();
+  }
+
+  private fail(error: unknown): void {
+    const kept = this.batch?.kept ?? [];
+    this.batch = undefined;
+    for (const unit of kept) unit.fail(translateSqliteError(error) ?? (error as Error));
+  }
+
+  private deadline(): number {
+    return performance.now() + this.limits.busyTimeout;
+  }
+
+  /** One timer for all who wait: the first has waited longest. */
+  private expire(): void {
+    if (this.expiry !== undefined) return;
+    const { busyTimeout } = this.limits;
+    this.expiry = setTimeout(() => {
+      this.expiry = undefined;
+      const now = performance.now();
+      while (this.queue[0] !== undefined && this.queue[0].deadline <= now) {
+        const reason = `No turn to write within ${busyTimeout} ms. ${OWN_TRANSACTION}`;
+        this.queue.shift()!.refuse(new DatabaseUnavailableError(reason));
+      }
+      if (this.queue.length > 0) this.expire();
+    }, this.waitOfFirst());
+    this.expiry.unref();
+  }
+
+  private waitOfFirst(): number {
+    return Math.max(1, (this.queue[0]?.deadline ?? 0) - performance.now());
+  }
+
+  private isIdle(): boolean {
+    return !this.taken && this.queue.length === 0 && this.batch === undefined;
   }
 }
+
+/** A transaction that writes, on its savepoint of the batch. */
+class WriteTransaction implements OpenTransaction {
+  private over?: Error;
+  private deferredForeignKeys = false;
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(
+    private readonly writer: Writer,
+    private readonly connection: Connection,
+    private readonly freesRoom: boolean,
+    timeout: number,
+  ) {
+    this.timer = setTimeout(() => {
+      this.undo(new DatabaseUnavailableError(`The transaction took longer than ${timeout} ms and was rolled back`));
+    }, timeout);
+  }
+
+  get database(): unknown {
+    return this.connection.database;
+  }
+
+  run(sql: string, parameters: readonly unknown[] = []): StatementResult {
+    if (this.over !== undefined) throw this.over;
+    if (OR_ROLLBACK.test(sql)) throw new TypeORMError('OR ROLLBACK cannot be used in a transaction; use OR ABORT');
+    if (DEFERRING.test(sql)) this.deferredForeignKeys = true;
+    try {
+      return this.connection.run(sql, parameters);
+    } catch (error) {
+      // Half a transaction serves nobody: without room all of it is undone.
+      if (isFull(error) || !this.connection.inTransaction)
+        this.undo(translateSqliteError(error) ?? (error as Error), error);
+      throw error;
+    }
+  }
+
+  commit(): Promise<void> {
+    if (this.over !== undefined) throw this.over;
+    if (this.deferredForeignKeys) this.checkForeignKeys();
+    this.connection.run('RELEASE unit');
+    this.over = ENDED;
+    clearTimeout(this.timer);
+    return new Promise((done, fail) => this.writer.endTurn({ freesRoom: this.freesRoom, done, fail }));
+  }
+
+  rollback(): void {
+    if (this.over === undefined) this.undo(ENDED);
+  }
+
+  private undo(reason: Error, failure?: unknown): void {
+    this.over = reason;
+    clearTimeout(this.timer);
+    if (this.connection.inTransaction) {
+      this.connection.run('ROLLBACK TO unit');
+      this.connection.run('RELEASE unit');
+    }
+    if (failure !== undefined) this.writer.afterFailure(failure, this.freesRoom);
+    this.writer.endTurn();
+  }
+
+  /** SQLite would check only at the shared commit, and then fail everyone's. */
+  private checkForeignKeys(): void {
+    this.connection.run('PRAGMA defer_foreign_keys = OFF');
+    const violations = this.connection.run('PRAGMA foreign_key_check').rows ?? [];
+    if (violations.length > 0) {
+      throw Object.assign(new Error('FOREIGN KEY constraint failed'), { code: 'SQLITE_CONSTRAINT_FOREIGNKEY' });
+    }
+  }
+}
+
+const ENDED = new TypeORMError('The transaction has ended');
+const OR_ROLLBACK = /\bOR\s+ROLLBACK\b/i;
+const DEFERRING = /\bdefer_foreign_keys\b/i;
 
 /**
  * Repeats `attempt` while the database file is locked, giving the event loop back in between.
@@ -104,7 +371,8 @@ export async function retryWhileBusy<T>(attempt: () => T, timeout: number): Prom
     } catch (error) {
       if (!isBusy(error)) throw error;
       if (performance.now() >= deadline) throw translateSqliteError(error) ?? error;
-      await sleep(RETRY_DELAYS[Math.min(tries, RETRY_DELAYS.length - 1)]);
+      const delay = RETRY_DELAYS[Math.min(tries, RETRY_DELAYS.length - 1)];
+      await new Promise((resolve) => setTimeout(resolve, delay));
     }
   }
 }
