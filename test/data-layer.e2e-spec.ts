@@ -313,9 +313,12 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       await stock.initialize();
       try {
         await dataSource.query(INSERT_NOTE, ['0']);
-        const failed = errorOf(increment(stock));
-        await increment(dataSource);
-        expect(await failed).toMatchObject({ driverError: { code: 'SQLITE_BUSY_SNAPSHOT' } });
+        const stale = stock.transaction(async (manager) => {
+          await manager.query('SELECT name FROM notes WHERE id = 2');
+          await increment(dataSource);
+          await manager.query('UPDATE notes SET name = 1 WHERE id = 2');
+        });
+        expect(await errorOf(stale)).toMatchObject({ driverError: { code: 'SQLITE_BUSY_SNAPSHOT' } });
       } finally {
         await stock.destroy();
       }

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import type { DataSource, EntityManager, Repository } from 'typeorm';
+import type { DataSource, Repository } from 'typeorm';
 import { Snapshot } from '../database/snapshot.js';
-import { transaction } from '../database/transactions.js';
+import { committed, transaction } from '../database/transactions.js';
+import type { Sql } from '../database/sql.js';
 import { ResourceStorage, type Version } from '../storage/resource-storage.js';
 import { Cookie } from './cookie.entity.js';
 import type { Flavor, Size } from './cookie.values.js';
@@ -44,15 +45,15 @@ export class CookiesRepository {
   }
 
   async findOne(id: number): Promise<StoredCookie | undefined> {
-    return this.read(this.cookies.manager, id);
+    return this.read(committed(this.dataSource), id);
   }
 
   /** @throws {StorageFullError} */
   create(values: Omit<CookieRecord, 'id'>): Promise<StoredCookie> {
     const { flavor, size, wish } = values;
-    return transaction(this.dataSource, async (manager) => {
-      const version = await this.storage.reserve(manager);
-      const [row] = await manager.sql<{ id: number }[]>`
+    return transaction(this.dataSource, async (tx) => {
+      const version = await this.storage.reserve(tx);
+      const [row] = await tx.sql<{ id: number }[]>`
         INSERT INTO cookies (flavor, size, wish, revision)
         VALUES (${flavor}, ${size}, ${wish}, ${version.revision}) RETURNING id`;
       return { cookie: { id: row!.id, flavor, size, wish }, version };
@@ -68,14 +69,14 @@ export class CookiesRepository {
     changes: Partial<Pick<Cookie, 'flavor' | 'size'>>,
     check: WriteCheck,
   ): Promise<StoredCookie | undefined> {
-    return transaction(this.dataSource, async (manager) => {
-      const current = await this.read(manager, id);
+    return transaction(this.dataSource, async (tx) => {
+      const current = await this.read(tx, id);
       if (current === undefined) return undefined;
       check(current.version);
       const cookie: CookieRecord = { ...current.cookie, ...changes };
       if (cookie.flavor === current.cookie.flavor && cookie.size === current.cookie.size) return current;
-      const version = await this.storage.touch(manager);
-      await manager.sql`
+      const version = await this.storage.touch(tx);
+      await tx.sql`
         UPDATE cookies SET flavor = ${cookie.flavor}, size = ${cookie.size}, revision = ${version.revision} WHERE id = ${id}`;
       return { cookie, version };
     });
@@ -85,12 +86,12 @@ export class CookiesRepository {
   delete(id: number, check: WriteCheck): Promise<boolean> {
     return transaction(
       this.dataSource,
-      async (manager) => {
-        const current = await this.read(manager, id);
+      async (tx) => {
+        const current = await this.read(tx, id);
         if (current === undefined) return false;
         check(current.version);
-        await manager.sql`DELETE FROM cookies WHERE id = ${id}`;
-        await this.storage.release(manager);
+        await tx.sql`DELETE FROM cookies WHERE id = ${id}`;
+        await this.storage.release(tx);
         return true;
       },
       { freesRoom: true },
@@ -109,8 +110,8 @@ export class CookiesRepository {
     }
   }
 
-  private async read(manager: EntityManager, id: number): Promise<StoredCookie | undefined> {
-    const [row] = await manager.sql<Row[]>`
+  private async read(source: Sql, id: number): Promise<StoredCookie | undefined> {
+    const [row] = await source.sql<Row[]>`
       SELECT cookies.id, flavor, size, wish, cookies.revision, epoch FROM cookies, storage
       WHERE cookies.id = ${id} AND resource = ${this.storage.resource}`;
     if (row === undefined) return undefined;

@@ -1,5 +1,7 @@
-import type { DataSource, EntityManager } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { DiskFullError } from './errors.js';
+import type { Sql } from './sql.js';
+import { SqliteDriver } from './sqlite/sqlite-driver.js';
 
 export interface TransactionOptions {
   /** Whether the transaction gives more room back than it takes, as a delete does: then it may use the last of it. */
@@ -10,24 +12,32 @@ export interface TransactionOptions {
 const ATTEMPTS = 3;
 
 /**
- * Runs `work` as one transaction, like `dataSource.transaction`, and again when the volume was full and the engine could
- * make room. `work` must therefore do nothing but use its manager.
+ * Runs `work` as one short transaction without TypeORM's query runner, for the paths that every request takes; where
+ * entities are wanted, `dataSource.transaction` is as safe. It runs again when the volume was full and the engine could make
+ * room: `work` must do nothing but use its argument.
  * @throws {DiskFullError} when there is no room left
+ * @throws {DatabaseUnavailableError} when the database is locked past its time-out, or broken
  */
 export async function transaction<T>(
   dataSource: DataSource,
-  work: (manager: EntityManager) => Promise<T>,
-  options: TransactionOptions = {},
+  work: (transaction: Sql) => Promise<T>,
+  { freesRoom = false }: TransactionOptions = {},
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
-    const runner = dataSource.createQueryRunner();
-    runner.data = options;
     try {
-      return await runner.manager.transaction(work);
+      return await engineOf(dataSource).transaction(work, freesRoom);
     } catch (error) {
       if (!(error instanceof DiskFullError) || attempt === ATTEMPTS) throw error;
-    } finally {
-      await runner.release();
     }
   }
+}
+
+/** Reads what is committed, outside any transaction and without waiting for writers. */
+export function committed(dataSource: DataSource): Sql {
+  return engineOf(dataSource).committed;
+}
+
+function engineOf({ driver }: DataSource): SqliteDriver {
+  if (driver instanceof SqliteDriver) return driver;
+  throw new Error(`There is no engine for ${driver.options.type}`);
 }

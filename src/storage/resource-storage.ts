@@ -1,5 +1,4 @@
-import type { EntityManager } from 'typeorm';
-import { StorageAccount } from './storage.entity.js';
+import type { Sql } from '../database/sql.js';
 import { StorageFullError } from './errors.js';
 
 /** A point in the history of one resource of one database; the material of ETags. */
@@ -8,9 +7,15 @@ export interface Version {
   readonly revision: number;
 }
 
+/** What a resource holds at a point in its history. */
+export interface Account extends Version {
+  /** Records stored. */
+  readonly used: number;
+}
+
 /**
- * Capacity, count and revision of one resource. Every method takes the manager of the caller's transaction, so that the
- * account changes with the records or not at all.
+ * Capacity, count and revision of one resource. Every method takes the caller's transaction (an `EntityManager` of TypeORM
+ * is one, too), so that the account changes with the records or not at all.
  */
 export class ResourceStorage {
   /**
@@ -22,16 +27,17 @@ export class ResourceStorage {
     readonly capacity: number,
   ) {}
 
-  /** The account as the transaction (or, with the data source's own manager, the last commit) sees it. */
-  account(manager: EntityManager): Promise<StorageAccount> {
-    return manager.findOneByOrFail(StorageAccount, { resource: this.resource });
+  /** The account as the transaction sees it. */
+  account(transaction: Sql): Promise<Account> {
+    return one(transaction.sql<Account[]>`
+      SELECT epoch, revision, used FROM storage WHERE resource = ${this.resource}`);
   }
 
   /**
    * Takes one place for a record that the transaction creates.
    * @throws {StorageFullError} when none is free
    */
-  async reserve(transaction: EntityManager): Promise<Version> {
+  async reserve(transaction: Sql): Promise<Version> {
     const [version] = await transaction.sql<Version[]>`
       UPDATE storage SET used = used + 1, revision = revision + 1
       WHERE resource = ${this.resource} AND used < ${this.capacity} RETURNING epoch, revision`;
@@ -40,14 +46,14 @@ export class ResourceStorage {
   }
 
   /** Gives back the place of a record that the transaction deletes. */
-  release(transaction: EntityManager): Promise<Version> {
+  release(transaction: Sql): Promise<Version> {
     return one(transaction.sql<Version[]>`
       UPDATE storage SET used = used - 1, revision = revision + 1
       WHERE resource = ${this.resource} RETURNING epoch, revision`);
   }
 
   /** Notes that the transaction changes a record; that record takes the revision returned. */
-  touch(transaction: EntityManager): Promise<Version> {
+  touch(transaction: Sql): Promise<Version> {
     return one(transaction.sql<Version[]>`
       UPDATE storage SET revision = revision + 1
       WHERE resource = ${this.resource} RETURNING epoch, revision`);

@@ -2,10 +2,12 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DataSource, ReplicationMode } from 'typeorm';
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
-import { Connection, type SlowStatements } from './connection.js';
+import type { Sql } from '../sql.js';
+import { Connection, type SlowStatements, type StatementResult } from './connection.js';
 import { DiskReserve } from './disk-reserve.js';
 import { Snapshots } from './snapshots.js';
-import { sqliteCode, startError } from './sqlite-errors.js';
+import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
+import { TaggedSql } from './tagged-sql.js';
 import { SqliteQueryRunner } from './sqlite-query-runner.js';
 import { retryWhileBusy, Writer, type WriterLimits } from './writer.js';
 
@@ -65,6 +67,32 @@ export class SqliteDriver extends BetterSqlite3Driver {
     const { maxQueryExecutionTime: limit = Infinity } = this.options;
     const { logger } = this.dataSource;
     return { limit, report: (milliseconds, sql) => void logger.logQuerySlow(Math.round(milliseconds), sql) };
+  }
+
+  /** Reads without a query runner; see `committed` of `transactions.ts`. */
+  readonly committed = new TaggedSql((sql, parameters) => this.read(sql, parameters));
+
+  /** Writes without a query runner; see `transaction` of `transactions.ts`. */
+  async transaction<T>(work: (transaction: Sql) => Promise<T>, freesRoom: boolean): Promise<T> {
+    const transaction = await this.writer.begin(freesRoom);
+    try {
+      const result = await work(new TaggedSql((sql, parameters) => transaction.run(sql, parameters)));
+      await transaction.commit();
+      return result;
+    } catch (error) {
+      transaction.rollback();
+      throw error;
+    }
+  }
+
+  /** Runs a statement that only reads, outside a transaction. */
+  read(sql: string, parameters: readonly unknown[]): StatementResult | Promise<StatementResult> {
+    try {
+      return this.reader.run(sql, parameters);
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      return retryWhileBusy(() => this.reader.run(sql, parameters), this.limits.busyTimeout);
+    }
   }
 
   override createQueryRunner(mode: ReplicationMode): SqliteQueryRunner {

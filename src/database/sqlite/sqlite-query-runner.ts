@@ -9,13 +9,11 @@ import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSq
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js';
 import { DatabaseUnavailableError, DiskFullError } from '../errors.js';
-import type { TransactionOptions } from '../transactions.js';
 import type { StatementResult } from './connection.js';
 import type { OpenTransaction } from './open-transaction.js';
 import type { SqliteDriver } from './sqlite-driver.js';
 import { translateSqliteError } from './sqlite-errors.js';
 import { kindOf, type StatementKind } from './statement-kind.js';
-import { retryWhileBusy } from './writer.js';
 
 /**
  * One caller's session. In mode `master` its transactions write and wait for a turn; in mode `slave` they read one
@@ -116,9 +114,9 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   private async executeAlone(kind: StatementKind, sql: string, parameters: unknown[]): Promise<StatementResult> {
     if (kind === 'savepoint' || kind === 'rollback to') throw new TypeORMError(NO_TRANSACTION);
     if (this.transactionOver) await this.stayOpen();
-    const { reader, writer, limits } = this.driver;
+    const { reader, writer } = this.driver;
     if (this.mode === 'slave' || (kind === 'read' && reader.prepare(sql).readonly)) {
-      return retryWhileBusy(() => reader.run(sql, parameters), limits.busyTimeout);
+      return this.driver.read(sql, parameters);
     }
     return writer.run(sql, parameters, { freesRoom: kind === 'delete', alone: kind === 'alone' });
   }
@@ -136,7 +134,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   private async begin(): Promise<StatementResult> {
     if (this.transaction !== undefined) throw new TypeORMError('This query runner has begun a transaction already');
     const { snapshots, writer } = this.driver;
-    this.transaction = await (this.mode === 'slave' ? snapshots.begin() : writer.begin(this.freesRoom));
+    this.transaction = await (this.mode === 'slave' ? snapshots.begin() : writer.begin(false));
     if (this.isReleased) {
       this.endTransaction();
       throw new QueryRunnerAlreadyReleasedError();
@@ -160,10 +158,6 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     this.transaction.rollback();
     this.transaction = undefined;
     this.transactionOver = true;
-  }
-
-  private get freesRoom(): boolean {
-    return (this.data as TransactionOptions).freesRoom === true;
   }
 }
 

@@ -1,0 +1,40 @@
+import { QueryFailedError } from 'typeorm';
+import type { Sql } from '../sql.js';
+import type { StatementResult } from './connection.js';
+import { translateSqliteError } from './sqlite-errors.js';
+
+/** The text of each template, with a placeholder for each value; templates are constants, so each is put together once. */
+const texts = new WeakMap<TemplateStringsArray, string>();
+
+function textOf(strings: TemplateStringsArray): string {
+  let text = texts.get(strings);
+  if (text === undefined) {
+    text = strings.join('?');
+    texts.set(strings, text);
+  }
+  return text;
+}
+
+/** SQL templates over a way to run statements. */
+export class TaggedSql implements Sql {
+  constructor(
+    private readonly run: (sql: string, parameters: unknown[]) => StatementResult | Promise<StatementResult>,
+  ) {}
+
+  async sql<Rows>(strings: TemplateStringsArray, ...values: unknown[]): Promise<Rows> {
+    const text = textOf(strings);
+    try {
+      const result = this.run(text, values);
+      return ((result instanceof Promise ? await result : result).rows ?? []) as Rows;
+    } catch (error) {
+      throw explained(error, text, values);
+    }
+  }
+}
+
+/** An error as TypeORM code meets it, too. */
+function explained(error: unknown, sql: string, values: unknown[]): unknown {
+  const translated = translateSqliteError(error);
+  if (translated !== undefined) return translated;
+  return (error as { code?: string }).code === undefined ? error : new QueryFailedError(sql, values, error as Error);
+}
