@@ -16,7 +16,7 @@ import {
 import { type Environment, loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
 import { DatabaseUnavailableError, DiskFullError } from '../src/database/errors.js';
-import { Snapshot } from '../src/database/snapshot.js';
+import { openSnapshot, type Snapshot } from '../src/database/snapshot.js';
 import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './service.js';
 import { ServiceProcess } from './service-process.js';
 
@@ -248,16 +248,18 @@ describe('the data layer, used by a module that knows nothing of it', () => {
 
     it('sees one state through a snapshot, from its opening to its closing', async () => {
       await start();
-      const snapshot = await Snapshot.open(dataSource);
+      const names = (snapshot: Snapshot) => snapshot.sql<object[]>`SELECT name FROM notes`;
+      const snapshot = await openSnapshot(dataSource);
       await dataSource.query(INSERT_NOTE, ['after the opening']);
-      expect(await snapshot.manager.count(Note)).toBe(1);
+      expect(await names(snapshot)).toHaveLength(1);
       await dataSource.getRepository(Note).save({ name: 'between two reads' });
-      expect(await snapshot.manager.find(Note)).toHaveLength(1);
-      await snapshot.close();
-      await snapshot.close();
-      const later = await Snapshot.open(dataSource);
-      expect(await later.manager.count(Note)).toBe(3);
-      await later.close();
+      expect(await names(snapshot)).toHaveLength(1);
+      snapshot.close();
+      snapshot.close();
+      await expect(names(snapshot)).rejects.toThrow('has ended');
+      const later = await openSnapshot(dataSource);
+      expect(await names(later)).toHaveLength(3);
+      later.close();
     });
 
     it('refuses the snapshot beyond the last that may be open, and gives closed ones out again', async () => {
@@ -265,12 +267,12 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       const open: Snapshot[] = [];
       let refusal: Error | undefined;
       while (refusal === undefined && open.length < 1000) {
-        refusal = await errorOf(Snapshot.open(dataSource).then((snapshot) => open.push(snapshot)));
+        refusal = await errorOf(openSnapshot(dataSource).then((snapshot) => open.push(snapshot)));
       }
       expect(refusal).toBeInstanceOf(DatabaseUnavailableError);
-      await open.pop()!.close();
-      const again = await Snapshot.open(dataSource);
-      await Promise.all([again, ...open].map((snapshot) => snapshot.close()));
+      open.pop()!.close();
+      const again = await openSnapshot(dataSource);
+      for (const snapshot of [again, ...open]) snapshot.close();
       await dataSource.query(INSERT_NOTE, ['unhindered']);
     });
   });

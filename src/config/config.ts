@@ -23,6 +23,8 @@ export class Config {
     readonly migrateOnStart: boolean;
   };
   readonly cookiesCapacity!: number;
+  readonly listCacheBytes!: number;
+  readonly listTimeout!: number;
   readonly jwt!: {
     readonly key: TokenKey;
     readonly issuer?: string;
@@ -199,6 +201,8 @@ function toConfig(values: Parsed, key: TokenKey): Config {
       migrateOnStart: values.MIGRATE_ON_START!,
     },
     cookiesCapacity: values.COOKIES_CAPACITY!,
+    listCacheBytes: values.LIST_CACHE_BYTES!,
+    listTimeout: values.LIST_TIMEOUT!,
     jwt: {
       key,
       issuer: values.JWT_ISSUER,

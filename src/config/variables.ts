@@ -159,6 +159,18 @@ export const variables = {
     default: '10000',
     parse: integer(0, Number.MAX_SAFE_INTEGER),
   }),
+  LIST_CACHE_BYTES: define({
+    about: 'bytes of memory for lists that are asked for again while nothing has changed; 0 keeps none',
+    example: '33554432',
+    default: '33554432',
+    parse: integer(0, 2 ** 40),
+  }),
+  LIST_TIMEOUT: define({
+    about: 'milliseconds a client may take to read a list; while it reads, old states of the database are kept',
+    example: '300000',
+    default: '300000',
+    parse: integer(1000, 86_400_000),
+  }),
   JWT_SECRET: define({
     about: 'HS256 key of the tokens, at least 32 bytes',
     example: 'a random text of 32 characters or more',

@@ -15,9 +15,11 @@ import {
 } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Config } from '../config/config.js';
 import { Scopes } from '../auth/scopes.decorator.js';
 import { Conditions, etagOf, RequestConditions } from '../http/conditions.js';
-import { jsonArray } from '../http/json-array.js';
+import { JSON_TYPE, jsonArray, jsonArrayAgain } from '../http/json-array.js';
+import { ListCache } from '../http/list-cache.js';
 import { nextPageLink } from '../http/page.js';
 import { ParseIdPipe } from '../http/parse-id.pipe.js';
 import {
@@ -28,7 +30,7 @@ import {
   DescribePatch,
   DescribeReplace,
 } from './cookies.openapi.js';
-import { type CookieSelection, CookiesService, type CookiesSnapshot } from './cookies.service.js';
+import { type Account, type CookieSelection, CookiesService, type CookiesSnapshot } from './cookies.service.js';
 import { CookieDto } from './dto/cookie.dto.js';
 import { CreateCookieDto } from './dto/create-cookie.dto.js';
 import { ListCookiesQuery } from './dto/list-cookies.query.js';
@@ -38,7 +40,11 @@ import { ReplaceCookieDto } from './dto/replace-cookie.dto.js';
 @ApiTags('cookies')
 @Controller('cookies')
 export class CookiesController {
-  constructor(private readonly cookies: CookiesService) {}
+  constructor(
+    private readonly cookies: CookiesService,
+    private readonly lists: ListCache,
+    private readonly config: Config,
+  ) {}
 
   @Get()
   @Scopes('cookies:read')
@@ -48,22 +54,26 @@ export class CookiesController {
     @RequestConditions() conditions: Conditions,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<CookieDto[] | StreamableFile | undefined> {
-    const snapshot = await this.cookies.openSnapshot();
-    try {
-      reply.header('etag', etagOf(snapshot.version));
-      if (query.flavor === undefined && query.size === undefined) reply.header('x-total-count', snapshot.total);
-      if (conditions.isFresh(snapshot.version)) {
-        reply.code(304);
-        await snapshot.close();
-        return undefined;
-      }
-      if (query.limit !== undefined) return await page(snapshot, query.limit, query, request, reply);
-    } catch (error) {
-      await snapshot.close();
-      throw error;
+  ): Promise<string | StreamableFile | undefined> {
+    const account = await this.cookies.account();
+    describe(account, query, reply);
+    if (conditions.isFresh(account)) {
+      reply.code(304);
+      return undefined;
     }
-    return jsonArray(snapshot.pages(selection(query)), () => snapshot.close());
+    reply.type(JSON_TYPE);
+    const known = this.lists.get(etagOf(account), request.url);
+    if (known !== undefined) return jsonArrayAgain(known);
+    // Something may have changed since: the list is that of its snapshot.
+    const snapshot = await this.cookies.openSnapshot();
+    describe(snapshot.account, query, reply);
+    if (query.limit !== undefined) return page(snapshot, query.limit, selection(query), request, reply);
+    return jsonArray(snapshot.pages(selection(query)), {
+      close: () => snapshot.close(),
+      timeout: this.config.listTimeout,
+      keep: (chunks) => this.lists.set(etagOf(snapshot.account), request.url, chunks),
+      keepUpTo: this.lists.longest,
+    });
   }
 
   @Get(':id')
@@ -125,21 +135,29 @@ export class CookiesController {
   }
 }
 
-/** One page, and the way to the next while more follows: one record more than asked for tells. */
+/** What the header tells of the list, whether it follows or not. */
+function describe(account: Account, { flavor, size }: ListCookiesQuery, reply: FastifyReply): void {
+  if (flavor === undefined && size === undefined) reply.header('x-total-count', account.used);
+  reply.header('etag', etagOf(account));
+}
+
+/** One page, and the way to the next while more follows. */
 async function page(
   snapshot: CookiesSnapshot,
   limit: number,
-  query: ListCookiesQuery,
+  selected: CookieSelection,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<CookieDto[]> {
-  const records = await snapshot.first(limit + 1, selection(query));
-  await snapshot.close();
-  if (records.length > limit) {
-    records.pop();
-    reply.header('link', nextPageLink(request.url, records.at(-1)!.id));
+): Promise<string> {
+  try {
+    const found = await snapshot.first(limit, selected);
+    if (found === undefined) return '[]';
+    const isLast = found.count < limit || !(await snapshot.first(1, { ...selected, after: found.last }));
+    if (!isLast) reply.header('link', nextPageLink(request.url, found.last));
+    return `[${found.records}]`;
+  } finally {
+    snapshot.close();
   }
-  return records;
 }
 
 function selection({ flavor, size, sort, after }: ListCookiesQuery): CookieSelection {

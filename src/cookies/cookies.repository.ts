@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { DataSource, Repository } from 'typeorm';
-import { Snapshot } from '../database/snapshot.js';
+import { openSnapshot, type Snapshot } from '../database/snapshot.js';
 import { committed, transaction } from '../database/transactions.js';
 import type { Sql } from '../database/sql.js';
-import { ResourceStorage, type Version } from '../storage/resource-storage.js';
+import { type Account, ResourceStorage, type Version } from '../storage/resource-storage.js';
 import { Cookie } from './cookie.entity.js';
 import type { Flavor, Size } from './cookie.values.js';
 
@@ -98,14 +98,18 @@ export class CookiesRepository {
     );
   }
 
+  /** The version and the number of all cookies. */
+  account(): Promise<Account> {
+    return this.storage.account(committed(this.dataSource));
+  }
+
   /** One state of all cookies, to be closed by whoever opened it. */
   async openSnapshot(): Promise<CookiesSnapshot> {
-    const snapshot = await Snapshot.open(this.dataSource);
+    const snapshot = await openSnapshot(this.dataSource);
     try {
-      const { epoch, revision, used } = await this.storage.account(snapshot.manager);
-      return new CookiesSnapshot(snapshot, { epoch, revision }, used);
+      return new CookiesSnapshot(snapshot, await this.storage.account(snapshot));
     } catch (error) {
-      await snapshot.close();
+      snapshot.close();
       throw error;
     }
   }
@@ -120,42 +124,54 @@ export class CookiesRepository {
   }
 }
 
+/** Records as the members of a JSON array, without its brackets. The engine writes them: no object is made for any. */
+export interface JsonPage {
+  readonly records: string;
+  readonly count: number;
+  /** The id of the last record. */
+  readonly last: number;
+}
+
 /** All cookies as they were at one moment. */
 export class CookiesSnapshot {
   constructor(
     private readonly snapshot: Snapshot,
-    readonly version: Version,
-    /** How many there are. */
-    readonly total: number,
+    readonly account: Account,
   ) {}
 
-  /** At most `limit` of the selected cookies. */
-  first(limit: number, { flavors, sizes, order, after }: CookieSelection): Promise<CookieRecord[]> {
-    const descending = order === 'descending';
-    const query = this.snapshot.manager
-      .createQueryBuilder()
-      .select(['id', 'flavor', 'size', 'wish'])
-      .from(Cookie, 'cookie')
-      .orderBy('id', descending ? 'DESC' : 'ASC')
-      .limit(limit);
-    if (after) query.andWhere(descending ? 'id < :after' : 'id > :after', { after });
-    if (flavors) query.andWhere('flavor IN (:...flavors)', { flavors });
-    if (sizes) query.andWhere('size IN (:...sizes)', { sizes });
-    return query.getRawMany<CookieRecord>();
+  /** At most `limit` of the selected cookies; none without any. */
+  async first(limit: number, { flavors, sizes, order, after }: CookieSelection): Promise<JsonPage | undefined> {
+    const [direction, beyond] = order === 'descending' ? ['DESC', '<'] : ['ASC', '>'];
+    const conditions = [
+      ...(after ? [`id ${beyond} ?`] : []),
+      ...(flavors ? [`flavor IN (${placeholders(flavors)})`] : []),
+      ...(sizes ? [`size IN (${placeholders(sizes)})`] : []),
+    ];
+    const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
+    const [page] = await this.snapshot.query<JsonPage[]>(
+      `SELECT group_concat(record, ',' ORDER BY id ${direction}) AS records, count(*) AS count,
+        ${order === 'descending' ? 'min' : 'max'}(id) AS last
+       FROM (SELECT id, ${RECORD} AS record FROM cookies ${where} ORDER BY id ${direction} LIMIT ?)`,
+      [...(after ? [after] : []), ...(flavors ?? []), ...(sizes ?? []), limit],
+    );
+    return page!.count > 0 ? page : undefined;
   }
 
   /** All of the selected cookies, a page at a time. */
-  async *pages(selection: CookieSelection): AsyncGenerator<CookieRecord[], undefined> {
+  async *pages(selection: CookieSelection): AsyncGenerator<JsonPage, undefined> {
     let page = await this.first(PAGE, selection);
-    while (page.length === PAGE) {
+    while (page !== undefined) {
       yield page;
-      page = await this.first(PAGE, { ...selection, after: page.at(-1)!.id });
+      if (page.count < PAGE) return;
+      page = await this.first(PAGE, { ...selection, after: page.last });
     }
-    if (page.length > 0) yield page;
-    return undefined;
   }
 
-  close(): Promise<void> {
-    return this.snapshot.close();
+  close(): void {
+    this.snapshot.close();
   }
 }
+
+const RECORD = `'{"id":' || id || ',"flavor":"' || flavor || '","size":"' || size || '","wish":' || json_quote(wish) || '}'`;
+
+const placeholders = (values: readonly unknown[]): string => values.map(() => '?').join(', ');

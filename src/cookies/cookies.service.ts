@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import type { Conditions } from '../http/conditions.js';
-import type { Version } from '../storage/resource-storage.js';
+import type { Account, Version } from '../storage/resource-storage.js';
 import {
   type CookieRecord,
   type CookieSelection,
@@ -28,6 +28,11 @@ export class CookiesService {
   /** @throws {CookieNotFoundError} */
   async get(id: number): Promise<StoredCookie> {
     return found(id, await this.cookies.findOne(id));
+  }
+
+  /** The version of the list of all cookies, and how many there are. */
+  account(): Promise<Account> {
+    return this.cookies.account();
   }
 
   /** All cookies at this moment. Whoever asks must close it. */
@@ -77,4 +82,4 @@ function found(id: number, cookie: StoredCookie | undefined): StoredCookie {
   return cookie;
 }
 
-export type { CookieRecord, CookieSelection, CookiesSnapshot };
+export type { Account, CookieRecord, CookieSelection, CookiesSnapshot };

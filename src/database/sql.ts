@@ -1,8 +1,11 @@
 /**
- * Runs SQL written as a template, its values bound as parameters: TypeORM's `manager.sql`, and the lean forms of
- * `transactions.ts`, which do the same without a query runner.
+ * Runs SQL as TypeORM's `EntityManager` does, and resolves to its rows, to none for a statement that gives none. The lean
+ * forms of `transactions.ts` and `snapshot.ts` do the same without a query runner.
  */
 export interface Sql {
-  /** Resolves to the rows; to none for a statement that gives none. */
+  /** A template whose values are bound as parameters. */
   sql<Rows>(strings: TemplateStringsArray, ...values: unknown[]): Promise<Rows>;
+
+  /** A text that is put together, with `?` for each parameter. Its variants should be few: each is prepared once. */
+  query<Rows>(sql: string, parameters: unknown[]): Promise<Rows>;
 }

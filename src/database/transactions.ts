@@ -37,7 +37,8 @@ export function committed(dataSource: DataSource): Sql {
   return engineOf(dataSource).committed;
 }
 
-function engineOf({ driver }: DataSource): SqliteDriver {
+/** What runs the SQL of a data source. */
+export function engineOf({ driver }: DataSource): SqliteDriver {
   if (driver instanceof SqliteDriver) return driver;
   throw new Error(`There is no engine for ${driver.options.type}`);
 }

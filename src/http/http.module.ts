@@ -1,15 +1,19 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { ErrorFilter } from './error.filter.js';
+import { ListCache } from './list-cache.js';
 import { QueryGuard } from './query.guard.js';
 import { ValidationPipe } from './validation.pipe.js';
 
 /** What every route of every module gets without asking. */
+@Global()
 @Module({
   providers: [
     { provide: APP_FILTER, useClass: ErrorFilter },
     { provide: APP_GUARD, useClass: QueryGuard },
     { provide: APP_PIPE, useClass: ValidationPipe },
+    ListCache,
   ],
+  exports: [ListCache],
 })
 export class HttpModule {}

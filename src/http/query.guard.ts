@@ -2,6 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import type { FastifyRequest } from 'fastify';
 import { invalidRequest } from './api-error.js';
+import { HandlerCache } from './handler-cache.js';
 
 /**
  * Refuses with 400 the parameters that a route does not declare, so that a misspelt or misplaced one is noticed. A route
@@ -9,28 +10,20 @@ import { invalidRequest } from './api-error.js';
  */
 @Injectable()
 export class QueryGuard implements CanActivate {
-  private readonly declared = new WeakMap<object, ReadonlySet<string> | 'all'>();
+  private readonly declared = new HandlerCache((context) =>
+    parametersOf(context.getClass(), context.getHandler().name),
+  );
 
   canActivate(context: ExecutionContext): boolean {
     const { query } = context.switchToHttp().getRequest<FastifyRequest<{ Querystring: Record<string, unknown> }>>();
     for (const name in query) {
-      const declared = this.declaredBy(context);
+      const declared = this.declared.get(context);
       if (declared === 'all') return true;
       if (declared.has(name)) continue;
       const known = declared.size > 0 ? `known are ${[...declared].join(', ')}` : 'this route takes no parameters';
       throw invalidRequest([{ parameter: name, message: `is not known here; ${known}` }]);
     }
     return true;
-  }
-
-  private declaredBy(context: ExecutionContext): ReadonlySet<string> | 'all' {
-    const handler = context.getHandler();
-    let declared = this.declared.get(handler);
-    if (declared === undefined) {
-      declared = parametersOf(context.getClass(), handler.name);
-      this.declared.set(handler, declared);
-    }
-    return declared;
   }
 }
 

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DataSource, ReplicationMode } from 'typeorm';
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
+import type { Snapshot } from '../snapshot.js';
 import type { Sql } from '../sql.js';
 import { Connection, type SlowStatements, type StatementResult } from './connection.js';
 import { DiskReserve } from './disk-reserve.js';
@@ -83,6 +84,13 @@ export class SqliteDriver extends BetterSqlite3Driver {
       transaction.rollback();
       throw error;
     }
+  }
+
+  /** One state to read from; see `snapshot.ts`. */
+  async openSnapshot(): Promise<Snapshot> {
+    const transaction = await this.snapshots.begin();
+    const source = new TaggedSql((sql, parameters) => transaction.run(sql, parameters));
+    return Object.assign(source, { close: () => transaction.rollback() });
   }
 
   /** Runs a statement that only reads, outside a transaction. */

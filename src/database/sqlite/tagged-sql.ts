@@ -21,13 +21,16 @@ export class TaggedSql implements Sql {
     private readonly run: (sql: string, parameters: unknown[]) => StatementResult | Promise<StatementResult>,
   ) {}
 
-  async sql<Rows>(strings: TemplateStringsArray, ...values: unknown[]): Promise<Rows> {
-    const text = textOf(strings);
+  sql<Rows>(strings: TemplateStringsArray, ...values: unknown[]): Promise<Rows> {
+    return this.query(textOf(strings), values);
+  }
+
+  async query<Rows>(sql: string, parameters: unknown[]): Promise<Rows> {
     try {
-      const result = this.run(text, values);
+      const result = this.run(sql, parameters);
       return ((result instanceof Promise ? await result : result).rows ?? []) as Rows;
     } catch (error) {
-      throw explained(error, text, values);
+      throw explained(error, sql, parameters);
     }
   }
 }
