@@ -1,4 +1,15 @@
-import { chmodSync, closeSync, mkdirSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -120,5 +131,30 @@ describe('a database file that cannot be used', () => {
     await sleep(1500);
     other.close();
     expect((await (await Client.of(await starting)).post(COOKIE)).status).toBe(201);
+  });
+});
+
+describe('a database file that is taken away while the service runs', () => {
+  it.each([
+    ['the file is removed', () => rmSync(file)],
+    ['the file is moved', () => renameSync(file, join(folder, 'elsewhere.sqlite'))],
+    ['its WAL is removed', () => rmSync(`${file}-wal`)],
+    [
+      'another file takes its place',
+      () => {
+        copyFileSync(file, join(folder, 'copy.sqlite'));
+        renameSync(join(folder, 'copy.sqlite'), file);
+      },
+    ],
+  ])('acknowledges nothing any more when %s', async (_what, takeAway) => {
+    const service = await started();
+    const client = await Client.of(service);
+    expect((await client.post(COOKIE)).status).toBe(201);
+    takeAway();
+    const answers = [await client.post(COOKIE), await client.get('/cookies/1'), await client.get('/cookies')];
+    expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);
+    expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(503);
+    expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
+    expect(service.output).toMatch(/removed or replaced while the service ran; restart the service/);
   });
 });

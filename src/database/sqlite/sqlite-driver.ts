@@ -5,6 +5,7 @@ import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3
 import type { Snapshot } from '../snapshot.js';
 import type { Sql } from '../sql.js';
 import { Connection, type SlowStatements, type StatementResult } from './connection.js';
+import { DatabaseFile } from './database-file.js';
 import { DiskReserve } from './disk-reserve.js';
 import { Snapshots } from './snapshots.js';
 import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
@@ -22,6 +23,7 @@ export class SqliteDriver extends BetterSqlite3Driver {
   reader!: Connection;
   snapshots!: Snapshots;
   private reserve!: DiskReserve;
+  private file!: DatabaseFile;
   private writing!: Connection;
 
   constructor(
@@ -47,7 +49,8 @@ export class SqliteDriver extends BetterSqlite3Driver {
       throw startError(path, rootCause(error));
     }
     this.databaseConnection = this.writing.database;
-    this.writer = new Writer(this.writing, this.reserve, this.limits);
+    this.file = new DatabaseFile(path);
+    this.writer = new Writer(this.writing, this.reserve, this.file, this.limits);
   }
 
   /** Waits for running writes, then closes; the last process to close leaves one tidy file. */
@@ -88,6 +91,7 @@ export class SqliteDriver extends BetterSqlite3Driver {
 
   /** One state to read from; see `snapshot.ts`. */
   async openSnapshot(): Promise<Snapshot> {
+    this.file.assertKept();
     const transaction = await this.snapshots.begin();
     const source = new TaggedSql((sql, parameters) => transaction.run(sql, parameters));
     return Object.assign(source, { close: () => transaction.rollback() });
@@ -95,6 +99,7 @@ export class SqliteDriver extends BetterSqlite3Driver {
 
   /** Runs a statement that only reads, outside a transaction. */
   read(sql: string, parameters: readonly unknown[]): StatementResult | Promise<StatementResult> {
+    this.file.assertKept();
     try {
       return this.reader.run(sql, parameters);
     } catch (error) {

@@ -1,6 +1,7 @@
 import { TypeORMError } from 'typeorm';
 import { DatabaseUnavailableError, DiskFullError } from '../errors.js';
 import type { Connection, StatementResult } from './connection.js';
+import type { DatabaseFile } from './database-file.js';
 import type { DiskReserve } from './disk-reserve.js';
 import { SharedCommits } from './shared-commits.js';
 import { isBusy, isFull, translateSqliteError } from './sqlite-errors.js';
@@ -78,6 +79,7 @@ export class Writer {
   constructor(
     private readonly connection: Connection,
     private readonly reserve: DiskReserve,
+    private readonly file: DatabaseFile,
     private readonly limits: WriterLimits,
   ) {
     this.sharedCommits = new SharedCommits(connection);
@@ -158,6 +160,7 @@ export class Writer {
   }
 
   private endAlone(): void {
+    this.file.check();
     if (!this.connection.inTransaction) return;
     this.connection.run('ROLLBACK');
     throw new TypeORMError('A transaction is begun with startTransaction()');
@@ -180,6 +183,7 @@ export class Writer {
         continue;
       }
       try {
+        this.file.assertKept();
         if (this.batch === undefined && !unit.alone) this.open();
         if (this.batch?.freeingOnly && !unit.freesRoom) throw new DiskFullError(new Error('The reserve is in use'));
         this.taken = true;
@@ -239,6 +243,7 @@ export class Writer {
     if (batch === undefined) return;
     try {
       this.connection.run('COMMIT');
+      this.file.check();
     } catch (error) {
       if (this.connection.inTransaction) this.connection.run('ROLLBACK');
       const freesRoom = batch.kept.some((unit) => unit.freesRoom);
