@@ -71,8 +71,8 @@ export class CookiesController {
     return jsonArray(snapshot.pages(selection(query)), {
       close: () => snapshot.close(),
       timeout: this.config.listTimeout,
-      keep: (chunks) => this.lists.set(etagOf(snapshot.account), request.url, chunks),
-      keepUpTo: this.lists.longest,
+      collectUpTo: () => (this.lists.collect(etagOf(snapshot.account), request.url) ? this.lists.longest : 0),
+      collected: (chunks) => this.lists.collected(etagOf(snapshot.account), request.url, chunks),
     });
   }
 

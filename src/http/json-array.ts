@@ -1,6 +1,7 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { Readable } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
+import { DatabaseUnavailableError } from '../database/errors.js';
 
 /** Records as the members of a JSON array, separated by commas, without its brackets. */
 export interface JsonRecords {
@@ -12,14 +13,18 @@ export interface JsonArrayOptions {
   readonly close: () => void;
   /** Milliseconds the client may take to read all of it. */
   readonly timeout: number;
-  /** Called with the whole text, when it has been read to the end and is no longer than `keepUpTo`. */
-  readonly keep: (chunks: string[]) => void;
-  /** In UTF-16 units. */
-  readonly keepUpTo: number;
+  /** The most of the text that is collected, in UTF-16 units; 0 collects nothing. */
+  readonly collectUpTo: () => number;
+  /** Called once when anything is collected: with the whole text, or without when it is longer or was not read to its end. */
+  readonly collected: (chunks?: string[]) => void;
 }
 
 /** Milliseconds in which a client must read something. */
 const STALL = 30_000;
+
+/** Fewer than there may be snapshots, so that pages and short lists are answered meanwhile. */
+const MOST_STREAMS = 48;
+let streams = 0;
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -51,9 +56,13 @@ export function jsonArrayAgain(chunks: readonly string[]): StreamableFile {
 }
 
 function stream(read: JsonRecords[], unread: AsyncIterator<JsonRecords>, options: JsonArrayOptions): StreamableFile {
-  const { close, timeout, keep, keepUpTo } = options;
-  const kept: string[] = [];
+  const { close, timeout, collectUpTo, collected } = options;
+  if (streams >= MOST_STREAMS) throw new DatabaseUnavailableError(`${MOST_STREAMS} long lists are being read already`);
+  streams++;
+  const limit = collectUpTo();
+  let chunksSoFar: string[] | undefined = limit > 0 ? [] : undefined;
   let length = 0;
+  let ended = false;
   const cutOff = (): void => void array.destroy(new Error('The client read the list too slowly'));
   const deadline = setTimeout(cutOff, timeout);
   const stall = setTimeout(cutOff, STALL);
@@ -61,18 +70,20 @@ function stream(read: JsonRecords[], unread: AsyncIterator<JsonRecords>, options
   async function* chunks(): AsyncGenerator<string> {
     for await (const chunk of arrayChunks(read, unread)) {
       length += chunk.length;
-      if (length <= keepUpTo) kept.push(chunk);
-      else kept.length = 0;
+      if (length > limit) chunksSoFar = undefined;
+      chunksSoFar?.push(chunk);
       yield chunk;
       stall.refresh();
     }
-    if (length <= keepUpTo) keep(kept);
+    ended = true;
   }
 
   const array = Readable.from(chunks(), { objectMode: false, highWaterMark: 1 });
   array.once('close', () => {
     clearTimeout(deadline);
     clearTimeout(stall);
+    streams--;
+    if (limit > 0) collected(ended ? chunksSoFar : undefined);
     close();
   });
   return new StreamableFile(array, { type: JSON_TYPE });

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import { Logger } from '@nestjs/common';
 import { DatabaseUnavailableError } from '../errors.js';
 
@@ -14,22 +14,32 @@ export class DatabaseFile {
   /** To be made when the connection that writes has been opened: the WAL exists by then. */
   constructor(readonly path: string) {
     for (const file of [path, `${path}-wal`]) {
-      const inode = inodeOf(file);
+      const inode = inodeOf(statSync(file, { throwIfNoEntry: false }));
       if (inode !== undefined) this.inodes.set(file, inode);
     }
   }
 
-  /** @throws {DatabaseUnavailableError} from the moment on at which the files were seen to be others */
-  check(): void {
+  /**
+   * @returns the size of the WAL, in bytes
+   * @throws {DatabaseUnavailableError} from the moment on at which the files were seen to be others
+   */
+  check(): number {
     if (this.lost !== undefined) throw this.lost;
+    let size = 0;
     for (const [file, inode] of this.inodes) {
-      if (inodeOf(file) === inode) continue;
-      this.lost = new DatabaseUnavailableError(
-        `${file} was removed or replaced while the service ran; restart the service`,
-      );
-      new Logger('Database').error(this.lost.message);
-      throw this.lost;
+      const stat = statSync(file, { throwIfNoEntry: false });
+      if (inodeOf(stat) !== inode) throw this.lose(file);
+      size = stat!.size;
     }
+    return size;
+  }
+
+  private lose(file: string): DatabaseUnavailableError {
+    this.lost = new DatabaseUnavailableError(
+      `${file} was removed or replaced while the service ran; restart the service`,
+    );
+    new Logger('Database').error(this.lost.message);
+    return this.lost;
   }
 
   /** @throws {DatabaseUnavailableError} when `check` has thrown before */
@@ -38,7 +48,6 @@ export class DatabaseFile {
   }
 }
 
-function inodeOf(file: string): string | undefined {
-  const stat = statSync(file, { throwIfNoEntry: false });
+function inodeOf(stat: Stats | undefined): string | undefined {
   return stat && `${stat.dev}:${stat.ino}`;
 }

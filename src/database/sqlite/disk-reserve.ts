@@ -45,12 +45,16 @@ export class DiskReserve {
   /**
    * After a write failed on a full volume: moves the WAL into the database file, so that the next write begins it anew.
    * @param freesRoom whether that write will give room back; only then the reserve is given up for it
+   * @returns whether there is room again for what takes some
    */
-  regainRoom(connection: Connection, freesRoom: boolean): void {
-    if (checkpoint(connection) || !freesRoom) return;
+  regainRoom(connection: Connection, freesRoom: boolean): boolean {
+    // An empty WAL is moved with success and gives nothing.
+    if (checkpoint(connection) && freeBytes(this.file) >= SMALLEST) return true;
+    if (!freesRoom) return false;
     rmSync(this.file, { force: true });
     this.held = false;
     checkpoint(connection);
+    return false;
   }
 
   private make(): boolean {

@@ -8,6 +8,7 @@ import { retryWhileBusy } from './writer.js';
 export class Snapshots {
   private readonly idle: Connection[] = [];
   private readonly open = new Set<Connection>();
+  private readonly running = new Set<ReadTransaction>();
 
   /**
    * @param path of the database file
@@ -35,7 +36,20 @@ export class Snapshots {
       this.giveBack(connection);
       throw error;
     }
-    return new ReadTransaction(connection, () => this.giveBack(connection));
+    const transaction = new ReadTransaction(connection, () => {
+      this.running.delete(transaction);
+      this.giveBack(connection);
+    });
+    this.running.add(transaction);
+    return transaction;
+  }
+
+  /** Ends all that are running: they keep SQLite from beginning the WAL anew, and it has grown too large for that. */
+  endAll(): void {
+    const reason = new DatabaseUnavailableError(
+      'The list was read too slowly: what was written meanwhile needs its room',
+    );
+    for (const transaction of this.running) transaction.end(reason);
   }
 
   private take(): Connection {
@@ -63,7 +77,7 @@ export class Snapshots {
 }
 
 class ReadTransaction implements OpenTransaction {
-  private over = false;
+  private over?: Error;
 
   constructor(
     private readonly connection: Connection,
@@ -75,7 +89,7 @@ class ReadTransaction implements OpenTransaction {
   }
 
   run(sql: string, parameters: readonly unknown[] = []): StatementResult {
-    if (this.over) throw new TypeORMError('The transaction has ended');
+    if (this.over !== undefined) throw this.over;
     return this.connection.run(sql, parameters);
   }
 
@@ -85,8 +99,13 @@ class ReadTransaction implements OpenTransaction {
   }
 
   rollback(): void {
-    if (this.over) return;
-    this.over = true;
+    this.end(new TypeORMError('The transaction has ended'));
+  }
+
+  /** @param reason what whoever still reads is told */
+  end(reason: Error): void {
+    if (this.over !== undefined) return;
+    this.over = reason;
     this.giveBack();
   }
 }

@@ -50,7 +50,7 @@ export class SqliteDriver extends BetterSqlite3Driver {
     }
     this.databaseConnection = this.writing.database;
     this.file = new DatabaseFile(path);
-    this.writer = new Writer(this.writing, this.reserve, this.file, this.limits);
+    this.writer = new Writer(this.writing, this.reserve, this.file, this.limits, () => this.snapshots.endAll());
   }
 
   /** Waits for running writes, then closes; the last process to close leaves one tidy file. */
@@ -120,6 +120,8 @@ function prepareForWriting(connection: Connection): void {
   // Under WAL, better-sqlite3's default of NORMAL syncs no commit: an acknowledged write could be lost with the power.
   database.pragma('synchronous = FULL');
   database.pragma('foreign_keys = ON');
+  // What a long reader made it grow to, the WAL gives back when it is begun anew.
+  database.pragma('journal_size_limit = 16777216');
   // A read-only file opens without complaint; only the attempt to write tells.
   database.exec('BEGIN IMMEDIATE');
   database.exec('ROLLBACK');

@@ -44,6 +44,12 @@ interface Batch {
 const LARGEST_BATCH = 500;
 const LONGEST_BATCH = 20;
 
+/** Bytes the WAL may grow to before those who keep it from being begun anew are ended. */
+const LARGEST_WAL = 128 * 1024 * 1024;
+
+/** Milliseconds after which a full volume is tried again. */
+const FULL_PAUSE = 100;
+
 // SQLite's own busy handler levels off at 100 ms (sqliteDefaultBusyCallback); writes here are short.
 const RETRY_DELAYS = [1, 2, 5, 10, 15, 20, 25];
 
@@ -70,6 +76,8 @@ export class Writer {
   /** Whether `next` is at work: a unit that ends at once leaves it to go on. */
   private admitting = false;
   private busyRetries = 0;
+  /** Until when only what frees room is admitted, on the clock of `performance.now()`. */
+  private fullUntil = 0;
   private flushing?: NodeJS.Immediate;
   private expiry?: NodeJS.Timeout;
   private closing = false;
@@ -81,6 +89,7 @@ export class Writer {
     private readonly reserve: DiskReserve,
     private readonly file: DatabaseFile,
     private readonly limits: WriterLimits,
+    private readonly onLargeWal: () => void,
   ) {
     this.sharedCommits = new SharedCommits(connection);
   }
@@ -137,7 +146,7 @@ export class Writer {
     if (lost) this.fail(error);
     if (!isFull(error)) return;
     if (!lost) this.flush();
-    this.reserve.regainRoom(this.connection, freesRoom);
+    this.regainRoom(freesRoom);
   }
 
   private statement(sql: string, parameters: readonly unknown[], options: WriteOptions): Promise<StatementResult> {
@@ -204,7 +213,7 @@ export class Writer {
   }
 
   private open(): void {
-    const freeingOnly = !this.reserve.isHeld(this.connection);
+    const freeingOnly = performance.now() < this.fullUntil || !this.reserve.isHeld(this.connection);
     // IMMEDIATE: a transaction that reads first and then writes would otherwise fail after another process's commit.
     this.connection.run('BEGIN IMMEDIATE');
     this.batch = { began: performance.now(), freeingOnly, kept: [], size: 0 };
@@ -243,16 +252,21 @@ export class Writer {
     if (batch === undefined) return;
     try {
       this.connection.run('COMMIT');
-      this.file.check();
+      if (this.file.check() > LARGEST_WAL) this.onLargeWal();
     } catch (error) {
       if (this.connection.inTransaction) this.connection.run('ROLLBACK');
       const freesRoom = batch.kept.some((unit) => unit.freesRoom);
       this.fail(error);
-      if (isFull(error)) this.reserve.regainRoom(this.connection, freesRoom);
+      if (isFull(error)) this.regainRoom(freesRoom);
       return;
     }
     this.batch = undefined;
     for (const unit of batch.kept) unit.done();
+  }
+
+  /** While there is no room, what takes some would fail what frees some and shares its commit. */
+  private regainRoom(freesRoom: boolean): void {
+    if (!this.reserve.regainRoom(this.connection, freesRoom)) this.fullUntil = performance.now() + FULL_PAUSE;
   }
 
   private fail(error: unknown): void {
