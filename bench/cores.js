@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 
@@ -8,32 +8,21 @@ const [serverCore, loadCore] = allowedCores();
 /** Why nothing can be pinned; `undefined` when it can. */
 export const unpinned = reason();
 
-/** The command that runs node with these arguments, on the core of the program under test or of the load. */
-export function nodeOn(role, args) {
-  if (unpinned !== undefined) return [process.execPath, args];
+/** The command that runs a program with these arguments, on the core of the program under test or of the load. */
+export function onCore(role, program, args) {
+  if (unpinned !== undefined) return [program, args];
   const core = role === 'server' ? serverCore : loadCore;
-  return ['taskset', ['--cpu-list', String(core), process.execPath, ...args]];
+  return ['taskset', ['--cpu-list', String(core), program, ...args]];
 }
 
-/** Seconds of processor time that a process has used so far; `undefined` where the system does not tell. */
-export function processorTime(pid) {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // utime and stime are fields 14 and 15; the name, field 2, may itself have spaces.
-    const [utime, stime] = stat
-      .slice(stat.lastIndexOf(')') + 2)
-      .split(' ')
-      .slice(11, 13);
-    return (Number(utime) + Number(stime)) / ticksPerSecond();
-  } catch {
-    return undefined;
-  }
+/** The same for node. */
+export function nodeOn(role, args) {
+  return onCore(role, process.execPath, args);
 }
 
-let ticks;
-function ticksPerSecond() {
-  ticks ??= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
-  return ticks;
+/** Takes this process itself from the core of the program under test. */
+export function stayOnLoadCore() {
+  if (unpinned === undefined) spawnSync('taskset', ['--cpu-list', '--pid', String(loadCore), String(process.pid)]);
 }
 
 function allowedCores() {

@@ -1,26 +1,101 @@
 /**
- * The load generator, a process of its own so that it can have a core of its own: sends one scenario's request as fast
- * as it is answered, and prints what came back as JSON.
+ * The load generator, a process of its own so that it can have a core of its own: sends an operation's requests as fast
+ * as they are answered, and prints what came back as JSON.
  *
- *   node bench/load.js <scenario> <url> <token> <seconds>
+ *   node bench/load.js '{"operation":"get","records":1000,"connections":64,"seconds":1,"url":...,"token":...,"pid":...}'
+ *
+ * With `amount` it sends so many requests, however long they take: then none is left half answered, and each of the
+ * server's microseconds belongs to a request that counts.
  */
+import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import autocannon from 'autocannon';
-import { scenarios } from './scenarios.js';
+import { operations } from './operations.js';
+import { processorTime } from './usage.js';
 
-const [name, url, token, seconds] = process.argv.slice(2);
-const { method, path, body, connections } = scenarios.find((scenario) => scenario.name === name);
+const TIMEOUT_SECONDS = 60;
+/** Milliseconds between the moments at which autocannon looks whether it is done. */
+const TICK = 20;
 
-const cpu = process.cpuUsage();
-const result = await autocannon({
-  url: url + path,
-  method,
-  body: body && JSON.stringify(body),
-  headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
-  connections,
-  duration: Number(seconds),
-});
-const { user, system } = process.cpuUsage(cpu);
-const { statusCodeStats, errors, timeouts, duration, latency } = result;
-const statuses = Object.fromEntries(Object.entries(statusCodeStats).map(([status, { count }]) => [status, count]));
-console.log(JSON.stringify({ statuses, errors, timeouts, duration, p99: latency.p99, cpu: (user + system) / 1e6 }));
+const { operation: name, records, connections, seconds, amount, url, token, pid } = JSON.parse(process.argv[2]);
+const operation = operations[name];
+const authorization = `Bearer ${token}`;
+
+console.log(JSON.stringify(await (operation.consumesIds ? consume() : measure(operation, { seconds, amount }))));
+
+async function consume() {
+  const ids = [];
+  await send(
+    { ...operations.post, requests: [{ ...operations.post.requests[0], keepsId: true }] },
+    { seconds, amount },
+    ids,
+  );
+  return measure(operation, { amount: ids.length }, ids);
+}
+
+async function measure(operation, until, ids) {
+  const etag = operation.conditional ? await etagOf(operation.requests[0].path) : undefined;
+  const load = process.cpuUsage();
+  const server = processorTime(pid);
+  const { result, elapsed } = await send(operation, until, ids, etag && { 'if-none-match': etag });
+  const used = processorTime(pid);
+  const { user, system } = process.cpuUsage(load);
+  const { statusCodeStats, errors, timeouts, latency } = result;
+  const statuses = Object.fromEntries(Object.entries(statusCodeStats).map(([status, { count }]) => [status, count]));
+  return {
+    ...{ statuses, errors, timeouts, elapsed, p99: latency.p99 },
+    cpu: used === undefined ? undefined : used - server,
+    loadCpu: (user + system) / 1e6,
+  };
+}
+
+/**
+ * @param ids those that requests may use up; requests with `keepsId` add theirs
+ * @returns autocannon's result, and the seconds until the last answer: its own duration ends with its next tick
+ */
+async function send({ requests }, { seconds, amount }, ids = [], headers = {}) {
+  // Another process may have left any of the values; this one goes on from any other.
+  let turn = records * Math.floor(Math.random() * 9);
+  const load = autocannon({
+    url,
+    sampleInt: TICK,
+    headers: { authorization, ...headers },
+    connections,
+    timeout: TIMEOUT_SECONDS,
+    ...(amount === undefined ? { duration: seconds } : { amount }),
+    requests: requests.map(({ method, path, body, keepsId }) => ({
+      method,
+      path,
+      ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+      // Text that is always the same need not be built for each request.
+      ...((typeof path === 'function' || typeof body === 'function') && {
+        setupRequest: (request) => {
+          const state = {
+            records,
+            turn: turn++,
+            get id() {
+              return ids.pop();
+            },
+          };
+          return {
+            ...request,
+            path: typeof path === 'function' ? path(state) : path,
+            ...(typeof body === 'function' && { body: JSON.stringify(body(state)) }),
+          };
+        },
+      }),
+      ...(keepsId && { onResponse: (_status, answer) => ids.push(JSON.parse(answer).id) }),
+    })),
+  });
+  const started = performance.now();
+  let last = started;
+  load.on('response', () => (last = performance.now()));
+  const result = await load;
+  return { result, elapsed: (last - started) / 1000 };
+}
+
+async function etagOf(path) {
+  const response = await globalThis.fetch(url + path, { headers: { authorization } });
+  await response.arrayBuffer();
+  return response.headers.get('etag');
+}

@@ -1,27 +1,33 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nodeOn } from './cores.js';
 
 const ROOT = join(import.meta.dirname, '..');
+const START_TIMEOUT = 60_000;
 
-/** A program under test, on a database of its own. */
+/** A program under test that has started. */
 export class Program {
   constructor(variant, child, url) {
     this.variant = variant;
     this.child = child;
     this.url = url;
+    /** The operations that it has been loaded with. */
+    this.met = new Set();
   }
 
-  /** Starts a variant and waits until it answers. */
+  /**
+   * Starts a variant and waits until it is ready: by its own word where it has one, else as soon as it answers.
+   * @param folder holds, or will hold, its database, `cookies.sqlite`
+   */
   static async start(variant, folder, secret) {
-    mkdirSync(folder);
-    const port = await freePort();
+    const [port, managementPort] = [await freePort(), await freePort()];
     const [command, args] = nodeOn('server', [join(ROOT, variant.program)]);
+    const started = performance.now();
     const child = spawn(command, args, {
       cwd: folder,
       env: {
@@ -29,7 +35,7 @@ export class Program {
         NODE_ENV: 'production',
         HOST: '127.0.0.1',
         PORT: String(port),
-        MANAGEMENT_PORT: '0',
+        MANAGEMENT_PORT: String(managementPort),
         DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}`,
         COOKIES_CAPACITY: '1000000000',
         JWT_SECRET: secret,
@@ -37,7 +43,9 @@ export class Program {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     const program = new Program(variant, child, `http://127.0.0.1:${port}`);
-    await program.answers();
+    await program.ready(variant.readiness && `http://127.0.0.1:${managementPort}${variant.readiness}`);
+    /** Milliseconds from the start of the process until it was ready. */
+    program.startTime = performance.now() - started;
     return program;
   }
 
@@ -51,16 +59,15 @@ export class Program {
     await once(this.child, 'exit');
   }
 
-  async answers() {
-    for (let waited = 0; waited < 20_000; waited += 50) {
+  async ready(readiness) {
+    for (const until = performance.now() + START_TIMEOUT; performance.now() < until; await sleep(5)) {
       if (this.child.exitCode !== null) throw new Error(`${this.variant.name} ended with ${this.child.exitCode}`);
-      const answer = await globalThis.fetch(`${this.url}/cookies/1`).catch(() => undefined);
+      const answer = await globalThis.fetch(readiness ?? `${this.url}/cookies/1`).catch(() => undefined);
       await answer?.text();
-      if (answer !== undefined) return;
-      await sleep(50);
+      if (readiness === undefined ? answer !== undefined : answer?.ok) return;
     }
     await this.stop();
-    throw new Error(`${this.variant.name} does not answer at ${this.url}`);
+    throw new Error(`${this.variant.name} is not ready after ${START_TIMEOUT} ms`);
   }
 }
 

@@ -1,27 +1,77 @@
-const COOKIE = { flavor: 'vanilla', size: 'small', wish: 'May your tests be green' };
+import { longList } from './long-list.js';
+import { operations } from './operations.js';
+import { saveCalls } from './save-calls.js';
+import { starts } from './starts.js';
+import { variants } from './variants.js';
 
 /** How many connections send requests at once, each the next when the last is answered. */
 const CONNECTIONS = [1, 16, 64];
 
-const read = { what: 'GET of one record', method: 'GET', path: '/cookies/1', status: 200 };
-const create = { what: 'durable POST', method: 'POST', path: '/cookies', body: COOKIE, status: 201 };
+/** One variant in a comparison: what it does, on how many records. */
+const lane = (variant, operation, records, label = variant.name) => ({ variant, operation, records, label });
+const [service] = variants;
 
-const at = (name, request) =>
-  CONNECTIONS.map((connections) => ({ name: `${name}-${connections}`, connections, ...request }));
+/**
+ * One operation, all variants, at each number of connections.
+ * @param slowAt the connections of variants that are measured at one number only
+ */
+function across(family, operation, records, slowAt = 64) {
+  return CONNECTIONS.map((connections) => ({
+    name: `${family}-${connections}`,
+    family,
+    what: `${operations[operation].what}, ${records} records stored`,
+    connections,
+    lanes: variants
+      .filter(({ connections: only, skips }) => !skips?.[operation] && (!only || connections === slowAt))
+      .map((variant) => lane(variant, operation, records)),
+  }));
+}
 
-/** What is measured. Each has one request, which must be answered with one status; record 1 is there beforehand. */
-export const scenarios = [...at('get', read), ...at('post', create)];
-
-/** Requests to which programs that claim to answer alike must give the same answer, one after the other. */
-export const probes = [
-  create,
-  read,
-  { method: 'GET', path: '/cookies/1', headers: { authorization: '' } },
-  { method: 'GET', path: '/cookies/1?limit=1' },
-  { method: 'GET', path: '/cookies/0' },
-  { method: 'GET', path: '/cookies/99' },
-  { ...create, body: { ...COOKIE, flavor: 'salt' } },
-  { ...create, body: { ...COOKIE, wish: '' } },
-  { ...create, body: { ...COOKIE, id: 7 } },
-  { ...create, headers: { 'content-type': 'text/plain' } },
+/**
+ * What is measured, in this order. A scenario either has lanes, compared under load (compare.js), or a program of its
+ * own, `run`, which returns figures in the same shape or a table.
+ */
+export const scenarios = [
+  {
+    name: 'start',
+    family: 'start',
+    what: 'from the start of the process to its first answer, built, files cached',
+    run: starts,
+  },
+  ...across('get', 'get', 1000),
+  ...across('post', 'post', 1000),
+  ...across('put', 'put', 1000),
+  ...across('delete', 'delete', 1000),
+  ...across('mixed', 'mixed', 1000),
+  ...across('list-100', 'list', 100),
+  // With 64 lists of 10 000 at once, the slow ones would not answer in the time of a measurement.
+  ...across('list-10000', 'list', 10_000, 1),
+  ...CONNECTIONS.map((connections) => ({
+    name: `unchanged-${connections}`,
+    family: 'unchanged',
+    what: operations.unchanged.what,
+    connections,
+    lanes: [
+      lane(service, 'get', 10_000, 'service, GET of one record'),
+      ...[100, 10_000, 1_000_000].map((records) => lane(service, 'unchanged', records, `service, list of ${records}`)),
+      ...variants
+        .filter(({ skips, connections: only }) => !skips?.unchanged && (!only || connections === 1))
+        .filter((variant) => variant !== service)
+        .map((variant) => lane(variant, 'unchanged', 10_000, `${variant.name}, list of 10000`)),
+    ],
+  })),
+  {
+    name: 'list-1000000',
+    family: 'list-1000000',
+    what: 'GET of all of 1000000 records, once, in a fresh process',
+    run: longList,
+  },
+  ...['get', 'post'].map((operation) => ({
+    name: `${operation}-10m`,
+    family: `${operation}-10m`,
+    what: operations[operation].what,
+    connections: 64,
+    lanes: [1000, 10_000_000].map((records) => lane(service, operation, records, `service, ${records} records`)),
+  })),
+  { name: 'save', family: 'save', what: '`repository.save()` of a plain entity, no HTTP', run: saveCalls },
 ];

@@ -43,7 +43,7 @@ describe('the capacity, with two processes on one database', () => {
     const refusals = answers.filter(({ status }) => status === 507);
     expect(refusals).toHaveLength(175);
     expect(new Set(refusals.map(({ body }) => body.message))).toEqual(new Set(['Storage is full']));
-    expect(storedIn(folder).wishes.size).toBe(CAPACITY);
+    expect(storedIn(folder).count).toBe(CAPACITY);
     expectKept(folder, ledger);
   });
 

@@ -14,10 +14,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { Client, COOKIE, temporaryFolder } from './service.js';
-import { ServiceProcess } from './service-process.js';
-
-/** Root may write everywhere, so as root the service runs as a user who may not. */
-const ORDINARY_USER = process.getuid?.() === 0 ? { uid: 65534 } : {};
+import { ORDINARY_USER, ServiceProcess } from './service-process.js';
 
 let folder: string;
 let file: string;

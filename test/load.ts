@@ -1,56 +1,216 @@
+import assert from 'node:assert/strict';
+import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { type Answer, Client, COOKIE } from './service.js';
+import { type Answer, COOKIE, token } from './service.js';
 
 /** What the clients of one database learned about the cookies they sent, each known by its wish. */
 export class Ledger {
-  /** Answered with 201, and the id it was given. */
+  /** Created, with the id it was given, and not deleted since. */
   readonly acknowledged = new Map<string, number>();
-  /** Answered with any other status. */
+  /** POST answered with another status, which promises that nothing is stored. */
   readonly refused = new Map<string, number>();
-  /** Sent, but the connection broke before an answer came: it may be stored or not. */
+  /** Its POST or DELETE got no answer before the connection broke, or 503: it may be stored or not. */
   readonly unanswered = new Set<string>();
-  private sent = 0;
+  /** How often each method got each answer, as `POST 201`; `POST unknown` without an answer. */
+  readonly answers = new Map<string, number>();
+  private readonly deleted = new Set<string>();
+  /** Sizes that were changed; `undefined` where the change got no answer. */
+  private readonly sizes = new Map<string, string | undefined>();
+  private wishes = 0;
 
-  /** @param name sets the wishes of this ledger apart from those of others on the same database */
-  constructor(private readonly name = 'wish') {}
+  /**
+   * @param name sets the wishes of this ledger apart from those of others on the same database
+   * @param wishLength in code points; longer cookies fill a volume sooner
+   */
+  constructor(
+    private readonly name = 'wish',
+    private readonly wishLength = 0,
+  ) {}
 
   nextWish(): string {
-    this.sent += 1;
-    return `${this.name} ${this.sent}`;
+    this.wishes += 1;
+    return `${this.name} ${this.wishes}`.padEnd(this.wishLength, '.');
   }
 
-  note(wish: string, { status, body }: Pick<Answer, 'status' | 'body'>): void {
-    if (status === 201) this.acknowledged.set(wish, body.id);
-    else this.refused.set(wish, status);
+  /** Notes the answer to a POST; `undefined` when none came. */
+  note(wish: string, answer?: Pick<Answer, 'status' | 'body'>): void {
+    this.count('POST', answer);
+    const settled = settling(answer);
+    if (settled === undefined) this.unanswered.add(wish);
+    else if (settled.status === 201) this.acknowledged.set(wish, settled.body.id);
+    else this.refused.set(wish, settled.status);
+  }
+
+  noteChange(wish: string, size: string, answer?: Pick<Answer, 'status'>): void {
+    this.count('PATCH', answer);
+    const settled = settling(answer);
+    if (settled === undefined) this.sizes.set(wish, undefined);
+    else if (settled.status === 204) this.sizes.set(wish, size);
+  }
+
+  noteDelete(wish: string, answer?: Pick<Answer, 'status'>): void {
+    this.count('DELETE', answer);
+    const settled = settling(answer);
+    if (settled !== undefined && settled.status !== 204) return;
+    this.acknowledged.delete(wish);
+    (settled === undefined ? this.unanswered : this.deleted).add(wish);
+  }
+
+  /** Takes over what another ledger of the same database knows. */
+  add(other: Ledger): void {
+    for (const [wish, id] of other.acknowledged) this.acknowledged.set(wish, id);
+    for (const [wish, status] of other.refused) this.refused.set(wish, status);
+    for (const [wish, size] of other.sizes) this.sizes.set(wish, size);
+    for (const [answer, times] of other.answers) this.answers.set(answer, (this.answers.get(answer) ?? 0) + times);
+    for (const wish of other.unanswered) this.unanswered.add(wish);
+    for (const wish of other.deleted) this.deleted.add(wish);
+  }
+
+  /** How many answers there were whose description fits. */
+  answered(pattern: RegExp): number {
+    return [...this.answers].reduce((sum, [answer, times]) => (pattern.test(answer) ? sum + times : sum), 0);
+  }
+
+  /** Acknowledged changes that the database does not show. */
+  lostIn({ rows }: Stored): string[] {
+    const created = [...this.acknowledged].filter(([wish, id]) => rows.get(wish)?.id !== id).map(([wish]) => wish);
+    const deleted = [...this.deleted].filter((wish) => rows.has(wish));
+    const changed = [...this.acknowledged.keys()].filter((wish) => {
+      const size = this.sizes.has(wish) ? this.sizes.get(wish) : COOKIE.size;
+      return size !== undefined && rows.has(wish) && rows.get(wish)!.size !== size;
+    });
+    return [...created, ...deleted, ...changed];
+  }
+
+  /** Cookies that were refused and are stored nevertheless. */
+  foundIn({ rows }: Stored): string[] {
+    return [...this.refused.keys()].filter((wish) => rows.has(wish));
+  }
+
+  private count(method: string, answer?: Pick<Answer, 'status'>): void {
+    const key = `${method} ${answer?.status ?? 'unknown'}`;
+    this.answers.set(key, (this.answers.get(key) ?? 0) + 1);
   }
 }
 
-/** Posts cookies from several clients, each one after the other, until `signal` aborts or the connection breaks. */
-export async function postUntil(
+/** The answer where it tells the outcome: a commit that failed late may have been kept, and the answer is 503 then. */
+function settling<T extends Pick<Answer, 'status'>>(answer?: T): T | undefined {
+  return answer?.status === 503 ? undefined : answer;
+}
+
+/** One client on one connection, as a pooled HTTP client of another service would hold it. */
+class LoadClient {
+  /** Whether the last answer said that the connection ends with it. */
+  toldToClose = false;
+  private readonly agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  private readonly own: string[] = [];
+
+  constructor(
+    private readonly url: string,
+    private readonly bearer: string,
+    private readonly ledger: Ledger,
+  ) {}
+
+  /**
+   * Writes one request after the other: mostly creates, some changes, some deletes of what it has created.
+   * @param turn where in that order it begins, so that clients which are answered together do not all do the same
+   */
+  async writeUntil(signal: AbortSignal, turn: number): Promise<void> {
+    try {
+      for (; !signal.aborted && !this.toldToClose; turn++) {
+        if (turn % 5 === 2 && this.own.length > 0) await this.change(this.own.at(-1)!);
+        else if (turn % 5 === 4 && this.own.length > 0) await this.delete(this.own[0]!);
+        else await this.create();
+      }
+    } catch (error) {
+      if (!(error instanceof NoAnswerError)) throw error;
+    } finally {
+      this.agent.destroy();
+    }
+  }
+
+  private async create(): Promise<void> {
+    const wish = this.ledger.nextWish();
+    const answer = await this.send('POST', '/cookies', { ...COOKIE, wish });
+    this.ledger.note(wish, answer);
+    if (answer?.status === 201) this.own.push(wish);
+    expectAnswer(answer);
+  }
+
+  private async change(wish: string): Promise<void> {
+    const size = 'large';
+    const answer = await this.send('PATCH', this.pathOf(wish), { size });
+    this.ledger.noteChange(wish, size, answer);
+    expectAnswer(answer);
+  }
+
+  private async delete(wish: string): Promise<void> {
+    const answer = await this.send('DELETE', this.pathOf(wish));
+    this.ledger.noteDelete(wish, answer);
+    if (!this.ledger.acknowledged.has(wish)) this.own.shift();
+    expectAnswer(answer);
+  }
+
+  private pathOf(wish: string): string {
+    return `/cookies/${this.ledger.acknowledged.get(wish)}`;
+  }
+
+  /** @returns `undefined` when the connection broke before the answer was complete */
+  private send(method: string, path: string, body?: unknown): Promise<Pick<Answer, 'status' | 'body'> | undefined> {
+    return new Promise((resolve) => {
+      const broken = (): void => resolve(undefined);
+      const sent = request(this.url + path, {
+        method,
+        agent: this.agent,
+        headers: {
+          authorization: `Bearer ${this.bearer}`,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+      });
+      sent.on('error', broken);
+      sent.on('response', (response) => {
+        this.toldToClose = response.headers.connection === 'close';
+        let text = '';
+        response.on('data', (chunk) => (text += String(chunk)));
+        response.on('error', broken);
+        response.on('end', () =>
+          resolve({ status: response.statusCode!, body: text === '' ? undefined : JSON.parse(text) }),
+        );
+      });
+      sent.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  }
+}
+
+class NoAnswerError extends Error {}
+
+function expectAnswer(answer: unknown): void {
+  if (answer === undefined) throw new NoAnswerError();
+}
+
+/**
+ * Writes from several clients, each one request after the other, until `signal` aborts, the connection breaks or the
+ * service says that it ends.
+ * @returns how many clients were told that their connection ends
+ */
+export async function writeUntil(
   signal: AbortSignal,
   service: { readonly url: string },
   ledger: Ledger,
   clients = 16,
-): Promise<void> {
-  const client = await Client.of(service);
-  const postOneByOne = async (): Promise<void> => {
-    while (!signal.aborted) {
-      const wish = ledger.nextWish();
-      try {
-        ledger.note(wish, await client.post({ ...COOKIE, wish }));
-      } catch {
-        ledger.unanswered.add(wish);
-        return;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: clients }, postOneByOne));
+): Promise<number> {
+  const bearer = await token();
+  const all = Array.from({ length: clients }, () => new LoadClient(service.url, bearer, ledger));
+  await Promise.all(all.map((client, index) => client.writeUntil(signal, index)));
+  return all.filter(({ toldToClose }) => toldToClose).length;
 }
 
 export interface Stored {
-  readonly wishes: Map<string, number>;
+  /** By wish. */
+  readonly rows: Map<string, { id: number; size: string }>;
   readonly used: number;
+  readonly count: number;
   readonly integrity: string;
 }
 
@@ -58,10 +218,15 @@ export interface Stored {
 export function storedIn(folder: string): Stored {
   const database = new Database(join(folder, 'cookies.sqlite'), { readonly: true });
   try {
-    const rows = database.prepare('SELECT id, wish FROM cookies').all() as { id: number; wish: string }[];
+    const rows = database.prepare('SELECT id, size, wish FROM cookies').all() as {
+      id: number;
+      size: string;
+      wish: string;
+    }[];
     return {
-      wishes: new Map(rows.map(({ id, wish }) => [wish, id])),
+      rows: new Map(rows.map(({ id, size, wish }) => [wish, { id, size }])),
       used: database.prepare(`SELECT used FROM storage WHERE resource = 'cookies'`).pluck().get() as number,
+      count: rows.length,
       integrity: database.pragma('integrity_check', { simple: true }) as string,
     };
   } finally {
@@ -69,11 +234,37 @@ export function storedIn(folder: string): Stored {
   }
 }
 
-/** Everything acknowledged is there under its id, nothing refused is, the count is true and the file is sound. */
-export function expectKept(folder: string, { acknowledged, refused }: Ledger): void {
-  const { wishes, used, integrity } = storedIn(folder);
-  expect([...acknowledged].filter(([wish, id]) => wishes.get(wish) !== id)).toEqual([]);
-  expect([...refused.keys()].filter((wish) => wishes.has(wish))).toEqual([]);
-  expect(used).toBe(wishes.size);
-  expect(integrity).toBe('ok');
+/** What was asked of a service, and what its database has kept of it. */
+export type Counts = {
+  readonly sent: number;
+  readonly acknowledged: number;
+  readonly refused: number;
+  /** No answer before the connection broke, or 503. */
+  readonly unknown: number;
+  readonly lost: number;
+  readonly foundThoughRefused: number;
+  readonly used: number;
+  readonly rows: number;
+  readonly integrity: string;
+};
+
+/** Every acknowledged change is there, nothing refused is, the count is true and the file is sound. */
+export function expectKept(folder: string, ledger: Ledger): Counts {
+  const stored = storedIn(folder);
+  const [lost, found] = [ledger.lostIn(stored), ledger.foundIn(stored)];
+  const counts: Counts = {
+    sent: ledger.answered(/./),
+    acknowledged: ledger.answered(/ 2\d\d$/),
+    refused: ledger.answered(/ (?!503)[345]\d\d$/),
+    unknown: ledger.answered(/ (503|unknown)$/),
+    lost: lost.length,
+    foundThoughRefused: found.length,
+    used: stored.used,
+    rows: stored.count,
+    integrity: stored.integrity,
+  };
+  const kept = { lost: 0, foundThoughRefused: 0, used: stored.count, integrity: 'ok' };
+  const examples = [...lost.slice(0, 5), ...found.slice(0, 5)].join(', ');
+  assert.deepEqual({ ...counts, ...kept }, counts, `${JSON.stringify(counts)}; for example ${examples}`);
+  return counts;
 }

@@ -1,11 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../src/config/config.js';
 import { environmentIn } from './service.js';
 
-const ROOT = join(import.meta.dirname, '..');
+// From the project's folder, in which npm runs its scripts: these files also run compiled, from elsewhere.
+const PROGRAM = resolve('dist/src/main.js');
+
+/** Root may write everywhere; as root, the service can run as a user who may not. */
+export const ORDINARY_USER = process.getuid?.() === 0 ? { uid: 65534 } : {};
 
 /** The built service in a process of its own, started as an operator starts it. */
 export class ServiceProcess {
@@ -21,7 +25,7 @@ export class ServiceProcess {
       PATH: process.env['PATH'],
       ...environmentIn(folder, { LOG_LEVEL: 'info', NODE_ENV: 'production', ...environment }),
     };
-    const child = spawn(process.execPath, [join(ROOT, 'dist/src/main.js')], {
+    const child = spawn(process.execPath, [PROGRAM], {
       cwd: folder,
       env: env,
       ...options,
@@ -30,8 +34,12 @@ export class ServiceProcess {
   }
 
   /** Starts it and waits until it listens. */
-  static async start(folder: string, environment: Environment = {}): Promise<ServiceProcess> {
-    const service = ServiceProcess.spawn(folder, environment);
+  static async start(
+    folder: string,
+    environment: Environment = {},
+    options: { uid?: number } = {},
+  ): Promise<ServiceProcess> {
+    const service = ServiceProcess.spawn(folder, environment, options);
     for (let waited = 0; waited < 20_000; waited += 20) {
       if (service.hasEnded) throw new Error(`The service ended with ${service.child.exitCode}:\n${service.output}`);
       if (service.addresses !== undefined) return service;

@@ -1,12 +1,21 @@
 import { once } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
-import { Agent, request } from 'node:http';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expectKept, Ledger } from './load.js';
-import { COOKIE, temporaryFolder, token } from './service.js';
+import { stopped } from './faults/stopped.js';
+import { storedIn } from './load.js';
+import { Client, COOKIE, temporaryFolder, token } from './service.js';
 import { ServiceProcess } from './service-process.js';
+
+describe('stopping under load', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'answers every request of an open connection, keeps what it acknowledged and exits with 0 on %s under load',
+    async (signal) => {
+      await stopped(signal)({ times: 1 });
+    },
+  );
+});
 
 describe('stopping', () => {
   let folder: string;
@@ -23,34 +32,14 @@ describe('stopping', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it.each(['SIGTERM', 'SIGINT'] as const)(
-    'answers every request of an open connection, keeps what it acknowledged and exits with 0 on %s under load',
-    async (signal) => {
-      service = await ServiceProcess.start(folder);
-      const ledger = new Ledger();
-      const clients = Array.from({ length: 16 }, () => new KeepAliveClient(service, bearer, ledger));
-      const loads = clients.map((client) => client.postUntilRefused());
-      while (ledger.acknowledged.size < 200) await sleep(5);
-      const code = service.end(signal);
-      const broken = (await Promise.all(loads)).flat();
-      expect(broken).toEqual([]);
-      expect(await code).toBe(0);
-      // The last answer of every connection said that it was the last.
-      expect(clients.map(({ toldToClose }) => toldToClose)).toEqual(clients.map(() => true));
-      expect(ledger.unanswered.size).toBe(0);
-      expectKept(folder, ledger);
-    },
-  );
-
   it('leaves one tidy file: the write-ahead log is gone after a clean stop', async () => {
     service = await ServiceProcess.start(folder);
-    const ledger = new Ledger();
-    await new KeepAliveClient(service, bearer, ledger).post();
+    await (await Client.of(service)).post(COOKIE);
     expect(existsSync(join(folder, 'cookies.sqlite-wal'))).toBe(true);
     expect(await service.end()).toBe(0);
     expect(existsSync(join(folder, 'cookies.sqlite-wal'))).toBe(false);
     expect(existsSync(join(folder, 'cookies.sqlite-shm'))).toBe(false);
-    expectKept(folder, ledger);
+    expect(storedIn(folder).count).toBe(1);
   });
 
   it('is not ready and refuses new connections while it finishes a slow request', async () => {
@@ -124,56 +113,6 @@ describe('stopping', () => {
     }
   });
 });
-
-/** One client on one connection, as a pooled HTTP client of another service would hold it. */
-class KeepAliveClient {
-  toldToClose = false;
-  private readonly agent = new Agent({ keepAlive: true, maxSockets: 1 });
-
-  constructor(
-    private readonly service: { readonly url: string },
-    private readonly bearer: string,
-    private readonly ledger: Ledger,
-  ) {}
-
-  /** @returns what broke although the connection was open */
-  async postUntilRefused(): Promise<string[]> {
-    for (let posts = 0; posts < 100_000 && !this.toldToClose; posts++) {
-      try {
-        await this.post();
-      } catch (error) {
-        return [String(error)];
-      }
-    }
-    return [];
-  }
-
-  post(): Promise<void> {
-    const wish = this.ledger.nextWish();
-    return new Promise((resolve, reject) => {
-      const sent = request(`${this.service.url}/cookies`, {
-        method: 'POST',
-        agent: this.agent,
-        headers: { authorization: `Bearer ${this.bearer}`, 'content-type': 'application/json' },
-      });
-      sent.on('error', (error) => {
-        this.ledger.unanswered.add(wish);
-        reject(error);
-      });
-      sent.on('response', (response) => {
-        this.toldToClose = response.headers.connection === 'close';
-        let text = '';
-        response.on('data', (chunk) => (text += String(chunk)));
-        response.on('error', reject);
-        response.on('end', () => {
-          this.ledger.note(wish, { status: response.statusCode!, body: JSON.parse(text) });
-          resolve();
-        });
-      });
-      sent.end(JSON.stringify({ ...COOKIE, wish }));
-    });
-  }
-}
 
 /** A POST of which half the body is sent until `finish`. */
 class SlowPost {

@@ -1,5 +1,5 @@
 /**
- * The limit: what one process can do here at best. Fastify and better-sqlite3 by hand for the two operations that are
+ * The limit: what one process can do here at best. Fastify and better-sqlite3 by hand for the operations that are
  * measured, with the token check, validation, header fields, durability and capacity of the service, and without Nest,
  * TypeORM, logs and metrics.
  */
@@ -7,6 +7,7 @@ import { Buffer, isUtf8 } from 'node:buffer';
 import { createHmac, createSecretKey, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import process from 'node:process';
+import { setImmediate } from 'node:timers';
 import Database from 'better-sqlite3';
 import fastify from 'fastify';
 
@@ -16,13 +17,13 @@ const database = new Database(DATABASE_URL.replace(/^sqlite:/, ''));
 database.pragma('journal_mode = WAL');
 database.pragma('synchronous = FULL');
 database.exec(`
-  CREATE TABLE storage (resource varchar PRIMARY KEY NOT NULL, epoch varchar NOT NULL, revision integer NOT NULL,
+  CREATE TABLE IF NOT EXISTS storage (resource varchar PRIMARY KEY NOT NULL, epoch varchar NOT NULL, revision integer NOT NULL,
     used integer NOT NULL, CHECK (used >= 0));
-  CREATE TABLE cookies (id integer PRIMARY KEY AUTOINCREMENT NOT NULL, flavor varchar NOT NULL, size varchar NOT NULL,
+  CREATE TABLE IF NOT EXISTS cookies (id integer PRIMARY KEY AUTOINCREMENT NOT NULL, flavor varchar NOT NULL, size varchar NOT NULL,
     wish varchar NOT NULL, revision integer NOT NULL,
     CHECK (flavor IN ('chocolate', 'vanilla', 'cinnamon')), CHECK (size IN ('small', 'medium', 'large')),
     CHECK (length(wish) BETWEEN 1 AND 255));
-  INSERT INTO storage VALUES ('cookies', '${randomBytes(6).toString('hex')}', 0, 0)`);
+  INSERT OR IGNORE INTO storage VALUES ('cookies', '${randomBytes(6).toString('hex')}', 0, 0)`);
 
 const select = database.prepare(`
   SELECT cookies.id, flavor, size, wish, cookies.revision, epoch FROM cookies, storage
@@ -31,12 +32,66 @@ const reserve = database.prepare(`
   UPDATE storage SET used = used + 1, revision = revision + 1
   WHERE resource = 'cookies' AND used < ? RETURNING epoch, revision`);
 const insert = database.prepare('INSERT INTO cookies (flavor, size, wish, revision) VALUES (?, ?, ?, ?) RETURNING id');
+const touch = database.prepare(`
+  UPDATE storage SET revision = revision + 1 WHERE resource = 'cookies' RETURNING revision`);
+const change = database.prepare('UPDATE cookies SET flavor = ?, size = ?, revision = ? WHERE id = ?');
+const release = database.prepare(`
+  UPDATE storage SET used = used - 1, revision = revision + 1 WHERE resource = 'cookies'`);
+const remove = database.prepare('DELETE FROM cookies WHERE id = ?');
+const selectAccount = database.prepare(`SELECT epoch, revision, used FROM storage WHERE resource = 'cookies'`);
+const selectAll = database.prepare('SELECT id, flavor, size, wish FROM cookies ORDER BY id');
 
 const capacity = Number(COOKIES_CAPACITY);
-const create = database.transaction(({ flavor, size, wish }) => {
+const create = ({ flavor, size, wish }) => {
   const version = reserve.get(capacity);
   if (version === undefined) throw failure(507, 'STORAGE_FULL', 'Storage is full');
   return { id: insert.get(flavor, size, wish, version.revision).id, ...version };
+};
+const replace = (id, { flavor, size }, headers) => {
+  const row = existing(id);
+  refuseStale(row, headers);
+  if (row.flavor !== flavor || row.size !== size) change.run(flavor, size, touch.get().revision, id);
+  return { id, flavor, size, wish: row.wish };
+};
+const drop = (id, headers) => {
+  refuseStale(existing(id), headers);
+  remove.run(id);
+  release.run();
+};
+
+// One commit for the writes of one turn of the event loop. Each refuses before it changes anything, so that none has to
+// be undone alone.
+let waiting = [];
+const commit = database.transaction((writes) => writes.map(({ work }) => outcomeOf(work)));
+function write(work) {
+  return new Promise((resolve, reject) => {
+    if (waiting.push({ work, resolve, reject }) === 1) setImmediate(commitWaiting);
+  });
+}
+function commitWaiting() {
+  const writes = waiting;
+  waiting = [];
+  try {
+    for (const [index, { value, error }] of commit.immediate(writes).entries()) {
+      if (error === undefined) writes[index].resolve(value);
+      else writes[index].reject(error);
+    }
+  } catch (error) {
+    for (const { reject } of writes) reject(error);
+  }
+}
+function outcomeOf(work) {
+  try {
+    return { value: work() };
+  } catch (error) {
+    return { error };
+  }
+}
+
+// Both belong to one state of the database.
+const list = database.transaction((etagSeen) => {
+  const account = selectAccount.get();
+  return { account, rows: etagSeen === etagOf(account) ? undefined : selectAll.all() };
 });
 
 const app = fastify({ genReqId: requestId });
@@ -44,29 +99,57 @@ const app = fastify({ genReqId: requestId });
 app.removeAllContentTypeParsers();
 app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: 16 * 1024 }, (_request, body, done) => done(null, body));
 
+app.get('/cookies', (request, reply) => {
+  authorize(request, reply, 'cookies:read');
+  refuseQuery(request);
+  const { account, rows } = list(request.headers['if-none-match']);
+  reply
+    .header('x-request-id', request.id)
+    .header('x-content-type-options', 'nosniff')
+    .header('x-total-count', account.used)
+    .header('etag', etagOf(account));
+  if (rows === undefined) return reply.code(304).send();
+  reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(rows));
+});
+
 app.get('/cookies/:id', (request, reply) => {
   authorize(request, reply, 'cookies:read');
   refuseQuery(request);
-  const { id: text } = request.params;
-  const id = Number(text);
-  if (!/^[1-9][0-9]{0,15}$/.test(text) || !Number.isSafeInteger(id)) {
-    throw fault({ parameter: 'id', message: 'must be a whole number from 1 to 9007199254740991' });
-  }
-  const row = select.get(id);
-  if (row === undefined) throw failure(404, 'COOKIE_NOT_FOUND', `There is no cookie ${id}`);
-  const etag = `"${row.epoch}-${row.revision}"`;
+  const row = existing(idIn(request));
+  const etag = etagOf(row);
   reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff').header('etag', etag);
   if (request.headers['if-none-match'] === etag) return reply.code(304).send();
-  const { flavor, size, wish } = row;
+  const { id, flavor, size, wish } = row;
   reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify({ id, flavor, size, wish }));
 });
 
-app.post('/cookies', (request, reply) => {
+app.put('/cookies/:id', async (request, reply) => {
   authorize(request, reply, 'cookies:write');
   refuseQuery(request);
-  const { flavor, size, wish } = cookieIn(request);
-  const { id, epoch, revision } = create.immediate({ flavor, size, wish });
-  reply
+  const id = idIn(request);
+  const changes = cookieIn(request, ['flavor', 'size']);
+  const cookie = await write(() => replace(id, changes, request.headers));
+  return reply
+    .header('x-request-id', request.id)
+    .header('x-content-type-options', 'nosniff')
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(JSON.stringify(cookie));
+});
+
+app.delete('/cookies/:id', async (request, reply) => {
+  authorize(request, reply, 'cookies:write');
+  refuseQuery(request);
+  const id = idIn(request);
+  await write(() => drop(id, request.headers));
+  return reply.code(204).header('x-request-id', request.id).header('x-content-type-options', 'nosniff').send();
+});
+
+app.post('/cookies', async (request, reply) => {
+  authorize(request, reply, 'cookies:write');
+  refuseQuery(request);
+  const { flavor, size, wish } = cookieIn(request, ['flavor', 'size', 'wish']);
+  const { id, epoch, revision } = await write(() => create({ flavor, size, wish }));
+  return reply
     .code(201)
     .header('x-request-id', request.id)
     .header('x-content-type-options', 'nosniff')
@@ -108,13 +191,34 @@ function fault(detail) {
   return failure(400, 'INVALID_REQUEST', `${name}: ${detail.message}`, { details: [detail] });
 }
 
+function idIn({ params: { id: text } }) {
+  const id = Number(text);
+  if (/^[1-9][0-9]{0,15}$/.test(text) && Number.isSafeInteger(id)) return id;
+  throw fault({ parameter: 'id', message: 'must be a whole number from 1 to 9007199254740991' });
+}
+
+function existing(id) {
+  const row = select.get(id);
+  if (row === undefined) throw failure(404, 'COOKIE_NOT_FOUND', `There is no cookie ${id}`);
+  return row;
+}
+
+function etagOf({ epoch, revision }) {
+  return `"${epoch}-${revision}"`;
+}
+
+function refuseStale(row, { 'if-match': expected }) {
+  if (expected === undefined || expected === '*' || expected === etagOf(row)) return;
+  throw failure(412, 'PRECONDITION_FAILED', 'The record has changed since you read it; read it again and decide anew');
+}
+
 function refuseQuery({ query }) {
   for (const parameter in query) {
     throw fault({ parameter, message: 'is not known here; this route takes no parameters' });
   }
 }
 
-function cookieIn({ headers, body }) {
+function cookieIn({ headers, body }, members) {
   const type = headers['content-type'];
   if (type !== 'application/json' && !/^application\/json *(; *charset="?utf-8"? *)?$/i.test(type ?? '')) {
     const message = 'The Content-Type must be application/json, in UTF-8';
@@ -131,8 +235,8 @@ function cookieIn({ headers, body }) {
     throw fault({ pointer: '', message: 'must be an object' });
   }
   for (const name of Object.keys(cookie)) {
-    if (name !== 'flavor' && name !== 'size' && name !== 'wish') {
-      throw fault({ pointer: `/${name}`, message: 'is not known here; known are flavor, size, wish' });
+    if (!members.includes(name)) {
+      throw fault({ pointer: `/${name}`, message: `is not known here; known are ${members.join(', ')}` });
     }
   }
   const { flavor, size, wish } = cookie;
@@ -143,7 +247,7 @@ function cookieIn({ headers, body }) {
   if (size !== 'small' && size !== 'medium' && size !== 'large') {
     throw fault({ pointer: '/size', message: 'must be one of the following values: small, medium, large' });
   }
-  if (!isWish(wish)) {
+  if (members.includes('wish') && !isWish(wish)) {
     const message = 'must be a text of 1 to 255 characters, without NUL and lone surrogates';
     throw fault({ pointer: '/wish', message });
   }

@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { nodeOn } from './cores.js';
+import { operations } from './operations.js';
+
+/** Seconds of load before the measurement; more when a program meets an operation for the first time. */
+const WARM_UP = { first: 3, later: 1 };
+
+/**
+ * Runs all lanes of a scenario in turn, each round beginning with another one, so that what disturbs the machine
+ * disturbs all. A sample has as many requests as the last one of its lane lets expect for the time.
+ * @returns the lanes' names and samples
+ */
+export async function compare({ name, lanes, connections }, stage, { rounds, seconds }) {
+  const runs = [];
+  for (const lane of lanes) {
+    const program = await stage.program(lane.variant, lane.records);
+    const warmUp = program.met.has(lane.operation) ? WARM_UP.later : WARM_UP.first;
+    program.met.add(lane.operation);
+    const { rate } = await load(program, lane, connections, { seconds: warmUp }, stage.token);
+    runs.push({ lane, program, rate, samples: [] });
+  }
+  for (let round = 0; round < rounds; round++) {
+    for (let turn = 0; turn < runs.length; turn++) {
+      const run = runs[(round + turn) % runs.length];
+      const { lane, program, rate, samples } = run;
+      const amount = Math.max(1, Math.round((rate * seconds) / connections)) * connections;
+      const sample = await load(program, lane, connections, { amount }, stage.token);
+      samples.push(sample);
+      run.rate = sample.rate;
+      const figures = `${Math.round(sample.rate)} requests/s, ${sample.cost?.toFixed(1) ?? '?'} us each`;
+      stage.progress(`${name} ${round + 1}/${rounds} ${lane.label}: ${figures}`);
+    }
+  }
+  return runs.map(({ lane, samples }) => ({ label: lane.label, samples }));
+}
+
+async function load(program, { label, operation, records }, connections, until, token) {
+  const job = { operation, records, connections, ...until, url: program.url, token, pid: program.pid };
+  const [command, args] = nodeOn('load', [join(import.meta.dirname, 'load.js'), JSON.stringify(job)]);
+  const { stdout } = await promisify(execFile)(command, args);
+  const { statuses, errors, timeouts, elapsed, p99, cpu, loadCpu } = JSON.parse(stdout);
+  const count = Object.values(statuses).reduce((sum, one) => sum + one, 0);
+  const right = Object.keys(statuses).every((status) => operations[operation].statuses.includes(Number(status)));
+  // In the time of a warm-up nothing at all may have been answered; a given number of requests must be.
+  if ((count === 0 && until.amount !== undefined) || !right || errors > 0 || timeouts > 0) {
+    const seen = JSON.stringify({ statuses, errors, timeouts });
+    throw new Error(`${label} did not answer every request (${operation}) well: ${seen}`);
+  }
+  return {
+    rate: count === 0 ? 0 : count / elapsed,
+    cost: cpu === undefined ? undefined : (cpu / count) * 1e6,
+    busy: cpu === undefined ? undefined : (cpu / elapsed) * 100,
+    loadBusy: (loadCpu / elapsed) * 100,
+    p99,
+  };
+}

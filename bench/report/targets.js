@@ -1,0 +1,118 @@
+import { summary } from '../summary.js';
+
+/**
+ * What is asked of the service: each a figure, the one it is compared with, and the limit. `measured` gets `of`, which
+ * looks a median up, and gives `undefined` where that was not measured.
+ */
+const targets = [
+  ...[1, 16, 64].map((connections) => ({
+    what: `GET of one record, server CPU a request, ${connections} at once`,
+    against: 'limit',
+    atMost: 1.4,
+    measured: (of) => ratio(of(`get-${connections}`, 'service', 'cost'), of(`get-${connections}`, 'limit', 'cost')),
+  })),
+  ...[
+    ['limit', 0.75],
+    ['nest-typeorm', 8],
+  ].map(([against, atLeast]) => ({
+    what: 'durable POST, requests a second, 64 at once',
+    against,
+    atLeast,
+    measured: (of) => ratio(of('post-64', 'service', 'rate'), of('post-64', against, 'rate')),
+  })),
+  ...[
+    [64, 5],
+    [1, 0.95],
+  ].map(([callers, atLeast]) => ({
+    what: `\`repository.save()\`, calls a second, ${callers} callers`,
+    against: "TypeORM's own driver",
+    atLeast,
+    measured: (of) =>
+      ratio(of('save', `service, ${callers} callers`, 'rate'), of('save', `TypeORM stock, ${callers} callers`, 'rate')),
+  })),
+  ...[1, 16, 64].map((connections) => ({
+    what: `list of 10 000, server CPU a request, ${connections} at once`,
+    against: 'limit',
+    atMost: 0.6,
+    measured: (of) =>
+      ratio(of(`list-10000-${connections}`, 'service', 'cost'), of(`list-10000-${connections}`, 'limit', 'cost')),
+  })),
+  ...[100, 10_000, 1_000_000].map((records) => ({
+    what: `304 to a list of ${records}, server CPU a request, 64 at once`,
+    against: 'GET of one record',
+    atMost: 1,
+    measured: (of) =>
+      ratio(
+        of('unchanged-64', `service, list of ${records}`, 'cost'),
+        of('unchanged-64', 'service, GET of one record', 'cost'),
+      ),
+  })),
+  {
+    what: 'list of 1 000 000, highest memory in MB',
+    against: 'above idle',
+    atMost: 64,
+    measured: (of) => of('list-1000000', 'service', 'memoryAdded'),
+  },
+  {
+    what: 'list of 1 000 000, p99 in ms of a small GET every 5 ms meanwhile',
+    against: '',
+    atMost: 20,
+    measured: (of) => of('list-1000000', 'service', 'p99'),
+  },
+  {
+    what: 'list of 1 000 000, time',
+    against: '`sqlite3 -json` printing the same rows',
+    atMost: 2,
+    measured: (of) =>
+      ratio(of('list-1000000', 'service', 'milliseconds'), of('list-1000000', 'sqlite3 -json', 'milliseconds')),
+  },
+  ...['get', 'post'].flatMap((operation) => [
+    {
+      what: `${operation.toUpperCase()} with 10 000 000 records stored, server CPU a request, 64 at once`,
+      against: '1000 records',
+      atMost: 1.2,
+      measured: (of) =>
+        ratio(...[10_000_000, 1000].map((n) => of(`${operation}-10m`, `service, ${n} records`, 'cost'))),
+    },
+    {
+      what: `${operation.toUpperCase()} with 10 000 000 records stored, time a request, 64 at once`,
+      against: '1000 records',
+      atMost: 1.2,
+      measured: (of) =>
+        ratio(...[1000, 10_000_000].map((n) => of(`${operation}-10m`, `service, ${n} records`, 'rate'))),
+    },
+  ]),
+  {
+    what: 'start to ready, in ms, built, files cached',
+    against: '',
+    atMost: 1500,
+    measured: (of) => of('start', 'service', 'milliseconds'),
+  },
+];
+
+/** The targets as rows of a table; those that the results say nothing about are marked so. */
+export function targetRows(results) {
+  const of = (scenario, label, figure) => {
+    const lane = results.find(({ name }) => name === scenario)?.lanes.find((one) => one.label === label);
+    return lane && summary(lane.samples, figure)?.median;
+  };
+  return targets.map(({ what, against, atMost, atLeast, measured }) => {
+    const value = measured(of);
+    const asked = atMost === undefined ? `at least ${atLeast}` : `at most ${atMost}`;
+    const met = atMost === undefined ? value >= atLeast : value <= atMost;
+    return [what, against, asked, value === undefined ? '-' : short(value), verdict(value, met)];
+  });
+}
+
+function verdict(value, met) {
+  if (value === undefined) return 'not measured';
+  return met ? 'yes' : '**no**';
+}
+
+function ratio(one, other) {
+  return one === undefined || other === undefined ? undefined : one / other;
+}
+
+function short(value) {
+  return value >= 100 ? value.toFixed(0) : value.toFixed(2);
+}

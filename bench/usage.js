@@ -1,0 +1,40 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+
+/** Seconds of processor time that a process has used so far; `undefined` where the system does not tell. */
+export function processorTime(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // utime and stime are fields 14 and 15; the name, field 2, may itself have spaces.
+    const [utime, stime] = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .slice(11, 13);
+    return (Number(utime) + Number(stime)) / ticksPerSecond();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Resident memory of a process in MB, now and at its highest; `undefined` where the system does not tell. */
+export function memory(pid) {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const megabytes = (name) => Number(new RegExp(`^${name}:\\s*(\\d+) kB$`, 'm').exec(status)[1]) / 1024;
+    return { now: megabytes('VmRSS'), peak: megabytes('VmHWM') };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Lets the highest memory of a process count from now on. */
+export function forgetPeak(pid) {
+  // proc_pid_clear_refs(5): 5 resets the high-water mark.
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+}
+
+let ticks;
+function ticksPerSecond() {
+  ticks ??= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
+  return ticks;
+}

@@ -1,0 +1,27 @@
+import { Module } from '@nestjs/common';
+import { PassportModule } from '@nestjs/passport';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import type BetterSqlite3 from 'better-sqlite3';
+import { Cookie } from './cookie.entity.js';
+import { CookiesController } from './cookies.controller.js';
+import { CookiesService } from './cookies.service.js';
+import { JwtStrategy } from './jwt.strategy.js';
+
+@Module({
+  imports: [
+    PassportModule,
+    TypeOrmModule.forRoot({
+      type: 'better-sqlite3',
+      database: process.env['DATABASE_URL']!.replace(/^sqlite:/, ''),
+      enableWAL: true,
+      // In WAL, better-sqlite3 makes commits durable only when it is told to.
+      prepareDatabase: (database: BetterSqlite3.Database) => void database.pragma('synchronous = FULL'),
+      autoLoadEntities: true,
+      synchronize: true,
+    }),
+    TypeOrmModule.forFeature([Cookie]),
+  ],
+  controllers: [CookiesController],
+  providers: [CookiesService, JwtStrategy],
+})
+export class AppModule {}

@@ -1,0 +1,56 @@
+import { rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Environment } from '../../src/config/config.js';
+import type { Counts } from '../load.js';
+import { temporaryFolder } from '../service.js';
+import { ServiceProcess } from '../service-process.js';
+
+export interface Run {
+  /** How often the fault is made, on one database. */
+  readonly times: number;
+  readonly progress?: (text: string) => void;
+}
+
+/** Makes the fault while clients write, and throws when a promise of the service is broken. */
+export type Fault = (run: Run) => Promise<Counts & Record<string, number | string>>;
+
+/** A load that outlives this has hung. */
+export const LONGEST_LOAD = 120_000;
+
+/** Where a fault happens: a folder of its own, and the processes that run on it. */
+export class Site {
+  private readonly processes: ServiceProcess[] = [];
+
+  private constructor(readonly folder: string) {}
+
+  /** Ends every process and removes the folder when `work` is done. */
+  static async use<T>(work: (site: Site) => Promise<T>): Promise<T> {
+    const site = new Site(temporaryFolder());
+    const killAll = (): void => site.processes.forEach(({ child }) => child.kill('SIGKILL'));
+    process.once('exit', killAll);
+    try {
+      return await work(site);
+    } finally {
+      process.off('exit', killAll);
+      await Promise.all(site.processes.map((service) => service.end('SIGKILL')));
+      rmSync(site.folder, { recursive: true, force: true });
+    }
+  }
+
+  /** @param folder of the database */
+  async start(
+    environment: Environment = {},
+    { folder = this.folder, ...options }: { folder?: string; uid?: number } = {},
+  ): Promise<ServiceProcess> {
+    const service = await ServiceProcess.start(folder, { COOKIES_CAPACITY: '10000000', ...environment }, options);
+    this.processes.push(service);
+    return service;
+  }
+}
+
+/** @throws when `condition` does not hold within `timeout` milliseconds */
+export async function until(condition: () => boolean, what: () => string, timeout = 30_000): Promise<void> {
+  for (const deadline = performance.now() + timeout; !condition(); await sleep(5)) {
+    if (performance.now() > deadline) throw new Error(`Not within ${timeout} ms: ${what()}`);
+  }
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import type Database from 'better-sqlite3';
+import { DataSource } from 'typeorm';
+import { expectKept, Ledger, writeUntil } from '../load.js';
+import { Client, startService } from '../service.js';
+import { SmallVolume } from '../small-volume.js';
+import { type Fault, LONGEST_LOAD, type Run, Site, until } from './fault.js';
+
+const LONGEST_WISH = 255;
+
+interface Space {
+  /** Leaves no room for what the clients write. */
+  take(): void;
+  giveBack(): void;
+}
+
+/** Someone else takes the rest of a small volume while clients write, and gives it back. */
+export const diskFull: Fault = (run) =>
+  SmallVolume.use((volume) =>
+    Site.use(async (site) => {
+      const service = await site.start({}, { folder: volume.folder });
+      const ledger = new Ledger('wish', LONGEST_WISH);
+      const space = { take: () => volume.occupy(), giveBack: () => volume.giveBack() };
+      await writeThroughFull(service, ledger, space, run);
+      assert.equal(await service.end(), 0);
+      return expectKept(volume.folder, ledger);
+    }),
+  );
+
+/** SQLite's own limit is set to what the database has now, while clients write, and lifted. */
+export const pagesFull: Fault = async (run) => {
+  const service = await startService({ COOKIES_CAPACITY: '10000000' });
+  try {
+    // The limit belongs to a connection, here the one that writes.
+    const { databaseConnection } = service.app.get(DataSource).driver as unknown as {
+      databaseConnection: Database.Database;
+    };
+    const space = {
+      take: () => databaseConnection.pragma('max_page_count = 1'),
+      giveBack: () => databaseConnection.pragma('max_page_count = 4294967294'),
+    };
+    const ledger = new Ledger('wish', LONGEST_WISH);
+    await writeThroughFull(service, ledger, space, run);
+    return expectKept(service.folder, ledger);
+  } finally {
+    await service.stop();
+  }
+};
+
+/** While there is no room, POST answers 507, reads and deletes go on; when there is again, so does POST. */
+async function writeThroughFull(
+  service: { readonly url: string },
+  ledger: Ledger,
+  space: Space,
+  { times, progress }: Run,
+): Promise<void> {
+  const client = await Client.of(service);
+  const stopping = new AbortController();
+  const load = writeUntil(AbortSignal.any([stopping.signal, AbortSignal.timeout(LONGEST_LOAD)]), service, ledger);
+  const more = async (answer: RegExp, count: number): Promise<void> => {
+    const enough = ledger.answered(answer) + count;
+    await until(
+      () => ledger.answered(answer) >= enough,
+      () => `${count} more answers ${answer.source}, of ${JSON.stringify([...ledger.answers])}`,
+    );
+  };
+  try {
+    for (let time = 1; time <= times; time++) {
+      await more(/^POST 201$/, 50);
+      space.take();
+      await more(/^POST 507$/, 200);
+      await more(/^DELETE 204$/, 20);
+      assert.equal((await client.get('/cookies')).status, 200);
+      const [, id] = [...ledger.acknowledged].at(-1)!;
+      assert.ok([200, 404].includes((await client.get(`/cookies/${id}`)).status));
+      space.giveBack();
+      await more(/^POST 201$/, 50);
+      progress?.(
+        `full ${time}/${times}: ${ledger.answered(/^POST 507$/)} of ${ledger.answered(/^POST/)} POSTs refused`,
+      );
+    }
+  } finally {
+    stopping.abort();
+    await load;
+  }
+  const surprises = [...ledger.answers.keys()].filter((answer) => !EXPECTED.includes(answer));
+  assert.deepEqual(
+    surprises,
+    [],
+    `on a full disk only POST and PATCH may be refused: ${JSON.stringify([...ledger.answers])}`,
+  );
+}
+
+const EXPECTED = ['POST 201', 'POST 507', 'PATCH 204', 'PATCH 507', 'DELETE 204'];

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expectKept, Ledger, storedIn, writeUntil } from '../load.js';
+import { Client, COOKIE } from '../service.js';
+import { type Fault, LONGEST_LOAD, Site } from './fault.js';
+
+/** The process gets SIGKILL while clients write, and is started again. */
+export const killed: Fault = ({ times, progress }) =>
+  Site.use(async (site) => {
+    const ledger = new Ledger();
+    for (let time = 1; time <= times; time++) {
+      const service = await site.start();
+      const client = await Client.of(service);
+      const refusal = { ...COOKIE, size: 'tiny', wish: ledger.nextWish() };
+      ledger.note(refusal.wish, await client.post(refusal));
+      const before = ledger.acknowledged.size;
+      const load = writeUntil(AbortSignal.timeout(LONGEST_LOAD), service, ledger);
+      // Not always at the same moment of a commit or of a checkpoint.
+      await sleep(200 + 500 * Math.random());
+      await service.end('SIGKILL');
+      await load;
+      assert.ok(ledger.acknowledged.size > before, 'the load has stored nothing');
+      const { acknowledged, unknown, rows } = expectKept(site.folder, ledger);
+      progress?.(`killed ${time}/${times}: ${acknowledged} acknowledged, ${unknown} unknown, ${rows} rows`);
+    }
+    assert.equal(ledger.refused.size, times);
+    const service = await site.start();
+    const { body } = await (await Client.of(service)).get('/cookies');
+    assert.equal(body.length, storedIn(site.folder).used);
+    assert.equal(await service.end(), 0);
+    return expectKept(site.folder, ledger);
+  });
+
+/** Of two processes that write one file one gets SIGKILL and is started again; the other must not notice. */
+export const killedBesideAnother: Fault = ({ times, progress }) =>
+  Site.use(async (site) => {
+    const ledger = new Ledger();
+    const other = await site.start();
+    for (let time = 1; time <= times; time++) {
+      const service = await site.start();
+      const survivors = new Ledger(`other ${time}`);
+      const stopping = new AbortController();
+      const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(LONGEST_LOAD)]);
+      const [load, survivor] = [writeUntil(signal, service, ledger), writeUntil(signal, other, survivors)];
+      await sleep(500 + 500 * Math.random());
+      await service.end('SIGKILL');
+      await load;
+      const atDeath = survivors.acknowledged.size;
+      await sleep(500);
+      stopping.abort();
+      await survivor;
+      assert.ok(atDeath > 0 && survivors.acknowledged.size > atDeath, 'the other process has stopped');
+      assert.equal(survivors.answered(/unknown|[345]\d\d$/), 0, 'clients of the other process have noticed');
+      expectKept(site.folder, survivors);
+      ledger.add(survivors);
+      const { acknowledged, unknown, rows } = expectKept(site.folder, ledger);
+      progress?.(
+        `killed beside another ${time}/${times}: ${acknowledged} acknowledged, ${unknown} unknown, ${rows} rows`,
+      );
+    }
+    assert.ok(ledger.answered(/unknown/) > 0, 'no request was cut off');
+    assert.equal(await other.end(), 0);
+    return expectKept(site.folder, ledger);
+  });

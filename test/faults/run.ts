@@ -1,0 +1,58 @@
+/**
+ * Makes every fault many times over while clients write, and checks what is left.
+ *
+ *   npm run faults                         every fault
+ *   npm run faults -- killed disk-full     some of them
+ *   npm run faults -- killed --times 200
+ *
+ * The counts go to stdout, one line for each fault, the progress to stderr; ends with 1 when a check fails.
+ */
+import { parseArgs } from 'node:util';
+import { SmallVolume } from '../small-volume.js';
+import type { Fault } from './fault.js';
+import { fileReadOnly, fileTaken } from './file-taken.js';
+import { diskFull, pagesFull } from './full.js';
+import { killed, killedBesideAnother } from './killed.js';
+import { stalledReaders } from './stalled-readers.js';
+import { stopped } from './stopped.js';
+
+const FAULTS: Record<string, { fault: Fault; times: number; impossible?: string }> = {
+  killed: { fault: killed, times: 50 },
+  'killed-beside-another': { fault: killedBesideAnother, times: 10 },
+  stopped: { fault: stopped(), times: 20 },
+  'disk-full': {
+    fault: diskFull,
+    times: 10,
+    impossible: SmallVolume.mountable ? undefined : 'this user may not mount a volume',
+  },
+  'pages-full': { fault: pagesFull, times: 10 },
+  'stalled-readers': { fault: stalledReaders, times: 1 },
+  'file-taken': { fault: fileTaken, times: 3 },
+  'file-read-only': { fault: fileReadOnly, times: 5 },
+};
+
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { times: { type: 'string' } } });
+const unknown = positionals.filter((name) => !(name in FAULTS));
+if (unknown.length > 0 || !/^([1-9]\d*)?$/.test(values.times ?? '')) {
+  console.error(`npm run faults -- [--times <number>] [${Object.keys(FAULTS).join(' | ')}]...`);
+  process.exit(2);
+}
+
+// What was started is ended, and what was mounted is unmounted, when the program ends.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+for (const [name, { fault, times, impossible }] of Object.entries(FAULTS)) {
+  if (positionals.length > 0 && !positionals.includes(name)) continue;
+  if (impossible !== undefined) {
+    console.log(`${name}: SKIPPED, ${impossible}`);
+    continue;
+  }
+  const run = { times: Number(values.times ?? times), progress: (text: string) => console.error(text) };
+  try {
+    const counts = Object.entries(await fault(run)).map(([what, count]) => `${what} ${count}`);
+    console.log(`${name}: ${run.times} times, ${counts.join(', ')}`);
+  } catch (error) {
+    console.log(`${name}: FAILED, ${(error as Error).message}`);
+    process.exitCode = 1;
+  }
+}

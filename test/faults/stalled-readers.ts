@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync, statSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { expectKept, Ledger, writeUntil } from '../load.js';
+import { Client, token } from '../service.js';
+import type { ServiceProcess } from '../service-process.js';
+import { type Fault, LONGEST_LOAD, Site } from './fault.js';
+
+const READERS = 70;
+const RECORDS = 200_000;
+const CLIENTS = 4;
+/** Seconds for which readers come back when they have been cut off; the service allows a reader 30 to stand still. */
+const STALLED_SECONDS = 45;
+const MEGABYTE = 1024 * 1024;
+/** What all the readers may cost: each a few pages of the list, the buffers of its socket, and SQLite's cache. */
+const LARGEST_MEMORY = READERS * 4 * MEGABYTE;
+/** Without a bound the WAL grows by some MB a second. */
+const LARGEST_WAL = 128 * MEGABYTE;
+/** What may stay of the WAL when nobody reads. */
+const LARGEST_WAL_LEFT = 16 * MEGABYTE;
+
+/**
+ * Clients ask for a long list and read nothing of it, and ask again every few seconds, so that at any time some do. Others
+ * write and list meanwhile: they must not notice, and when the readers are gone, so must be what they held.
+ */
+export const stalledReaders: Fault = ({ times, progress }) =>
+  Site.use(async (site) => {
+    await (await site.start()).end();
+    store(site.folder, RECORDS);
+    const ledger = new Ledger();
+    const worst = { memory: 0, wal: 0, walLeft: 0, listMilliseconds: 0, listsRefused: 0 };
+    for (let time = 1; time <= times; time++) {
+      const service = await site.start();
+      const client = await Client.of(service);
+      await client.get('/cookies?limit=1000');
+      const memoryBefore = memoryOf(service);
+      const stopping = new AbortController();
+      const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(LONGEST_LOAD)]);
+      const load = writeUntil(signal, service, ledger, CLIENTS);
+      const readers: Socket[] = [];
+      for (let second = 0; second < STALLED_SECONDS; second++) {
+        // A third of them at a time, so that the states they hold overlap without end.
+        if (second % 10 === 0) await replaceThird(readers, service);
+        const before = ledger.answered(/ 2\d\d$/);
+        await sleep(1000);
+        const began = performance.now();
+        const { status } = await client.get('/cookies?limit=10&sort=-id');
+        worst.listMilliseconds = Math.max(worst.listMilliseconds, Math.round(performance.now() - began));
+        if (status !== 200) worst.listsRefused += 1;
+        const wal = walOf(site.folder);
+        worst.memory = Math.max(worst.memory, memoryOf(service) - memoryBefore);
+        worst.wal = Math.max(worst.wal, wal);
+        const written = ledger.answered(/ 2\d\d$/) - before;
+        assert.ok(written > 0, `no write was answered in second ${second}`);
+        const memory = `${megabytes(memoryOf(service))} MB of memory`;
+        progress?.(
+          `stalled readers ${time}/${times}, second ${second}: ${written} writes, list ${status}, ${memory}, ${megabytes(wal)} MB of WAL`,
+        );
+      }
+      for (const reader of readers) reader.destroy();
+      await sleep(5000);
+      stopping.abort();
+      await load;
+      worst.walLeft = Math.max(worst.walLeft, walOf(site.folder));
+      assert.equal(ledger.answered(/ ([345]\d\d|unknown)$/), 0, 'writers were refused');
+      assert.equal((await client.get('/cookies?limit=10')).status, 200);
+      assert.equal(await service.end(), 0);
+    }
+    const counts = expectKept(site.folder, ledger);
+    const broken = [
+      worst.listsRefused > 0 && 'other lists were refused',
+      worst.memory > LARGEST_MEMORY && 'the readers take too much memory',
+      worst.wal > LARGEST_WAL && 'the WAL grows without end',
+      worst.walLeft > LARGEST_WAL_LEFT && 'the WAL keeps its size',
+    ].filter(Boolean);
+    assert.deepEqual(broken, [], `${broken.join(', ')}: ${JSON.stringify({ ...counts, ...worst })}`);
+    return { ...counts, ...worst };
+  });
+
+/** Destroys the readers that have waited longest where there are enough, and lets as many others come. */
+async function replaceThird(readers: Socket[], service: { readonly url: string }): Promise<void> {
+  const third = Math.ceil(READERS / 3);
+  for (const reader of readers.splice(0, readers.length + third - READERS)) reader.destroy();
+  const bearer = await token();
+  readers.push(...(await Promise.all(Array.from({ length: third }, () => stalledReader(service, bearer)))));
+}
+
+async function stalledReader({ url }: { readonly url: string }, bearer: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  // Being cut off may show as a reset.
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  socket.pause();
+  socket.write(`GET /cookies HTTP/1.1\r\nHost: cookies\r\nAuthorization: Bearer ${bearer}\r\n\r\n`);
+  return socket;
+}
+
+/** Stores cookies past the service, for which it would take minutes. */
+function store(folder: string, count: number): void {
+  const database = new Database(join(folder, 'cookies.sqlite'));
+  database.exec(`
+    BEGIN;
+    WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${count})
+    INSERT INTO cookies (flavor, size, wish, revision) SELECT 'cinnamon', 'small', 'stored ' || number, number FROM numbers;
+    UPDATE storage SET used = used + ${count}, revision = revision + ${count} WHERE resource = 'cookies';
+    COMMIT`);
+  database.close();
+}
+
+/** Resident memory in bytes, where the system tells it. */
+function memoryOf(service: ServiceProcess): number {
+  try {
+    const status = readFileSync(`/proc/${service.child.pid}/status`, 'utf8');
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+  } catch {
+    return NaN;
+  }
+}
+
+function walOf(folder: string): number {
+  return statSync(join(folder, 'cookies.sqlite-wal'), { throwIfNoEntry: false })?.size ?? 0;
+}
+
+const megabytes = (bytes: number): string => (bytes / MEGABYTE).toFixed(1);

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expectKept, Ledger, writeUntil } from '../load.js';
+import { type Fault, LONGEST_LOAD, Site, until } from './fault.js';
+
+const CLIENTS = 16;
+
+/** The process is asked to stop while clients write: it answers all of them, tells them, and leaves one tidy file. */
+export const stopped =
+  (signal: NodeJS.Signals = 'SIGTERM'): Fault =>
+  ({ times, progress }) =>
+    Site.use(async (site) => {
+      const ledger = new Ledger();
+      for (let time = 1; time <= times; time++) {
+        const service = await site.start();
+        const enough = ledger.acknowledged.size + 100 + 200 * Math.random();
+        const load = writeUntil(AbortSignal.timeout(LONGEST_LOAD), service, ledger, CLIENTS);
+        await until(
+          () => ledger.acknowledged.size >= enough,
+          () => 'the load writes',
+        );
+        const code = service.end(signal);
+        assert.equal(await load, CLIENTS, 'not every client was told that its connection ends');
+        assert.equal(await code, 0);
+        assert.equal(ledger.answered(/unknown/), 0, 'requests were cut off');
+        assert.equal(existsSync(join(site.folder, 'cookies.sqlite-wal')), false, 'the WAL was left behind');
+        const { acknowledged, rows } = expectKept(site.folder, ledger);
+        progress?.(`stopped by ${signal} ${time}/${times}: ${acknowledged} acknowledged, ${rows} rows`);
+      }
+      return expectKept(site.folder, ledger);
+    });
