@@ -593,6 +593,32 @@ describe('a list while others write', () => {
   });
 });
 
+describe('a long list that is asked for again', () => {
+  it('is the same as long as nothing has changed, and new after a change', async () => {
+    const service = await startService();
+    try {
+      await service.app.get(DataSource).query(`
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
+        INSERT INTO cookies (flavor, size, wish, revision) SELECT 'vanilla', 'small', 'wish ' || i, 1 FROM n`);
+      const client = await Client.of(service);
+      const first = await client.get('/cookies');
+      const again = await client.get('/cookies');
+      expect(first.body).toHaveLength(1500);
+      expect({ text: again.text, etag: again.headers.get('etag') }).toEqual({
+        text: first.text,
+        etag: first.headers.get('etag'),
+      });
+      await client.request('PATCH', '/cookies/1500', { body: { size: 'large' } });
+      const changed = await client.get('/cookies');
+      expect(changed.headers.get('etag')).not.toBe(first.headers.get('etag'));
+      expect(changed.body.at(-1)).toEqual({ id: 1500, flavor: 'vanilla', size: 'large', wish: 'wish 1500' });
+      expect((await client.get('/cookies?size=large')).body).toHaveLength(1);
+    } finally {
+      await service.stop();
+    }
+  });
+});
+
 describe('caching', () => {
   let service: Service;
   let client: Client;
