@@ -60,6 +60,8 @@ const AT_START = new Set<unknown>(['ExceptionHandler', 'TypeOrmModule']);
 
 /** Sends what Nest and the modules log through Nest's `Logger` into the same log. */
 export class NestLogger implements LoggerService {
+  private flushing?: NodeJS.Immediate;
+
   constructor(private readonly logger: Logger) {}
 
   log(message: unknown, ...rest: unknown[]): void {
@@ -98,6 +100,9 @@ export class NestLogger implements LoggerService {
     if (message instanceof Error) this.logger[level]({ ...fields, err: message }, message.message);
     else this.logger[level](fields, typeof message === 'string' ? message : JSON.stringify(message));
     // These are few, and someone may be waiting for them; only the lines of requests wait for each other.
-    this.logger.flush();
+    this.flushing ??= setImmediate(() => {
+      this.flushing = undefined;
+      this.logger.flush();
+    });
   }
 }

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import type { DataSource, Repository } from 'typeorm';
+import DataLoader from 'dataloader';
+import { type DataSource, QueryFailedError, type Repository } from 'typeorm';
 import { openSnapshot, type Snapshot } from '../database/snapshot.js';
 import { committed, transaction } from '../database/transactions.js';
 import type { Sql } from '../database/sql.js';
+import { StorageFullError } from '../storage/errors.js';
 import { type Account, ResourceStorage, type Version } from '../storage/resource-storage.js';
 import { Cookie } from './cookie.entity.js';
 import type { Flavor, Size } from './cookie.values.js';
@@ -28,6 +30,10 @@ export interface CookieSelection {
 }
 
 type Row = CookieRecord & Version;
+type NewCookie = Omit<CookieRecord, 'id'>;
+
+/** Cookies stored by one statement at most. */
+const LARGEST_CREATE = 100;
 
 /** Records read at once when a list is as long as it is. */
 const PAGE = 1000;
@@ -35,6 +41,13 @@ const PAGE = 1000;
 /** The only place that knows how cookies are stored. */
 @Injectable()
 export class CookiesRepository {
+  /** Cookies that are asked for in one turn of the event loop are stored together, each with its own outcome. */
+  private readonly creates = new DataLoader((cookies: readonly NewCookie[]) => this.createAll(cookies), {
+    cache: false,
+    maxBatchSize: LARGEST_CREATE,
+    batchScheduleFn: (dispatch) => void setImmediate(dispatch),
+  });
+
   constructor(
     @InjectRepository(Cookie) private readonly cookies: Repository<Cookie>,
     private readonly storage: ResourceStorage,
@@ -49,15 +62,8 @@ export class CookiesRepository {
   }
 
   /** @throws {StorageFullError} */
-  create(values: Omit<CookieRecord, 'id'>): Promise<StoredCookie> {
-    const { flavor, size, wish } = values;
-    return transaction(this.dataSource, async (tx) => {
-      const version = await this.storage.reserve(tx);
-      const [row] = await tx.sql<{ id: number }[]>`
-        INSERT INTO cookies (flavor, size, wish, revision)
-        VALUES (${flavor}, ${size}, ${wish}, ${version.revision}) RETURNING id`;
-      return { cookie: { id: row!.id, flavor, size, wish }, version };
-    });
+  create({ flavor, size, wish }: NewCookie): Promise<StoredCookie> {
+    return this.creates.load({ flavor, size, wish });
   }
 
   /**
@@ -112,6 +118,37 @@ export class CookiesRepository {
       snapshot.close();
       throw error;
     }
+  }
+
+  private async createAll(cookies: readonly NewCookie[]): Promise<(StoredCookie | Error)[]> {
+    try {
+      return await transaction(this.dataSource, (tx) => this.insert(tx, cookies));
+    } catch (error) {
+      // What the database refuses may be one of them; it must not fail the others.
+      if (cookies.length === 1 || !(error instanceof QueryFailedError)) return cookies.map(() => error as Error);
+      return (await Promise.all(cookies.map((cookie) => this.createAll([cookie])))).flat();
+    }
+  }
+
+  private async insert(tx: Sql, cookies: readonly NewCookie[]): Promise<(StoredCookie | Error)[]> {
+    const versions = await this.storage.reserveUpTo(tx, cookies.length);
+    const ids = await this.insertRows(tx, cookies.slice(0, versions.length), versions);
+    return cookies.map((cookie, index) => {
+      const version = versions[index];
+      if (version === undefined) return new StorageFullError(this.storage.resource);
+      return { cookie: { id: ids.get(version.revision)!, ...cookie }, version };
+    });
+  }
+
+  /** @returns the ids by revision: the order in which RETURNING gives its rows is not promised */
+  private async insertRows(tx: Sql, cookies: readonly NewCookie[], versions: Version[]): Promise<Map<number, number>> {
+    if (cookies.length === 0) return new Map();
+    const rows = await tx.query<Pick<Cookie, 'id' | 'revision'>[]>(
+      `INSERT INTO cookies (flavor, size, wish, revision)
+       VALUES ${cookies.map(() => '(?, ?, ?, ?)').join(', ')} RETURNING id, revision`,
+      cookies.flatMap(({ flavor, size, wish }, index) => [flavor, size, wish, versions[index]!.revision]),
+    );
+    return new Map(rows.map(({ id, revision }) => [revision, id]));
   }
 
   private async read(source: Sql, id: number): Promise<StoredCookie | undefined> {

@@ -24,11 +24,6 @@ export class Metrics implements OnModuleDestroy {
     buckets: REQUEST_BUCKETS,
     registers: [this.registry],
   });
-  private readonly inFlight = new Gauge({
-    name: 'http_requests_in_flight',
-    help: 'Requests that are being answered now',
-    registers: [this.registry],
-  });
   private readonly statements = new Histogram({
     name: 'database_statement_duration_seconds',
     help: 'Time in the database engine, a statement',
@@ -44,8 +39,19 @@ export class Metrics implements OnModuleDestroy {
   /** The series of each method, route and status: looking one up here is cheaper than by its labels. */
   private readonly requestsOf = new Map<string, Histogram.Internal<'method' | 'route' | 'status'>>();
 
+  private requestsInFlight = 0;
+
   constructor(storages: StorageRegistry, @InjectDataSource() dataSource: DataSource) {
     collectDefaultMetrics({ register: this.registry });
+    const inFlight = (): number => this.requestsInFlight;
+    new Gauge({
+      name: 'http_requests_in_flight',
+      help: 'Requests that are being answered now',
+      registers: [this.registry],
+      collect() {
+        this.set(inFlight());
+      },
+    });
     new Gauge({
       name: 'storage_records',
       help: 'Records stored now',
@@ -75,11 +81,11 @@ export class Metrics implements OnModuleDestroy {
   /** Measures every request of the application. */
   observe(app: FastifyInstance): void {
     app.addHook('onRequest', (_request, _reply, done) => {
-      this.inFlight.inc();
+      this.requestsInFlight++;
       done();
     });
     app.addHook('onResponse', (request, reply, done) => {
-      this.inFlight.dec();
+      this.requestsInFlight--;
       this.seriesOf(request.method, routeOf(request), reply.statusCode).observe(reply.elapsedTime / 1000);
       done();
     });

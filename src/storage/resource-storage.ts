@@ -38,10 +38,37 @@ export class ResourceStorage {
    * @throws {StorageFullError} when none is free
    */
   async reserve(transaction: Sql): Promise<Version> {
+    const version = await this.reserveIfFree(transaction);
+    if (version === undefined) throw new StorageFullError(this.resource);
+    return version;
+  }
+
+  /**
+   * Takes places for as many of `count` records as are free.
+   * @returns the version for each record that has a place, each one revision above the last
+   */
+  async reserveUpTo(transaction: Sql, count: number): Promise<Version[]> {
+    const [last] = await transaction.sql<Version[]>`
+      UPDATE storage SET used = used + ${count}, revision = revision + ${count}
+      WHERE resource = ${this.resource} AND used + ${count} <= ${this.capacity} RETURNING epoch, revision`;
+    if (last === undefined) return this.reserveOneByOne(transaction, count);
+    return Array.from({ length: count }, (_, index) => ({ ...last, revision: last.revision - count + 1 + index }));
+  }
+
+  private async reserveOneByOne(transaction: Sql, count: number): Promise<Version[]> {
+    const versions: Version[] = [];
+    while (versions.length < count) {
+      const version = await this.reserveIfFree(transaction);
+      if (version === undefined) break;
+      versions.push(version);
+    }
+    return versions;
+  }
+
+  private async reserveIfFree(transaction: Sql): Promise<Version | undefined> {
     const [version] = await transaction.sql<Version[]>`
       UPDATE storage SET used = used + 1, revision = revision + 1
       WHERE resource = ${this.resource} AND used < ${this.capacity} RETURNING epoch, revision`;
-    if (version === undefined) throw new StorageFullError(this.resource);
     return version;
   }
 

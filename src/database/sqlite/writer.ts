@@ -60,13 +60,16 @@ const OWN_TRANSACTION = 'Inside a transaction, write through its own manager: an
  * first served. What costs is not the write but the disk flush of its commit; so those who wait together share one:
  *
  *     BEGIN IMMEDIATE
- *       SAVEPOINT unit; ...A's statements...; RELEASE unit         A asks to commit, and is not answered yet
+ *       ...A's statements...                                       A asks to commit, and is not answered yet
  *       SAVEPOINT unit; ...B's statements...; ROLLBACK TO unit     B fails, and A does not notice
  *       ...C's only statement...                                   needs no savepoint: SQLite undoes it as a whole
  *     COMMIT                                                       A and C are answered: both kept, or both failed
  *
- * The commit comes when nobody waits any more: not at once, but after the event loop has looked for further requests
- * (`setImmediate`), since what arrived together is handled one after the other.
+ * The first needs no savepoint either: what its rollback undoes is all there is.
+ *
+ * The commit comes when nobody waits any more. Where the event loop has turned without a commit, that is at once: who comes
+ * alone waits for nobody. Else it is after the event loop has looked for further requests (`setImmediate`), since what
+ * arrives together is handled one after the other.
  */
 export class Writer {
   private readonly queue: Unit[] = [];
@@ -79,6 +82,8 @@ export class Writer {
   /** Until when only what frees room is admitted, on the clock of `performance.now()`. */
   private fullUntil = 0;
   private flushing?: NodeJS.Immediate;
+  /** Pending while the event loop has not turned since the last commit. */
+  private turning?: NodeJS.Immediate;
   private expiry?: NodeJS.Timeout;
   private closing = false;
   private onIdle?: () => void;
@@ -119,8 +124,9 @@ export class Writer {
   begin(freesRoom: boolean): Promise<OpenTransaction> {
     return new Promise((resolve, reject) => {
       const admit = (): void => {
-        this.connection.run('SAVEPOINT unit');
-        resolve(new WriteTransaction(this, this.connection, freesRoom, this.limits.transactionTimeout));
+        const isFirst = this.batch!.size === 1;
+        if (!isFirst) this.connection.run('SAVEPOINT unit');
+        resolve(new WriteTransaction(this, this.connection, freesRoom, isFirst, this.limits.transactionTimeout));
       };
       this.enqueue({ freesRoom, deadline: this.deadline(), admit, refuse: reject });
     });
@@ -138,6 +144,12 @@ export class Writer {
     this.taken = false;
     if (kept !== undefined) this.batch!.kept.push(kept);
     if (!this.admitting) this.next();
+  }
+
+  /** Undoes the first unit of a batch, which is all of it so far. To be called in its turn. */
+  abandonBatch(): void {
+    this.batch = undefined;
+    if (this.connection.inTransaction) this.connection.run('ROLLBACK');
   }
 
   /** What a unit met may have undone more than the unit: then all of the batch has failed. To be called in its turn. */
@@ -237,6 +249,7 @@ export class Writer {
   }
 
   private flushSoon(): void {
+    if (this.batch !== undefined && this.turning === undefined) this.flush();
     if (this.batch === undefined) return this.isIdle() ? this.onIdle?.() : undefined;
     this.flushing ??= setImmediate(() => {
       this.flushing = undefined;
@@ -250,6 +263,7 @@ export class Writer {
   private flush(): void {
     const { batch } = this;
     if (batch === undefined) return;
+    this.turning ??= setImmediate(() => (this.turning = undefined));
     try {
       this.connection.run('COMMIT');
       if (this.file.check() > LARGEST_WAL) this.onLargeWal();
@@ -314,6 +328,7 @@ class WriteTransaction implements OpenTransaction {
     private readonly writer: Writer,
     private readonly connection: Connection,
     private readonly freesRoom: boolean,
+    private readonly isFirst: boolean,
     timeout: number,
   ) {
     this.timer = setTimeout(() => {
@@ -342,7 +357,7 @@ class WriteTransaction implements OpenTransaction {
   commit(): Promise<void> {
     if (this.over !== undefined) throw this.over;
     if (this.deferredForeignKeys) this.checkForeignKeys();
-    this.connection.run('RELEASE unit');
+    if (!this.isFirst) this.connection.run('RELEASE unit');
     this.over = ENDED;
     clearTimeout(this.timer);
     return new Promise((done, fail) => this.writer.endTurn({ freesRoom: this.freesRoom, done, fail }));
@@ -355,7 +370,8 @@ class WriteTransaction implements OpenTransaction {
   private undo(reason: Error, failure?: unknown): void {
     this.over = reason;
     clearTimeout(this.timer);
-    if (this.connection.inTransaction) {
+    if (this.isFirst) this.writer.abandonBatch();
+    else if (this.connection.inTransaction) {
       this.connection.run('ROLLBACK TO unit');
       this.connection.run('RELEASE unit');
     }
