@@ -42,6 +42,11 @@ export const operations = {
     ],
   },
   list: { what: 'GET of all records', statuses: [200], requests: [list] },
+  changing: {
+    what: 'GET of all records after a PUT, in turn, so that no list is the same twice',
+    statuses: [200],
+    requests: [replace, list],
+  },
   unchanged: {
     what: 'GET of all records with If-None-Match, nothing having changed',
     statuses: [304],

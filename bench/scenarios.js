@@ -46,6 +46,15 @@ export const scenarios = [
   ...across('list-100', 'list', 100),
   // With 64 lists of 10 000 at once, the slow ones would not answer in the time of a measurement.
   ...across('list-10000', 'list', 10_000, 1),
+  {
+    name: 'list-10000-changing',
+    family: 'list-10000-changing',
+    what: `${operations.changing.what}, 10000 records stored; figures are for either request`,
+    connections: 1,
+    lanes: variants
+      .filter(({ answersAlike, name }) => answersAlike || name === service.name)
+      .map((variant) => lane(variant, 'changing', 10_000)),
+  },
   ...CONNECTIONS.map((connections) => ({
     name: `unchanged-${connections}`,
     family: 'unchanged',

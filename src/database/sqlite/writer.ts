@@ -266,7 +266,8 @@ export class Writer {
     this.turning ??= setImmediate(() => (this.turning = undefined));
     try {
       this.connection.run('COMMIT');
-      if (this.file.check() > LARGEST_WAL) this.onLargeWal();
+      this.file.check();
+      if (this.file.sizeOfWal() > LARGEST_WAL) this.onLargeWal();
     } catch (error) {
       if (this.connection.inTransaction) this.connection.run('ROLLBACK');
       const freesRoom = batch.kept.some((unit) => unit.freesRoom);
