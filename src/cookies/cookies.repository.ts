@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { DataSource, Repository } from 'typeorm';
+import { type Dialect, engineOf } from '../database/engine.js';
 import { openSnapshot, type Snapshot } from '../database/snapshot.js';
 import { committed, transaction } from '../database/transactions.js';
 import type { Sql } from '../database/sql.js';
@@ -44,6 +45,10 @@ export class CookiesRepository {
     return this.cookies.manager.dataSource;
   }
 
+  private get dialect(): Dialect {
+    return engineOf(this.dataSource).dialect;
+  }
+
   async findOne(id: number): Promise<StoredCookie | undefined> {
     return this.read(committed(this.dataSource), id);
   }
@@ -70,7 +75,7 @@ export class CookiesRepository {
     check: WriteCheck,
   ): Promise<StoredCookie | undefined> {
     return transaction(this.dataSource, async (tx) => {
-      const current = await this.read(tx, id);
+      const current = await this.read(tx, id, this.dialect.forUpdate('cookies'));
       if (current === undefined) return undefined;
       check(current.version);
       const cookie: CookieRecord = { ...current.cookie, ...changes };
@@ -87,7 +92,7 @@ export class CookiesRepository {
     return transaction(
       this.dataSource,
       async (tx) => {
-        const current = await this.read(tx, id);
+        const current = await this.read(tx, id, this.dialect.forUpdate('cookies'));
         if (current === undefined) return false;
         check(current.version);
         await tx.sql`DELETE FROM cookies WHERE id = ${id}`;
@@ -107,17 +112,16 @@ export class CookiesRepository {
   async openSnapshot(): Promise<CookiesSnapshot> {
     const snapshot = await openSnapshot(this.dataSource);
     try {
-      return new CookiesSnapshot(snapshot, await this.storage.account(snapshot));
+      return new CookiesSnapshot(snapshot, await this.storage.account(snapshot), this.dialect);
     } catch (error) {
       snapshot.close();
       throw error;
     }
   }
 
-  private async read(source: Sql, id: number): Promise<StoredCookie | undefined> {
-    const [row] = await source.sql<Row[]>`
-      SELECT cookies.id, flavor, size, wish, cookies.revision, epoch FROM cookies, storage
-      WHERE cookies.id = ${id} AND resource = ${this.storage.resource}`;
+  /** @param suffix what the dialect wants of a transaction that is about to change the record */
+  private async read(source: Sql, id: number, suffix = ''): Promise<StoredCookie | undefined> {
+    const [row] = await source.query<Row[]>(FIND + suffix, [id, this.storage.resource]);
     if (row === undefined) return undefined;
     const { epoch, revision, ...cookie } = row;
     return { cookie, version: { epoch, revision } };
@@ -132,11 +136,16 @@ export interface JsonPage {
   readonly last: number;
 }
 
+const FIND = `
+  SELECT cookies.id, flavor, size, wish, cookies.revision, epoch FROM cookies, storage
+  WHERE cookies.id = ? AND resource = ?`;
+
 /** All cookies as they were at one moment. */
 export class CookiesSnapshot {
   constructor(
     private readonly snapshot: Snapshot,
     readonly account: Account,
+    private readonly dialect: Dialect,
   ) {}
 
   /** At most `limit` of the selected cookies; none without any. */
@@ -149,9 +158,9 @@ export class CookiesSnapshot {
     ];
     const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
     const [page] = await this.snapshot.query<JsonPage[]>(
-      `SELECT group_concat(record, ',' ORDER BY id ${direction}) AS records, count(*) AS count,
+      `SELECT string_agg(record, ',' ORDER BY id ${direction}) AS records, count(*) AS count,
         ${order === 'descending' ? 'min' : 'max'}(id) AS last
-       FROM (SELECT id, ${RECORD} AS record FROM cookies ${where} ORDER BY id ${direction} LIMIT ?)`,
+       FROM (SELECT id, ${recordIn(this.dialect)} AS record FROM cookies ${where} ORDER BY id ${direction} LIMIT ?) AS page`,
       [...(after ? [after] : []), ...(flavors ?? []), ...(sizes ?? []), limit],
     );
     return page!.count > 0 ? page : undefined;
@@ -172,6 +181,7 @@ export class CookiesSnapshot {
   }
 }
 
-const RECORD = `'{"id":' || id || ',"flavor":"' || flavor || '","size":"' || size || '","wish":' || json_quote(wish) || '}'`;
+const recordIn = ({ json }: Dialect): string =>
+  `'{"id":' || id || ',"flavor":"' || flavor || '","size":"' || size || '","wish":' || ${json('wish')} || '}'`;
 
 const placeholders = (values: readonly unknown[]): string => values.map(() => '?').join(', ');
