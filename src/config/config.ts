@@ -34,6 +34,8 @@ export class Config {
   readonly cookiesCapacity!: number;
   readonly listCacheBytes!: number;
   readonly listTimeout!: number;
+  /** Long lists that may be read at once. */
+  readonly listStreams!: number;
   readonly jwt!: {
     readonly key: TokenKey;
     readonly issuer?: string;
@@ -216,6 +218,7 @@ function toConfig(values: Parsed, key: TokenKey): Config {
     cookiesCapacity: values.COOKIES_CAPACITY!,
     listCacheBytes: values.LIST_CACHE_BYTES!,
     listTimeout: values.LIST_TIMEOUT!,
+    listStreams: values.DATABASE_URL!.engine === 'sqlite' ? 48 : Math.floor((values.DATABASE_LIST_POOL_SIZE! * 3) / 4),
     jwt: {
       key,
       issuer: values.JWT_ISSUER,
