@@ -245,8 +245,12 @@ export async function contentsOf(folder: string): Promise<Stored> {
 export function storedOn(url: string): Promise<Stored> {
   return onServer(url, async (client) => {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    const { rows } = await client.query<{ id: string; size: string; wish: string }>('SELECT id, size, wish FROM cookies');
-    const { rows: accounts } = await client.query<{ used: string }>(`SELECT used FROM storage WHERE resource = 'cookies'`);
+    const { rows } = await client.query<{ id: string; size: string; wish: string }>(
+      'SELECT id, size, wish FROM cookies',
+    );
+    const { rows: accounts } = await client.query<{ used: string }>(
+      `SELECT used FROM storage WHERE resource = 'cookies'`,
+    );
     return {
       rows: new Map(rows.map(({ id, size, wish }) => [wish, { id: Number(id), size }])),
       used: Number(accounts[0]!.used),

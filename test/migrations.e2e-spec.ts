@@ -20,7 +20,10 @@ const NOT_NULL = /not.null/i;
 /** The schema as the engine itself describes it, in full; the names alone are those of our tables. */
 const SCHEMA =
   engineInUse() === 'sqlite'
-    ? { all: 'SELECT name, sql FROM sqlite_schema ORDER BY name', names: `SELECT name FROM sqlite_schema WHERE type = 'table'` }
+    ? {
+        all: 'SELECT name, sql FROM sqlite_schema ORDER BY name',
+        names: `SELECT name FROM sqlite_schema WHERE type = 'table'`,
+      }
     : {
         all: `SELECT table_name, column_name, data_type, is_identity, is_nullable, collation_name
               FROM information_schema.columns WHERE table_schema = 'public' ORDER BY table_name, column_name`,
@@ -64,7 +67,10 @@ describe('migrations', () => {
 
     const tables = async (): Promise<string[]> => {
       const rows: { name: string }[] = await dataSource.query(SCHEMA.names);
-      return rows.map(({ name }) => name).filter((name) => ['cookies', 'storage'].includes(name)).sort();
+      return rows
+        .map(({ name }) => name)
+        .filter((name) => ['cookies', 'storage'].includes(name))
+        .sort();
     };
 
     it('go up, down and up again', async () => {
@@ -193,7 +199,10 @@ describe('migrations', () => {
     it('of a newer version keep an older one from starting', async () => {
       const service = await ServiceProcess.start(folder);
       expect(await service.end()).toBe(0);
-      await asOtherWriter(folder, 'INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [2e12, 'Later2000000000000']);
+      await asOtherWriter(folder, 'INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [
+        2e12,
+        'Later2000000000000',
+      ]);
       for (const MIGRATE_ON_START of ['true', 'false']) {
         const older = ServiceProcess.spawn(folder, { MIGRATE_ON_START });
         expect(await older.exit()).toBe(1);

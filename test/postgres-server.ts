@@ -44,9 +44,18 @@ export class PostgresServer {
     if (USER.uid !== undefined) [folder, passwordFile].forEach((path) => chownSync(path, USER.uid, USER.gid));
     const made = spawnSync(
       programs.initdb,
-      ['-D', data, '-U', 'cookies', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`, '-E', 'UTF8', '--no-sync'].concat(
-        '--locale=C',
-      ),
+      [
+        '-D',
+        data,
+        '-U',
+        'cookies',
+        '-A',
+        'scram-sha-256',
+        `--pwfile=${passwordFile}`,
+        '-E',
+        'UTF8',
+        '--no-sync',
+      ].concat('--locale=C'),
       { ...USER, env: {}, encoding: 'utf8' },
     );
     if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`);
@@ -78,7 +87,13 @@ export class PostgresServer {
     if (USER.uid !== undefined) chownSync(path, USER.uid, USER.gid);
   }
 
+  get isRunning(): boolean {
+    return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** Starts it unless it runs. */
   async start(): Promise<void> {
+    if (this.isRunning) return;
     const data = join(this.folder, 'data');
     const settings = { port: String(this.port), listen_addresses: '127.0.0.1', unix_socket_directories: this.folder };
     const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
@@ -96,7 +111,7 @@ export class PostgresServer {
   /** @param signal SIGINT ends it in order (fast shutdown), SIGQUIT at once, SIGKILL without any */
   async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
     const { child } = this;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    if (child === undefined || !this.isRunning) return;
     child.kill(signal);
     await once(child, 'exit');
   }
@@ -122,7 +137,10 @@ export class PostgresServer {
   private processes(): number[] {
     const { pid } = this.child!;
     const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
-    const pairs = stdout.trim().split('\n').map((line) => line.trim().split(/\s+/).map(Number) as [number, number]);
+    const pairs = stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/).map(Number) as [number, number]);
     return [pid!, ...pairs.filter(([, parent]) => parent === pid).map(([child]) => child)];
   }
 

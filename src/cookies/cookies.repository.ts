@@ -181,7 +181,7 @@ export class CookiesSnapshot {
   }
 }
 
-const recordIn = ({ json }: Dialect): string =>
-  `'{"id":' || id || ',"flavor":"' || flavor || '","size":"' || size || '","wish":' || ${json('wish')} || '}'`;
+const recordIn = (dialect: Dialect): string =>
+  `'{"id":' || id || ',"flavor":"' || flavor || '","size":"' || size || '","wish":' || ${dialect.json('wish')} || '}'`;
 
 const placeholders = (values: readonly unknown[]): string => values.map(() => '?').join(', ');

@@ -37,5 +37,7 @@ export async function pendingMigrations(dataSource: DataSource): Promise<string[
 /** The names of the migrations that the database has and the code has not: a newer version has been here. */
 export async function unknownMigrations(dataSource: DataSource): Promise<string[]> {
   const known = new Set(dataSource.migrations.map((migration) => migration.name ?? migration.constructor.name));
-  return (await new MigrationExecutor(dataSource).getExecutedMigrations()).map(({ name }) => name).filter((name) => !known.has(name));
+  return (await new MigrationExecutor(dataSource).getExecutedMigrations())
+    .map(({ name }) => name)
+    .filter((name) => !known.has(name));
 }

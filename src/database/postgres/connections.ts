@@ -40,9 +40,8 @@ export class Connections {
       maxLifetimeSeconds: 1800,
       keepAlive: true,
       types: { getTypeParser },
-      onConnect: (client) => this.expectPrimary(client as PostgresClient),
     };
-    this.pool = new pg.Pool(Object.assign(config, { Client: PostgresClient }));
+    this.pool = new pg.Pool(Object.assign(config, { Client: PostgresClient, onConnect: this.expectPrimary }));
     this.pool.on('error', ({ message }) => this.logger.warn(`An idle connection to the database failed: ${message}`));
   }
 
@@ -84,18 +83,18 @@ export class Connections {
   }
 
   /** Of several servers, only one may be written. */
-  private async expectPrimary(client: PostgresClient): Promise<void> {
+  private readonly expectPrimary = async (client: PostgresClient): Promise<void> => {
     if (this.hosts.count === 1) return;
     const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only');
     if (rows[0]?.transaction_read_only === 'off') return;
     this.hosts.leave(client.target);
     throw Object.assign(new Error('The server is a standby'), { code: '25006' });
-  }
+  };
 }
 
 /** Ids, revisions and counts are at most 2^53 - 1, so the engine's 64-bit integers are numbers, as on SQLite. */
 function getTypeParser(oid: number, format?: 'text' | 'binary'): unknown {
-  return oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text');
+  return oid === INT8 ? Number : pg.types.getTypeParser(oid, format);
 }
 
 /** What libpq does under the same `sslmode` (https://www.postgresql.org/docs/current/libpq-ssl.html). */

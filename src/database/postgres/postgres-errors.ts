@@ -30,7 +30,9 @@ export function isConnectionFailure(error: unknown): boolean {
 
 /** Whether the server did not answer in time: trying again would only make its client wait as long again. */
 export function isSilence(error: unknown): boolean {
-  return /^(Query read timeout|timeout e|Connection terminated due to connection timeout)/.test((error as Error).message);
+  return /^(Query read timeout|timeout e|Connection terminated due to connection timeout)/.test(
+    (error as Error).message,
+  );
 }
 
 /** Whether the server is a standby, or was the primary until now. */
@@ -43,21 +45,25 @@ export function translatePostgresError(error: unknown): Error | undefined {
   const code = codeOf(error);
   if (code === '53100') return new DiskFullError(error);
   if (isConnectionFailure(error)) return new DatabaseUnavailableError('The connection to the database failed', error);
-  if (TRANSIENT.test(code)) return new DatabaseUnavailableError(`The database could not finish in time (${code})`, error);
+  if (TRANSIENT.test(code))
+    return new DatabaseUnavailableError(`The database could not finish in time (${code})`, error);
   return undefined;
 }
 
 /** An error of node-postgres as TypeORM code meets it, too; any other as it is. */
-export function explained(error: unknown, sql: string, parameters: unknown[]): unknown {
+export function explained(error: unknown, sql: string, parameters: unknown[]): Error {
   const translated = translatePostgresError(error);
   if (translated !== undefined) return translated;
-  return codeOf(error) === '' ? error : new QueryFailedError(sql, parameters, error as Error);
+  return codeOf(error) === '' ? (error as Error) : new QueryFailedError(sql, parameters, error as Error);
 }
 
 const REASONS: readonly [RegExp, (error: Error) => string][] = [
   [/^(ENOTFOUND|EAI_AGAIN)$/, () => 'its host name is not known; correct the host in DATABASE_URL'],
   [/^ECONNREFUSED$/, () => 'nothing listens there; start the server, or correct host and port in DATABASE_URL'],
-  [/^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$/, () => 'the host cannot be reached; correct it in DATABASE_URL, or the network'],
+  [
+    /^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$/,
+    () => 'the host cannot be reached; correct it in DATABASE_URL, or the network',
+  ],
   [/^ENOENT$/, () => 'there is no such socket; correct the folder in DATABASE_URL, or start the server'],
   [/^(28P01|28000)$/, ({ message }) => `it refuses the user (${message}); correct user and password in DATABASE_URL`],
   [/^3D000$/, () => 'it has no such database; create it with CREATE DATABASE, or correct the name in DATABASE_URL'],
@@ -66,7 +72,8 @@ const REASONS: readonly [RegExp, (error: Error) => string][] = [
   [/^(53300|57P0.)$/, ({ message }) => `it takes no connections at the moment (${message}); try again`],
   [
     /CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/,
-    ({ message }) => `its TLS certificate is not trusted (${message}); set DATABASE_SSL_CA_FILE, or sslmode in DATABASE_URL`,
+    ({ message }) =>
+      `its TLS certificate is not trusted (${message}); set DATABASE_SSL_CA_FILE, or sslmode in DATABASE_URL`,
   ],
   [/EPROTO|^ERR_SSL/, () => 'the TLS handshake failed; correct sslmode in DATABASE_URL'],
 ];

@@ -1,4 +1,4 @@
-import type { QueryResult } from 'pg';
+import type { QueryResult, QueryResultRow } from 'pg';
 import { DatabaseUnavailableError } from '../errors.js';
 import type { Sql } from '../sql.js';
 import { statementTimings } from '../timing.js';
@@ -33,10 +33,10 @@ export async function execute(
   sql: string,
   parameters: unknown[] | undefined,
   slow: SlowStatements,
-): Promise<QueryResult> {
+): Promise<QueryResult<QueryResultRow>> {
   const started = performance.now();
   try {
-    const result = await client.query(sql, parameters);
+    const result = await client.query<QueryResultRow>(sql, parameters);
     if (client.takeUnconfirmed()) throw new DatabaseUnavailableError(UNCONFIRMED);
     return result;
   } finally {

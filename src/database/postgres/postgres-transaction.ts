@@ -71,11 +71,12 @@ export class PostgresTransaction {
   }
 
   readonly run = async (sql: string, parameters: unknown[]): Promise<unknown[]> => {
-    if (this.over !== undefined) throw this.over;
+    this.assertOpen();
     try {
       return (await execute(this.client, sql, parameters, this.slow)).rows;
     } catch (error) {
-      if (this.over !== undefined) throw this.over;
+      // It may have expired meanwhile.
+      this.assertOpen();
       this.failure ??= error;
       throw explained(error, sql, parameters);
     }
@@ -83,7 +84,7 @@ export class PostgresTransaction {
 
   /** When it rejects with `DatabaseUnavailableError`, everything may be kept or nothing: it must not be run again. */
   async commit(): Promise<void> {
-    if (this.over !== undefined) throw this.over;
+    this.assertOpen();
     clearTimeout(this.timer);
     this.over = ENDED;
     try {
@@ -102,6 +103,10 @@ export class PostgresTransaction {
     clearTimeout(this.timer);
     this.over = ENDED;
     await this.end(this.failure);
+  }
+
+  private assertOpen(): void {
+    if (this.over !== undefined) throw this.over;
   }
 
   private async end(failure: unknown): Promise<void> {
