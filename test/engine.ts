@@ -12,7 +12,8 @@ const databases = new Set<string>();
  */
 export function usePostgres(): void {
   engine = 'postgres';
-  afterAll(dropDatabases);
+  // Also compiled for the programs in test/faults, which know no jest.
+  (globalThis as { afterAll?: (hook: () => Promise<void>) => void }).afterAll?.(dropDatabases);
 }
 
 /** What the specs run on. */

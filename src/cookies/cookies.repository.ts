@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { DataSource, Repository } from 'typeorm';
 import { type Dialect, engineOf } from '../database/engine.js';
+import { GatheredReads } from '../database/gathered-reads.js';
 import { openSnapshot, type Snapshot } from '../database/snapshot.js';
 import { committed, transaction } from '../database/transactions.js';
 import type { Sql } from '../database/sql.js';
@@ -41,6 +42,10 @@ export class CookiesRepository {
     private readonly storage: ResourceStorage,
   ) {}
 
+  private readonly reads = engineOf(this.dataSource).isRemote
+    ? new GatheredReads((ids) => this.readAll(committed(this.dataSource), ids))
+    : undefined;
+
   private get dataSource(): DataSource {
     return this.cookies.manager.dataSource;
   }
@@ -50,6 +55,7 @@ export class CookiesRepository {
   }
 
   async findOne(id: number): Promise<StoredCookie | undefined> {
+    if (this.reads !== undefined) return this.reads.find(id);
     return this.read(committed(this.dataSource), id);
   }
 
@@ -122,9 +128,12 @@ export class CookiesRepository {
   /** @param suffix what the dialect wants of a transaction that is about to change the record */
   private async read(source: Sql, id: number, suffix = ''): Promise<StoredCookie | undefined> {
     const [row] = await source.query<Row[]>(FIND + suffix, [id, this.storage.resource]);
-    if (row === undefined) return undefined;
-    const { epoch, revision, ...cookie } = row;
-    return { cookie, version: { epoch, revision } };
+    return row && stored(row);
+  }
+
+  private async readAll(source: Sql, ids: number[]): Promise<Map<number, StoredCookie>> {
+    const rows = await source.query<Row[]>(FIND_ALL, [ids, this.storage.resource]);
+    return new Map(rows.map((row) => [row.id, stored(row)]));
   }
 }
 
@@ -136,9 +145,15 @@ export interface JsonPage {
   readonly last: number;
 }
 
-const FIND = `
+const FIND_ALL = `
   SELECT cookies.id, flavor, size, wish, cookies.revision, epoch FROM cookies, storage
-  WHERE cookies.id = ? AND resource = ?`;
+  WHERE cookies.id = ANY(?) AND resource = ?`;
+
+const FIND = FIND_ALL.replace('ANY(?)', '?');
+
+function stored({ epoch, revision, ...cookie }: Row): StoredCookie {
+  return { cookie, version: { epoch, revision } };
+}
 
 /** All cookies as they were at one moment. */
 export class CookiesSnapshot {

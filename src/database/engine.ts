@@ -8,6 +8,9 @@ import { SqliteDriver } from './sqlite/sqlite-driver.js';
 export interface Engine {
   readonly dialect: Dialect;
 
+  /** Whether a statement is a round trip to another process, so that gathering several into one pays. */
+  readonly isRemote: boolean;
+
   /** Reads what is committed, outside any transaction and without waiting for writers. */
   readonly committed: Sql;
 

@@ -31,6 +31,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
     forUpdate: (table) => ` FOR UPDATE OF ${table}`,
   };
 
+  readonly isRemote = true;
   readonly hosts: Hosts;
   private connections!: Connections;
   /** Apart, so that slow readers of lists keep nobody from anything else. */

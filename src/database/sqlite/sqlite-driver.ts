@@ -20,6 +20,7 @@ import { retryWhileBusy, Writer, type WriterLimits } from './writer.js';
  * turns on one connection, reads outside a transaction use another, which sees committed data only (WAL).
  */
 export class SqliteDriver extends BetterSqlite3Driver implements Engine {
+  readonly isRemote = false;
   readonly dialect: Dialect = { json: (expression) => `json_quote(${expression})`, forUpdate: () => '' };
 
   writer!: Writer;
