@@ -32,7 +32,7 @@ export class Pooler {
 
   /** @param target the URL of the database that all clients get */
   static async start(target: string, sessions: number): Promise<Pooler> {
-    const server = createServer();
+    const server = createServer({ noDelay: true });
     const pooler = new Pooler(server, target);
     server.on('connection', (socket) => new PooledClient(socket, pooler));
     for (let index = 0; index < sessions; index++) await pooler.addSession();
