@@ -87,6 +87,12 @@ export class PostgresServer {
     if (USER.uid !== undefined) chownSync(path, USER.uid, USER.gid);
   }
 
+  /** Gives a file of the data folder another text. */
+  replace(name: string, text: string): void {
+    rmSync(join(this.folder, 'data', name), { force: true });
+    this.write(name, text);
+  }
+
   get isRunning(): boolean {
     return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
   }
@@ -160,8 +166,9 @@ export class PostgresServer {
     try {
       await client.connect();
       return true;
-    } catch {
-      return false;
+    } catch (error) {
+      // Whoever is refused for lack of TLS has been heard.
+      return (error as { code?: string }).code === '28000';
     } finally {
       await client.end().catch(() => undefined);
     }

@@ -231,6 +231,31 @@ describe('a server', () => {
       expect(message).toContain(hint);
       expect(message).not.toMatch(/\n|hunter2|secret/);
     });
+
+    it('says that a database in another encoding will not do', async () => {
+      await onServer(url, (client) =>
+        client.query(`CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`),
+      );
+      const latin = new URL(url);
+      latin.pathname = '/latin';
+      expect(await messageFor(latin.href)).toContain('LATIN1');
+    });
+
+    it('says that the server wants TLS or a password', async () => {
+      const bare = new URL(url);
+      bare.password = '';
+      expect(await messageFor(bare.href)).toContain('wants a password');
+      const rules = 'hostssl all all all scram-sha-256\n';
+      const own = await PostgresServer.create();
+      try {
+        await own.stop();
+        own.replace('pg_hba.conf', rules);
+        await own.start();
+        expect(await messageFor(own.url())).toContain('sslmode=verify-full');
+      } finally {
+        await own.remove();
+      }
+    });
   });
 
   describe('under load', () => {

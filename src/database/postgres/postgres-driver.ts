@@ -57,6 +57,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
         this.version ??= await runner.getVersion();
         this.searchSchema ??= await runner.getCurrentSchema();
         this.schema ??= this.searchSchema;
+        await this.expectUtf8(runner);
       } finally {
         await runner.release();
       }
@@ -130,6 +131,15 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
     const { maxQueryExecutionTime: limit = Infinity } = this.options;
     const { logger } = this.dataSource;
     return { limit, report: (milliseconds, sql) => void logger.logQuerySlow(Math.round(milliseconds), sql) };
+  }
+
+  /** In any other encoding, the server would refuse most of what a wish may hold. */
+  private async expectUtf8(runner: PostgresQueryRunner): Promise<void> {
+    const [row] = (await runner.query('SHOW server_encoding')) as { server_encoding: string }[];
+    if (row?.server_encoding === 'UTF8') return;
+    throw new Error(
+      `the database ${this.settings.database} is encoded in ${row?.server_encoding}; make one with ENCODING 'UTF8'`,
+    );
   }
 
   private async attempt<T>(work: (transaction: Sql) => Promise<T>): Promise<[T?, Failure?]> {

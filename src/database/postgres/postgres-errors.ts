@@ -57,6 +57,11 @@ export function explained(error: unknown, sql: string, parameters: unknown[]): E
   return codeOf(error) === '' ? (error as Error) : new QueryFailedError(sql, parameters, error as Error);
 }
 
+const refused = ({ message }: Error): string =>
+  /no encryption/.test(message)
+    ? 'it wants TLS; add ?sslmode=verify-full to DATABASE_URL'
+    : `it refuses the user (${message}); correct user and password in DATABASE_URL`;
+
 const REASONS: readonly [RegExp, (error: Error) => string][] = [
   [/^(ENOTFOUND|EAI_AGAIN)$/, () => 'its host name is not known; correct the host in DATABASE_URL'],
   [/^ECONNREFUSED$/, () => 'nothing listens there; start the server, or correct host and port in DATABASE_URL'],
@@ -65,7 +70,7 @@ const REASONS: readonly [RegExp, (error: Error) => string][] = [
     () => 'the host cannot be reached; correct it in DATABASE_URL, or the network',
   ],
   [/^ENOENT$/, () => 'there is no such socket; correct the folder in DATABASE_URL, or start the server'],
-  [/^(28P01|28000)$/, ({ message }) => `it refuses the user (${message}); correct user and password in DATABASE_URL`],
+  [/^(28P01|28000)$/, refused],
   [/^3D000$/, () => 'it has no such database; create it with CREATE DATABASE, or correct the name in DATABASE_URL'],
   [/^42501$/, ({ message }) => `the user lacks a right (${message}); make the user the owner of the database`],
   [/^25006$/, () => 'it is read-only, a standby perhaps; name the primary, or all servers, in DATABASE_URL'],

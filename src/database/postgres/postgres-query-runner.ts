@@ -5,7 +5,7 @@ import { portableColumn, portableTable } from './portable-columns.js';
 import type { PostgresClient } from './postgres-client.js';
 import type { PostgresDriver } from './postgres-driver.js';
 import { isConnectionFailure, translatePostgresError } from './postgres-errors.js';
-import { UNCONFIRMED } from './postgres-sql.js';
+import { measured, UNCONFIRMED } from './postgres-sql.js';
 import { beginning, COMMIT } from './postgres-transaction.js';
 
 /** The key of the lock that migrating processes take; "cookies" in ASCII, as a number. */
@@ -35,6 +35,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
    */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
   override async query(sql: string, parameters?: any[], useStructuredResult = false): Promise<any> {
+    const started = performance.now();
     try {
       const result = (await super.query(this.complete(sql), parameters, true)) as QueryResult;
       if (this.client?.takeUnconfirmed()) throw new DatabaseUnavailableError(UNCONFIRMED);
@@ -43,6 +44,8 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
       const cause = error instanceof QueryFailedError ? (error.driverError as unknown) : error;
       if (this.client && isConnectionFailure(cause)) this.client.mustClose = true;
       throw translatePostgresError(cause) ?? error;
+    } finally {
+      measured(sql, performance.now() - started);
     }
   }
 

@@ -42,10 +42,14 @@ export async function execute(
   } finally {
     const milliseconds = performance.now() - started;
     if (milliseconds > slow.limit) slow.report(milliseconds, sql);
-    if (statementTimings.hasSubscribers) {
-      statementTimings.publish({ kind: READS.test(sql) ? 'read' : 'write', seconds: milliseconds / 1000 });
-    }
+    measured(sql, milliseconds);
   }
+}
+
+/** Publishes how long a statement took. */
+export function measured(sql: string, milliseconds: number): void {
+  if (!statementTimings.hasSubscribers) return;
+  statementTimings.publish({ kind: READS.test(sql) ? 'read' : 'write', seconds: milliseconds / 1000 });
 }
 
 export const UNCONFIRMED = 'The wait for the standby was cancelled: what was committed may be lost with the primary';
