@@ -12,6 +12,8 @@ export async function startPostgres(): Promise<void> {
   if (process.env['TEST_POSTGRES_URL'] !== undefined) return;
   const server = await PostgresServer.create({ fsync: 'off', max_connections: '300', shared_buffers: '32MB' });
   globalThis.postgresOfTheTests = server;
+  // A run that is broken off reaches no teardown.
+  process.once('exit', () => void server.stop('SIGQUIT'));
   process.env['TEST_POSTGRES_URL'] = server.url();
 }
 
