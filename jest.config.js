@@ -19,6 +19,7 @@ export default {
     ],
   },
   globalSetup: '<rootDir>/test/build.ts',
+  globalTeardown: '<rootDir>/test/start-postgres.ts',
   testTimeout: 30_000,
   maxWorkers: 2,
   collectCoverageFrom: ['src/**/*.ts', '!src/**/*.spec.ts', '!src/main.ts'],

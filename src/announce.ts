@@ -11,7 +11,7 @@ export async function announce(app: NestFastifyApplication, config: Config): Pro
   logger.log(`Cookies:     ${api}/cookies`);
   if (config.docs) logger.log(`Docs:        ${api}/docs (document: ${api}/openapi.json)`);
   logger.log(`Management:  ${app.get(ManagementServer, { strict: false }).url}/health/ready and /metrics`);
-  logger.log(`Database:    ${config.database.path} (room for ${config.cookiesCapacity} cookies)`);
+  logger.log(`Database:    ${nameOf(config.database)} (room for ${config.cookiesCapacity} cookies)`);
   const { kind } = config.jwt.key;
   if (kind === 'public') return;
   if (kind === 'development') {
@@ -20,4 +20,10 @@ export async function announce(app: NestFastifyApplication, config: Config): Pro
     );
   }
   logger.log('A token:     npm run --silent token -- --sub alice --scope "cookies:read cookies:write" --expires 1h');
+}
+
+function nameOf(database: Config['database']): string {
+  if (database.engine === 'sqlite') return database.path;
+  const hosts = database.hosts.map(({ host, port }) => `${host}:${port}`);
+  return `${database.database} on PostgreSQL at ${hosts.join(', ')}`;
 }

@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import { startPostgres } from './start-postgres.ts';
 
-/** Builds the service once before all tests, for those that start it as a process. */
-export default function build(): void {
+/** Builds the service once before all tests, for those that start it as a process, and starts a PostgreSQL server. */
+export default async function build(): Promise<void> {
   const root = join(import.meta.dirname, '..');
   execFileSync(process.execPath, [join(root, 'node_modules/@nestjs/cli/bin/nest.js'), 'build'], {
     cwd: root,
     stdio: 'inherit',
   });
+  await startPostgres();
 }

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { expectKept, Ledger, storedIn } from './load.js';
+import { contentsOf, expectKeptIn, Ledger } from './load.js';
 import { type Answer, Client, COOKIE, temporaryFolder } from './service.js';
 import { ServiceProcess } from './service-process.js';
 
@@ -43,8 +43,9 @@ describe('the capacity, with two processes on one database', () => {
     const refusals = answers.filter(({ status }) => status === 507);
     expect(refusals).toHaveLength(175);
     expect(new Set(refusals.map(({ body }) => body.message))).toEqual(new Set(['Storage is full']));
-    expect(storedIn(folder).count).toBe(CAPACITY);
-    expectKept(folder, ledger);
+    const stored = await contentsOf(folder);
+    expect(stored.count).toBe(CAPACITY);
+    expectKeptIn(stored, ledger);
   });
 
   it('gives a freed place to exactly one of those that race for it', async () => {
@@ -100,6 +101,6 @@ describe('the capacity, with two processes on one database', () => {
     const times = (wanted: string) => outcomes.filter((outcome) => outcome === wanted).length;
     const rows = (await clients[0]!.get('/cookies')).body.length;
     expect(rows).toBe(60 + times('POST 201') - times('DELETE 204'));
-    expect(storedIn(folder).used).toBe(rows);
+    expect((await contentsOf(folder)).used).toBe(rows);
   });
 });

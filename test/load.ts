@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { databaseUrlFor, engineInUse } from './engine.js';
+import { onServer } from './postgres-server.js';
 import { type Answer, COOKIE, token } from './service.js';
 
 /** What the clients of one database learned about the cookies they sent, each known by its wish. */
@@ -234,6 +236,30 @@ export function storedIn(folder: string): Stored {
   }
 }
 
+/** The committed contents of the database that a test keeps in `folder`, on whichever engine it runs. */
+export async function contentsOf(folder: string): Promise<Stored> {
+  return engineInUse() === 'sqlite' ? storedIn(folder) : storedOn(databaseUrlFor(folder));
+}
+
+/** The committed contents of a database on PostgreSQL, read past the service. */
+export function storedOn(url: string): Promise<Stored> {
+  return onServer(url, async (client) => {
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const { rows } = await client.query<{ id: string; size: string; wish: string }>(
+      'SELECT id, size, wish FROM cookies',
+    );
+    const { rows: accounts } = await client.query<{ used: string }>(
+      `SELECT used FROM storage WHERE resource = 'cookies'`,
+    );
+    return {
+      rows: new Map(rows.map(({ id, size, wish }) => [wish, { id: Number(id), size }])),
+      used: Number(accounts[0]!.used),
+      count: rows.length,
+      integrity: 'ok',
+    };
+  });
+}
+
 /** What was asked of a service, and what its database has kept of it. */
 export type Counts = {
   readonly sent: number;
@@ -250,7 +276,11 @@ export type Counts = {
 
 /** Every acknowledged change is there, nothing refused is, the count is true and the file is sound. */
 export function expectKept(folder: string, ledger: Ledger): Counts {
-  const stored = storedIn(folder);
+  return expectKeptIn(storedIn(folder), ledger);
+}
+
+/** The same of contents that were read before. */
+export function expectKeptIn(stored: Stored, ledger: Ledger): Counts {
   const [lost, found] = [ledger.lostIn(stored), ledger.foundIn(stored)];
   const counts: Counts = {
     sent: ledger.answered(/./),

@@ -7,20 +7,50 @@ import type { DataSource } from 'typeorm';
 import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
 import { migrate, pendingMigrations } from '../src/database/migrations.js';
+import { databaseUrlFor, engineInUse, provideDatabase } from './engine.js';
+import { onServer } from './postgres-server.js';
 import { Client, COOKIE, environmentIn, temporaryFolder } from './service.js';
 import { ServiceProcess } from './service-process.js';
 
 const ROOT = join(import.meta.dirname, '..');
 const MIGRATION = 'CreateCookiesAndStorage1790000000000';
-const INSERT = 'INSERT INTO cookies (flavor, size, wish, revision) VALUES (?, ?, ?, ?)';
+const INSERT = 'INSERT INTO cookies (flavor, size, wish, revision) VALUES ($1, $2, $3, $4)';
+const NOT_NULL = /not.null/i;
+
+/** The schema as the engine itself describes it, in full; the names alone are those of our tables. */
+const SCHEMA =
+  engineInUse() === 'sqlite'
+    ? {
+        all: 'SELECT name, sql FROM sqlite_schema ORDER BY name',
+        names: `SELECT name FROM sqlite_schema WHERE type = 'table'`,
+      }
+    : {
+        all: `SELECT table_name, column_name, data_type, is_identity, is_nullable, collation_name
+              FROM information_schema.columns WHERE table_schema = 'public' ORDER BY table_name, column_name`,
+        names: `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`,
+      };
+
+/** Runs one statement past the service, as another program would. */
+async function asOtherWriter(folder: string, sql: string, parameters: unknown[]): Promise<unknown> {
+  if (engineInUse() === 'postgres') {
+    return onServer(databaseUrlFor(folder), (client) => client.query(sql, parameters));
+  }
+  const other = new Database(join(folder, 'cookies.sqlite'));
+  try {
+    return other.prepare(sql.replace(/\$\d/g, '?')).run(...parameters);
+  } finally {
+    other.close();
+  }
+}
 
 describe('migrations', () => {
   let folder: string;
 
   beforeAll(() => Logger.overrideLogger(false));
 
-  beforeEach(() => {
+  beforeEach(async () => {
     folder = temporaryFolder();
+    await provideDatabase(folder);
   });
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
@@ -36,10 +66,11 @@ describe('migrations', () => {
     afterEach(() => dataSource.destroy());
 
     const tables = async (): Promise<string[]> => {
-      const rows: { name: string }[] = await dataSource.query(
-        `SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN ('cookies', 'storage') ORDER BY name`,
-      );
-      return rows.map(({ name }) => name);
+      const rows: { name: string }[] = await dataSource.query(SCHEMA.names);
+      return rows
+        .map(({ name }) => name)
+        .filter((name) => ['cookies', 'storage'].includes(name))
+        .sort();
     };
 
     it('go up, down and up again', async () => {
@@ -47,7 +78,7 @@ describe('migrations', () => {
       const names = await migrate(dataSource);
       expect(names[0]).toBe(MIGRATION);
       expect(await tables()).toEqual(['cookies', 'storage']);
-      const schema = () => dataSource.query('SELECT name, sql FROM sqlite_schema ORDER BY name');
+      const schema = () => dataSource.query(SCHEMA.all);
       const before = await schema();
       for (const _ of names) await dataSource.undoLastMigration();
       expect(await tables()).toEqual([]);
@@ -66,6 +97,7 @@ describe('migrations', () => {
 
     it('keep foreign keys enforced afterwards', async () => {
       await migrate(dataSource);
+      if (engineInUse() === 'postgres') return;
       expect(await dataSource.query('PRAGMA foreign_keys')).toEqual([{ foreign_keys: 1 }]);
     });
 
@@ -81,28 +113,23 @@ describe('migrations', () => {
       ['an unknown size', INSERT, ['vanilla', 'tiny', 'w', 1], 'cookies_size'],
       ['an empty wish', INSERT, ['vanilla', 'small', '', 1], 'cookies_wish'],
       ['a wish of 256 code points', INSERT, ['vanilla', 'small', '🍪'.repeat(256), 1], 'cookies_wish'],
-      ['no flavor', INSERT, [null, 'small', 'w', 1], 'NOT NULL'],
-      ['no size', INSERT, ['vanilla', null, 'w', 1], 'NOT NULL'],
-      ['no wish', INSERT, ['vanilla', 'small', null, 1], 'NOT NULL'],
-      ['no revision', INSERT, ['vanilla', 'small', 'w', null], 'NOT NULL'],
-      ['a negative count', 'UPDATE storage SET used = ?', [-1], 'storage_used'],
-      ['no count', 'UPDATE storage SET used = ?', [null], 'NOT NULL'],
-      ['no epoch', 'UPDATE storage SET epoch = ?', [null], 'NOT NULL'],
+      ['no flavor', INSERT, [null, 'small', 'w', 1], NOT_NULL],
+      ['no size', INSERT, ['vanilla', null, 'w', 1], NOT_NULL],
+      ['no wish', INSERT, ['vanilla', 'small', null, 1], NOT_NULL],
+      ['no revision', INSERT, ['vanilla', 'small', 'w', null], NOT_NULL],
+      ['a negative count', 'UPDATE storage SET used = $1', [-1], 'storage_used'],
+      ['no count', 'UPDATE storage SET used = $1', [null], NOT_NULL],
+      ['no epoch', 'UPDATE storage SET epoch = $1', [null], NOT_NULL],
       [
         'a second account of a resource',
-        `INSERT INTO storage (resource, epoch, revision, used) VALUES ('cookies', ?, 0, 0)`,
+        `INSERT INTO storage (resource, epoch, revision, used) VALUES ('cookies', $1, 0, 0)`,
         ['e'],
-        'UNIQUE',
+        /unique/i,
       ],
-    ])('keep other writers of the file from storing %s', async (_what, sql, parameters, guard) => {
+    ])('keep other writers of the database from storing %s', async (_what, sql, parameters, guard) => {
       await migrate(dataSource);
-      const other = new Database(join(folder, 'cookies.sqlite'));
-      try {
-        expect(() => other.prepare(sql).run(...parameters)).toThrow(guard);
-        expect(other.prepare(INSERT).run('vanilla', 'small', '🍪'.repeat(255), 1).changes).toBe(1);
-      } finally {
-        other.close();
-      }
+      await expect(asOtherWriter(folder, sql, parameters)).rejects.toThrow(guard);
+      await asOtherWriter(folder, INSERT, ['vanilla', 'small', '🍪'.repeat(255), 1]);
     });
   });
 
@@ -167,6 +194,21 @@ describe('migrations', () => {
       expect(service.output).toContain(MIGRATION);
       expect(service.output).toContain('npm run migration:run');
       expect(service.output).not.toMatch(/^ +at /m);
+    });
+
+    it('of a newer version keep an older one from starting', async () => {
+      const service = await ServiceProcess.start(folder);
+      expect(await service.end()).toBe(0);
+      await asOtherWriter(folder, 'INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [
+        2e12,
+        'Later2000000000000',
+      ]);
+      for (const MIGRATE_ON_START of ['true', 'false']) {
+        const older = ServiceProcess.spawn(folder, { MIGRATE_ON_START });
+        expect(await older.exit()).toBe(1);
+        expect(older.output).toContain('Later2000000000000');
+        expect(older.output).not.toMatch(/^ +at /m);
+      }
     });
 
     it('are run, checked and reverted by the npm scripts, and the service starts on the result', async () => {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../src/config/config.js';
+import { provideDatabase } from './engine.js';
 import { environmentIn } from './service.js';
 
 // From the project's folder, in which npm runs its scripts: these files also run compiled, from elsewhere.
@@ -39,6 +40,7 @@ export class ServiceProcess {
     environment: Environment = {},
     options: { uid?: number } = {},
   ): Promise<ServiceProcess> {
+    await provideDatabase(folder);
     const service = ServiceProcess.spawn(folder, environment, options);
     for (let waited = 0; waited < 20_000; waited += 20) {
       if (service.hasEnded) throw new Error(`The service ended with ${service.child.exitCode}:\n${service.output}`);

@@ -10,6 +10,7 @@ import { createApp } from '../src/app.js';
 import { AppModule } from '../src/app.module.js';
 import { type Environment, loadConfig } from '../src/config/config.js';
 import { ManagementServer } from '../src/management/management-server.js';
+import { databaseUrlFor, provideDatabase } from './engine.js';
 
 /** The secret that every test service verifies its tokens with. */
 export const SECRET = randomBytes(32).toString('base64url');
@@ -35,7 +36,7 @@ export function environmentIn(folder: string, environment: Environment = {}): En
     LOG_LEVEL: 'silent',
     PORT: '0',
     MANAGEMENT_PORT: '0',
-    DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}`,
+    DATABASE_URL: databaseUrlFor(folder),
     ...(environment['JWT_PUBLIC_KEY'] === undefined && { JWT_SECRET: SECRET }),
     ...environment,
   };
@@ -51,6 +52,7 @@ export async function startService(
   modules: (Type | DynamicModule)[] = [],
 ): Promise<Service> {
   const folder = temporaryFolder();
+  await provideDatabase(folder);
   const config = loadConfig(environmentIn(folder, environment));
   const module = await Test.createTestingModule({ imports: [AppModule.forRoot(config), ...modules] }).compile();
   const app = await createApp(config, (adapter, options) => module.createNestApplication(adapter, options));

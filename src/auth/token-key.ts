@@ -23,9 +23,9 @@ export function tokenSecret(config: Config): string | undefined {
   return key.kind === 'secret' ? key.secret : developmentSecret(developmentSecretFile(config));
 }
 
-/** Where a development start keeps its secret: beside the database. */
-export function developmentSecretFile(config: Config): string {
-  return join(dirname(config.database.path), 'jwt-secret');
+/** Where a development start keeps its secret: beside the database file, in `data` where there is none. */
+export function developmentSecretFile({ database }: Config): string {
+  return join(database.engine === 'sqlite' ? dirname(database.path) : 'data', 'jwt-secret');
 }
 
 function developmentSecret(file: string): string {

@@ -1,6 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import type { PostgresUrl } from './postgres-url.js';
 import type { LogLevel, SqliteUrl, Variable, VariableName } from './variables.js';
 import { variables } from './variables.js';
 
@@ -11,20 +12,30 @@ export type TokenKey =
   /** None is configured: a development start makes a secret and keeps it beside the database. */
   | { readonly kind: 'development' };
 
+export interface DatabaseSettings {
+  readonly busyTimeout: number;
+  readonly transactionTimeout: number;
+  readonly migrateOnStart: boolean;
+  /** What only PostgreSQL needs. */
+  readonly poolSize: number;
+  readonly listPoolSize: number;
+  readonly statementTimeout: number;
+  /** PEM; `undefined` for the authorities that Node knows. */
+  readonly sslCa?: string;
+}
+
 /** Every setting of the service, validated. Times are in milliseconds. */
 export class Config {
   readonly environment!: 'development' | 'production' | 'test';
   readonly host!: string;
   readonly port!: number;
   readonly managementPort!: number;
-  readonly database!: SqliteUrl & {
-    readonly busyTimeout: number;
-    readonly transactionTimeout: number;
-    readonly migrateOnStart: boolean;
-  };
+  readonly database!: (SqliteUrl | PostgresUrl) & DatabaseSettings;
   readonly cookiesCapacity!: number;
   readonly listCacheBytes!: number;
   readonly listTimeout!: number;
+  /** Long lists that may be read at once. */
+  readonly listStreams!: number;
   readonly jwt!: {
     readonly key: TokenKey;
     readonly issuer?: string;
@@ -199,10 +210,15 @@ function toConfig(values: Parsed, key: TokenKey): Config {
       busyTimeout: values.DATABASE_BUSY_TIMEOUT!,
       transactionTimeout: values.DATABASE_TRANSACTION_TIMEOUT!,
       migrateOnStart: values.MIGRATE_ON_START!,
+      poolSize: values.DATABASE_POOL_SIZE!,
+      listPoolSize: values.DATABASE_LIST_POOL_SIZE!,
+      statementTimeout: values.DATABASE_STATEMENT_TIMEOUT!,
+      sslCa: values.DATABASE_SSL_CA,
     },
     cookiesCapacity: values.COOKIES_CAPACITY!,
     listCacheBytes: values.LIST_CACHE_BYTES!,
     listTimeout: values.LIST_TIMEOUT!,
+    listStreams: values.DATABASE_URL!.engine === 'sqlite' ? 48 : Math.floor((values.DATABASE_LIST_POOL_SIZE! * 3) / 4),
     jwt: {
       key,
       issuer: values.JWT_ISSUER,

@@ -1,4 +1,6 @@
+import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
+import { parsePostgresUrl, type PostgresUrl } from './postgres-url.js';
 
 /** Turns the text of one environment variable into its value, or throws an `Error` that says what is wrong with it. */
 type Parse<T> = (text: string) => T;
@@ -55,14 +57,31 @@ const address: Parse<string> = (value) => {
   return value;
 };
 
-const databaseUrl: Parse<SqliteUrl> = (value) => {
+const databaseUrl: Parse<SqliteUrl | PostgresUrl> = (value) => {
+  if (/^postgres(ql)?:/.test(value)) return parsePostgresUrl(value);
+  return sqliteUrl(value);
+};
+
+const sqliteUrl: Parse<SqliteUrl> = (value) => {
   const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/s.exec(value)?.[1];
-  if (path === undefined) throw new Error('must be "sqlite:" followed by the path of a file');
+  if (path === undefined)
+    throw new Error('must be "sqlite:" and the path of a file, or "postgres://user:password@host:5432/database"');
   if (path === ':memory:')
     throw new Error('must name a file: a database in memory has one connection and is not durable');
   if (path.startsWith('//')) throw new Error('must not name a host: the file is on this machine');
   if (path.endsWith('/')) throw new Error('must name a file, not a folder');
   return { engine: 'sqlite', path };
+};
+
+const certificates: Parse<string> = (value) => {
+  // A PEM given through an environment file often has its line ends written as \\n.
+  const pem = value.replaceAll('\\n', '\n');
+  try {
+    new X509Certificate(pem);
+  } catch {
+    throw new Error('is not a PEM certificate');
+  }
+  return pem;
 };
 
 const origins: Parse<string[]> = (value) =>
@@ -130,13 +149,39 @@ export const variables = {
     parse: integer(0, 65535),
   }),
   DATABASE_URL: define({
-    about: 'where the records are kept',
-    example: 'sqlite:./data/cookies.sqlite',
+    about:
+      'where the records are kept: `sqlite:<file>` or `postgres://user:password@host:5432/database?sslmode=verify-full`',
+    example: 'postgres://cookies:secret@localhost:5432/cookies',
     default: 'sqlite:./data/cookies.sqlite',
+    file: true,
     parse: databaseUrl,
   }),
+  DATABASE_POOL_SIZE: define({
+    about: 'PostgreSQL: connections of one process at most, besides those for lists',
+    example: '10',
+    default: '10',
+    parse: integer(1, 1000),
+  }),
+  DATABASE_LIST_POOL_SIZE: define({
+    about: 'PostgreSQL: connections for lists at most; whoever reads a long list slowly keeps one',
+    example: '8',
+    default: '8',
+    parse: integer(2, 1000),
+  }),
+  DATABASE_SSL_CA: define({
+    about: "PostgreSQL: PEM certificate of the authority that signed the server's; without it the system's authorities",
+    example: '-----BEGIN CERTIFICATE-----...',
+    file: true,
+    parse: certificates,
+  }),
+  DATABASE_STATEMENT_TIMEOUT: define({
+    about: 'PostgreSQL: milliseconds one statement may take before 503',
+    example: '5000',
+    default: '5000',
+    parse: integer(1, 600_000),
+  }),
   DATABASE_BUSY_TIMEOUT: define({
-    about: "milliseconds a write waits for another process's lock before 503",
+    about: 'milliseconds a request waits for a lock, or for a free connection, before 503',
     example: '5000',
     default: '5000',
     parse: integer(1, 600_000),

@@ -71,6 +71,7 @@ export class CookiesController {
     return jsonArray(snapshot.pages(selection(query)), {
       close: () => snapshot.close(),
       timeout: this.config.listTimeout,
+      most: this.config.listStreams,
       collectUpTo: () => (this.lists.collect(etagOf(snapshot.account), request.url) ? this.lists.longest : 0),
       collected: (chunks) => this.lists.collected(etagOf(snapshot.account), request.url, chunks),
     });

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import DataLoader from 'dataloader';
 import { type DataSource, QueryFailedError, type Repository } from 'typeorm';
+import { type Dialect, engineOf } from '../database/engine.js';
+import { Gathered } from '../database/gathered.js';
 import { openSnapshot, type Snapshot } from '../database/snapshot.js';
 import { committed, transaction } from '../database/transactions.js';
 import type { Sql } from '../database/sql.js';
@@ -32,38 +33,44 @@ export interface CookieSelection {
 type Row = CookieRecord & Version;
 type NewCookie = Omit<CookieRecord, 'id'>;
 
-/** Cookies stored by one statement at most. */
-const LARGEST_CREATE = 100;
-
 /** Records read at once when a list is as long as it is. */
 const PAGE = 1000;
+
+/** Records that are stored by one statement, and that are read by one, at most. */
+const LARGEST_CREATE = 100;
+const LARGEST_READ = 500;
 
 /** The only place that knows how cookies are stored. */
 @Injectable()
 export class CookiesRepository {
-  /** Cookies that are asked for in one turn of the event loop are stored together, each with its own outcome. */
-  private readonly creates = new DataLoader((cookies: readonly NewCookie[]) => this.createAll(cookies), {
-    cache: false,
-    maxBatchSize: LARGEST_CREATE,
-    batchScheduleFn: (dispatch) => void setImmediate(dispatch),
-  });
-
   constructor(
     @InjectRepository(Cookie) private readonly cookies: Repository<Cookie>,
     private readonly storage: ResourceStorage,
   ) {}
 
+  /** Creates that wait together share a transaction; each has its own outcome. */
+  private readonly creates = new Gathered((cookies: NewCookie[]) => this.createAll(cookies), LARGEST_CREATE);
+
+  private readonly reads = engineOf(this.dataSource).isRemote
+    ? new Gathered((ids: number[]) => this.readAll(committed(this.dataSource), ids), LARGEST_READ)
+    : undefined;
+
   private get dataSource(): DataSource {
     return this.cookies.manager.dataSource;
   }
 
+  private get dialect(): Dialect {
+    return engineOf(this.dataSource).dialect;
+  }
+
   async findOne(id: number): Promise<StoredCookie | undefined> {
+    if (this.reads !== undefined) return this.reads.ask(id);
     return this.read(committed(this.dataSource), id);
   }
 
   /** @throws {StorageFullError} */
   create({ flavor, size, wish }: NewCookie): Promise<StoredCookie> {
-    return this.creates.load({ flavor, size, wish });
+    return this.creates.ask({ flavor, size, wish });
   }
 
   /**
@@ -76,7 +83,7 @@ export class CookiesRepository {
     check: WriteCheck,
   ): Promise<StoredCookie | undefined> {
     return transaction(this.dataSource, async (tx) => {
-      const current = await this.read(tx, id);
+      const current = await this.read(tx, id, this.dialect.forUpdate('cookies'));
       if (current === undefined) return undefined;
       check(current.version);
       const cookie: CookieRecord = { ...current.cookie, ...changes };
@@ -93,7 +100,7 @@ export class CookiesRepository {
     return transaction(
       this.dataSource,
       async (tx) => {
-        const current = await this.read(tx, id);
+        const current = await this.read(tx, id, this.dialect.forUpdate('cookies'));
         if (current === undefined) return false;
         check(current.version);
         await tx.sql`DELETE FROM cookies WHERE id = ${id}`;
@@ -113,14 +120,14 @@ export class CookiesRepository {
   async openSnapshot(): Promise<CookiesSnapshot> {
     const snapshot = await openSnapshot(this.dataSource);
     try {
-      return new CookiesSnapshot(snapshot, await this.storage.account(snapshot));
+      return new CookiesSnapshot(snapshot, await this.storage.account(snapshot), this.dialect);
     } catch (error) {
       snapshot.close();
       throw error;
     }
   }
 
-  private async createAll(cookies: readonly NewCookie[]): Promise<(StoredCookie | Error)[]> {
+  private async createAll(cookies: NewCookie[]): Promise<(StoredCookie | Error)[]> {
     try {
       return await transaction(this.dataSource, (tx) => this.insert(tx, cookies));
     } catch (error) {
@@ -130,7 +137,7 @@ export class CookiesRepository {
     }
   }
 
-  private async insert(tx: Sql, cookies: readonly NewCookie[]): Promise<(StoredCookie | Error)[]> {
+  private async insert(tx: Sql, cookies: NewCookie[]): Promise<(StoredCookie | Error)[]> {
     const versions = await this.storage.reserveUpTo(tx, cookies.length);
     const ids = await this.insertRows(tx, cookies.slice(0, versions.length), versions);
     return cookies.map((cookie, index) => {
@@ -141,7 +148,7 @@ export class CookiesRepository {
   }
 
   /** @returns the ids by revision: the order in which RETURNING gives its rows is not promised */
-  private async insertRows(tx: Sql, cookies: readonly NewCookie[], versions: Version[]): Promise<Map<number, number>> {
+  private async insertRows(tx: Sql, cookies: NewCookie[], versions: Version[]): Promise<Map<number, number>> {
     if (cookies.length === 0) return new Map();
     const rows = await tx.query<Pick<Cookie, 'id' | 'revision'>[]>(
       `INSERT INTO cookies (flavor, size, wish, revision)
@@ -151,13 +158,16 @@ export class CookiesRepository {
     return new Map(rows.map(({ id, revision }) => [revision, id]));
   }
 
-  private async read(source: Sql, id: number): Promise<StoredCookie | undefined> {
-    const [row] = await source.sql<Row[]>`
-      SELECT cookies.id, flavor, size, wish, cookies.revision, epoch FROM cookies, storage
-      WHERE cookies.id = ${id} AND resource = ${this.storage.resource}`;
-    if (row === undefined) return undefined;
-    const { epoch, revision, ...cookie } = row;
-    return { cookie, version: { epoch, revision } };
+  /** @param suffix what the dialect wants of a transaction that is about to change the record */
+  private async read(source: Sql, id: number, suffix = ''): Promise<StoredCookie | undefined> {
+    const [row] = await source.query<Row[]>(FIND + suffix, [id, this.storage.resource]);
+    return row && stored(row);
+  }
+
+  private async readAll(source: Sql, ids: number[]): Promise<(StoredCookie | undefined)[]> {
+    const rows = await source.query<Row[]>(FIND_ALL, [ids, this.storage.resource]);
+    const found = new Map(rows.map((row) => [row.id, stored(row)]));
+    return ids.map((id) => found.get(id));
   }
 }
 
@@ -169,11 +179,22 @@ export interface JsonPage {
   readonly last: number;
 }
 
+const FIND_ALL = `
+  SELECT cookies.id, flavor, size, wish, cookies.revision, epoch FROM cookies, storage
+  WHERE cookies.id = ANY(?) AND resource = ?`;
+
+const FIND = FIND_ALL.replace('ANY(?)', '?');
+
+function stored({ epoch, revision, ...cookie }: Row): StoredCookie {
+  return { cookie, version: { epoch, revision } };
+}
+
 /** All cookies as they were at one moment. */
 export class CookiesSnapshot {
   constructor(
     private readonly snapshot: Snapshot,
     readonly account: Account,
+    private readonly dialect: Dialect,
   ) {}
 
   /** At most `limit` of the selected cookies; none without any. */
@@ -186,9 +207,9 @@ export class CookiesSnapshot {
     ];
     const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
     const [page] = await this.snapshot.query<JsonPage[]>(
-      `SELECT group_concat(record, ',' ORDER BY id ${direction}) AS records, count(*) AS count,
+      `SELECT string_agg(record, ',' ORDER BY id ${direction}) AS records, count(*) AS count,
         ${order === 'descending' ? 'min' : 'max'}(id) AS last
-       FROM (SELECT id, ${RECORD} AS record FROM cookies ${where} ORDER BY id ${direction} LIMIT ?)`,
+       FROM (SELECT id, ${recordIn(this.dialect)} AS record FROM cookies ${where} ORDER BY id ${direction} LIMIT ?) AS page`,
       [...(after ? [after] : []), ...(flavors ?? []), ...(sizes ?? []), limit],
     );
     return page!.count > 0 ? page : undefined;
@@ -209,6 +230,7 @@ export class CookiesSnapshot {
   }
 }
 
-const RECORD = `'{"id":' || id || ',"flavor":"' || flavor || '","size":"' || size || '","wish":' || json_quote(wish) || '}'`;
+const recordIn = (dialect: Dialect): string =>
+  `'{"id":' || id || ',"flavor":"' || flavor || '","size":"' || size || '","wish":' || ${dialect.json('wish')} || '}'`;
 
 const placeholders = (values: readonly unknown[]): string => values.map(() => '?').join(', ');

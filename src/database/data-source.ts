@@ -2,6 +2,7 @@ import { type DataSource, type DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { DatabaseLogger } from './database-logger.js';
 import { type Class, loadClasses } from './module-files.js';
+import { createPostgresDataSource } from './postgres/postgres-data-source.js';
 import { createSqliteDataSource } from './sqlite/sqlite-data-source.js';
 
 /** Statements that take longer than this many milliseconds are logged. */
@@ -21,5 +22,8 @@ export async function createDataSource(config: Config, entities: readonly Class[
     maxQueryExecutionTime: SLOW_STATEMENT,
     logger: new DatabaseLogger(),
   };
-  return createSqliteDataSource(config.database, options);
+  const { database } = config;
+  return database.engine === 'postgres'
+    ? createPostgresDataSource(database, options)
+    : createSqliteDataSource(database, options);
 }

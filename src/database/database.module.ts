@@ -3,10 +3,10 @@ import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
 import { createDataSource } from './data-source.js';
+import { engineOf } from './engine.js';
 import { DatabaseStartError } from './errors.js';
 import type { Class } from './module-files.js';
-import { SqliteDriver } from './sqlite/sqlite-driver.js';
-import { migrate, pendingMigrations } from './migrations.js';
+import { migrate, pendingMigrations, unknownMigrations } from './migrations.js';
 
 /** Gives every module the data source: `TypeOrmModule.forFeature([...])`, `@InjectRepository()` and the like just work. */
 @Module({})
@@ -37,12 +37,19 @@ async function startDataSource(config: Config, entities: Class[]): Promise<DataS
     await bringUpToDate(dataSource, config.database.migrateOnStart);
   } catch (error) {
     await dataSource.destroy();
-    throw dataSource.driver instanceof SqliteDriver ? dataSource.driver.explain(error) : error;
+    throw engineOf(dataSource).explain(error);
   }
   return dataSource;
 }
 
 async function bringUpToDate(dataSource: DataSource, mayMigrate: boolean): Promise<void> {
+  const unknown = await unknownMigrations(dataSource);
+  if (unknown.length > 0) {
+    throw new DatabaseStartError(
+      `The database has the migrations ${unknown.join(', ')}, which this version does not know: a newer one has changed it. ` +
+        'Start that version, or revert the migrations with it: npm run migration:revert',
+    );
+  }
   if (mayMigrate) {
     const names = await migrate(dataSource);
     if (names.length > 0) new Logger('Database').log(`Ran the migrations ${names.join(', ')}`);

@@ -8,7 +8,8 @@ import { type DataSource, MigrationExecutor } from 'typeorm';
 export async function migrate(dataSource: DataSource): Promise<string[]> {
   const runner = dataSource.createQueryRunner();
   try {
-    // A table rebuild needs foreign keys off, and inside a transaction SQLite ignores the switch.
+    // A table rebuild needs foreign keys off, and inside a transaction SQLite ignores the switch. On PostgreSQL this makes the
+    // transaction take a lock, and lifts its time-outs.
     await runner.beforeMigration();
     await runner.startTransaction();
     try {
@@ -31,4 +32,12 @@ export async function migrate(dataSource: DataSource): Promise<string[]> {
 export async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
   const pending = await new MigrationExecutor(dataSource).getPendingMigrations();
   return pending.map(({ name }) => name);
+}
+
+/** The names of the migrations that the database has and the code has not: a newer version has been here. */
+export async function unknownMigrations(dataSource: DataSource): Promise<string[]> {
+  const known = new Set(dataSource.migrations.map((migration) => migration.name ?? migration.constructor.name));
+  return (await new MigrationExecutor(dataSource).getExecutedMigrations())
+    .map(({ name }) => name)
+    .filter((name) => !known.has(name));
 }

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
+import { engineOf } from './engine.js';
 import type { Sql } from './sql.js';
-import { engineOf } from './transactions.js';
 
 /** One committed state of the database, unchanged by whatever is written meanwhile, until it is closed. */
 export interface Snapshot extends Sql {

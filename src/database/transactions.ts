@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
+import { engineOf } from './engine.js';
 import { DiskFullError } from './errors.js';
 import type { Sql } from './sql.js';
-import { SqliteDriver } from './sqlite/sqlite-driver.js';
 
 export interface TransactionOptions {
   /** Whether the transaction gives more room back than it takes, as a delete does: then it may use the last of it. */
@@ -35,10 +35,4 @@ export async function transaction<T>(
 /** Reads what is committed, outside any transaction and without waiting for writers. */
 export function committed(dataSource: DataSource): Sql {
   return engineOf(dataSource).committed;
-}
-
-/** What runs the SQL of a data source. */
-export function engineOf({ driver }: DataSource): SqliteDriver {
-  if (driver instanceof SqliteDriver) return driver;
-  throw new Error(`There is no engine for ${driver.options.type}`);
 }

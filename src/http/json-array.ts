@@ -13,6 +13,8 @@ export interface JsonArrayOptions {
   readonly close: () => void;
   /** Milliseconds the client may take to read all of it. */
   readonly timeout: number;
+  /** How many lists may be streamed at once: fewer than there may be snapshots, so that pages are answered meanwhile. */
+  readonly most: number;
   /** The most of the text that is collected, in UTF-16 units; 0 collects nothing. */
   readonly collectUpTo: () => number;
   /** Called once when anything is collected: with the whole text, or without when it is longer or was not read to its end. */
@@ -22,8 +24,6 @@ export interface JsonArrayOptions {
 /** Milliseconds in which a client must read something. */
 const STALL = 30_000;
 
-/** Fewer than there may be snapshots, so that pages and short lists are answered meanwhile. */
-const MOST_STREAMS = 48;
 let streams = 0;
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -56,8 +56,8 @@ export function jsonArrayAgain(chunks: readonly string[]): StreamableFile {
 }
 
 function stream(read: JsonRecords[], unread: AsyncIterator<JsonRecords>, options: JsonArrayOptions): StreamableFile {
-  const { close, timeout, collectUpTo, collected } = options;
-  if (streams >= MOST_STREAMS) throw new DatabaseUnavailableError(`${MOST_STREAMS} long lists are being read already`);
+  const { close, timeout, most, collectUpTo, collected } = options;
+  if (streams >= most) throw new DatabaseUnavailableError(`${most} long lists are being read already`);
   streams++;
   const limit = collectUpTo();
   let chunksSoFar: string[] | undefined = limit > 0 ? [] : undefined;

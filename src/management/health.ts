@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
+import { engineOf } from '../database/engine.js';
 import { pendingMigrations } from '../database/migrations.js';
 import { Lifecycle } from './lifecycle.js';
 
@@ -25,7 +26,7 @@ export class Health {
   /** Whether requests should be sent here: not stopping, the database answers, its schema is the code's. */
   async readiness(): Promise<Readiness> {
     const running = this.lifecycle.isStopping ? 'the service is shutting down' : 'ok';
-    const database = await outcome(withinPatience(this.dataSource.query('SELECT 1')));
+    const database = await outcome(withinPatience(engineOf(this.dataSource).check()));
     const migrations = database === 'ok' ? await outcome(withinPatience(this.checkMigrations())) : 'not known';
     const checks = { running, database, migrations };
     return { ready: Object.values(checks).every((check) => check === 'ok'), checks };

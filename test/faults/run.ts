@@ -13,6 +13,7 @@ import type { Fault } from './fault.js';
 import { fileReadOnly, fileTaken } from './file-taken.js';
 import { diskFull, pagesFull } from './full.js';
 import { killed, killedBesideAnother } from './killed.js';
+import { postgresKilled, replicaKilled, standbyPromoted } from './postgres.js';
 import { stalledReaders } from './stalled-readers.js';
 import { stopped } from './stopped.js';
 
@@ -29,6 +30,9 @@ const FAULTS: Record<string, { fault: Fault; times: number; impossible?: string 
   'stalled-readers': { fault: stalledReaders, times: 1 },
   'file-taken': { fault: fileTaken, times: 3 },
   'file-read-only': { fault: fileReadOnly, times: 5 },
+  'postgres-killed': { fault: postgresKilled, times: 10 },
+  'replica-killed': { fault: replicaKilled, times: 10 },
+  'standby-promoted': { fault: standbyPromoted, times: 3 },
 };
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { times: { type: 'string' } } });

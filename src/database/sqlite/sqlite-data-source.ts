@@ -1,9 +1,13 @@
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import type { Config } from '../../config/config.js';
+import type { SqliteUrl } from '../../config/variables.js';
 import { SqliteDriver } from './sqlite-driver.js';
+import type { WriterLimits } from './writer.js';
 
 /** A data source on the embedded engine. It takes TypeORM's ordinary options; the engine's own come from `database`. */
-export function createSqliteDataSource(database: Config['database'], options: Partial<DataSourceOptions>): DataSource {
+export function createSqliteDataSource(
+  database: SqliteUrl & WriterLimits,
+  options: Partial<DataSourceOptions>,
+): DataSource {
   const dataSource = new DataSource({
     ...options,
     type: 'better-sqlite3',

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DataSource, ReplicationMode } from 'typeorm';
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
+import type { Dialect, Engine } from '../engine.js';
 import type { Snapshot } from '../snapshot.js';
 import type { Sql } from '../sql.js';
 import { Connection, type SlowStatements, type StatementResult } from './connection.js';
@@ -18,7 +19,10 @@ import { retryWhileBusy, Writer, type WriterLimits } from './writer.js';
  * connection, so that transactions of different requests mix. Here every caller gets a runner of its own; writes take
  * turns on one connection, reads outside a transaction use another, which sees committed data only (WAL).
  */
-export class SqliteDriver extends BetterSqlite3Driver {
+export class SqliteDriver extends BetterSqlite3Driver implements Engine {
+  readonly isRemote = false;
+  readonly dialect: Dialect = { json: (expression) => `json_quote(${expression})`, forUpdate: () => '' };
+
   writer!: Writer;
   reader!: Connection;
   snapshots!: Snapshots;
@@ -95,6 +99,11 @@ export class SqliteDriver extends BetterSqlite3Driver {
     const transaction = await this.snapshots.begin();
     const source = new TaggedSql((sql, parameters) => transaction.run(sql, parameters));
     return Object.assign(source, { close: () => transaction.rollback() });
+  }
+
+  /** Whether the file can be read; see `engine.ts`. */
+  async check(): Promise<void> {
+    await this.committed.sql`SELECT 1`;
   }
 
   /** Runs a statement that only reads, outside a transaction. */

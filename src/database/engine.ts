@@ -1,0 +1,51 @@
+import type { DataSource } from 'typeorm';
+import { PostgresDriver } from './postgres/postgres-driver.js';
+import type { Snapshot } from './snapshot.js';
+import type { Sql } from './sql.js';
+import { SqliteDriver } from './sqlite/sqlite-driver.js';
+
+/** What runs the SQL of a data source; each engine's driver for TypeORM is one. */
+export interface Engine {
+  readonly dialect: Dialect;
+
+  /** Whether a statement is a round trip to another process, so that gathering several into one pays. */
+  readonly isRemote: boolean;
+
+  /** Reads what is committed, outside any transaction and without waiting for writers. */
+  readonly committed: Sql;
+
+  /**
+   * Runs `work` as one transaction, again when the database undid it for the sake of another: `work` must do nothing but use
+   * its argument.
+   * @param freesRoom whether it gives more room back than it takes, as a delete does: then it may use the last of it
+   * @throws {DatabaseUnavailableError}
+   * @throws {DiskFullError}
+   */
+  transaction<T>(work: (transaction: Sql) => Promise<T>, freesRoom: boolean): Promise<T>;
+
+  /** @throws {DatabaseUnavailableError} when too many are open */
+  openSnapshot(): Promise<Snapshot>;
+
+  /** Resolves when the database can be read and written. */
+  check(): Promise<void>;
+
+  /** A failure before the service is up, as a message for the operator; `error` itself when it is not the database's. */
+  explain(error: unknown): unknown;
+}
+
+/** Where SQL that both engines run must differ. */
+export interface Dialect {
+  /** An expression that gives a text as JSON, byte for byte as `JSON.stringify` does. */
+  json(expression: string): string;
+
+  /**
+   * What follows a SELECT whose record the transaction is about to change, so that no other changes it meanwhile. Nothing
+   * where writers are alone anyway.
+   */
+  forUpdate(table: string): string;
+}
+
+export function engineOf({ driver }: DataSource): Engine {
+  if (driver instanceof SqliteDriver || driver instanceof PostgresDriver) return driver;
+  throw new Error(`There is no engine for ${driver.options.type}`);
+}

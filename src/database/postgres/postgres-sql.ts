@@ -1,0 +1,56 @@
+import type { QueryResult, QueryResultRow } from 'pg';
+import { DatabaseUnavailableError } from '../errors.js';
+import type { Sql } from '../sql.js';
+import { statementTimings } from '../timing.js';
+import { numbered, textOf } from './placeholders.js';
+import type { PostgresClient } from './postgres-client.js';
+
+/** Told of a statement that took longer than the limit, in milliseconds. */
+export interface SlowStatements {
+  readonly limit: number;
+  readonly report: (milliseconds: number, sql: string) => void;
+}
+
+/** SQL templates over a way to run statements whose parameters are `$1`, `$2`, ... */
+export class PostgresSql implements Sql {
+  constructor(private readonly run: (sql: string, parameters: unknown[]) => Promise<unknown[]>) {}
+
+  sql<Rows>(strings: TemplateStringsArray, ...values: unknown[]): Promise<Rows> {
+    return this.run(textOf(strings), values) as Promise<Rows>;
+  }
+
+  query<Rows>(sql: string, parameters: unknown[]): Promise<Rows> {
+    return this.run(numbered(sql), parameters) as Promise<Rows>;
+  }
+}
+
+/**
+ * Runs one statement, or without parameters several.
+ * @throws what node-postgres throws; `explained` makes it the service's own
+ */
+export async function execute(
+  client: PostgresClient,
+  sql: string,
+  parameters: unknown[] | undefined,
+  slow: SlowStatements,
+): Promise<QueryResult<QueryResultRow>> {
+  const started = performance.now();
+  try {
+    const result = await client.query<QueryResultRow>(sql, parameters);
+    if (client.takeUnconfirmed()) throw new DatabaseUnavailableError(UNCONFIRMED);
+    return result;
+  } finally {
+    const milliseconds = performance.now() - started;
+    if (milliseconds > slow.limit) slow.report(milliseconds, sql);
+    measured(sql, milliseconds);
+  }
+}
+
+/** Publishes how long a statement took. */
+export function measured(sql: string, milliseconds: number): void {
+  if (!statementTimings.hasSubscribers) return;
+  statementTimings.publish({ kind: READS.test(sql) ? 'read' : 'write', seconds: milliseconds / 1000 });
+}
+
+export const UNCONFIRMED = 'The wait for the standby was cancelled: what was committed may be lost with the primary';
+export const READS = /^\s*SELECT\b(?![\s\S]*\bFOR\s+UPDATE\b)/i;

@@ -1,0 +1,15 @@
+import { postgresKilled, replicaKilled, standbyPromoted } from './faults/postgres.js';
+
+describe('on PostgreSQL, under load', () => {
+  it('a server that is killed twice and started again takes nothing acknowledged with it', async () => {
+    await postgresKilled({ times: 2 });
+  }, 60_000);
+
+  it('a replica that is killed takes nothing acknowledged with it, and the other goes on', async () => {
+    await replicaKilled({ times: 2 });
+  }, 60_000);
+
+  it('a standby that is promoted has everything acknowledged, and is found by itself', async () => {
+    await standbyPromoted({ times: 1 });
+  }, 60_000);
+});
