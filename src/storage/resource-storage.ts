@@ -45,6 +45,18 @@ export class ResourceStorage {
     return version;
   }
 
+  /**
+   * Takes places for all records that the transaction creates, or none.
+   * @throws {StorageFullError} when fewer are free
+   */
+  async reserveMany(transaction: Sql, count: number): Promise<Version> {
+    const [version] = await transaction.sql<Version[]>`
+      UPDATE storage SET used = used + ${count}, revision = revision + 1
+      WHERE resource = ${this.resource} AND used <= ${this.capacity - count} RETURNING epoch, revision`;
+    if (version === undefined) throw new StorageFullError(this.resource);
+    return version;
+  }
+
   /** Gives back the place of a record that the transaction deletes. */
   release(transaction: Sql): Promise<Version> {
     return one(transaction.sql<Version[]>`
