@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { DataSource, Repository } from 'typeorm';
+import { keepIdsAhead } from '../database/kept-ids.js';
 import { openSnapshot, type Snapshot } from '../database/snapshot.js';
 import { committed, transaction } from '../database/transactions.js';
 import type { Sql } from '../database/sql.js';
@@ -10,6 +11,9 @@ import type { Flavor, Size } from './cookie.values.js';
 
 /** The four members of a cookie that clients see. */
 export type CookieRecord = Pick<Cookie, 'id' | 'flavor' | 'size' | 'wish'>;
+
+/** A cookie to be stored, with the id that it shall have or without one. */
+export type NewCookie = Omit<CookieRecord, 'id'> & { readonly id?: number };
 
 export interface StoredCookie {
   readonly cookie: CookieRecord;
@@ -58,6 +62,34 @@ export class CookiesRepository {
         VALUES (${flavor}, ${size}, ${wish}, ${version.revision}) RETURNING id`;
       return { cookie: { id: row!.id, flavor, size, wish }, version };
     });
+  }
+
+  /**
+   * Creates many in the caller's transaction: all of them with the ids that they bring, or all with new ones.
+   * @throws {StorageFullError} when there is not room for all
+   * @throws {QueryFailedError} when an id exists already
+   */
+  async createMany(transaction: Sql, records: readonly NewCookie[]): Promise<void> {
+    if (records.length === 0) return;
+    const { revision } = await this.storage.reserveMany(transaction, records.length);
+    const keepsIds = records[0]!.id !== undefined;
+    const rows = records.map(({ id, flavor, size, wish }) => [...(keepsIds ? [id] : []), flavor, size, wish, revision]);
+    const row = `(${placeholders(rows[0]!)})`;
+    await transaction.query(
+      `INSERT INTO cookies (${keepsIds ? 'id, ' : ''}flavor, size, wish, revision) VALUES ${rows.map(() => row).join(', ')}`,
+      rows.flat(),
+    );
+    if (keepsIds)
+      await keepIdsAhead(this.dataSource, transaction, 'cookies', Math.max(...records.map(({ id }) => id!)));
+  }
+
+  /** Those of the ids that exist. */
+  async existing(ids: readonly number[]): Promise<number[]> {
+    const rows = await committed(this.dataSource).query<{ id: number }[]>(
+      `SELECT id FROM cookies WHERE id IN (${placeholders(ids)}) ORDER BY id`,
+      [...ids],
+    );
+    return rows.map(({ id }) => Number(id));
   }
 
   /**
@@ -164,6 +196,24 @@ export class CookiesSnapshot {
       yield page;
       if (page.count < PAGE) return;
       page = await this.first(PAGE, { ...selection, after: page.last });
+    }
+  }
+
+  /** The same as values, a page at a time, always by ascending id. */
+  async *records({ flavors, sizes, after = 0 }: CookieSelection, limit = Infinity): AsyncGenerator<CookieRecord[]> {
+    const conditions = [
+      'id > ?',
+      ...(flavors ? [`flavor IN (${placeholders(flavors)})`] : []),
+      ...(sizes ? [`size IN (${placeholders(sizes)})`] : []),
+    ];
+    const sql = `SELECT id, flavor, size, wish FROM cookies WHERE ${conditions.join(' AND ')} ORDER BY id LIMIT ?`;
+    for (let [last, left] = [after, limit]; left > 0;) {
+      const wanted = Math.min(PAGE, left);
+      const page = await this.snapshot.query<CookieRecord[]>(sql, [last, ...(flavors ?? []), ...(sizes ?? []), wanted]);
+      if (page.length > 0) yield page;
+      if (page.length < wanted) return;
+      last = page.at(-1)!.id;
+      left -= page.length;
     }
   }
 
