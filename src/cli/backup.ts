@@ -25,7 +25,7 @@ async function backup(file: string, interrupt: AbortSignal): Promise<void> {
   if (await isSameFile(file, path)) throw new UsageError(`${file} is the database itself`);
   const draft = `${file}.partial-${process.pid}`;
   try {
-    await copy(path, draft, interrupt);
+    await copy(path, draft, { readonly: false, interrupt });
     const { faults, counts } = checkFile(draft, await knownMigrations());
     if (faults.length > 0) throw new Failure(`the copy is not sound: ${faults.join('; ')}. See: cli doctor`);
     interrupt.throwIfAborted();
@@ -39,17 +39,24 @@ async function backup(file: string, interrupt: AbortSignal): Promise<void> {
   }
 }
 
-/** Copies with a bar. */
-export async function copy(from: string, to: string, interrupt: AbortSignal): Promise<void> {
+export interface CopyOptions {
+  /** Whether the source must stay as it is. */
+  readonly readonly: boolean;
+  readonly interrupt: AbortSignal;
+}
+
+/** Copies a database and shows how far it has got. */
+export async function copy(from: string, to: string, { readonly, interrupt }: CopyOptions): Promise<void> {
   const { size } = await stat(from);
-  const progress = new Progress({ done: 'Copied', unit: 'KiB' }, Math.ceil(size / 1024));
+  const bar = new Progress({ done: 'Copied', unit: 'KiB' }, Math.ceil(size / 1024));
+  const progress = (done: number, total: number): void => {
+    interrupt.throwIfAborted();
+    bar.update(Math.round((done / total) * (size / 1024)));
+  };
   try {
-    await copyDatabase(from, to, (done, total) => {
-      interrupt.throwIfAborted();
-      progress.update(Math.round((done / total) * (size / 1024)));
-    });
+    await copyDatabase(from, to, { readonly, progress });
   } finally {
-    progress.stop();
+    bar.stop();
   }
 }
 

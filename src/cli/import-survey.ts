@@ -57,16 +57,18 @@ export function brokenLine(line: number, fault: string): string {
 }
 
 class Faults {
-  private readonly named: string[] = [];
+  private readonly named: { readonly line: number; readonly fault: string }[] = [];
   private count = 0;
 
   readonly add = (line: number, fault: string): void => {
-    if (this.count++ < MOST_NAMED) this.named.push(brokenLine(line, fault));
+    if (this.count++ < MOST_NAMED) this.named.push({ line, fault });
   };
 
   throwIfAny(): void {
     if (this.count === 0) return;
     const more = this.count > MOST_NAMED ? [`... and ${this.count - MOST_NAMED} more lines.`] : [];
-    throw new Failure([...this.named, ...more, 'Nothing was stored by this run.'].join('\n'));
+    // Ids that are taken are only known behind what is wrong with the lines themselves.
+    const named = this.named.sort((a, b) => a.line - b.line).map(({ line, fault }) => brokenLine(line, fault));
+    throw new Failure([...named, ...more, 'Nothing was stored by this run.'].join('\n'));
   }
 }

@@ -53,7 +53,7 @@ async function prepare(file: string, draft: string, interrupt: AbortSignal) {
   const known = await knownMigrations();
   const seen = checkFile(file, known);
   if (seen.faults.length > 0) throw new Failure(`${file} cannot be restored: ${seen.faults.join('; ')}.`);
-  await copy(file, draft, interrupt);
+  await copy(file, draft, { readonly: true, interrupt });
   // The backup may lie on a bad disk: what counts is what was read.
   const { faults, counts, migrations } = checkFile(draft, known);
   if (faults.length > 0) throw new Failure(`The copy of ${file} is not sound: ${faults.join('; ')}.`);
