@@ -33,7 +33,7 @@ async function backup(file: string, interrupt: AbortSignal): Promise<void> {
     const { size } = await stat(file);
     console.error(`Backed up ${counts.get('cookies')} cookies to ${file} (${size} bytes), and checked it.`);
   } catch (error) {
-    for (const leftover of [draft, `${draft}-journal`]) await rm(leftover, { force: true });
+    for (const leftover of [draft, `${draft}-journal`]) await rm(leftover, { force: true }).catch(() => {});
     interrupt.throwIfAborted();
     throw new Failure(`There is no new backup: ${(error as Error).message}`, error);
   }

@@ -142,7 +142,7 @@ async function toFile(run: Run, output: string, signal: AbortSignal): Promise<vo
     await pipeline(run.lines(), createWriteStream(draft, { flags: 'wx' }), { signal });
     await replaceFile(draft, output);
   } catch (error) {
-    await rm(draft, { force: true });
+    await rm(draft, { force: true }).catch(() => {});
     signal.throwIfAborted();
     throw new Failure(`${output} cannot be written: ${(error as Error).message}. Nothing is left of it.`, error);
   }
