@@ -1,36 +1,27 @@
-import 'reflect-metadata';
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
 import { JwtService } from '@nestjs/jwt';
 import { tokenSecret } from '../auth/token-key.js';
 import { ConfigError, loadConfigFromProcess } from '../config/config.js';
+import { UsageError } from './errors.js';
+import { examples } from './examples.js';
 
-const USAGE = `Prints a token signed with the configured secret (HS256).
+interface TokenOptions {
+  readonly sub: string;
+  readonly scope: string;
+  readonly expires: number;
+}
 
-  npm run --silent token -- --sub alice --scope "cookies:read cookies:write" --expires 1h
-
-  --sub      who the token is for                     (required)
-  --scope    what it allows, separated by spaces      (default: "cookies:read cookies:write")
-  --expires  how long it is valid: 30s, 15m, 1h, 7d   (default: 1h)`;
+export function tokenCommand(): Command {
+  return new Command('token')
+    .description('print a token signed with the configured secret (HS256)')
+    .requiredOption('--sub <who>', 'who the token is for')
+    .option('--scope <scopes>', 'what it allows, separated by spaces', 'cookies:read cookies:write')
+    .option('--expires <time>', 'how long it is valid: 30s, 15m, 1h, 7d', seconds, 3600)
+    .addHelpText('after', examples('token --sub alice', 'token --sub bob --scope "cookies:read" --expires 7d'))
+    .action((options: TokenOptions) => console.log(token(options)));
+}
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-
-class UsageError extends Error {}
-
-function readOptions() {
-  try {
-    const { values } = parseArgs({
-      options: {
-        sub: { type: 'string' },
-        scope: { type: 'string', default: 'cookies:read cookies:write' },
-        expires: { type: 'string', default: '1h' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    });
-    return values;
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
-}
 
 function seconds(duration: string): number {
   const [, count, unit] = /^([1-9][0-9]{0,8})([smhd])$/.exec(duration) ?? [];
@@ -44,11 +35,8 @@ function claimAt(path: readonly string[], value: unknown): object {
   return path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object;
 }
 
-function token(): string {
-  const { sub, scope, expires, help } = readOptions();
-  if (help) return USAGE;
-  if (!sub) throw new UsageError('--sub is missing');
-  const expiresIn = seconds(expires);
+function token({ sub, scope, expires: expiresIn }: TokenOptions): string {
+  if (sub === '') throw new UsageError('--sub is empty');
   const config = loadConfigFromProcess();
   const secret = tokenSecret(config);
   if (secret === undefined) {
@@ -60,15 +48,4 @@ function token(): string {
     signOptions: { algorithm: 'HS256', expiresIn, ...(issuer && { issuer }), ...(audience && { audience }) },
   });
   return jwt.sign({ sub, ...claimAt(scopeClaim, scope) });
-}
-
-try {
-  console.log(token());
-} catch (error) {
-  if (error instanceof UsageError) {
-    console.error(`${error.message}\n\n${USAGE}`);
-    process.exit(2);
-  }
-  console.error(error instanceof ConfigError ? error.message : error);
-  process.exit(1);
 }

@@ -3,6 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { type DataSource, QueryFailedError, type Repository } from 'typeorm';
 import { type Dialect, engineOf } from '../database/engine.js';
 import { Gathered } from '../database/gathered.js';
+import { keepIdsAhead } from '../database/kept-ids.js';
 import { openSnapshot, type Snapshot } from '../database/snapshot.js';
 import { committed, transaction } from '../database/transactions.js';
 import type { Sql } from '../database/sql.js';
@@ -13,6 +14,9 @@ import type { Flavor, Size } from './cookie.values.js';
 
 /** The four members of a cookie that clients see. */
 export type CookieRecord = Pick<Cookie, 'id' | 'flavor' | 'size' | 'wish'>;
+
+/** A cookie to be stored, with the id that it shall have or without one. */
+export type NewCookie = Omit<CookieRecord, 'id'> & { readonly id?: number };
 
 export interface StoredCookie {
   readonly cookie: CookieRecord;
@@ -31,7 +35,6 @@ export interface CookieSelection {
 }
 
 type Row = CookieRecord & Version;
-type NewCookie = Omit<CookieRecord, 'id'>;
 
 /** Records read at once when a list is as long as it is. */
 const PAGE = 1000;
@@ -71,6 +74,27 @@ export class CookiesRepository {
   /** @throws {StorageFullError} */
   create({ flavor, size, wish }: NewCookie): Promise<StoredCookie> {
     return this.creates.ask({ flavor, size, wish });
+  }
+
+  /**
+   * Creates many in the caller's transaction: all of them with the ids that they bring, or all with new ones.
+   * @throws {StorageFullError} when there is not room for all
+   * @throws {QueryFailedError} when an id exists already
+   */
+  async createMany(transaction: Sql, records: readonly NewCookie[]): Promise<void> {
+    const versions = await this.storage.reserveMany(transaction, records.length);
+    await this.insertRows(transaction, records, versions);
+    const ids = records.flatMap(({ id }) => id ?? []);
+    if (ids.length > 0) await keepIdsAhead(this.dataSource, transaction, 'cookies', Math.max(...ids));
+  }
+
+  /** Those of the ids that exist. */
+  async existing(ids: readonly number[]): Promise<number[]> {
+    const rows = await committed(this.dataSource).query<{ id: number }[]>(
+      `SELECT id FROM cookies WHERE id IN (${placeholders(ids)}) ORDER BY id`,
+      [...ids],
+    );
+    return rows.map(({ id }) => id);
   }
 
   /**
@@ -143,19 +167,33 @@ export class CookiesRepository {
     return cookies.map((cookie, index) => {
       const version = versions[index];
       if (version === undefined) return new StorageFullError(this.storage.resource);
-      return { cookie: { id: ids.get(version.revision)!, ...cookie }, version };
+      return { cookie: { ...cookie, id: ids.get(version.revision)! }, version };
     });
   }
 
-  /** @returns the ids by revision: the order in which RETURNING gives its rows is not promised */
-  private async insertRows(tx: Sql, cookies: NewCookie[], versions: Version[]): Promise<Map<number, number>> {
-    if (cookies.length === 0) return new Map();
-    const rows = await tx.query<Pick<Cookie, 'id' | 'revision'>[]>(
-      `INSERT INTO cookies (flavor, size, wish, revision)
-       VALUES ${cookies.map(() => '(?, ?, ?, ?)').join(', ')} RETURNING id, revision`,
-      cookies.flatMap(({ flavor, size, wish }, index) => [flavor, size, wish, versions[index]!.revision]),
+  /**
+   * @param cookies all with the ids that they bring, or all without
+   * @returns the ids by revision: the order in which RETURNING gives its rows is not promised
+   */
+  private async insertRows(
+    tx: Sql,
+    cookies: readonly NewCookie[],
+    versions: readonly Version[],
+  ): Promise<Map<number, number>> {
+    const [first] = cookies;
+    if (first === undefined) return new Map();
+    const keepsIds = first.id !== undefined;
+    const rows = cookies.map(({ id, flavor, size, wish }, index) => {
+      const values = [flavor, size, wish, versions[index]!.revision];
+      return keepsIds ? [id, ...values] : values;
+    });
+    const row = `(${placeholders(rows[0]!)})`;
+    const inserted = await tx.query<Pick<Cookie, 'id' | 'revision'>[]>(
+      `INSERT INTO cookies (${keepsIds ? 'id, ' : ''}flavor, size, wish, revision)
+       VALUES ${rows.map(() => row).join(', ')} RETURNING id, revision`,
+      rows.flat(),
     );
-    return new Map(rows.map(({ id, revision }) => [revision, id]));
+    return new Map(inserted.map(({ id, revision }) => [revision, id]));
   }
 
   /** @param suffix what the dialect wants of a transaction that is about to change the record */
@@ -222,6 +260,24 @@ export class CookiesSnapshot {
       yield page;
       if (page.count < PAGE) return;
       page = await this.first(PAGE, { ...selection, after: page.last });
+    }
+  }
+
+  /** The same as values, a page at a time, always by ascending id. */
+  async *records({ flavors, sizes, after = 0 }: CookieSelection, limit = Infinity): AsyncGenerator<CookieRecord[]> {
+    const conditions = [
+      'id > ?',
+      ...(flavors ? [`flavor IN (${placeholders(flavors)})`] : []),
+      ...(sizes ? [`size IN (${placeholders(sizes)})`] : []),
+    ];
+    const sql = `SELECT id, flavor, size, wish FROM cookies WHERE ${conditions.join(' AND ')} ORDER BY id LIMIT ?`;
+    for (let [last, left] = [after, limit]; left > 0;) {
+      const wanted = Math.min(PAGE, left);
+      const page = await this.snapshot.query<CookieRecord[]>(sql, [last, ...(flavors ?? []), ...(sizes ?? []), wanted]);
+      if (page.length > 0) yield page;
+      if (page.length < wanted) return;
+      last = page.at(-1)!.id;
+      left -= page.length;
     }
   }
 

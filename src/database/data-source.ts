@@ -3,6 +3,7 @@ import type { Config } from '../config/config.js';
 import { DatabaseLogger } from './database-logger.js';
 import { type Class, loadClasses } from './module-files.js';
 import { createPostgresDataSource } from './postgres/postgres-data-source.js';
+import { loadMigrations } from './schema-version.js';
 import { createSqliteDataSource } from './sqlite/sqlite-data-source.js';
 
 /** Statements that take longer than this many milliseconds are logged. */
@@ -17,7 +18,7 @@ export async function createDataSource(config: Config, entities: readonly Class[
   const found = await loadClasses('src', /\.entity\.[jt]s$/);
   const options: Partial<DataSourceOptions> = {
     entities: [...new Set([...found, ...entities])],
-    migrations: await loadClasses('migrations', /^[0-9]+-.*(?<!\.d)\.[jt]s$/),
+    migrations: await loadMigrations(),
     migrationsTransactionMode: 'all',
     maxQueryExecutionTime: SLOW_STATEMENT,
     logger: new DatabaseLogger(),

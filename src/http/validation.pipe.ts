@@ -24,14 +24,21 @@ export class ValidationPipe implements PipeTransform {
     await Promise.resolve();
     if (!(value instanceof RawBody)) throw new ApiError(400, 'MALFORMED_JSON', 'The body is empty; send a JSON object');
     const parsed = value.json();
-    if (dto === undefined) return parsed;
-    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-      throw new ApiError(400, 'INVALID_REQUEST', `The body must be a JSON object, not ${kindOf(parsed)}`, {
-        details: [{ pointer: '', message: 'must be an object' }],
-      });
-    }
-    return toDto(dto, parsed, memberFault);
+    return dto === undefined ? parsed : validMembers(dto, parsed);
   }
+}
+
+/**
+ * Parsed JSON as an instance of a DTO class; its rules for what does not come through a route, too.
+ * @throws {ApiError} 400 with a detail for each fault
+ */
+export function validMembers(dto: Type, parsed: unknown): object {
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    throw new ApiError(400, 'INVALID_REQUEST', `The body must be a JSON object, not ${kindOf(parsed)}`, {
+      details: [{ pointer: '', message: 'must be an object' }],
+    });
+  }
+  return toDto(dto, parsed, memberFault);
 }
 
 type Fault = (name: string, message: string) => ErrorDetail;

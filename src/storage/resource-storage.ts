@@ -38,38 +38,43 @@ export class ResourceStorage {
    * @throws {StorageFullError} when none is free
    */
   async reserve(transaction: Sql): Promise<Version> {
-    const version = await this.reserveIfFree(transaction);
-    if (version === undefined) throw new StorageFullError(this.resource);
-    return version;
+    const [version] = await this.reserveMany(transaction, 1);
+    return version!;
+  }
+
+  /**
+   * Takes places for all records that the transaction creates, or none.
+   * @returns a version for each record, each one revision above the last
+   * @throws {StorageFullError} when fewer are free
+   */
+  async reserveMany(transaction: Sql, count: number): Promise<Version[]> {
+    const versions = await this.take(transaction, count);
+    if (versions === undefined) throw new StorageFullError(this.resource);
+    return versions;
   }
 
   /**
    * Takes places for as many of `count` records as are free.
-   * @returns the version for each record that has a place, each one revision above the last
+   * @returns a version for each record that has a place, each one revision above the last
    */
   async reserveUpTo(transaction: Sql, count: number): Promise<Version[]> {
-    const [last] = await transaction.sql<Version[]>`
-      UPDATE storage SET used = used + ${count}, revision = revision + ${count}
-      WHERE resource = ${this.resource} AND used + ${count} <= ${this.capacity} RETURNING epoch, revision`;
-    if (last === undefined) return this.reserveOneByOne(transaction, count);
-    return Array.from({ length: count }, (_, index) => ({ ...last, revision: last.revision - count + 1 + index }));
-  }
-
-  private async reserveOneByOne(transaction: Sql, count: number): Promise<Version[]> {
+    const all = await this.take(transaction, count);
+    if (all !== undefined) return all;
     const versions: Version[] = [];
     while (versions.length < count) {
-      const version = await this.reserveIfFree(transaction);
-      if (version === undefined) break;
-      versions.push(version);
+      const next = await this.take(transaction, 1);
+      if (next === undefined) break;
+      versions.push(...next);
     }
     return versions;
   }
 
-  private async reserveIfFree(transaction: Sql): Promise<Version | undefined> {
-    const [version] = await transaction.sql<Version[]>`
-      UPDATE storage SET used = used + 1, revision = revision + 1
-      WHERE resource = ${this.resource} AND used < ${this.capacity} RETURNING epoch, revision`;
-    return version;
+  private async take(transaction: Sql, count: number): Promise<Version[] | undefined> {
+    const [last] = await transaction.sql<Version[]>`
+      UPDATE storage SET used = used + ${count}, revision = revision + ${count}
+      WHERE resource = ${this.resource} AND used <= ${this.capacity - count} RETURNING epoch, revision`;
+    if (last === undefined) return undefined;
+    return Array.from({ length: count }, (_, index) => ({ ...last, revision: last.revision - count + 1 + index }));
   }
 
   /** Gives back the place of a record that the transaction deletes. */

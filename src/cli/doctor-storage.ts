@@ -1,0 +1,57 @@
+import type { DataSource } from 'typeorm';
+import type { Config } from '../config/config.js';
+import { createDataSource } from '../database/data-source.js';
+import { pendingMigrations, unknownMigrations } from '../database/migrations.js';
+import { committed } from '../database/transactions.js';
+import { ImportProgress } from '../storage/import-progress.js';
+import { databaseExists } from './open-database.js';
+
+const NONE_YET = 'there is no database yet';
+
+async function withDatabase(config: Config, look: (dataSource: DataSource) => Promise<string>): Promise<string> {
+  // Opening a SQLite database makes it; a doctor should not.
+  if (!databaseExists(config)) return NONE_YET;
+  const dataSource = await createDataSource(config);
+  await dataSource.initialize();
+  try {
+    return await look(dataSource);
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+export function migrations(config: Config): Promise<string> {
+  return withDatabase(config, async (dataSource) => {
+    const newer = await unknownMigrations(dataSource);
+    if (newer.length > 0) throw new Error(`${newer.join(', ')} are of a newer version: use that version`);
+    const pending = await pendingMigrations(dataSource);
+    if (pending.length === 0) return 'all have run';
+    if (config.database.migrateOnStart) return `the next start runs ${pending.join(', ')}`;
+    throw new Error(`${pending.join(', ')} have not run, and MIGRATE_ON_START is false: npm run migration:run`);
+  });
+}
+
+interface Counter {
+  readonly used: number;
+  readonly count: number;
+}
+
+export function counter(config: Config): Promise<string> {
+  return withDatabase(config, async (dataSource) => {
+    // One statement sees one state, whatever the service writes meanwhile.
+    const [found] = await committed(dataSource).sql<Counter[]>`
+      SELECT used, (SELECT count(*) FROM cookies) AS count FROM storage WHERE resource = 'cookies'`;
+    const [used, count] = [Number(found?.used), Number(found?.count)];
+    if (used !== count) throw new Error(`it says ${used}, and there are ${count} cookies: restore a backup`);
+    return `${used} cookies of ${config.cookiesCapacity}${used > config.cookiesCapacity ? ': POST is refused' : ''}`;
+  });
+}
+
+export function unfinishedImport(config: Config): Promise<string> {
+  return withDatabase(config, async (dataSource) => {
+    if ((await pendingMigrations(dataSource)).length > 0) return 'not known before the migrations have run';
+    const found = await new ImportProgress('cookies').find(committed(dataSource));
+    if (found === undefined) return 'none is unfinished';
+    return `one that began at ${found.started} has stored ${found.lines} lines: go on with cli import --resume`;
+  });
+}

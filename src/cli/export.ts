@@ -1,0 +1,150 @@
+import { createHash, type Hash } from 'node:crypto';
+import { createWriteStream, fstatSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import { Command, Option } from 'commander';
+import { loadConfigFromProcess } from '../config/config.js';
+import type { CookiesSnapshot } from '../cookies/cookies.repository.js';
+import { type Flavor, FLAVORS, type Size, SIZES } from '../cookies/cookie.values.js';
+import { parseNatural } from '../http/parse-id.pipe.js';
+import { cookieLine } from './cookie-line.js';
+import { Failure, UsageError } from './errors.js';
+import { examples } from './examples.js';
+import { openStorage } from './open-database.js';
+import { Progress } from './progress.js';
+import { replaceFile } from './replace-file.js';
+
+interface ExportOptions {
+  readonly output?: string;
+  readonly flavor?: Flavor[];
+  readonly size?: Size[];
+  readonly after?: number;
+  readonly limit?: number;
+}
+
+export function exportCommand(interrupt: AbortSignal): Command {
+  return new Command('export')
+    .description('write the cookies as NDJSON, one {"id","flavor","size","wish"} a line, as they are at one moment')
+    .option('-o, --output <file>', 'write to a file, which appears only when it is whole (default: stdout)')
+    .addOption(repeatable('--flavor <flavor>', 'only this flavor; repeat it for "or"', FLAVORS))
+    .addOption(repeatable('--size <size>', 'only this size; repeat it for "or"', SIZES))
+    .option('--after <id>', 'only cookies after the one with this id', natural('--after', 0))
+    .option('--limit <count>', 'at most so many', natural('--limit', 1))
+    .addHelpText('after', `\n${NOTE}${examples(...EXAMPLES)}`)
+    .action((options: ExportOptions) => exportCookies(options, interrupt));
+}
+
+const NOTE = `The last line on stderr has the count and a SHA-256 of the lines: equal storages give equal ones.
+While a reader of stdout stalls, SQLite keeps what the service writes meanwhile in its WAL; prefer --output.
+`;
+const EXAMPLES = [
+  'export --output cookies.ndjson',
+  'export --flavor vanilla --flavor cinnamon | gzip > some.ndjson.gz',
+];
+
+function repeatable(flags: string, description: string, values: readonly string[]): Option {
+  return new Option(flags, `${description} (choices: ${values.join(', ')})`).argParser(
+    (value: string, earlier: string[] = []) => {
+      const name = flags.split(' ')[0];
+      if (!values.includes(value))
+        throw new UsageError(`${name} must be one of ${values.join(', ')}; it is "${value}"`);
+      if (earlier.includes(value)) throw new UsageError(`${name} names "${value}" twice`);
+      return [...earlier, value];
+    },
+  );
+}
+
+function natural(name: string, least: number) {
+  return (text: string): number => {
+    const number = parseNatural(text);
+    if (number === undefined || number < least) {
+      throw new UsageError(`${name} must be a whole number from ${least} on; it is "${text}"`);
+    }
+    return number;
+  };
+}
+
+async function exportCookies(options: ExportOptions, interrupt: AbortSignal): Promise<void> {
+  const storage = await openStorage(loadConfigFromProcess(), { mayMigrate: false });
+  try {
+    const snapshot = await storage.cookies.openSnapshot();
+    try {
+      const run = new Run(snapshot, options);
+      if (options.output === undefined) await toStdout(run, interrupt);
+      else await toFile(run, options.output, interrupt);
+    } finally {
+      snapshot.close();
+    }
+  } finally {
+    await storage.close();
+  }
+}
+
+/** One pass over the selected cookies, which counts them and adds up their checksum. */
+class Run {
+  private readonly hash: Hash = createHash('sha256');
+  private readonly progress: Progress;
+  private count = 0;
+
+  constructor(
+    private readonly snapshot: CookiesSnapshot,
+    private readonly options: ExportOptions,
+  ) {
+    const { flavor, size, after, limit = Infinity } = options;
+    const total = flavor || size || after ? undefined : Math.min(snapshot.account.used, limit);
+    this.progress = new Progress({ done: 'Exported', unit: 'cookies' }, total);
+  }
+
+  /** The lines, a page at a time. */
+  async *lines(): AsyncGenerator<string> {
+    const { flavor, size, after, limit } = this.options;
+    const selection = { flavors: flavor, sizes: size, after, order: 'ascending' } as const;
+    try {
+      for await (const page of this.snapshot.records(selection, limit)) {
+        const text = page.map(cookieLine).join('');
+        this.hash.update(text);
+        this.count += page.length;
+        yield text;
+        this.progress.update(this.count);
+      }
+    } finally {
+      this.progress.stop();
+    }
+  }
+
+  summary(): string {
+    return `Exported ${this.count} cookies, sha256 ${this.hash.digest('hex')}`;
+  }
+}
+
+async function toStdout(run: Run, signal: AbortSignal): Promise<void> {
+  try {
+    await pipeline(run.lines(), stdout(), { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    // The reader has had enough, as `head` has. There is no summary then, which would speak of all.
+    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return;
+    throw new Failure(`The output cannot be written: ${(error as Error).message}`, error);
+  }
+  console.error(run.summary());
+}
+
+/** Node's own stdout writes to a pipe synchronously: a reader that stalls would stall Ctrl+C, too. */
+function stdout(): NodeJS.WritableStream {
+  const kind = fstatSync(1);
+  return kind.isFIFO() || kind.isSocket() ? new Socket({ fd: 1, readable: false, writable: true }) : process.stdout;
+}
+
+async function toFile(run: Run, output: string, signal: AbortSignal): Promise<void> {
+  const draft = `${output}.partial-${process.pid}`;
+  try {
+    await pipeline(run.lines(), createWriteStream(draft, { flags: 'wx' }), { signal });
+    await replaceFile(draft, output);
+  } catch (error) {
+    await rm(draft, { force: true }).catch(() => {});
+    signal.throwIfAborted();
+    throw new Failure(`${output} cannot be written: ${(error as Error).message}. Nothing is left of it.`, error);
+  }
+  console.error(run.summary());
+}

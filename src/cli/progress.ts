@@ -1,0 +1,52 @@
+import cliProgress from 'cli-progress';
+
+/** Milliseconds between two lines where nobody watches a bar. */
+const INTERVAL = 5000;
+
+/** Where progress is shown; stderr, but for tests. */
+export type Screen = Pick<NodeJS.WriteStream, 'write' | 'isTTY'>;
+
+/**
+ * Shows how far long work has got, on stderr: a bar on a terminal; elsewhere, as in the log of a job, a line every few
+ * seconds, and so none for work that takes less.
+ */
+export class Progress {
+  private readonly bar?: cliProgress.SingleBar;
+  private readonly started = performance.now();
+  private lastLine = this.started;
+
+  /**
+   * @param what is being done to what, such as "Exported" and "cookies"
+   * @param total how many there are; unknown for a stream
+   */
+  constructor(
+    private readonly what: { readonly done: string; readonly unit: string },
+    private readonly total?: number,
+    private readonly screen: Screen = process.stderr,
+  ) {
+    if (!screen.isTTY || !total) return;
+    this.bar = new cliProgress.SingleBar({
+      format: `${what.done} {value} of {total} ${what.unit} [{bar}] {percentage} %, {eta_formatted} left`,
+      stream: screen as NodeJS.WriteStream,
+      hideCursor: null,
+      clearOnComplete: true,
+      // Otherwise the bar takes SIGINT for itself.
+      gracefulExit: false,
+    });
+    this.bar.start(total, 0);
+  }
+
+  update(count: number): void {
+    if (this.bar !== undefined) return this.bar.update(count);
+    if (performance.now() - this.lastLine < INTERVAL) return;
+    this.lastLine = performance.now();
+    const seconds = Math.round((this.lastLine - this.started) / 1000);
+    const share = this.total ? ` of ${this.total} (${Math.floor((count / this.total) * 100)} %)` : '';
+    this.screen.write(`${this.what.done} ${count}${share} ${this.what.unit} in ${seconds} s\n`);
+  }
+
+  /** Takes the bar away, for what is said next. */
+  stop(): void {
+    this.bar?.stop();
+  }
+}

@@ -1,0 +1,49 @@
+import 'reflect-metadata';
+import fc from 'fast-check';
+import { validMembers } from '../http/validation.pipe.js';
+import { FLAVORS, SIZES } from './cookie.values.js';
+import { ImportCookieDto } from './dto/import-cookie.dto.js';
+import { isPlainlyRight, readCookieLine } from './imported-cookie.js';
+
+/** Right values and such as are nearly right. */
+const cookies = fc.record(
+  {
+    id: fc.oneof(fc.integer({ min: -1, max: 3 }), fc.constantFrom(2 ** 53 - 1, 2 ** 53, 1.5, '1', null)),
+    flavor: fc.oneof(fc.constantFrom(...FLAVORS), fc.constantFrom('Vanilla', '', null, 1, ['vanilla'])),
+    size: fc.oneof(fc.constantFrom(...SIZES), fc.constantFrom('small ', {}, true)),
+    wish: fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 260 }),
+      fc.constantFrom('', '\0', '\ud800', 'x'.repeat(255), 'x'.repeat(256), '🍪'.repeat(255), '🍪'.repeat(256), 7),
+    ),
+    other: fc.constantFrom(1),
+  },
+  { requiredKeys: ['flavor', 'size', 'wish'] },
+);
+
+function passes(check: () => unknown): boolean {
+  try {
+    return check() !== false;
+  } catch {
+    return false;
+  }
+}
+
+describe('a line of an import', () => {
+  it('is right exactly when the DTO class says so, and never passes the quick rules otherwise', () => {
+    fc.assert(
+      fc.property(fc.oneof(cookies, fc.jsonValue()), (value) => {
+        const text = JSON.stringify(value);
+        const right = passes(() => validMembers(ImportCookieDto, JSON.parse(text)));
+        if (isPlainlyRight(JSON.parse(text))) expect(right).toBe(true);
+        expect(passes(() => readCookieLine(Buffer.from(text)))).toBe(right);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('passes the quick rules when it is as an export writes it', () => {
+    const cookie = { id: 1, flavor: 'vanilla', size: 'small', wish: 'x' };
+    expect(isPlainlyRight(cookie)).toBe(true);
+    expect(readCookieLine(Buffer.from(JSON.stringify(cookie)))).toEqual(cookie);
+  });
+});

@@ -1,0 +1,244 @@
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { countsOf, inDatabase, line, lines, outcomeOf, run, startCommand } from './command.js';
+import { Client, COOKIE, temporaryFolder } from './service.js';
+import { ServiceProcess } from './service-process.js';
+
+const GOOD = line({ id: 1 });
+const sha = (text: string) => /sha256 ([0-9a-f]{64})/.exec(text)?.[1];
+
+describe('cli import', () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = temporaryFolder();
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const importFile = (text: string | Uint8Array, args: string[] = [], environment = {}) => {
+    writeFileSync(join(folder, 'in.ndjson'), text);
+    return run(folder, ['import', 'in.ndjson', ...args], { environment });
+  };
+
+  it('stores what export gives again, to the byte, with an equal checksum', async () => {
+    const text = lines(2500);
+    const imported = await importFile(text);
+    expect(imported).toMatchObject({ code: 0, stdout: '' });
+    const exported = await run(folder, ['export']);
+    expect(exported).toMatchObject({ code: 0, stdout: text });
+    expect(sha(exported.stderr)).toHaveLength(64);
+    expect(sha(imported.stderr)).toBe(sha(exported.stderr));
+    expect(countsOf(folder)).toEqual({ count: 2500, used: 2500 });
+    expect(inDatabase(folder, (database) => database.prepare('SELECT * FROM imports').all())).toEqual([]);
+  });
+
+  const BROKEN: readonly [string, string | Uint8Array, RegExp][] = [
+    ['an unknown flavor', line({ id: 2, flavor: 'mint' }), /"flavor" must be one of .*chocolate, vanilla, cinnamon/],
+    ['a wish of 256 characters', line({ id: 2, wish: '🍪'.repeat(256) }), /"wish" must be a text of 1 to 255 char/],
+    ['NUL', line({ id: 2, wish: 'a\0b' }), /"wish" .*without NUL/],
+    ['a lone surrogate', line({ id: 2 }).replace('Schnee', '\\ud800'), /"wish" .*lone surrogates/],
+    ['an unknown member', line({ id: 2, colour: 'red' }), /"colour" is not known here; known are/],
+    ['__proto__', '{"__proto__":{},"flavor":"vanilla","size":"small","wish":"x"}\n', /"__proto__" is not known/],
+    ['a missing member', '{"id":2,"flavor":"vanilla","size":"small"}\n', /"wish" must be a text/],
+    ['a member that comes twice', '{"id":2,"flavor":"vanilla","size":"small","wish":"x","id":3}\n', /"id" comes twice/],
+    [
+      'a member twice in escapes',
+      '{"id":2,"flavor":"vanilla","size":"small","wish":"x","\\u0069d":3}\n',
+      /"id" comes tw/,
+    ],
+    ['an id of 0', line({ id: 0 }), /"id" must be a whole number from 1 to 9007199254740991/],
+    ['an id beyond 2^53-1', line({ id: 2 }).replace('2', '9007199254740993'), /"id" must be a whole number/],
+    ['an id as text', line({ id: '2' }), /"id" must be a whole number/],
+    ['an id of a line before', GOOD, /has the id 1, too/],
+    ['no id after lines with one', line(), /it has no "id"; use --ids assign/],
+    ['broken JSON', '{"id":2,\n', /not valid JSON/],
+    ['an empty line', '\n', /it is empty; each line must be a cookie such as/],
+    ['an array', '[]\n', /it must be an object/],
+    ['invalid UTF-8', Buffer.from([0x7b, 0xff, 0x0a]), /not valid UTF-8/],
+    ['a byte-order mark', `\ufeff${line({ id: 2 })}`, /byte-order mark/],
+    ['a line that is too long', `${' '.repeat(17_000)}${line({ id: 2 })}`, /longer than the 16384 bytes/],
+  ];
+
+  it('names every broken line of a file by its number, and what is wrong, and stores nothing', async () => {
+    const text = Buffer.concat([Buffer.from(GOOD), ...BROKEN.map(([, bad]) => Buffer.from(bad)), Buffer.from('[]')]);
+    const { code, stderr } = await importFile(text);
+    expect(code).toBe(1);
+    const named = stderr.split('\n').filter((text) => text.startsWith('Line '));
+    expect(named).toHaveLength(BROKEN.length);
+    BROKEN.forEach(([, , fault], index) => {
+      expect(named[index]).toMatch(fault);
+      expect(named[index]).toMatch(new RegExp(`^Line ${index + 2} is wrong: `));
+    });
+    expect(stderr).toMatch(/\.\.\. and 1 more lines\.\nNothing was stored by this run\.\n$/);
+    expect(countsOf(folder)).toEqual({ count: 0, used: 0 });
+  });
+
+  it('ends at the first broken line of stdin, with what was stored before', async () => {
+    const { code, stderr } = await run(folder, ['import'], { input: lines(1500) + line({ id: 1501, size: 'tiny' }) });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/Line 1501 is wrong: "size" must be one of.*\nThe first 1000 lines are stored/);
+    expect(countsOf(folder)).toEqual({ count: 1000, used: 1000 });
+    const mended = await run(folder, ['import', '--resume'], { input: lines(1501) });
+    expect(mended).toMatchObject({ code: 0, stderr: expect.stringContaining('Imported 501 cookies') });
+  });
+
+  it('accepts a last line without line end, CRLF, and members in any order', async () => {
+    const text =
+      '{"wish":"x","size":"small","flavor":"vanilla","id":9}\r\n{"id":2,"flavor":"vanilla","size":"small","wish":"y"}';
+    expect(await importFile(text)).toMatchObject({ code: 0 });
+    expect(countsOf(folder)).toEqual({ count: 2, used: 2 });
+  });
+
+  it('names the line whose id the storage has, and stores nothing', async () => {
+    await importFile(lines(3));
+    for (const input of [undefined, lines(3, 3)]) {
+      const { code, stderr } = input ? await run(folder, ['import'], { input }) : await importFile(lines(3, 3));
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/Line 1 is wrong: its id 3 exists in the storage already/);
+    }
+    expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
+  });
+
+  it('assigns new ids where it is told to, or where lines have none', async () => {
+    await importFile(lines(2, 10));
+    expect(await importFile(lines(2, 10), ['--ids', 'assign'])).toMatchObject({ code: 0 });
+    expect(await importFile(line() + line())).toMatchObject({ code: 0 });
+    const { stdout } = await run(folder, ['export']);
+    expect(stdout.match(/"id":[0-9]+/g)).toEqual([10, 11, 12, 13, 14, 15].map((id) => `"id":${id}`));
+  });
+
+  it('stores nothing in a dry run, not even a database', async () => {
+    const { code, stderr } = await importFile(lines(3), ['--dry-run']);
+    expect(code).toBe(0);
+    expect(stderr).toContain('3 cookies can be imported with the ids they have; 10000 places are free');
+    expect((await run(folder, ['export'])).stderr).toContain('There is no database');
+    await importFile(lines(3));
+    expect(await importFile(lines(3, 4), ['--dry-run'])).toMatchObject({ code: 0 });
+    expect(await importFile(lines(3, 3), ['--dry-run'])).toMatchObject({ code: 1 });
+    expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
+  });
+
+  it('says before it starts that a file finds too little room', async () => {
+    const { code, stderr } = await importFile(lines(11), [], { COOKIES_CAPACITY: '10' });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/10 of 10 places are free.*11 cookies are to be stored, and 10 of 10/s);
+    expect(countsOf(folder)).toEqual({ count: 0, used: 0 });
+  });
+
+  it('fills the storage to its last place from stdin, and goes on when there is more room', async () => {
+    const input = lines(2000);
+    const full = await run(folder, ['import'], { input, environment: { COOKIES_CAPACITY: '1234' } });
+    expect(full.code).toBe(1);
+    expect(full.stderr).toMatch(/Line 1235 finds no room.*The first 1234 lines are stored/s);
+    expect(countsOf(folder)).toEqual({ count: 1234, used: 1234 });
+    const again = await run(folder, ['import', '--resume'], { input });
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('Imported 766 cookies') });
+    expect((await run(folder, ['export'])).stdout).toBe(input);
+  });
+
+  it('stores all or nothing with --atomic', async () => {
+    await importFile(lines(1, 1));
+    expect(await importFile(lines(5000, 2), ['--atomic'], { COOKIES_CAPACITY: '5000' })).toMatchObject({ code: 1 });
+    expect(countsOf(folder)).toEqual({ count: 1, used: 1 });
+    expect(await importFile(lines(5000, 2), ['--atomic'], { COOKIES_CAPACITY: '5001' })).toMatchObject({ code: 0 });
+    expect(countsOf(folder)).toEqual({ count: 5001, used: 5001 });
+    expect(await run(folder, ['import', '--atomic'], { input: GOOD })).toMatchObject({ code: 2 });
+  });
+
+  describe('when it is interrupted', () => {
+    const TOTAL = 20_000;
+    const roomy = { COOKIES_CAPACITY: '50000' };
+
+    /** Feeds some of the input, waits until some of it is stored, and ends the import. */
+    const interruptedBy = async (signal: NodeJS.Signals, text: string) => {
+      const child = startCommand(folder, ['import', '--ids', 'assign'], roomy);
+      const outcome = outcomeOf(child);
+      child.stdin!.on('error', () => {});
+      child.stdin!.write(text.slice(0, text.length / 2));
+      const stored = () => {
+        try {
+          return countsOf(folder).count;
+        } catch {
+          return 0;
+        }
+      };
+      while (stored() < 3000) await sleep(5);
+      child.kill(signal);
+      return outcome;
+    };
+
+    it.each(['SIGKILL', 'SIGINT'] as const)('by %s goes on, nothing lost, nothing twice', async (signal) => {
+      const text = lines(TOTAL);
+      const { code, stderr } = await interruptedBy(signal, text);
+      if (signal === 'SIGINT') {
+        expect(code).toBe(130);
+        expect(stderr).toMatch(/Interrupted\.\nThe first [0-9]+ lines are stored\. Go on with: .* --resume/);
+      }
+      const { count, used } = countsOf(folder);
+      expect(used).toBe(count);
+      expect(count).toBeLessThan(TOTAL);
+
+      const anew = await run(folder, ['import'], { input: text, environment: roomy });
+      expect(anew).toMatchObject({ code: 1, stderr: expect.stringContaining(`interrupted when ${count} lines`) });
+      const another = await run(folder, ['import', '--resume'], {
+        input: text.replace('Schnee', 'Regen'),
+        environment: roomy,
+      });
+      expect(another).toMatchObject({ code: 1, stderr: expect.stringContaining('This is not the input') });
+      expect(countsOf(folder)).toEqual({ count, used });
+
+      const resumed = await run(folder, ['import', '--resume'], { input: text, environment: roomy });
+      expect(resumed).toMatchObject({ code: 0, stderr: expect.stringContaining(`Imported ${TOTAL - count} cookies`) });
+      expect((await run(folder, ['export'])).stdout).toBe(text);
+      const over = await run(folder, ['import', '--resume'], { input: text, environment: roomy });
+      expect(over).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing to resume') });
+    });
+
+    it('begins anew with --forget', async () => {
+      await interruptedBy('SIGKILL', lines(TOTAL));
+      const { count } = countsOf(folder);
+      expect(await importFile(line(), ['--forget'], roomy)).toMatchObject({ code: 0 });
+      expect(countsOf(folder)).toEqual({ count: count + 1, used: count + 1 });
+    });
+  });
+
+  it('changes the ETag of the list under a service that serves, whose next id is beyond the imported', async () => {
+    const service = await ServiceProcess.start(folder);
+    try {
+      const client = await Client.of(service);
+      const before = (await client.get('/cookies')).headers.get('etag')!;
+      expect(await importFile(lines(1500, 500))).toMatchObject({ code: 0 });
+      const list = await client.get('/cookies', { 'if-none-match': before });
+      expect(list).toMatchObject({ status: 200 });
+      expect(list.headers.get('x-total-count')).toBe('1500');
+      expect((await client.post(COOKIE)).body.id).toBe(2000);
+    } finally {
+      await service.end();
+    }
+  });
+
+  it('has places for exactly as many as may be while the service takes some, too', async () => {
+    const environment = { COOKIES_CAPACITY: '3000' };
+    const service = await ServiceProcess.start(folder, environment);
+    try {
+      const client = await Client.of(service);
+      const child = startCommand(folder, ['import', '--ids', 'assign'], environment);
+      const outcome = outcomeOf(child);
+      child.stdin!.on('error', () => {});
+      child.stdin!.end(lines(5000));
+      let posted = 0;
+      const ended = once(child, 'close').then(() => true);
+      while (!(await Promise.race([ended, sleep(0, false)]))) if ((await client.post(COOKIE)).status === 201) posted++;
+      const { code, stderr } = await outcome;
+      expect(code).toBe(1);
+      const stored = Number(/The first ([0-9]+) lines/.exec(stderr)?.[1]);
+      expect(stored + posted).toBe(3000);
+      expect(countsOf(folder)).toEqual({ count: 3000, used: 3000 });
+    } finally {
+      await service.end();
+    }
+  });
+});
