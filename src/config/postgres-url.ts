@@ -26,7 +26,8 @@ const PORT = 5432;
  * @throws {Error} that says what is wrong without repeating any of it: a part that is out of place may be the password
  */
 export function parsePostgresUrl(text: string): PostgresUrl {
-  const [, authority, path, query = ''] = /^postgres(?:ql)?:\/\/([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(text) ?? [];
+  const [, authority, path, query = ''] =
+    /^postgres(?:ql)?:\/\/([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(text) ?? [];
   if (authority === undefined) throw new Error('must be "postgres://user:password@host:5432/database"');
   const at = authority.lastIndexOf('@');
   const userInfo = at < 0 ? '' : authority.slice(0, at);
@@ -40,14 +41,22 @@ export function parsePostgresUrl(text: string): PostgresUrl {
     .slice(at + 1)
     .split(',')
     .map(parseHost);
-  return { engine: 'postgres', hosts, user, ...(password && { password }), database: decode(path), ...parseQuery(query) };
+  return {
+    engine: 'postgres',
+    hosts,
+    user,
+    ...(password && { password }),
+    database: decode(path),
+    ...parseQuery(query),
+  };
 }
 
 const ENCODE = 'percent-encode it, as "%40" for "@", "%3A" for ":" and "%2F" for "/"';
 
 function parseHost(text: string): PostgresHost {
   const [, name, port] = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]*)(?::([0-9]+))?$/.exec(text) ?? [];
-  if (name === undefined) throw new Error('must have a number for each port: "host:5432"; a password is percent-encoded');
+  if (name === undefined)
+    throw new Error('must have a number for each port: "host:5432"; a password is percent-encoded');
   if (name === '') throw new Error('must name the host: "postgres://user:password@host:5432/database"');
   const number = port === undefined ? PORT : Number(port);
   if (number < 1 || number > 65535) throw new Error('must have a port from 1 to 65535');

@@ -64,7 +64,8 @@ const databaseUrl: Parse<SqliteUrl | PostgresUrl> = (value) => {
 
 const sqliteUrl: Parse<SqliteUrl> = (value) => {
   const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/s.exec(value)?.[1];
-  if (path === undefined) throw new Error('must be "sqlite:" and the path of a file, or "postgres://user:password@host:5432/database"');
+  if (path === undefined)
+    throw new Error('must be "sqlite:" and the path of a file, or "postgres://user:password@host:5432/database"');
   if (path === ':memory:')
     throw new Error('must name a file: a database in memory has one connection and is not durable');
   if (path.startsWith('//')) throw new Error('must not name a host: the file is on this machine');
@@ -148,7 +149,8 @@ export const variables = {
     parse: integer(0, 65535),
   }),
   DATABASE_URL: define({
-    about: 'where the records are kept: `sqlite:<file>` or `postgres://user:password@host:5432/database?sslmode=verify-full`',
+    about:
+      'where the records are kept: `sqlite:<file>` or `postgres://user:password@host:5432/database?sslmode=verify-full`',
     example: 'postgres://cookies:secret@localhost:5432/cookies',
     default: 'sqlite:./data/cookies.sqlite',
     file: true,
@@ -271,8 +273,14 @@ export const variables = {
     default: 'info',
     parse: oneOf(LOG_LEVELS),
   }),
+  SHUTDOWN_DELAY: define({
+    about: 'milliseconds a replica serves on after SIGTERM while not ready, for a load balancer to turn to others',
+    example: '3000',
+    default: '0',
+    parse: integer(0, 600_000),
+  }),
   SHUTDOWN_TIMEOUT: define({
-    about: 'milliseconds running requests may take to finish after SIGTERM',
+    about: 'milliseconds running requests may take to finish after SIGTERM and SHUTDOWN_DELAY',
     example: '10000',
     default: '10000',
     parse: integer(0, 600_000),
