@@ -1,5 +1,6 @@
 // Writes and reads through the balancer until SIGTERM, then prints what it saw as JSON. Used by rolling-restart.sh.
 import { Agent, request } from 'node:http';
+import { URL } from 'node:url';
 
 const [url, token, clients = '16'] = process.argv.slice(2);
 const agent = new Agent({ keepAlive: true });
