@@ -30,18 +30,19 @@ export function stopOnSignals(app: NestFastifyApplication, config: Config): void
 }
 
 /**
- * Not ready, no new connections, running requests finish, then the database closes. Requests that are not done within
+ * Not ready, then (after the delay in which a load balancer turns to others) no new connections, running requests finish, then the database closes. Requests that are not done within
  * the time-out are cut off.
  */
 async function stop(
   app: NestFastifyApplication,
   connections: Connections,
-  { shutdownTimeout }: Config,
+  { shutdownDelay, shutdownTimeout }: Config,
   reason: string,
 ): Promise<void> {
   const logger = new Logger('Service');
   logger.log(`Stopping (${reason})`);
   app.get(Lifecycle, { strict: false }).stop();
+  if (shutdownDelay > 0) await sleep(shutdownDelay);
   connections.refuseNew();
   const began = performance.now();
   while (connections.open > 0) {

@@ -61,6 +61,19 @@ describe('stopping', () => {
     expect(await code).toBe(0);
   });
 
+  it('serves new connections for SHUTDOWN_DELAY while it is not ready, so that a balancer can turn to others', async () => {
+    service = await ServiceProcess.start(folder, { SHUTDOWN_DELAY: '1500' });
+    const code = service.end();
+    await logged(service, 'Stopping (SIGTERM)');
+    expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(503);
+    await sleep(700);
+    const answer = await fetch(`${service.url}/openapi.json`);
+    expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
+    await sleep(1000);
+    await expect(connected(service.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    expect(await code).toBe(0);
+  });
+
   it.each([
     ['has been answered and is idle', 'GET /openapi.json HTTP/1.1\r\nHost: cookies\r\n\r\n'],
     ['has never sent a request', ''],

@@ -47,6 +47,7 @@ export class Config {
   readonly trustProxy!: false | string[];
   readonly docs!: boolean;
   readonly logLevel!: LogLevel;
+  readonly shutdownDelay!: number;
   readonly shutdownTimeout!: number;
 
   constructor(values: Config) {
@@ -230,6 +231,7 @@ function toConfig(values: Parsed, key: TokenKey): Config {
     trustProxy: values.TRUST_PROXY!,
     docs: values.DOCS!,
     logLevel: values.LOG_LEVEL!,
+    shutdownDelay: values.SHUTDOWN_DELAY!,
     shutdownTimeout: values.SHUTDOWN_TIMEOUT!,
   });
 }

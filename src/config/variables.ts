@@ -273,8 +273,14 @@ export const variables = {
     default: 'info',
     parse: oneOf(LOG_LEVELS),
   }),
+  SHUTDOWN_DELAY: define({
+    about: 'milliseconds a replica serves on after SIGTERM while not ready, for a load balancer to turn to others',
+    example: '3000',
+    default: '0',
+    parse: integer(0, 600_000),
+  }),
   SHUTDOWN_TIMEOUT: define({
-    about: 'milliseconds running requests may take to finish after SIGTERM',
+    about: 'milliseconds running requests may take to finish after SIGTERM and SHUTDOWN_DELAY',
     example: '10000',
     default: '10000',
     parse: integer(0, 600_000),

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Replaces the replicas of the cluster one after the other, by the image and settings that the compose file names now.
+# A new one must be healthy before an old one is asked to stop, so that there are never fewer than before.
+set -eu
+cd "$(dirname "$0")/.."
+compose() { ${DOCKER:-docker} compose -f compose.cluster.yaml "$@"; }
+old=$(compose ps -q service)
+count=$(echo "$old" | wc -l)
+# Once: the migrations of the new image. They must suit the old replicas, which still run (docs/operating.md).
+compose run --rm --no-deps migrate
+for replica in $old; do
+  compose up -d --wait --no-build --no-deps --no-recreate --scale service=$((count + 1)) service
+  # The balancer asks the name server every second and the new replica every half.
+  sleep 3
+  ${DOCKER:-docker} stop --time 30 "$replica" > /dev/null
+  ${DOCKER:-docker} rm "$replica" > /dev/null
+done

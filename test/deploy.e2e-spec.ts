@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, COOKIE, type Service, startService } from './service.js';
+
+const DEPLOY = join(import.meta.dirname, '../deploy');
+const read = (file: string) => readFileSync(join(DEPLOY, file), 'utf8');
+/** `up` is Prometheus's own. */
+const METRIC = /\b(?:http|storage|database|nodejs|process)_[a-z0-9_]+/g;
+
+interface Dashboard {
+  panels: { title: string; targets: { expr: string; datasource: { uid: string } }[] }[];
+}
+
+describe('what is deployed beside the service', () => {
+  const dashboard = JSON.parse(read('grafana/dashboards/cookies.json')) as Dashboard;
+  const targets = dashboard.panels.flatMap((panel) => panel.targets);
+  let service: Service;
+  let exposed: string;
+
+  beforeAll(async () => {
+    service = await startService();
+    await (await Client.of(service)).post(COOKIE);
+    exposed = await (await fetch(`${service.managementUrl}/metrics`)).text();
+  });
+
+  afterAll(() => service.stop());
+
+  it.each([
+    ['an alert', () => [...read('prometheus/alerts.yml').matchAll(/expr: ([\s\S]*?)\n +(?:for|labels):/g)].map(String)],
+    ['the dashboard', () => targets.map(({ expr }) => expr)],
+  ])('never asks in %s for a figure that the service does not give', (_where, expressions) => {
+    const asked = new Set(expressions().flatMap((expression) => expression.match(METRIC) ?? []));
+    expect(asked.size).toBeGreaterThan(3);
+    const given = new Set([...exposed.matchAll(/^([a-z_0-9]+)[{ ]/gm)].map(([, name]) => name));
+    expect([...asked].filter((name) => !given.has(name))).toEqual([]);
+  });
+
+  it('draws every panel from the source of data that is provisioned', () => {
+    const uid = /uid: (\w+)/.exec(read('grafana/provisioning/datasources/prometheus.yaml'))?.[1];
+    expect(targets.map(({ datasource }) => datasource.uid)).toEqual(targets.map(() => uid));
+    for (const { title } of dashboard.panels) expect(title).not.toBe('');
+  });
+
+  it('explains every alert in docs/operating.md', () => {
+    const guide = read('../docs/operating.md');
+    const names = [...read('prometheus/alerts.yml').matchAll(/alert: (\w+)/g)].map(([, name]) => name!);
+    expect(names.length).toBeGreaterThan(5);
+    expect(names.filter((name) => !guide.includes(`\`${name}\``))).toEqual([]);
+  });
+});
