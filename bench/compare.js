@@ -36,7 +36,7 @@ export async function compare({ name, lanes, connections }, stage, { rounds, sec
   return runs.map(({ lane, samples }) => ({ label: lane.label, samples }));
 }
 
-async function load(program, { label, operation, records }, connections, until, token) {
+export async function load(program, { label, operation, records }, connections, until, token) {
   const job = { operation, records, connections, ...until, url: program.url, token, pid: program.pid };
   const [command, args] = nodeOn('load', [join(import.meta.dirname, 'load.js'), JSON.stringify(job)]);
   const { stdout } = await promisify(execFile)(command, args);

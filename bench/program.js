@@ -22,9 +22,10 @@ export class Program {
 
   /**
    * Starts a variant and waits until it is ready: by its own word where it has one, else as soon as it answers.
-   * @param folder holds, or will hold, its database, `cookies.sqlite`
+   * @param folder that it runs in
+   * @param database its URL; without one, `cookies.sqlite` in the folder
    */
-  static async start(variant, folder, secret) {
+  static async start(variant, folder, secret, database = `sqlite:${join(folder, 'cookies.sqlite')}`) {
     const [port, managementPort] = [await freePort(), await freePort()];
     const [command, args] = nodeOn('server', [join(ROOT, variant.program)]);
     const started = performance.now();
@@ -36,7 +37,7 @@ export class Program {
         HOST: '127.0.0.1',
         PORT: String(port),
         MANAGEMENT_PORT: String(managementPort),
-        DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}`,
+        DATABASE_URL: database,
         COOKIES_CAPACITY: '1000000000',
         JWT_SECRET: secret,
       },

@@ -1,5 +1,6 @@
 import { longList } from './long-list.js';
 import { operations } from './operations.js';
+import { onPostgres } from './postgres.js';
 import { saveCalls } from './save-calls.js';
 import { starts } from './starts.js';
 import { variants } from './variants.js';
@@ -81,6 +82,18 @@ export const scenarios = [
     what: operations[operation].what,
     connections: 64,
     lanes: [1000, 10_000_000].map((records) => lane(service, operation, records, `service, ${records} records`)),
+  })),
+  ...[
+    ['get', 16],
+    ['get', 64],
+    ['post', 16],
+    ['post', 64],
+  ].map(([operation, connections]) => ({
+    name: `${operation}-postgres-${connections}`,
+    family: `${operation}-postgres`,
+    what: `${operations[operation].what}, on a PostgreSQL server that shares a core with the load, 1000 records stored`,
+    connections,
+    run: onPostgres(operation, connections),
   })),
   { name: 'save', family: 'save', what: '`repository.save()` of a plain entity, no HTTP', run: saveCalls },
 ];

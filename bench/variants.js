@@ -38,3 +38,12 @@ export const variants = [
     connections: [64],
   },
 ];
+
+/** What the service is compared with on PostgreSQL. */
+export const limitPostgres = {
+  name: 'limit-postgres',
+  program: 'bench/variants/limit-postgres.js',
+  about:
+    'by hand on Fastify and `pg`, with the checks and header fields of the service: named prepared statements, a pool of ' +
+    '10, a statement for each GET and a transaction for each POST',
+};

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { summary } from '../summary.js';
-import { variants } from '../variants.js';
+import { limitPostgres, variants } from '../variants.js';
 import { barChart } from './bar-chart.js';
 import { table } from './table.js';
 import { targetRows } from './targets.js';
@@ -62,7 +62,7 @@ export function writeReport({ results, memories, machine, rounds, seconds, minut
     table(['machine', ''], machine),
     table(
       ['program', 'what it is'],
-      variants.map(({ name, about }) => [name, about]),
+      [...variants, limitPostgres].map(({ name, about }) => [name, about]),
     ),
     'What is left out, and why:',
     omissions(),

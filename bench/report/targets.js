@@ -82,6 +82,23 @@ const targets = [
         ratio(...[1000, 10_000_000].map((n) => of(`${operation}-10m`, `service, ${n} records`, 'rate'))),
     },
   ]),
+  ...[16, 64].map((connections) => ({
+    what: `on PostgreSQL: GET of one record, requests a second, ${connections} at once`,
+    against: 'limit-postgres',
+    atLeast: 0.75,
+    measured: (of) =>
+      ratio(
+        of(`get-postgres-${connections}`, 'service', 'rate'),
+        of(`get-postgres-${connections}`, 'limit-postgres', 'rate'),
+      ),
+  })),
+  {
+    what: 'on PostgreSQL: durable POST, requests a second, 64 at once',
+    against: 'limit-postgres',
+    atLeast: 3,
+    measured: (of) =>
+      ratio(of('post-postgres-64', 'service', 'rate'), of('post-postgres-64', 'limit-postgres', 'rate')),
+  },
   {
     what: 'start to ready, in ms, built, files cached',
     against: '',

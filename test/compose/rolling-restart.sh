@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.."
 export DOCKER=${DOCKER:-docker}
 url=${URL:-http://127.0.0.1:3000}
 compose() { $DOCKER compose -f compose.cluster.yaml "$@"; }
-token=$(NODE_ENV=production JWT_SECRET_FILE=secrets/jwt_secret node dist/src/cli/${TOKEN:-token}.js --sub load --expires 1h)
+token=$(NODE_ENV=production JWT_SECRET_FILE=secrets/jwt_secret node dist/src/cli/main.js token --sub load --expires 1h)
 under_load() {
   local name=$1; shift
   node test/compose/load.js "$url" "$token" 16 & local load=$!
