@@ -34,9 +34,9 @@ export async function openStorage(config: Config, { mayMigrate }: OpenOptions): 
   if (!mayMigrate && database.engine === 'sqlite' && !existsSync(database.path)) {
     throw new Failure(`There is no database at ${database.path}; see DATABASE_URL.`);
   }
-  const dataSource = await createDataSource(
-    new Config({ ...config, database: { ...database, ...PATIENCE } }),
-  ).then((created) => created.initialize());
+  const dataSource = await createDataSource(new Config({ ...config, database: { ...database, ...PATIENCE } })).then(
+    (created) => created.initialize(),
+  );
   try {
     await requireSchema(dataSource, mayMigrate && config.database.migrateOnStart);
   } catch (error) {

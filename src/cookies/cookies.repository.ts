@@ -72,8 +72,8 @@ export class CookiesRepository {
   }
 
   /** @throws {StorageFullError} */
-  create({ flavor, size, wish }: NewCookie): Promise<StoredCookie> {
-    return this.creates.ask({ flavor, size, wish });
+  create(cookie: Omit<NewCookie, 'id'>): Promise<StoredCookie> {
+    return this.creates.ask(cookie);
   }
 
   /**
@@ -164,10 +164,10 @@ export class CookiesRepository {
   private async insert(tx: Sql, cookies: NewCookie[]): Promise<(StoredCookie | Error)[]> {
     const versions = await this.storage.reserveUpTo(tx, cookies.length);
     const ids = await this.insertRows(tx, cookies.slice(0, versions.length), versions);
-    return cookies.map((cookie, index) => {
+    return cookies.map(({ flavor, size, wish }, index) => {
       const version = versions[index];
       if (version === undefined) return new StorageFullError(this.storage.resource);
-      return { cookie: { ...cookie, id: ids.get(version.revision)! }, version };
+      return { cookie: { id: ids.get(version.revision)!, flavor, size, wish }, version };
     });
   }
 

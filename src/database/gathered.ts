@@ -3,8 +3,8 @@ const MOST_ON_THE_WAY = 2;
 
 interface Question<Item, Answer> {
   readonly item: Item;
-  answered(answer: Answer): void;
-  failed(error: unknown): void;
+  readonly answered: (answer: Answer) => void;
+  readonly failed: (error: unknown) => void;
 }
 
 /**
