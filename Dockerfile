@@ -1,5 +1,5 @@
-# Node 24 is under long-term support until April 2028. Both versions can be set: --build-arg NODE=26 --build-arg DEBIAN=trixie
-ARG NODE=24
+# The newest Node on which better-sqlite3 12 is safe (docs/decisions.md); under long-term support until April 2027.
+ARG NODE=22
 ARG DEBIAN=trixie
 
 FROM node:${NODE}-${DEBIAN} AS build

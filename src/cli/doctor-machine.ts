@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { jwtVerify, SignJWT } from 'jose';
 import { developmentSecretFile } from '../auth/token-key.js';
+import { requireSafeNode } from '../database/sqlite/node-version.js';
 import type { Config } from '../config/config.js';
 
 /** Milliseconds by which files may be of the future: file systems and machines round. */
@@ -10,6 +11,7 @@ const TOLERANCE = 60_000;
 
 /** Whether SQLite's binding loads on this machine and version of Node. */
 export async function nativeModule(): Promise<string> {
+  requireSafeNode();
   try {
     const { default: Database } = await import('better-sqlite3');
     const database = new Database(':memory:');

@@ -8,6 +8,7 @@ import type { Sql } from '../sql.js';
 import { Connection, type SlowStatements, type StatementResult } from './connection.js';
 import { DatabaseFile } from './database-file.js';
 import { DiskReserve } from './disk-reserve.js';
+import { requireSafeNode } from './node-version.js';
 import { Snapshots } from './snapshots.js';
 import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
 import { TaggedSql } from './tagged-sql.js';
@@ -39,6 +40,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
 
   /** @throws {DatabaseStartError} naming the file and what is wrong with it */
   override async connect(): Promise<void> {
+    requireSafeNode();
     const path = this.options.database;
     try {
       mkdirSync(dirname(path), { recursive: true });
