@@ -30,8 +30,8 @@ export function stopOnSignals(app: NestFastifyApplication, config: Config): void
 }
 
 /**
- * Not ready, then (after the delay in which a load balancer turns to others) no new connections, running requests finish, then the database closes. Requests that are not done within
- * the time-out are cut off.
+ * Not ready, and after the delay in which a load balancer turns to others no new connections; running requests finish, then
+ * the database closes. Requests that are not done within the time-out are cut off.
  */
 async function stop(
   app: NestFastifyApplication,
