@@ -1,9 +1,9 @@
-import { Server as NetServer, type Socket } from 'node:net';
-import type { Server } from 'node:http';
+import { Server as NetServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Config } from './config/config.js';
+import { type Connections, connectionsOf } from './http/connections/connections.js';
 import { Lifecycle } from './management/lifecycle.js';
 
 /** Milliseconds in which a client on an open connection is still answered, and told that the connection closes. */
@@ -12,7 +12,7 @@ const POLL = 20;
 
 /** On SIGTERM or SIGINT stops cleanly and exits with 0; a second signal exits at once with 1. */
 export function stopOnSignals(app: NestFastifyApplication, config: Config): void {
-  const connections = new Connections(app.getHttpServer());
+  const connections = connectionsOf(app.getHttpServer());
   let stopping = false;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (stopping) process.exit(1);
@@ -43,7 +43,8 @@ async function stop(
   logger.log(`Stopping (${reason})`);
   app.get(Lifecycle, { strict: false }).stop();
   if (shutdownDelay > 0) await sleep(shutdownDelay);
-  connections.refuseNew();
+  // http.Server's own close would also close idle connections at once, and with them requests that are on their way.
+  NetServer.prototype.close.call(app.getHttpServer());
   const began = performance.now();
   while (connections.open > 0) {
     const elapsed = performance.now() - began;
@@ -56,35 +57,4 @@ async function stop(
   }
   await app.close();
   logger.log('Stopped');
-}
-
-/** The connections of a server that is to be stopped without losing a request. */
-class Connections {
-  private readonly sockets = new Set<Socket>();
-
-  constructor(private readonly server: Server) {
-    server.on('connection', (socket: Socket) => {
-      this.sockets.add(socket);
-      socket.once('close', () => this.sockets.delete(socket));
-    });
-  }
-
-  get open(): number {
-    return this.sockets.size;
-  }
-
-  /** http.Server's own close would also close idle connections at once, and with them requests that are on their way. */
-  refuseNew(): void {
-    NetServer.prototype.close.call(this.server);
-  }
-
-  closeIdle(): void {
-    this.server.closeIdleConnections();
-    // To Node, a connection that has not sent anything yet is not idle.
-    for (const socket of this.sockets) if (socket.bytesRead === 0) socket.destroy();
-  }
-
-  closeAll(): void {
-    for (const socket of this.sockets) socket.destroy();
-  }
 }

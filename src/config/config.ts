@@ -31,6 +31,14 @@ export class Config {
   readonly port!: number;
   readonly managementPort!: number;
   readonly database!: (SqliteUrl | PostgresUrl) & DatabaseSettings;
+  /** Limits of the connections to the API. */
+  readonly http!: {
+    readonly connections: number;
+    readonly connectionsPerAddress: number;
+    readonly requestTimeout: number;
+    readonly stallTimeout: number;
+    readonly bufferedBytes: number;
+  };
   readonly cookiesCapacity!: number;
   readonly listCacheBytes!: number;
   readonly listTimeout!: number;
@@ -215,6 +223,13 @@ function toConfig(values: Parsed, key: TokenKey): Config {
       listPoolSize: values.DATABASE_LIST_POOL_SIZE!,
       statementTimeout: values.DATABASE_STATEMENT_TIMEOUT!,
       sslCa: values.DATABASE_SSL_CA,
+    },
+    http: {
+      connections: values.MAX_CONNECTIONS!,
+      connectionsPerAddress: values.MAX_CONNECTIONS_PER_ADDRESS!,
+      requestTimeout: values.REQUEST_TIMEOUT!,
+      stallTimeout: values.RESPONSE_STALL_TIMEOUT!,
+      bufferedBytes: values.RESPONSE_BUFFER_BYTES!,
     },
     cookiesCapacity: values.COOKIES_CAPACITY!,
     listCacheBytes: values.LIST_CACHE_BYTES!,

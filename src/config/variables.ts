@@ -198,6 +198,37 @@ export const variables = {
     default: 'true',
     parse: boolean,
   }),
+  MAX_CONNECTIONS: define({
+    about: 'connections to the API that may be open at once; beyond it the one that is idle longest is closed',
+    example: '4000',
+    default: '4000',
+    parse: integer(1, 1_000_000),
+  }),
+  MAX_CONNECTIONS_PER_ADDRESS: define({
+    about: 'the same from one address, or from one IPv6 /64 network; proxies in `TRUST_PROXY` have no such limit',
+    example: '1000',
+    default: '1000',
+    parse: integer(1, 1_000_000),
+  }),
+  REQUEST_TIMEOUT: define({
+    about: 'milliseconds in which a request must arrive whole before 408',
+    example: '30000',
+    default: '30000',
+    parse: integer(100, 600_000),
+  }),
+  RESPONSE_STALL_TIMEOUT: define({
+    about: 'milliseconds in which a client must read something of a response before it is cut off',
+    example: '30000',
+    default: '30000',
+    parse: integer(100, 600_000),
+  }),
+  RESPONSE_BUFFER_BYTES: define({
+    about:
+      'bytes of memory for responses that clients have not read yet; beyond it who reads slowest is cut off, then large responses are 503',
+    example: '67108864',
+    default: '67108864',
+    parse: integer(65_536, 2 ** 40),
+  }),
   COOKIES_CAPACITY: define({
     about: 'cookies that may be stored; beyond it POST answers 507',
     example: '10000',

@@ -18,8 +18,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../config/config.js';
 import { Scopes } from '../auth/scopes.decorator.js';
 import { Conditions, etagOf, RequestConditions } from '../http/conditions.js';
-import { JSON_TYPE, jsonArray, jsonArrayAgain } from '../http/json-array.js';
+import { JSON_TYPE, jsonArray, replay } from '../http/json-array.js';
 import { ListCache } from '../http/list-cache.js';
+import { ListReaders } from '../http/list-readers.js';
 import { nextPageLink } from '../http/page.js';
 import { ParseIdPipe } from '../http/parse-id.pipe.js';
 import {
@@ -43,6 +44,7 @@ export class CookiesController {
   constructor(
     private readonly cookies: CookiesService,
     private readonly lists: ListCache,
+    private readonly readers: ListReaders,
     private readonly config: Config,
   ) {}
 
@@ -62,8 +64,8 @@ export class CookiesController {
       return undefined;
     }
     reply.type(JSON_TYPE);
-    const known = this.lists.get(etagOf(account), request.url);
-    if (known !== undefined) return jsonArrayAgain(known);
+    const cached = this.lists.get(etagOf(account), request.url);
+    if (cached !== undefined) return replay(cached, this.lists, this.config.listTimeout);
     // Something may have changed since: the list is that of its snapshot.
     const snapshot = await this.cookies.openSnapshot();
     describe(snapshot.account, query, reply);
@@ -71,7 +73,8 @@ export class CookiesController {
     return jsonArray(snapshot.pages(selection(query)), {
       close: () => snapshot.close(),
       timeout: this.config.listTimeout,
-      most: this.config.listStreams,
+      reply,
+      readers: this.readers,
       collectUpTo: () => (this.lists.collect(etagOf(snapshot.account), request.url) ? this.lists.longest : 0),
       collected: (chunks) => this.lists.collected(etagOf(snapshot.account), request.url, chunks),
     });

@@ -72,12 +72,19 @@ function unavailable(message: string): Answer {
   return { status: 503, errorCode: 'SERVICE_UNAVAILABLE', message, headers: { 'retry-after': RETRY_AFTER } };
 }
 
+/** What Node's parser rejects with another status than 400, by the codes of llhttp and of Node. */
+const PARSER_STATUS: Readonly<Record<string, number>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  HPE_INVALID_VERSION: 505,
+};
+
 /** The status that Nest, Fastify or Node's parser gives an error; 500 for all others. */
 function statusOf(error: unknown): number {
   if (error instanceof HttpException) return error.getStatus();
   const { code, statusCode } = error as { code?: string; statusCode?: number };
-  if (code === 'HPE_HEADER_OVERFLOW') return 431;
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408;
+  if (code !== undefined && Object.hasOwn(PARSER_STATUS, code)) return PARSER_STATUS[code]!;
   if (code?.startsWith('HPE_') || code === 'ERR_HTTP_INVALID_HEADER_VALUE') return 400;
   return typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500 ? statusCode : 500;
 }
@@ -88,6 +95,7 @@ const MESSAGES: Readonly<Record<number, string>> = {
   408: 'The request did not arrive in time',
   413: 'The body is larger than the 16 KiB that are accepted',
   431: 'The header fields of the request are too large',
+  505: 'The protocol must be HTTP/1.1 or HTTP/1.0',
   500: 'The service failed to answer this request; its log has the details under this request id',
 };
 

@@ -2,6 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { ErrorFilter } from './error.filter.js';
 import { ListCache } from './list-cache.js';
+import { ListReaders } from './list-readers.js';
 import { QueryGuard } from './query.guard.js';
 import { ValidationPipe } from './validation.pipe.js';
 
@@ -13,7 +14,8 @@ import { ValidationPipe } from './validation.pipe.js';
     { provide: APP_GUARD, useClass: QueryGuard },
     { provide: APP_PIPE, useClass: ValidationPipe },
     ListCache,
+    ListReaders,
   ],
-  exports: [ListCache],
+  exports: [ListCache, ListReaders],
 })
 export class HttpModule {}

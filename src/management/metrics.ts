@@ -1,11 +1,10 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
-import type { FastifyInstance } from 'fastify';
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { committed } from '../database/transactions.js';
 import { type StatementTiming, statementTimings } from '../database/timing.js';
-import { routeOf } from '../http/request-log.js';
+import type { Connections } from '../http/connections/connections.js';
 import { StorageRegistry } from '../storage/storage.module.js';
 
 // Seconds: a cached answer takes a fraction of a millisecond, a long list some seconds.
@@ -39,11 +38,11 @@ export class Metrics implements OnModuleDestroy {
   /** The series of each method, route and status: looking one up here is cheaper than by its labels. */
   private readonly requestsOf = new Map<string, Histogram.Internal<'method' | 'route' | 'status'>>();
 
-  private requestsInFlight = 0;
+  private connections?: Connections;
 
   constructor(storages: StorageRegistry, @InjectDataSource() dataSource: DataSource) {
     collectDefaultMetrics({ register: this.registry });
-    const inFlight = (): number => this.requestsInFlight;
+    const inFlight = (): number => this.connections?.inFlight ?? 0;
     new Gauge({
       name: 'http_requests_in_flight',
       help: 'Requests that are being answered now',
@@ -79,19 +78,18 @@ export class Metrics implements OnModuleDestroy {
   }
 
   /** Measures every request of the application. */
-  observe(app: FastifyInstance): void {
-    app.addHook('onRequest', (_request, _reply, done) => {
-      this.requestsInFlight++;
-      done();
-    });
-    app.addHook('onResponse', (request, reply, done) => {
-      this.requestsInFlight--;
-      this.seriesOf(request.method, routeOf(request), reply.statusCode).observe(reply.elapsedTime / 1000);
-      done();
+  observe(connections: Connections): void {
+    this.connections = connections;
+    connections.onRequestEnd(({ method, route, status = 'none', milliseconds }) => {
+      this.seriesOf(method, route, status).observe(milliseconds / 1000);
     });
   }
 
-  private seriesOf(method: string, route: string, status: number): Histogram.Internal<'method' | 'route' | 'status'> {
+  private seriesOf(
+    method: string,
+    route: string,
+    status: number | string,
+  ): Histogram.Internal<'method' | 'route' | 'status'> {
     const key = `${method} ${status} ${route}`;
     let series = this.requestsOf.get(key);
     if (series === undefined) {
