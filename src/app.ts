@@ -18,6 +18,7 @@ import { logRequests } from './http/request-log.js';
 import { addResponseHeaders } from './http/response-headers.js';
 import { createLogger, NestLogger } from './logger.js';
 import { Lifecycle } from './management/lifecycle.js';
+import { measureConnections } from './management/http-metrics.js';
 import { Metrics } from './management/metrics.js';
 import { serveDocs } from './openapi.js';
 
@@ -82,7 +83,7 @@ function addHooks(
 ): void {
   trackResponses(fastify, connections);
   connections.onRequestEnd(logRequests(logger));
-  app.get(Metrics, { strict: false }).observe(connections);
+  measureConnections(app.get(Metrics, { strict: false }).registry, connections);
   addResponseHeaders(fastify);
   closeConnectionsWhileStopping(fastify, app.get(Lifecycle, { strict: false }));
   answerUnroutedRequests(fastify);

@@ -12,6 +12,11 @@ export class BufferBudget {
     return this.held;
   }
 
+  /** Whether a good part is left, so that nobody needs to give way. */
+  get isComfortable(): boolean {
+    return this.held * 3 <= this.limit * 2;
+  }
+
   get isExceeded(): boolean {
     return this.held > this.limit;
   }

@@ -138,6 +138,7 @@ export class Connection {
     this.current = response;
     response.startedAt = performance.now();
     response.on('finish', sent);
+    if (isChunkedHttp10(response.req)) response.shouldKeepAlive = false;
     const error = response.rejection ?? protocolError(response.req);
     this.connections.requestStarted();
     if (error === undefined) this.connections.handle(response);
@@ -146,6 +147,8 @@ export class Connection {
 
   /** To be called when the response of the current request has been handed to the operating system. */
   responseSent(response: TrackedResponse): void {
+    // Node says so of a failed write, too.
+    if (this.socket.destroyed || this.socket.errored !== null) return;
     this.connections.requestEnded(response, 'sent');
     this.current = undefined;
     this.unfinishedRequest = response.req.complete ? undefined : response.req;
@@ -213,6 +216,11 @@ export class Connection {
 }
 
 function ignore(): void {}
+
+/** HTTP/1.0 knows no chunks: where such a body ends is not certain, so that nothing may follow it (RFC 9112 section 6.1). */
+function isChunkedHttp10({ httpVersionMinor, headers }: IncomingMessage): boolean {
+  return httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined;
+}
 
 function sent(this: TrackedResponse): void {
   this.httpConnection.responseSent(this);

@@ -115,15 +115,15 @@ export class Connections {
   }
 
   /**
-   * Makes room when the budget is exceeded: whoever has read nothing for the longest time is cut off first.
+   * Makes room before the budget is exceeded: the client that has read nothing for the longest time is cut off first.
    * @returns whether there is room
    */
   relieve(): boolean {
-    if (!this.budget.isExceeded) return true;
+    if (this.budget.isComfortable) return true;
     const now = performance.now();
-    if (now - this.reliefAt < RELIEF_INTERVAL) return false;
+    if (now - this.reliefAt < RELIEF_INTERVAL) return !this.budget.isExceeded;
     this.reliefAt = now;
-    let excess = this.budget.bytes - this.budget.limit / 2;
+    let excess = this.budget.bytes - this.budget.limit / 3;
     const stalled = [...this.all]
       .filter((connection) => connection.bufferedBytes > 0 && connection.stalledFor(now) > SHORT_STALL)
       .sort((a, b) => b.stalledFor(now) - a.stalledFor(now));
@@ -132,7 +132,7 @@ export class Connections {
       excess -= connection.bufferedBytes;
       connection.cut('overload');
     }
-    return excess <= this.budget.limit / 2;
+    return excess <= (this.budget.limit * 2) / 3;
   }
 
   // What follows is for `Connection` and the hooks of this folder.
