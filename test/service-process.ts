@@ -12,16 +12,22 @@ const PROGRAM = resolve('dist/src/main.js');
 /** Root may write everywhere; as root, the service can run as a user who may not. */
 export const ORDINARY_USER = process.getuid?.() === 0 ? { uid: 65534 } : {};
 
+export interface SpawnOptions {
+  readonly uid?: number;
+  /** A descriptor that takes the log instead of `output`. */
+  readonly stdout?: number;
+}
+
 /** The built service in a process of its own, started as an operator starts it. */
 export class ServiceProcess {
   output = '';
 
   private constructor(readonly child: ChildProcess) {
-    for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk) => (this.output += String(chunk)));
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (this.output += String(chunk)));
   }
 
   /** Starts it without waiting; for settings that keep it from starting. */
-  static spawn(folder: string, environment: Environment = {}, options: { uid?: number } = {}): ServiceProcess {
+  static spawn(folder: string, environment: Environment = {}, { stdout, uid }: SpawnOptions = {}): ServiceProcess {
     const env = {
       PATH: process.env['PATH'],
       ...environmentIn(folder, { LOG_LEVEL: 'info', NODE_ENV: 'production', ...environment }),
@@ -29,7 +35,8 @@ export class ServiceProcess {
     const child = spawn(process.execPath, [PROGRAM], {
       cwd: folder,
       env: env,
-      ...options,
+      stdio: ['pipe', stdout ?? 'pipe', 'pipe'],
+      uid,
     });
     return new ServiceProcess(child);
   }
@@ -38,7 +45,7 @@ export class ServiceProcess {
   static async start(
     folder: string,
     environment: Environment = {},
-    options: { uid?: number } = {},
+    options: SpawnOptions = {},
   ): Promise<ServiceProcess> {
     await provideDatabase(folder);
     const service = ServiceProcess.spawn(folder, environment, options);

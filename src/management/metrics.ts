@@ -1,9 +1,11 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { levels } from 'pino';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { committed } from '../database/transactions.js';
 import { type StatementTiming, statementTimings } from '../database/timing.js';
+import { standardOutput } from '../logging/standard-output.js';
 import { StorageRegistry } from '../storage/storage.module.js';
 
 // Seconds.
@@ -49,6 +51,19 @@ export class Metrics implements OnModuleDestroy {
       registers: [this.registry],
       collect() {
         for (const { resource, capacity } of storages.resources) this.set({ resource }, capacity);
+      },
+    });
+    new Counter({
+      name: 'log_lines_dropped_total',
+      help: 'Log lines that were dropped since the reader of the log did not take them',
+      labelNames: ['level'],
+      registers: [this.registry],
+      collect() {
+        const { dropped } = standardOutput();
+        this.reset();
+        for (const [level, label] of Object.entries(levels.labels)) {
+          this.inc({ level: label }, dropped.get(Number(level)) ?? 0);
+        }
       },
     });
     statementTimings.subscribe(this.observeStatement);
