@@ -8,6 +8,7 @@ import type { Sql } from '../sql.js';
 import { Connection, type SlowStatements, type StatementResult } from './connection.js';
 import { DatabaseFile } from './database-file.js';
 import { DiskReserve } from './disk-reserve.js';
+import { ListTurns } from './list-turns.js';
 import { requireSafeNode } from './node-version.js';
 import { Snapshots } from './snapshots.js';
 import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
@@ -27,6 +28,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
   writer!: Writer;
   reader!: Connection;
   snapshots!: Snapshots;
+  private readonly listTurns = new ListTurns();
   private reserve!: DiskReserve;
   private file!: DatabaseFile;
   private writing!: Connection;
@@ -99,7 +101,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
   async openSnapshot(): Promise<Snapshot> {
     this.file.assertKept();
     const transaction = await this.snapshots.begin();
-    const source = new TaggedSql((sql, parameters) => transaction.run(sql, parameters));
+    const source = new TaggedSql((sql, parameters) => this.listTurns.run(() => transaction.run(sql, parameters)));
     return Object.assign(source, { close: () => transaction.rollback() });
   }
 
