@@ -18,6 +18,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../config/config.js';
 import { Scopes } from '../auth/scopes.decorator.js';
 import { Conditions, etagOf, RequestConditions } from '../http/conditions.js';
+import { ErrorLog } from '../http/error-log.js';
 import { JSON_TYPE, jsonArray, jsonArrayAgain } from '../http/json-array.js';
 import { ListCache } from '../http/list-cache.js';
 import { nextPageLink } from '../http/page.js';
@@ -43,6 +44,7 @@ export class CookiesController {
   constructor(
     private readonly cookies: CookiesService,
     private readonly lists: ListCache,
+    private readonly errors: ErrorLog,
     private readonly config: Config,
   ) {}
 
@@ -72,6 +74,7 @@ export class CookiesController {
       close: () => snapshot.close(),
       timeout: this.config.listTimeout,
       most: this.config.listStreams,
+      failed: (error, length) => this.errors.listBrokeOff(error, request, length),
       collectUpTo: () => (this.lists.collect(etagOf(snapshot.account), request.url) ? this.lists.longest : 0),
       collected: (chunks) => this.lists.collected(etagOf(snapshot.account), request.url, chunks),
     });

@@ -1,5 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { ErrorLog } from './error-log.js';
 import { ErrorFilter } from './error.filter.js';
 import { ListCache } from './list-cache.js';
 import { QueryGuard } from './query.guard.js';
@@ -12,8 +13,9 @@ import { ValidationPipe } from './validation.pipe.js';
     { provide: APP_FILTER, useClass: ErrorFilter },
     { provide: APP_GUARD, useClass: QueryGuard },
     { provide: APP_PIPE, useClass: ValidationPipe },
+    ErrorLog,
     ListCache,
   ],
-  exports: [ListCache],
+  exports: [ErrorLog, ListCache],
 })
 export class HttpModule {}

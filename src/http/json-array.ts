@@ -17,6 +17,8 @@ export interface JsonArrayOptions {
   readonly most: number;
   /** The most of the text that is collected, in UTF-16 units; 0 collects nothing. */
   readonly collectUpTo: () => number;
+  /** Called when the pages fail after the first part was sent; `length` of that in UTF-16 units. Not when the client fails. */
+  readonly failed: (error: unknown, length: number) => void;
   /** Called once when anything is collected: with the whole text, or without when it is longer or was not read to its end. */
   readonly collected: (chunks?: string[]) => void;
 }
@@ -56,7 +58,7 @@ export function jsonArrayAgain(chunks: readonly string[]): StreamableFile {
 }
 
 function stream(read: JsonRecords[], unread: AsyncIterator<JsonRecords>, options: JsonArrayOptions): StreamableFile {
-  const { close, timeout, most, collectUpTo, collected } = options;
+  const { close, timeout, most, collectUpTo, failed, collected } = options;
   if (streams >= most) throw new DatabaseUnavailableError(`${most} long lists are being read already`);
   streams++;
   const limit = collectUpTo();
@@ -67,8 +69,18 @@ function stream(read: JsonRecords[], unread: AsyncIterator<JsonRecords>, options
   const deadline = setTimeout(cutOff, timeout);
   const stall = setTimeout(cutOff, STALL);
 
+  // Around the source alone: Node also throws into `chunks` when the client is cut off.
+  async function next(): Promise<IteratorResult<JsonRecords>> {
+    try {
+      return await unread.next();
+    } catch (error) {
+      failed(error, length);
+      throw error;
+    }
+  }
+
   async function* chunks(): AsyncGenerator<string> {
-    for await (const chunk of arrayChunks(read, unread)) {
+    for await (const chunk of arrayChunks(read, { next })) {
       length += chunk.length;
       if (length > limit) chunksSoFar = undefined;
       chunksSoFar?.push(chunk);

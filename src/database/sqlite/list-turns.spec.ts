@@ -28,7 +28,9 @@ describe('ListTurns', () => {
       expect(ran).toEqual(names.slice(0, count));
       await turn();
     }
-    expect(await Promise.all(all)).toEqual([1, 2, 3, 4]);
+    const results: number[] = [];
+    for (const result of all) results.push(await result);
+    expect(results).toEqual([1, 2, 3, 4]);
   });
 
   it('throws or rejects with the error of the statement, and goes on', async () => {

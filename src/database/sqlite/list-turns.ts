@@ -15,14 +15,8 @@ export class ListTurns {
   /** Runs `statement` immediately while the share of this turn lasts, else in a later turn; resolves or rejects with it. */
   run<T>(statement: () => T): T | Promise<T> {
     if (this.waiting.length === 0 && this.spent < this.share) return this.measured(statement);
-    return new Promise<T>((resolve, reject) => {
-      this.waiting.push(() => {
-        try {
-          resolve(this.measured(statement));
-        } catch (error) {
-          reject(error as Error);
-        }
-      });
+    return new Promise<T>((resolve) => {
+      this.waiting.push(() => resolve(new Promise((done) => done(this.measured(statement)))));
     });
   }
 

@@ -1,7 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { Logger } from '@nestjs/common';
 import type { DataSource, ReplicationMode } from 'typeorm';
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
+import { Episode } from '../../logging/episode.js';
 import type { Dialect, Engine } from '../engine.js';
 import type { Snapshot } from '../snapshot.js';
 import type { Sql } from '../sql.js';
@@ -28,6 +30,13 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
   writer!: Writer;
   reader!: Connection;
   snapshots!: Snapshots;
+  private readonly largeWal = new Episode({
+    interval: 60_000,
+    began: () =>
+      new Logger('Database').warn(
+        'The write-ahead log has grown too large; the lists that kept it from restarting are cut off',
+      ),
+  });
   private readonly listTurns = new ListTurns();
   private reserve!: DiskReserve;
   private file!: DatabaseFile;
@@ -58,12 +67,18 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
     }
     this.databaseConnection = this.writing.database;
     this.file = new DatabaseFile(path);
-    this.writer = new Writer(this.writing, this.reserve, this.file, this.limits, () => this.snapshots.endAll());
+    this.writer = new Writer(this.writing, this.reserve, this.file, this.limits, () => this.endSnapshots());
+  }
+
+  private endSnapshots(): void {
+    this.largeWal.report();
+    this.snapshots.endAll();
   }
 
   /** Waits for running writes, then closes; the last process to close leaves one tidy file. */
   override async disconnect(): Promise<void> {
     await this.writer.close();
+    this.largeWal.close();
     this.snapshots.close();
     this.reader.close();
     this.writing.close();
