@@ -25,7 +25,7 @@ function captureLog(): Line[] {
     (message: unknown, ...rest: unknown[]) =>
       lines.push({ level, message: String(message), rest });
   const logger = { log: at('log'), warn: at('warn'), error: at('error'), fatal: at('fatal') };
-  Logger.overrideLogger(logger as LoggerService);
+  Logger.overrideLogger(logger);
   return lines;
 }
 
