@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import Database from 'better-sqlite3';
-import { DataSource } from 'typeorm';
+import { leaveNoRoom } from './no-room.js';
 import { onServer, PostgresServer } from './postgres-server.js';
 import { Client, COOKIE, type Service, startService, temporaryFolder } from './service.js';
 import { ServiceProcess } from './service-process.js';
@@ -107,15 +107,7 @@ describe('the log of a service in trouble', () => {
       const client = await Client.of(service);
       const { id } = (await client.post(COOKIE)).body;
       const lines = captureLog();
-      const { databaseConnection } = service.app.get(DataSource).driver as unknown as {
-        databaseConnection: Database.Database;
-      };
-      // A trigger fills pages on every write, and there are no more of them.
-      const size = databaseConnection.pragma('page_count', { simple: true }) as number;
-      databaseConnection.exec(`
-        CREATE TABLE ballast (bytes);
-        CREATE TRIGGER filling AFTER UPDATE ON storage BEGIN INSERT INTO ballast VALUES (zeroblob(10000000)); END`);
-      databaseConnection.pragma(`max_page_count = ${size + 10}`);
+      leaveNoRoom(service);
       const requests = [
         client.post(COOKIE),
         client.request('PUT', `/cookies/${id}`, { body: { flavor: 'chocolate', size: 'small' } }),
