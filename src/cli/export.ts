@@ -5,7 +5,7 @@ import { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { Command, Option } from 'commander';
 import { loadConfigFromProcess } from '../config/config.js';
-import type { CookiesSnapshot } from '../cookies/cookies.repository.js';
+import type { CookiesSnapshot } from '../cookies/cookies-snapshot.js';
 import { type Flavor, FLAVORS, type Size, SIZES } from '../cookies/cookie.values.js';
 import { parseNatural } from '../http/parse-id.pipe.js';
 import { cookieLine } from './cookie-line.js';

@@ -18,6 +18,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../config/config.js';
 import { Scopes } from '../auth/scopes.decorator.js';
 import { Conditions, etagOf, RequestConditions } from '../http/conditions.js';
+import { ErrorLog } from '../http/error-log.js';
 import { JSON_TYPE, jsonArray, replay } from '../http/json-array.js';
 import { ListCache } from '../http/list-cache.js';
 import { ListReaders } from '../http/list-readers.js';
@@ -45,6 +46,7 @@ export class CookiesController {
     private readonly cookies: CookiesService,
     private readonly lists: ListCache,
     private readonly readers: ListReaders,
+    private readonly errors: ErrorLog,
     private readonly config: Config,
   ) {}
 
@@ -75,6 +77,7 @@ export class CookiesController {
       timeout: this.config.listTimeout,
       reply,
       readers: this.readers,
+      failed: (error, bytes) => this.errors.listBrokeOff(error, request, bytes),
       collectUpTo: () => (this.lists.collect(etagOf(snapshot.account), request.url) ? this.lists.longest : 0),
       collected: (chunks) => this.lists.collected(etagOf(snapshot.account), request.url, chunks),
     });

@@ -2,13 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import type { Conditions } from '../http/conditions.js';
 import type { Account, Version } from '../storage/resource-storage.js';
-import {
-  type CookieRecord,
-  type CookieSelection,
-  CookiesRepository,
-  type CookiesSnapshot,
-  type StoredCookie,
-} from './cookies.repository.js';
+import type { CookieRecord, CookieSelection, CookiesSnapshot } from './cookies-snapshot.js';
+import { CookiesRepository, type StoredCookie } from './cookies.repository.js';
 import type { CreateCookieDto } from './dto/create-cookie.dto.js';
 import type { PatchCookieDto } from './dto/patch-cookie.dto.js';
 import type { ReplaceCookieDto } from './dto/replace-cookie.dto.js';

@@ -1,9 +1,19 @@
 /**
+ * Why the database is unavailable: `busy` passes by itself (locks, time-outs, limits), `away` lasts until the database is back,
+ * `damaged` until somebody repairs it.
+ */
+export type UnavailableKind = 'busy' | 'away' | 'damaged';
+
+/**
  * The database did not answer in time, or not at all: locked by another process, taken away, broken. Nothing of the
  * transaction was kept, so the client may try again. Answered with 503 and `Retry-After`.
  */
 export class DatabaseUnavailableError extends Error {
-  constructor(message: string, cause?: unknown) {
+  constructor(
+    message: string,
+    cause?: unknown,
+    readonly kind: UnavailableKind = 'busy',
+  ) {
     super(message, { cause });
     this.name = 'DatabaseUnavailableError';
   }

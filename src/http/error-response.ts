@@ -59,9 +59,8 @@ function toApiError(error: unknown): Answer {
     const { errorCode, message, details, headers } = error;
     return { status: error.getStatus(), errorCode, message, details, headers };
   }
-  if (error instanceof StorageFullError || error instanceof DiskFullError) {
-    return { status: 507, errorCode: 'STORAGE_FULL', message: 'Storage is full' };
-  }
+  if (error instanceof StorageFullError) return { status: 507, errorCode: 'STORAGE_FULL', message: 'Storage is full' };
+  if (error instanceof DiskFullError) return { status: 507, errorCode: 'DISK_FULL', message: 'Storage is full' };
   if (error instanceof DatabaseUnavailableError) {
     return unavailable('The storage cannot be reached at the moment; try again');
   }

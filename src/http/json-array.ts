@@ -20,6 +20,8 @@ export interface JsonArrayOptions {
   readonly readers: ListReaders;
   /** The most bytes that are collected; 0 collects nothing. */
   readonly collectUpTo: () => number;
+  /** Called when the pages fail after so many bytes were sent. Not when the client fails. */
+  readonly failed: (error: unknown, bytes: number) => void;
   /** Called once when anything is collected: with all chunks, or without when they are more or were not read to their end. */
   readonly collected: (chunks?: Buffer[]) => void;
 }
@@ -67,7 +69,7 @@ const BYTES = { objectMode: false, highWaterMark: 1 } as const;
 const TOO_SLOW = 'The client read the list too slowly';
 
 function stream(read: JsonRecords[], unread: AsyncIterator<JsonRecords>, options: JsonArrayOptions): StreamableFile {
-  const { close, timeout, reply, readers, collectUpTo, collected } = options;
+  const { close, timeout, reply, readers, collectUpTo, failed, collected } = options;
   const cutOff = (): void => void array.destroy(new Error(TOO_SLOW));
   const reader = readers.admit(reply.request, cutOff);
   const limit = collectUpTo();
@@ -75,8 +77,18 @@ function stream(read: JsonRecords[], unread: AsyncIterator<JsonRecords>, options
   let length = 0;
   let ended = false;
 
+  // Around the source alone: Node also throws into `chunks` when the client is cut off.
+  async function next(): Promise<IteratorResult<JsonRecords>> {
+    try {
+      return await unread.next();
+    } catch (error) {
+      failed(error, length);
+      throw error;
+    }
+  }
+
   async function* chunks(): AsyncGenerator<Buffer> {
-    for await (const text of arrayChunks(read, unread)) {
+    for await (const text of arrayChunks(read, { next })) {
       const chunk = Buffer.from(text);
       length += chunk.length;
       if (length > limit) chunksSoFar = undefined;

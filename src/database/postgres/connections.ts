@@ -2,10 +2,11 @@ import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import type { Config } from '../../config/config.js';
 import type { PostgresUrl } from '../../config/postgres-url.js';
+import { Episode } from '../../logging/episode.js';
 import { DatabaseUnavailableError } from '../errors.js';
 import { Hosts } from './hosts.js';
 import { PostgresClient, type PostgresClientConfig } from './postgres-client.js';
-import { isConnectionFailure, isReadOnlyServer } from './postgres-errors.js';
+import { isConnectionFailure, isPoolTimeout, isReadOnlyServer, publishEngineError } from './postgres-errors.js';
 
 export type PostgresSettings = PostgresUrl & Config['database'];
 
@@ -18,6 +19,12 @@ const INT8 = 20;
 export class Connections {
   readonly pool: pg.Pool;
   private readonly logger = new Logger('Database');
+  /** All idle connections fail together when their server goes. */
+  private readonly idleFailures = new Episode<string>({
+    interval: 10_000,
+    began: (message) => this.logger.warn(`An idle connection to the database failed: ${message}`),
+    continued: (repeats) => this.logger.warn(`${repeats} more idle connections to the database failed`),
+  });
 
   constructor(
     settings: PostgresSettings,
@@ -42,7 +49,7 @@ export class Connections {
       types: { getTypeParser },
     };
     this.pool = new pg.Pool(Object.assign(config, { Client: PostgresClient, onConnect: this.expectPrimary }));
-    this.pool.on('error', ({ message }) => this.logger.warn(`An idle connection to the database failed: ${message}`));
+    this.pool.on('error', ({ message }) => this.idleFailures.report(message));
   }
 
   /**
@@ -56,8 +63,9 @@ export class Connections {
         client.release(true);
         attempt--;
       } catch (error) {
+        publishEngineError(error);
         // The failure has turned `hosts` to the next one.
-        if (attempt >= this.hosts.count) throw new DatabaseUnavailableError('The database cannot be reached', error);
+        if (attempt >= this.hosts.count) throw unreachable(error);
       }
     }
   }
@@ -74,6 +82,7 @@ export class Connections {
   }
 
   close(): Promise<void> {
+    this.idleFailures.close();
     return this.pool.end();
   }
 
@@ -90,6 +99,10 @@ export class Connections {
     this.hosts.leave(client.target);
     throw Object.assign(new Error('The server is a standby'), { code: '25006' });
   };
+}
+
+function unreachable(cause: unknown): DatabaseUnavailableError {
+  return new DatabaseUnavailableError('The database cannot be reached', cause, isPoolTimeout(cause) ? 'busy' : 'away');
 }
 
 /** Ids, revisions and counts are at most 2^53 - 1, so the engine's 64-bit integers are numbers, as on SQLite. */

@@ -1,4 +1,5 @@
 import { QueryFailedError } from 'typeorm';
+import { type EngineError, engineErrors } from '../error-events.js';
 import { DatabaseStartError, DatabaseUnavailableError, DiskFullError } from '../errors.js';
 
 /** The SQLSTATE of the server (https://www.postgresql.org/docs/current/errcodes-appendix.html), or Node's code of a socket. */
@@ -12,6 +13,9 @@ const SESSION_OVER = /^(08...|57P0.|25006|25P0[345]|2600.|42P05|E[A-Z_]+)$/;
 
 /** What another session or a bound was the cause of; the connection itself is in order. */
 const TRANSIENT = /^(40001|40P01|40003|55P03|57014|53...|58...)$/;
+
+/** data_corrupted, index_corrupted and io_error: the server's files are damaged, or its volume is. */
+const DAMAGED = /^(XX001|XX002|58030)$/;
 
 /** What node-postgres throws without a code when a connection fails. */
 const WITHOUT_CODE =
@@ -35,6 +39,11 @@ export function isSilence(error: unknown): boolean {
   );
 }
 
+/** Whether no connection of the pool became free in time: the server itself may be in order. */
+export function isPoolTimeout(error: unknown): boolean {
+  return /^timeout e/.test((error as Error).message);
+}
+
 /** Whether the server is a standby, or was the primary until now. */
 export function isReadOnlyServer(error: unknown): boolean {
   return codeOf(error) === '25006';
@@ -44,10 +53,30 @@ export function isReadOnlyServer(error: unknown): boolean {
 export function translatePostgresError(error: unknown): Error | undefined {
   const code = codeOf(error);
   if (code === '53100') return new DiskFullError(error);
-  if (isConnectionFailure(error)) return new DatabaseUnavailableError('The connection to the database failed', error);
+  if (isConnectionFailure(error))
+    return new DatabaseUnavailableError('The connection to the database failed', error, 'away');
+  if (DAMAGED.test(code))
+    return new DatabaseUnavailableError(
+      `The database is damaged (${code}: ${(error as Error).message})`,
+      error,
+      'damaged',
+    );
   if (TRANSIENT.test(code))
     return new DatabaseUnavailableError(`The database could not finish in time (${code})`, error);
   return undefined;
+}
+
+/** Publishes what an error says of the server; nothing for a failure of the statement, a lock or a time-out. */
+export function publishEngineError(error: unknown): void {
+  const kind = engineErrorOf(error);
+  if (kind !== undefined) engineErrors.publish(kind);
+}
+
+function engineErrorOf(error: unknown): EngineError | undefined {
+  const code = codeOf(error);
+  if (code === '53100') return 'full';
+  if (DAMAGED.test(code)) return code.startsWith('XX') ? 'corrupt' : 'io';
+  return isConnectionFailure(error) && !isPoolTimeout(error) ? 'unreachable' : undefined;
 }
 
 /** An error of node-postgres as TypeORM code meets it, too; any other as it is. */

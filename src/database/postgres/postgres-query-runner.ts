@@ -4,7 +4,7 @@ import { DatabaseUnavailableError } from '../errors.js';
 import { portableColumn, portableTable } from './portable-columns.js';
 import type { PostgresClient } from './postgres-client.js';
 import type { PostgresDriver } from './postgres-driver.js';
-import { isConnectionFailure, translatePostgresError } from './postgres-errors.js';
+import { isConnectionFailure, publishEngineError, translatePostgresError } from './postgres-errors.js';
 import { measured, UNCONFIRMED } from './postgres-sql.js';
 import { beginning, COMMIT } from './postgres-transaction.js';
 
@@ -42,6 +42,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
       return useStructuredResult ? result : result.records;
     } catch (error) {
       const cause = error instanceof QueryFailedError ? (error.driverError as unknown) : error;
+      publishEngineError(cause);
       if (this.client && isConnectionFailure(cause)) this.client.mustClose = true;
       throw translatePostgresError(cause) ?? error;
     } finally {

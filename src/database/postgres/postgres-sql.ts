@@ -4,6 +4,7 @@ import type { Sql } from '../sql.js';
 import { statementTimings } from '../timing.js';
 import { numbered, textOf } from './placeholders.js';
 import type { PostgresClient } from './postgres-client.js';
+import { publishEngineError } from './postgres-errors.js';
 
 /** Told of a statement that took longer than the limit, in milliseconds. */
 export interface SlowStatements {
@@ -39,6 +40,9 @@ export async function execute(
     const result = await client.query<QueryResultRow>(sql, parameters);
     if (client.takeUnconfirmed()) throw new DatabaseUnavailableError(UNCONFIRMED);
     return result;
+  } catch (error) {
+    publishEngineError(error);
+    throw error;
   } finally {
     const milliseconds = performance.now() - started;
     if (milliseconds > slow.limit) slow.report(milliseconds, sql);

@@ -1,6 +1,8 @@
 import Database from 'better-sqlite3';
 import { LRUCache } from 'lru-cache';
+import { engineErrors } from '../error-events.js';
 import { statementTimings } from '../timing.js';
+import { engineErrorOf } from './sqlite-errors.js';
 
 export type Row = Record<string, unknown>;
 
@@ -59,6 +61,10 @@ export class Connection {
       if (!statement.reader) return statement.run(...parameters);
       const rows = statement.all(...parameters) as Row[];
       return { rows, changes: rows.length };
+    } catch (error) {
+      const kind = engineErrorOf(error);
+      if (kind !== undefined) engineErrors.publish(kind);
+      throw error;
     } finally {
       this.measured(performance.now() - started, sql);
     }

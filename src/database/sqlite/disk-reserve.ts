@@ -1,6 +1,8 @@
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { dirname } from 'node:path';
+import { Logger } from '@nestjs/common';
+import { Episode } from '../../logging/episode.js';
 import type { Connection } from './connection.js';
 
 const PAGE = 4096;
@@ -17,6 +19,12 @@ export class DiskReserve {
   private readonly file: string;
   private readonly size: number;
   private held: boolean;
+  private readonly logger = new Logger('Database');
+  private readonly missing = new Episode<Error>({
+    interval: 60_000,
+    began: ({ message }) =>
+      this.logger.warn(`The reserve ${this.file} cannot be made (${message}); only deletes are written until it can`),
+  });
 
   constructor(databasePath: string) {
     this.file = `${databasePath}-reserve`;
@@ -68,7 +76,8 @@ export class DiskReserve {
         closeSync(descriptor);
       }
       return true;
-    } catch {
+    } catch (error) {
+      this.missing.report(error as Error);
       rmSync(this.file, { force: true });
       return false;
     }

@@ -1,13 +1,16 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { Logger } from '@nestjs/common';
 import type { DataSource, ReplicationMode } from 'typeorm';
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
+import { Episode } from '../../logging/episode.js';
 import type { Dialect, Engine } from '../engine.js';
 import type { Snapshot } from '../snapshot.js';
 import type { Sql } from '../sql.js';
 import { Connection, type SlowStatements, type StatementResult } from './connection.js';
 import { DatabaseFile } from './database-file.js';
 import { DiskReserve } from './disk-reserve.js';
+import { ListTurns } from './list-turns.js';
 import { requireSafeNode } from './node-version.js';
 import { Snapshots } from './snapshots.js';
 import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
@@ -27,6 +30,14 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
   writer!: Writer;
   reader!: Connection;
   snapshots!: Snapshots;
+  private readonly largeWal = new Episode({
+    interval: 60_000,
+    began: () =>
+      new Logger('Database').warn(
+        'The write-ahead log has grown too large; the lists that kept it from restarting are cut off',
+      ),
+  });
+  private readonly listTurns = new ListTurns();
   private reserve!: DiskReserve;
   private file!: DatabaseFile;
   private writing!: Connection;
@@ -56,12 +67,18 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
     }
     this.databaseConnection = this.writing.database;
     this.file = new DatabaseFile(path);
-    this.writer = new Writer(this.writing, this.reserve, this.file, this.limits, () => this.snapshots.endAll());
+    this.writer = new Writer(this.writing, this.reserve, this.file, this.limits, () => this.endSnapshots());
+  }
+
+  private endSnapshots(): void {
+    this.largeWal.report();
+    this.snapshots.endAll();
   }
 
   /** Waits for running writes, then closes; the last process to close leaves one tidy file. */
   override async disconnect(): Promise<void> {
     await this.writer.close();
+    this.largeWal.close();
     this.snapshots.close();
     this.reader.close();
     this.writing.close();
@@ -99,7 +116,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
   async openSnapshot(): Promise<Snapshot> {
     this.file.assertKept();
     const transaction = await this.snapshots.begin();
-    const source = new TaggedSql((sql, parameters) => transaction.run(sql, parameters));
+    const source = new TaggedSql((sql, parameters) => this.listTurns.run(() => transaction.run(sql, parameters)));
     return Object.assign(source, { close: () => transaction.rollback() });
   }
 

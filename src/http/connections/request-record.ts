@@ -26,7 +26,7 @@ export interface RequestRecord {
 export type RequestListener = (record: RequestRecord, end: RequestEnd) => void;
 
 /** The route's template, such as `/cookies/:id`; a path that has none is never named. */
-function routeOf(request: FastifyRequest): string {
+export function routeOf(request: FastifyRequest): string {
   return request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown');
 }
 
