@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
+import { serveDocs } from './docs/docs-routes.js';
 import { sendError } from './http/error.filter.js';
 import { answerUnroutedRequests, MAX_PARAM_LENGTH } from './http/known-paths.js';
 import { answerParserError, answerUnusualRequests } from './http/parser-errors.js';
@@ -17,7 +18,6 @@ import { addResponseHeaders } from './http/response-headers.js';
 import { createLogger, NestLogger } from './logger.js';
 import { Lifecycle } from './management/lifecycle.js';
 import { Metrics } from './management/metrics.js';
-import { serveDocs } from './openapi.js';
 
 /** Milliseconds a request may take to arrive whole. */
 const REQUEST_TIMEOUT = 30_000;

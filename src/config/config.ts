@@ -229,7 +229,7 @@ function toConfig(values: Parsed, key: TokenKey): Config {
     requireIfMatch: values.REQUIRE_IF_MATCH!,
     corsOrigins: values.CORS_ORIGINS,
     trustProxy: values.TRUST_PROXY!,
-    docs: values.DOCS!,
+    docs: values.DOCS ?? values.NODE_ENV !== 'production',
     logLevel: values.LOG_LEVEL!,
     shutdownDelay: values.SHUTDOWN_DELAY!,
     shutdownTimeout: values.SHUTDOWN_TIMEOUT!,

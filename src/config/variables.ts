@@ -262,9 +262,8 @@ export const variables = {
     parse: trustedProxies,
   }),
   DOCS: define({
-    about: 'serve `/openapi.json` and `/docs`',
+    about: '`true`: serve `/openapi.json` and `/docs`; unset, they are served unless `NODE_ENV` is `production`',
     example: 'true',
-    default: 'true',
     parse: boolean,
   }),
   LOG_LEVEL: define({
