@@ -41,6 +41,8 @@ export class Config {
     readonly issuer?: string;
     readonly audience?: string;
     readonly scopeClaim: string[];
+    /** Seconds from now. */
+    readonly maxLifetime: number;
   };
   readonly requireIfMatch!: boolean;
   readonly corsOrigins?: string[];
@@ -225,6 +227,7 @@ function toConfig(values: Parsed, key: TokenKey): Config {
       issuer: values.JWT_ISSUER,
       audience: values.JWT_AUDIENCE,
       scopeClaim: values.JWT_SCOPE_CLAIM!,
+      maxLifetime: values.JWT_MAX_LIFETIME!,
     },
     requireIfMatch: values.REQUIRE_IF_MATCH!,
     corsOrigins: values.CORS_ORIGINS,
