@@ -44,7 +44,7 @@ LABEL org.opencontainers.image.title="Cookie Storage Service" \
 COPY --from=node /usr/local/bin/node /usr/local/bin/node
 COPY --chmod=755 deploy/cli.sh /usr/local/bin/cli
 # A named volume takes its owner from this folder; a number, because orchestrators cannot look names up.
-RUN mkdir /data && chown 10001:10001 /data
+RUN mkdir -m 700 /data && chown 10001:10001 /data
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist

@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
+import { serveDocs } from './docs/docs-routes.js';
 import { sendError } from './http/error.filter.js';
 import { answerUnroutedRequests, MAX_PARAM_LENGTH } from './http/known-paths.js';
 import { type ConnectionLimits, Connections } from './http/connections/connections.js';
@@ -20,7 +21,6 @@ import { createLogger, NestLogger } from './logger.js';
 import { Lifecycle } from './management/lifecycle.js';
 import { measureConnections } from './management/http-metrics.js';
 import { Metrics } from './management/metrics.js';
-import { serveDocs } from './openapi.js';
 
 /** Longer than the idle time-outs of common load balancers (60 s), so that it is they who close a connection. */
 const KEEP_ALIVE_TIMEOUT = 75_000;

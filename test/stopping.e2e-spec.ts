@@ -65,7 +65,7 @@ describe('stopping', () => {
   });
 
   it('serves new connections for SHUTDOWN_DELAY while it is not ready, so that a balancer can turn to others', async () => {
-    service = await ServiceProcess.start(folder, { SHUTDOWN_DELAY: '1500' });
+    service = await ServiceProcess.start(folder, { SHUTDOWN_DELAY: '1500', DOCS: 'true' });
     const code = service.end();
     await logged(service, 'Stopping (SIGTERM)');
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(503);
@@ -81,7 +81,7 @@ describe('stopping', () => {
     ['has been answered and is idle', 'GET /openapi.json HTTP/1.1\r\nHost: cookies\r\n\r\n'],
     ['has never sent a request', ''],
   ])('does not wait for a connection that %s', async (_what, sent) => {
-    service = await ServiceProcess.start(folder);
+    service = await ServiceProcess.start(folder, { DOCS: 'true' });
     const idle = await connected(service.url);
     const closed = new Promise((resolve) => idle.on('close', resolve));
     idle.on('data', () => {});

@@ -49,6 +49,8 @@ export class Config {
     readonly issuer?: string;
     readonly audience?: string;
     readonly scopeClaim: string[];
+    /** Seconds from now. */
+    readonly maxLifetime: number;
   };
   readonly requireIfMatch!: boolean;
   readonly corsOrigins?: string[];
@@ -240,11 +242,12 @@ function toConfig(values: Parsed, key: TokenKey): Config {
       issuer: values.JWT_ISSUER,
       audience: values.JWT_AUDIENCE,
       scopeClaim: values.JWT_SCOPE_CLAIM!,
+      maxLifetime: values.JWT_MAX_LIFETIME!,
     },
     requireIfMatch: values.REQUIRE_IF_MATCH!,
     corsOrigins: values.CORS_ORIGINS,
     trustProxy: values.TRUST_PROXY!,
-    docs: values.DOCS!,
+    docs: values.DOCS ?? values.NODE_ENV !== 'production',
     logLevel: values.LOG_LEVEL!,
     shutdownDelay: values.SHUTDOWN_DELAY!,
     shutdownTimeout: values.SHUTDOWN_TIMEOUT!,

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
+import { hmacSecret } from './hmac-secret.js';
 import { parsePostgresUrl, type PostgresUrl } from './postgres-url.js';
 
 /** Turns the text of one environment variable into its value, or throws an `Error` that says what is wrong with it. */
@@ -108,12 +109,6 @@ const trustedProxies: Parse<false | string[]> = (value) => {
     }
     return address;
   });
-};
-
-const hmacSecret: Parse<string> = (value) => {
-  const bytes = Buffer.byteLength(value);
-  if (bytes < 32) throw new Error(`must have at least 32 bytes for HS256 (RFC 7518 section 3.2); it has ${bytes}`);
-  return value;
 };
 
 const claimPath: Parse<string[]> = (value) => {
@@ -248,8 +243,8 @@ export const variables = {
     parse: integer(1000, 86_400_000),
   }),
   JWT_SECRET: define({
-    about: 'HS256 key of the tokens, at least 32 bytes',
-    example: 'a random text of 32 characters or more',
+    about: 'HS256 key of the tokens: at least 32 random bytes',
+    example: '$(openssl rand -base64 32)',
     file: true,
     parse: hmacSecret,
   }),
@@ -275,6 +270,12 @@ export const variables = {
     default: 'scope',
     parse: claimPath,
   }),
+  JWT_MAX_LIFETIME: define({
+    about: 'seconds from now at which a token may expire at the latest; one with a later `exp` is 401',
+    example: '86400',
+    default: '31622400',
+    parse: integer(60, 3_155_760_000),
+  }),
   REQUIRE_IF_MATCH: define({
     about: '`true`: PUT, PATCH and DELETE without `If-Match` are 428',
     example: 'true',
@@ -293,9 +294,8 @@ export const variables = {
     parse: trustedProxies,
   }),
   DOCS: define({
-    about: 'serve `/openapi.json` and `/docs`',
+    about: '`true`: serve `/openapi.json` and `/docs`; unset, they are served unless `NODE_ENV` is `production`',
     example: 'true',
-    default: 'true',
     parse: boolean,
   }),
   LOG_LEVEL: define({

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { Episode } from '../../logging/episode.js';
 import type { Connection } from './connection.js';
+import { PRIVATE_FILE } from './private-file.js';
 
 const PAGE = 4096;
 const LARGEST = 1000 * PAGE;
@@ -67,7 +68,7 @@ export class DiskReserve {
 
   private make(): boolean {
     try {
-      const descriptor = openSync(this.file, 'w', 0o600);
+      const descriptor = openSync(this.file, 'w', PRIVATE_FILE);
       try {
         // Random, for file systems that store no zeros.
         if (writeSync(descriptor, randomBytes(this.size)) < this.size) throw new Error('short write');

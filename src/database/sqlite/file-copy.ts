@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3';
+import { createPrivately } from './private-file.js';
 
 /** Pages copied before the event loop has its turn: about 10 MB. */
 const STEP = 2500;
@@ -14,6 +15,7 @@ export async function copyDatabase(
   to: string,
   { readonly, progress }: { readonly: boolean; progress: (done: number, total: number) => void },
 ): Promise<void> {
+  createPrivately(to);
   const source = new Database(from, { readonly, fileMustExist: true, timeout: 5000 });
   try {
     // Within a transaction, the copy is of its state. Without one it would begin anew with every write of others.

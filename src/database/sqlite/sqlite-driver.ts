@@ -12,6 +12,7 @@ import { DatabaseFile } from './database-file.js';
 import { DiskReserve } from './disk-reserve.js';
 import { ListTurns } from './list-turns.js';
 import { requireSafeNode } from './node-version.js';
+import { createPrivately, PRIVATE_FOLDER } from './private-file.js';
 import { Snapshots } from './snapshots.js';
 import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
 import { TaggedSql } from './tagged-sql.js';
@@ -54,7 +55,8 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
     requireSafeNode();
     const path = this.options.database;
     try {
-      mkdirSync(dirname(path), { recursive: true });
+      mkdirSync(dirname(path), { recursive: true, mode: PRIVATE_FOLDER });
+      createPrivately(path);
       this.writing = new Connection(path, { readonly: false }, this.slow);
       await retryWhileBusy(() => prepareForWriting(this.writing), this.limits.busyTimeout);
       this.reserve = new DiskReserve(path);
