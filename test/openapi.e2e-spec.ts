@@ -44,6 +44,9 @@ const HTTP_FIELDS = ['connection', 'content-length', 'content-type', 'date', 'ke
 /** Only a volume that is really full makes the service answer these. */
 const NEEDS_A_FULL_VOLUME = ['put 507', 'patch 507', 'delete 507'];
 
+/** Only a connection that breaks while the database commits does; `postgres-connections.e2e-spec.ts` holds it to its example. */
+const NEEDS_A_LOST_RESPONSE = 'OUTCOME_UNKNOWN';
+
 describe('the OpenAPI document', () => {
   let document: any;
   let ordinary: Service;
@@ -183,6 +186,7 @@ describe('the OpenAPI document', () => {
     for (const [status, { content }] of Object.entries<any>(document.paths[path][method].responses)) {
       if (NEEDS_A_FULL_VOLUME.includes(`${method} ${status}`)) continue;
       for (const { value } of Object.values<any>(content?.['application/json'].examples ?? {})) {
+        if (value.errorCode === NEEDS_A_LOST_RESPONSE) continue;
         expect([...real]).toContain(withoutRequestId(value));
       }
     }

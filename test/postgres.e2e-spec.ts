@@ -6,7 +6,7 @@ import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
-import { DatabaseUnavailableError } from '../src/database/errors.js';
+import { DatabaseUnavailableError, OutcomeUnknownError } from '../src/database/errors.js';
 import { transaction } from '../src/database/transactions.js';
 import { createDatabase, dropDatabases } from './engine.js';
 import { Ledger, expectKeptIn, storedOn, writeUntil } from './load.js';
@@ -327,8 +327,8 @@ describe('a server', () => {
             return settled;
           });
           const [post, statement] = await outcomes;
-          expect(post).toMatchObject({ value: { status: 503 } });
-          expect(statement).toMatchObject({ reason: expect.any(DatabaseUnavailableError) });
+          expect(post).toMatchObject({ value: { status: 503, body: { errorCode: 'OUTCOME_UNKNOWN' } } });
+          expect(statement).toMatchObject({ reason: expect.any(OutcomeUnknownError) });
         } finally {
           await session.query('ALTER SYSTEM RESET synchronous_standby_names');
           await session.query('SELECT pg_reload_conf()');

@@ -65,7 +65,7 @@ export const postgresKilled: Fault = ({ times, progress }) =>
         await untilWritten(ledger, SOME);
       });
       assert.equal(ledger.answered(/unknown| 500$/), 0, 'answers other than 503 came meanwhile');
-      assert.ok(ledger.answered(/ 503$/) >= times, 'nobody has noticed');
+      assert.ok(ledger.answered(/ 503/) >= times, 'nobody has noticed');
       const connections = await onServer(server.url(), async (client) => {
         const { rowCount } = await client.query(`SELECT 1 FROM pg_stat_activity WHERE application_name = 'cookies'`);
         return rowCount ?? 0;
@@ -95,7 +95,7 @@ export const replicaKilled: Fault = ({ times, progress }) =>
         }
       });
       assert.ok(ledger.answered(/unknown/) > 0, 'no request was cut off');
-      assert.equal(survivors.answered(/unknown|[345]\d\d$/), 0, 'clients of the other replica have noticed');
+      assert.equal(survivors.answered(/unknown| [345]\d\d/), 0, 'clients of the other replica have noticed');
       const stored = await storedOn(server.url());
       expectKeptIn(stored, survivors);
       ledger.add(survivors);
