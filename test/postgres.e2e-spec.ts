@@ -291,7 +291,7 @@ describe('a server', () => {
       expect(ledger.answered(/unknown|500/)).toBe(0);
       expect(ledger.answered(/503/)).toBeGreaterThan(0);
       expectKeptIn(await storedOn(url), ledger);
-      expect(await connections(url)).toBeLessThanOrEqual(6);
+      expect(await connections(url)).toBeLessThanOrEqual(7);
     }, 60_000);
 
     it('that is frozen is answered with 503 in time, and used again when it thaws', async () => {
@@ -309,7 +309,7 @@ describe('a server', () => {
       }
       expect(await whenTrue(() => isReady(service))).toBeLessThan(5000);
       expect((await client.post(COOKIE)).status).toBe(201);
-      await whenTrue(async () => (await connections(url)) <= 6);
+      await whenTrue(async () => (await connections(url)) <= 7);
     }, 60_000);
 
     it('that was told not to wait for its standby any more gets nothing acknowledged', async () => {

@@ -70,7 +70,7 @@ export const postgresKilled: Fault = ({ times, progress }) =>
         const { rowCount } = await client.query(`SELECT 1 FROM pg_stat_activity WHERE application_name = 'cookies'`);
         return rowCount ?? 0;
       });
-      assert.ok(connections <= 18, `${connections} connections were left`);
+      assert.ok(connections <= 19, `${connections} connections were left`);
       const counts = expectKeptIn(await storedOn(server.url()), ledger);
       return { ...counts, slowestRecoveryMs: integerOf(slowest) };
     }),
