@@ -42,6 +42,9 @@ interface Seen {
 /** Header fields of HTTP itself, which no document describes. */
 const HTTP_FIELDS = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding'];
 
+/** Only a connection that breaks while the database commits does; `postgres-connections.e2e-spec.ts` holds it to its example. */
+const NEEDS_A_LOST_RESPONSE = 'OUTCOME_UNKNOWN';
+
 describe('the OpenAPI document', () => {
   let document: any;
   let ordinary: Service;
@@ -189,6 +192,7 @@ describe('the OpenAPI document', () => {
     const real = new Set(answersOf(method, path).map(({ body }) => withoutRequestId(body)));
     for (const { content } of Object.values<any>(document.paths[path][method].responses)) {
       for (const { value } of Object.values<any>(content?.['application/json'].examples ?? {})) {
+        if (value.errorCode === NEEDS_A_LOST_RESPONSE) continue;
         expect([...real]).toContain(withoutRequestId(value));
       }
     }

@@ -2,7 +2,12 @@ import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
 import { CommanderError, type Command } from 'commander';
 import { ConfigError } from '../config/config.js';
-import { DatabaseStartError, DatabaseUnavailableError, DiskFullError } from '../database/errors.js';
+import {
+  DatabaseStartError,
+  DatabaseUnavailableError,
+  DiskFullError,
+  OutcomeUnknownError,
+} from '../database/errors.js';
 import { StorageFullError } from '../storage/errors.js';
 import { Failure, UsageError } from './errors.js';
 import { Interrupted, interruptSignal } from './interrupt.js';
@@ -16,6 +21,7 @@ const EXPLAINED = [
   DatabaseStartError,
   DatabaseUnavailableError,
   DiskFullError,
+  OutcomeUnknownError,
   StorageFullError,
 ] as const;
 

@@ -152,7 +152,7 @@ export const variables = {
     parse: databaseUrl,
   }),
   DATABASE_POOL_SIZE: define({
-    about: 'PostgreSQL: connections of one process at most, besides those for lists',
+    about: 'PostgreSQL: connections of one process at most, besides those for lists and one for readiness',
     example: '10',
     default: '10',
     parse: integer(1, 1000),

@@ -69,17 +69,10 @@ export class CookiesController {
     const cached = this.lists.get(etagOf(account), request.url);
     if (cached !== undefined) return replay(cached, this.lists, this.config.listTimeout);
     // Something may have changed since: the list is that of its snapshot.
-    const snapshot = await this.cookies.openSnapshot();
-    describe(snapshot.account, query, reply);
-    if (query.limit !== undefined) return page(snapshot, query.limit, selection(query), request, reply);
-    return jsonArray(snapshot.pages(selection(query)), {
-      close: () => snapshot.close(),
-      timeout: this.config.listTimeout,
-      reply,
-      readers: this.readers,
-      failed: (error, bytes) => this.errors.listBrokeOff(error, request, bytes),
-      collectUpTo: () => (this.lists.collect(etagOf(snapshot.account), request.url) ? this.lists.longest : 0),
-      collected: (chunks) => this.lists.collected(etagOf(snapshot.account), request.url, chunks),
+    return this.cookies.readSnapshot((snapshot) => {
+      describe(snapshot.account, query, reply);
+      if (query.limit !== undefined) return page(snapshot, query.limit, selection(query), request, reply);
+      return this.wholeList(snapshot, query, request, reply);
     });
   }
 
@@ -139,6 +132,25 @@ export class CookiesController {
   @DescribeDelete()
   delete(@Param('id', ParseIdPipe) id: number, @RequestConditions() conditions: Conditions): Promise<void> {
     return this.cookies.delete(id, conditions);
+  }
+
+  private wholeList(
+    snapshot: CookiesSnapshot,
+    query: ListCookiesQuery,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<string | StreamableFile> {
+    const { url } = request;
+    const etag = etagOf(snapshot.account);
+    return jsonArray(snapshot.pages(selection(query)), {
+      close: () => snapshot.close(),
+      timeout: this.config.listTimeout,
+      reply,
+      readers: this.readers,
+      failed: (error, bytes) => this.errors.listBrokeOff(error, request, bytes),
+      collectUpTo: () => (this.lists.collect(etag, url) ? this.lists.longest : 0),
+      collected: (chunks) => this.lists.collected(etag, url, chunks),
+    });
   }
 }
 

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type DataSource, QueryFailedError, type Repository } from 'typeorm';
+import { Batcher } from '../database/batcher.js';
 import { type Dialect, engineOf } from '../database/engine.js';
-import { Gathered } from '../database/gathered.js';
 import { keepIdsAhead } from '../database/kept-ids.js';
+import { repeatRead } from '../database/repeat-read.js';
 import { openSnapshot } from '../database/snapshot.js';
 import { committed, transaction } from '../database/transactions.js';
 import type { Sql } from '../database/sql.js';
@@ -38,10 +39,16 @@ export class CookiesRepository {
   ) {}
 
   /** Creates that wait together share a transaction; each has its own outcome. */
-  private readonly creates = new Gathered((cookies: NewCookie[]) => this.createAll(cookies), LARGEST_CREATE);
+  private readonly creates = new Batcher((cookies: NewCookie[]) => this.createAll(cookies), {
+    maxBatchSize: LARGEST_CREATE,
+    timeout: engineOf(this.dataSource).busyTimeout,
+  });
 
   private readonly reads = engineOf(this.dataSource).isRemote
-    ? new Gathered((ids: number[]) => this.readAll(committed(this.dataSource), ids), LARGEST_READ)
+    ? new Batcher((ids: number[]) => this.readAll(committed(this.dataSource), ids), {
+        maxBatchSize: LARGEST_READ,
+        timeout: engineOf(this.dataSource).busyTimeout,
+      })
     : undefined;
 
   private get dataSource(): DataSource {
@@ -53,13 +60,13 @@ export class CookiesRepository {
   }
 
   async findOne(id: number): Promise<StoredCookie | undefined> {
-    if (this.reads !== undefined) return this.reads.ask(id);
+    if (this.reads !== undefined) return this.reads.load(id);
     return this.read(committed(this.dataSource), id);
   }
 
   /** @throws {StorageFullError} */
   create(cookie: Omit<NewCookie, 'id'>): Promise<StoredCookie> {
-    return this.creates.ask(cookie);
+    return this.creates.load(cookie);
   }
 
   /**
@@ -135,6 +142,14 @@ export class CookiesRepository {
       snapshot.close();
       throw error;
     }
+  }
+
+  /**
+   * Lets `read` read one state of all cookies, and once more when the connection breaks: it closes what it was given, and has
+   * sent nothing to the client when it rejects.
+   */
+  readSnapshot<T>(read: (snapshot: CookiesSnapshot) => Promise<T>): Promise<T> {
+    return repeatRead(async () => read(await this.openSnapshot()));
   }
 
   private async createAll(cookies: NewCookie[]): Promise<(StoredCookie | Error)[]> {

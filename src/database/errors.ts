@@ -19,6 +19,29 @@ export class DatabaseUnavailableError extends Error {
   }
 }
 
+/**
+ * The connection broke, with nothing changed by it: the statement or transaction may be tried again on another connection.
+ * Thrown to clients, it is what it extends.
+ */
+export class ConnectionLostError extends DatabaseUnavailableError {
+  constructor(cause: unknown) {
+    super('The connection to the database failed', cause, 'away');
+    this.name = 'ConnectionLostError';
+  }
+}
+
+/**
+ * The change was sent to be committed, and nobody knows whether it was: the response to COMMIT was lost, for example. It is no
+ * `DatabaseUnavailableError`, since who tries that again could make the change twice; look first, then repeat. Answered with
+ * 503 and without `Retry-After`. All whose changes share the commit share it.
+ */
+export class OutcomeUnknownError extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'OutcomeUnknownError';
+  }
+}
+
 /** The volume of the database has no room left. Nothing of the transaction was kept. Answered with 507. */
 export class DiskFullError extends Error {
   constructor(cause: unknown) {

@@ -3,7 +3,12 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import type { FastifyRequest } from 'fastify';
 import type { DataSource } from 'typeorm';
 import { engineOf } from '../database/engine.js';
-import { DatabaseUnavailableError, DiskFullError, type UnavailableKind } from '../database/errors.js';
+import {
+  DatabaseUnavailableError,
+  DiskFullError,
+  OutcomeUnknownError,
+  type UnavailableKind,
+} from '../database/errors.js';
 import { Episode, type EpisodeSummary } from '../logging/episode.js';
 import { routeOf } from './connections/request-record.js';
 
@@ -41,6 +46,11 @@ export class ErrorLog implements OnApplicationShutdown {
 
   /** Logs a request that is rejected with 503 or 507. */
   rejected(error: unknown, request: FastifyRequest): void {
+    // Each by itself: somebody has to look what became of it.
+    if (error instanceof OutcomeUnknownError) {
+      const where = `request ${request.id}, ${request.method} ${routeOf(request)}`;
+      this.logger.error(`Nobody knows whether a change was stored: ${reasonOf(error)} (${where})`);
+    }
     this.episodeOf(error)?.report({ error: error as Error, request });
   }
 

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
-import { DatabaseUnavailableError, DiskFullError } from '../database/errors.js';
+import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../database/errors.js';
 import { StorageFullError } from '../storage/errors.js';
 import { ApiError, codeOfStatus, type ErrorDetail } from './api-error.js';
 
@@ -22,6 +22,9 @@ export interface ErrorResponse {
 
 /** Seconds a client is asked to wait when the service cannot answer. */
 const RETRY_AFTER = '1';
+
+export const OUTCOME_UNKNOWN =
+  'The storage did not confirm the change: it may have been made or not. Look first, then repeat the request';
 
 /** Any error as the answer that is sent for it. One that nobody foresaw says nothing of the inside. */
 export function errorResponse(error: unknown, requestId: string): ErrorResponse {
@@ -63,6 +66,10 @@ function toApiError(error: unknown): Answer {
   if (error instanceof DiskFullError) return { status: 507, errorCode: 'DISK_FULL', message: 'Storage is full' };
   if (error instanceof DatabaseUnavailableError) {
     return unavailable('The storage cannot be reached at the moment; try again');
+  }
+  if (error instanceof OutcomeUnknownError) {
+    // Without Retry-After: clients that repeat by themselves would make the change twice.
+    return { status: 503, errorCode: 'OUTCOME_UNKNOWN', message: OUTCOME_UNKNOWN };
   }
   return fromStatus(statusOf(error), error);
 }

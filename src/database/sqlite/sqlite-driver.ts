@@ -92,6 +92,10 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
     return sqliteCode(cause) === '' ? error : startError(this.options.database, cause);
   }
 
+  get busyTimeout(): number {
+    return this.limits.busyTimeout;
+  }
+
   private get slow(): SlowStatements {
     const { maxQueryExecutionTime: limit = Infinity } = this.options;
     const { logger } = this.dataSource;
@@ -122,9 +126,10 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
     return Object.assign(source, { close: () => transaction.rollback() });
   }
 
-  /** Whether the file can be read; see `engine.ts`. */
+  /** Whether the file can be read; see `engine.ts`. Reads wait for no writer, and not for each other. */
   async check(): Promise<void> {
-    await this.committed.sql`SELECT 1`;
+    // A SELECT without a table would not look at the file.
+    await this.committed.sql`SELECT 1 FROM sqlite_schema LIMIT 1`;
   }
 
   /** Runs a statement that only reads, outside a transaction. */
