@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Database from 'better-sqlite3';
+import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { Client, COOKIE, temporaryFolder } from './service.js';
 import { ORDINARY_USER, ServiceProcess } from './service-process.js';
 
@@ -49,7 +49,7 @@ describe('a database file that cannot be used', () => {
   };
 
   const makeDatabase = (): void => {
-    const database = new Database(file);
+    const database = openDatabase(file);
     database.exec('CREATE TABLE things (name); CREATE INDEX by_name ON things (name)');
     const insert = database.prepare('INSERT INTO things VALUES (?)');
     for (let row = 0; row < 200; row++) insert.run('x'.repeat(200) + row);
@@ -86,7 +86,7 @@ describe('a database file that cannot be used', () => {
 
   it('stops the start when another connection has locked it for longer than DATABASE_BUSY_TIMEOUT', async () => {
     makeDatabase();
-    const other = new Database(file);
+    const other = openDatabase(file);
     try {
       other.exec('BEGIN EXCLUSIVE');
       await expectRefusal(
@@ -122,7 +122,7 @@ describe('a database file that cannot be used', () => {
 
   it('starts once the lock is freed in time', async () => {
     makeDatabase();
-    const other = new Database(file);
+    const other = openDatabase(file);
     other.exec('BEGIN EXCLUSIVE');
     const starting = started();
     await sleep(1500);

@@ -1,5 +1,5 @@
-import Database from 'better-sqlite3';
 import { LRUCache } from 'lru-cache';
+import { type Database, type Statement, openDatabase } from './better-sqlite3.js';
 import { statementTimings } from '../timing.js';
 
 export type Row = Record<string, unknown>;
@@ -25,8 +25,8 @@ const CACHED_STATEMENTS = 500;
  * better-sqlite3 waits by stopping the event loop, so waiting is left to the callers, who can await.
  */
 export class Connection {
-  readonly database: Database.Database;
-  private readonly statements = new LRUCache<string, Database.Statement>({ max: CACHED_STATEMENTS });
+  readonly database: Database;
+  private readonly statements = new LRUCache<string, Statement>({ max: CACHED_STATEMENTS });
   private readonly kind: 'read' | 'write';
 
   constructor(
@@ -34,7 +34,7 @@ export class Connection {
     { readonly }: { readonly: boolean },
     private readonly slow?: SlowStatements,
   ) {
-    this.database = new Database(path, { readonly, fileMustExist: readonly, timeout: 0 });
+    this.database = openDatabase(path, { readonly, fileMustExist: readonly, timeout: 0 });
     this.kind = readonly ? 'read' : 'write';
   }
 
@@ -42,7 +42,7 @@ export class Connection {
     return this.database.inTransaction;
   }
 
-  prepare(sql: string): Database.Statement {
+  prepare(sql: string): Statement {
     let statement = this.statements.get(sql);
     if (statement === undefined) {
       statement = this.database.prepare(sql);
