@@ -16,12 +16,12 @@ RUN npx nest build && find dist \( -name '*.map' -o -name '.tsbuildinfo*' \) -de
 FROM node:${NODE}-${DEBIAN} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# SQLite comes compiled in better-sqlite3, whose checksum the lock file holds.
-RUN npm ci --omit=dev
-# What no program reads at run time: the SQLite of Node 20, C sources, binaries for other platforms, builds for browsers and
-# bundlers, types, maps, manuals.
+# SQLite comes compiled in better-sqlite3, whose checksum the lock file holds; the other one is for Node 20.
+RUN npm ci --omit=dev && npm uninstall --no-save --omit=dev better-sqlite3-12
+# What no program reads at run time: C sources, binaries for other platforms, builds for browsers and bundlers, types, maps,
+# manuals.
 RUN cd node_modules \
-    && rm -rf better-sqlite3-12 better-sqlite3/deps better-sqlite3/src better-sqlite3/node_modules \
+    && rm -rf better-sqlite3/deps better-sqlite3/src \
     && find better-sqlite3/prebuilds -type f ! -name "linux-$(node -p process.arch).node" -delete \
     && node -e "new (require('better-sqlite3'))(':memory:').close()" \
     && rm -rf typeorm/browser rxjs/src rxjs/dist/bundles rxjs/dist/esm rxjs/dist/esm5 rxjs/dist/types \
