@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Database from 'better-sqlite3';
+import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import type { Environment } from '../src/config/config.js';
 import { until } from './faults/fault.js';
 import { responsesIn } from './raw-http.js';
@@ -32,7 +32,7 @@ afterEach(async () => {
 /** Starts the service on `RECORDS` cookies with the longest wishes; a page of 1000 of them has 300 KB. */
 async function start(environment: Environment = {}): Promise<void> {
   service = await ServiceProcess.start(folder, environment);
-  const database = new Database(join(folder, 'cookies.sqlite'));
+  const database = openDatabase(join(folder, 'cookies.sqlite'));
   database.exec(`
     BEGIN;
     WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${RECORDS})
@@ -77,7 +77,7 @@ async function metric(name: string): Promise<number> {
 }
 
 function stored(wish: string): number {
-  const database = new Database(join(folder, 'cookies.sqlite'), { readonly: true });
+  const database = openDatabase(join(folder, 'cookies.sqlite'), { readonly: true });
   const { count } = database.prepare('SELECT count(*) AS count FROM cookies WHERE wish = ?').get(wish) as {
     count: number;
   };
@@ -153,7 +153,7 @@ describe('a client that sends requests and does not read', () => {
 
   it('leaves one line with the status of a POST that takes effect after the client has reset the connection', async () => {
     await start();
-    const other = new Database(join(folder, 'cookies.sqlite'));
+    const other = openDatabase(join(folder, 'cookies.sqlite'));
     other.exec('BEGIN IMMEDIATE');
     const socket = await connection({ reads: true });
     socket.write(post('reset'));
@@ -223,7 +223,7 @@ describe('connections', () => {
 describe('readers of long lists', () => {
   it('that stall do not keep another subject from reading one', async () => {
     await start({ LIST_CACHE_BYTES: '0' });
-    const database = new Database(join(folder, 'cookies.sqlite'));
+    const database = openDatabase(join(folder, 'cookies.sqlite'));
     database.exec(`
       INSERT INTO cookies (flavor, size, wish, revision) SELECT a.flavor, a.size, a.wish, a.revision FROM cookies AS a, (SELECT 1 FROM cookies LIMIT 20);
       UPDATE storage SET used = (SELECT count(*) FROM cookies), revision = revision + 1`);

@@ -2,7 +2,7 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import Database from 'better-sqlite3';
+import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { leaveNoRoom } from './no-room.js';
 import { onServer, PostgresServer } from './postgres-server.js';
 import { Client, COOKIE, type Service, startService, temporaryFolder } from './service.js';
@@ -40,7 +40,7 @@ async function metric(service: { readonly managementUrl: string }, name: string)
 
 /** Writes nonsense over the page in the middle of the table's. */
 function damage(path: string): void {
-  const file = new Database(path);
+  const file = openDatabase(path);
   file
     .prepare(
       `WITH RECURSIVE numbers(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM numbers WHERE id < ${RECORDS})
@@ -138,7 +138,7 @@ describe('the log of a service in trouble', () => {
 
   it('has one warning for writes that wait for a lock in vain', async () => {
     const service = await startService({ DATABASE_BUSY_TIMEOUT: '100' });
-    const other = new Database(join(service.folder, 'cookies.sqlite'));
+    const other = openDatabase(join(service.folder, 'cookies.sqlite'));
     try {
       const client = await Client.of(service);
       const lines = captureLog();

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Database from 'better-sqlite3';
+import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { Client, COOKIE, temporaryFolder } from './service.js';
 import { ORDINARY_USER, ServiceProcess } from './service-process.js';
 
@@ -50,7 +50,7 @@ describe('a database file that cannot be used', () => {
   };
 
   const makeDatabase = (): void => {
-    const database = new Database(file);
+    const database = openDatabase(file);
     database.exec('CREATE TABLE things (name); CREATE INDEX by_name ON things (name)');
     const insert = database.prepare('INSERT INTO things VALUES (?)');
     for (let row = 0; row < 200; row++) insert.run('x'.repeat(200) + row);
@@ -87,7 +87,7 @@ describe('a database file that cannot be used', () => {
 
   it('stops the start when another connection has locked it for longer than DATABASE_BUSY_TIMEOUT', async () => {
     makeDatabase();
-    const other = new Database(file);
+    const other = openDatabase(file);
     try {
       other.exec('BEGIN EXCLUSIVE');
       await expectRefusal(
@@ -123,7 +123,7 @@ describe('a database file that cannot be used', () => {
 
   it('starts once the lock is freed in time', async () => {
     makeDatabase();
-    const other = new Database(file);
+    const other = openDatabase(file);
     other.exec('BEGIN EXCLUSIVE');
     const starting = started();
     await sleep(1500);
@@ -176,7 +176,7 @@ describe('a COMMIT that fails with an I/O error', () => {
     expect(failed.headers.get('retry-after')).toBeNull();
     expect((await client.post(COOKIE)).status).toBe(201);
     await service.end();
-    const database = new Database(file, { readonly: true });
+    const database = openDatabase(file, { readonly: true });
     expect(database.prepare('SELECT count(*) FROM cookies WHERE wish = ?').pluck().get('in doubt')).toBeLessThan(2);
     database.close();
   });

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { statementTimings } from '../src/database/timing.js';
 import { Client, type Service, startService } from './service.js';
 
@@ -50,7 +50,7 @@ describe('a filtered list of 1 000 000 records', () => {
 
   beforeAll(async () => {
     service = await startService({ COOKIES_CAPACITY: String(2 * RECORDS), LIST_CACHE_BYTES: '0' });
-    const file = new Database(join(service.folder, 'cookies.sqlite'));
+    const file = openDatabase(join(service.folder, 'cookies.sqlite'));
     file.exec(FILL);
     file.close();
     client = await Client.of(service);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { databaseUrlFor, engineInUse } from './engine.js';
 import { onServer } from './postgres-server.js';
 import { type Answer, COOKIE, token } from './service.js';
@@ -221,7 +221,7 @@ export interface Stored {
 
 /** The committed contents of the database in `folder`, read past the service. */
 export function storedIn(folder: string): Stored {
-  const database = new Database(join(folder, 'cookies.sqlite'), { readonly: true });
+  const database = openDatabase(join(folder, 'cookies.sqlite'), { readonly: true });
   try {
     const rows = database.prepare('SELECT id, size, wish FROM cookies').all() as {
       id: number;

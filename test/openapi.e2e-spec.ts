@@ -3,8 +3,8 @@ import { closeSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv, type ValidateFunction } from 'ajv';
-import Database from 'better-sqlite3';
 import { SignJWT } from 'jose';
+import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import type { Environment } from '../src/config/config.js';
 import { leaveNoRoom } from './no-room.js';
 import { type Answer, Client, COOKIE, type RequestOptions, SECRET, type Service, startService } from './service.js';
@@ -367,7 +367,7 @@ function withoutRequestId(body: object | undefined): string {
 
 /** What the service did not foresee: its tables are gone. */
 function dropTables(file: string): void {
-  const database = new Database(file);
+  const database = openDatabase(file);
   database.exec('DROP TABLE cookies; DROP TABLE storage');
   database.close();
 }
@@ -375,7 +375,7 @@ function dropTables(file: string): void {
 /** What takes the database away: every page but the first is overwritten. */
 function overwrite(file: string): void {
   const PAGE = 4096;
-  const database = new Database(file);
+  const database = openDatabase(file);
   database.pragma('wal_checkpoint(TRUNCATE)');
   const descriptor = openSync(file, 'r+');
   writeSync(descriptor, Buffer.alloc(statSync(file).size - PAGE), 0, undefined, PAGE);

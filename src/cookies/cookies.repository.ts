@@ -199,20 +199,21 @@ export class CookiesRepository {
 
   /** @param suffix what the dialect wants of a transaction that is about to change the record */
   private async read(source: Sql, id: number, suffix = ''): Promise<StoredCookie | undefined> {
-    const [row] = await source.query<Row[]>(FIND + suffix, [id, this.storage.resource]);
+    const [row] = await source.query<Row[]>(FIND + suffix, [this.storage.resource, id]);
     return row && stored(row);
   }
 
   private async readAll(source: Sql, ids: number[]): Promise<(StoredCookie | undefined)[]> {
-    const rows = await source.query<Row[]>(FIND_ALL, [ids, this.storage.resource]);
+    const rows = await source.query<Row[]>(FIND_ALL, [this.storage.resource, ids]);
     const found = new Map(rows.map((row) => [row.id, stored(row)]));
     return ids.map((id) => found.get(id));
   }
 }
 
+// No join with `storage`: from 3.54 on, SQLite takes three times as long for it as for this sub-select.
 const FIND_ALL = `
-  SELECT cookies.id, flavor, size, wish, cookies.revision, epoch FROM cookies, storage
-  WHERE cookies.id = ANY(?) AND resource = ?`;
+  SELECT id, flavor, size, wish, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch
+  FROM cookies WHERE id = ANY(?)`;
 
 const FIND = FIND_ALL.replace('ANY(?)', '?');
 

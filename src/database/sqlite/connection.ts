@@ -1,6 +1,6 @@
-import Database from 'better-sqlite3';
 import { LRUCache } from 'lru-cache';
 import { engineErrors } from '../error-events.js';
+import { type Database, type Statement, openDatabase } from './better-sqlite3.js';
 import { statementTimings } from '../timing.js';
 import { engineErrorOf } from './sqlite-errors.js';
 
@@ -27,8 +27,8 @@ const CACHED_STATEMENTS = 500;
  * better-sqlite3 waits by stopping the event loop, so waiting is left to the callers, who can await.
  */
 export class Connection {
-  readonly database: Database.Database;
-  private readonly statements = new LRUCache<string, Database.Statement>({ max: CACHED_STATEMENTS });
+  readonly database: Database;
+  private readonly statements = new LRUCache<string, Statement>({ max: CACHED_STATEMENTS });
   private readonly kind: 'read' | 'write';
 
   constructor(
@@ -36,7 +36,7 @@ export class Connection {
     { readonly }: { readonly: boolean },
     private readonly slow?: SlowStatements,
   ) {
-    this.database = new Database(path, { readonly, fileMustExist: readonly, timeout: 0 });
+    this.database = openDatabase(path, { readonly, fileMustExist: readonly, timeout: 0 });
     this.kind = readonly ? 'read' : 'write';
   }
 
@@ -44,7 +44,7 @@ export class Connection {
     return this.database.inTransaction;
   }
 
-  prepare(sql: string): Database.Statement {
+  prepare(sql: string): Statement {
     let statement = this.statements.get(sql);
     if (statement === undefined) {
       statement = this.database.prepare(sql);

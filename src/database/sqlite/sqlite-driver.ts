@@ -4,6 +4,7 @@ import { Logger } from '@nestjs/common';
 import type { DataSource, ReplicationMode } from 'typeorm';
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import { Episode } from '../../logging/episode.js';
+import { DatabaseStartError } from '../errors.js';
 import type { Dialect, Engine } from '../engine.js';
 import type { Snapshot } from '../snapshot.js';
 import type { Sql } from '../sql.js';
@@ -11,7 +12,6 @@ import { Connection, type SlowStatements, type StatementResult } from './connect
 import { DatabaseFile } from './database-file.js';
 import { DiskReserve } from './disk-reserve.js';
 import { ListTurns } from './list-turns.js';
-import { requireSafeNode } from './node-version.js';
 import { createPrivately, PRIVATE_FOLDER } from './private-file.js';
 import { Snapshots } from './snapshots.js';
 import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
@@ -52,7 +52,6 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
 
   /** @throws {DatabaseStartError} naming the file and what is wrong with it */
   override async connect(): Promise<void> {
-    requireSafeNode();
     const path = this.options.database;
     try {
       mkdirSync(dirname(path), { recursive: true, mode: PRIVATE_FOLDER });
@@ -65,7 +64,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
       this.snapshots = new Snapshots(path, this.limits.busyTimeout, this.slow);
     } catch (error) {
       this.writing?.close();
-      throw startError(path, rootCause(error));
+      throw error instanceof DatabaseStartError ? error : startError(path, rootCause(error));
     }
     this.databaseConnection = this.writing.database;
     this.file = new DatabaseFile(path);
