@@ -78,7 +78,7 @@ describe('the log of a service in trouble', () => {
         expect(line).toMatchObject({
           level: 'error',
           message: expect.stringMatching(
-            /^GET \/cookies broke off after [1-9]\d+ characters .*SQLITE_CORRUPT.*malformed/,
+            /^GET \/cookies broke off after [1-9]\d+ bytes .*SQLITE_CORRUPT.*malformed/,
           ),
         });
       }
