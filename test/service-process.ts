@@ -12,21 +12,46 @@ const PROGRAM = resolve('dist/src/main.js');
 /** Root may write everywhere; as root, the service can run as a user who may not. */
 export const ORDINARY_USER = process.getuid?.() === 0 ? { uid: 65534 } : {};
 
+export interface SpawnOptions {
+  readonly uid?: number;
+  /** A command that is started instead, with the service's own behind it, and becomes the service (`exec`). */
+  readonly through?: readonly string[];
+}
+
 /** The built service in a process of its own, started as an operator starts it. */
 export class ServiceProcess {
   output = '';
+  private listensOn?: { url: string; managementUrl: string };
 
   private constructor(readonly child: ChildProcess) {
     for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk) => (this.output += String(chunk)));
   }
 
+  /** Hands on every line of stdout from now on, and collects it no longer: the log of a long run is long. */
+  readLines(listener: (line: string) => void): void {
+    const { url, managementUrl } = this;
+    this.listensOn = { url, managementUrl };
+    const stdout = this.child.stdout!.removeAllListeners('data').setEncoding('utf8');
+    let rest = '';
+    stdout.on('data', (text: string) => {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop()!;
+      lines.forEach(listener);
+    });
+  }
+
   /** Starts it without waiting; for settings that keep it from starting. */
-  static spawn(folder: string, environment: Environment = {}, options: { uid?: number } = {}): ServiceProcess {
+  static spawn(
+    folder: string,
+    environment: Environment = {},
+    { through = [], ...options }: SpawnOptions = {},
+  ): ServiceProcess {
     const env = {
       PATH: process.env['PATH'],
       ...environmentIn(folder, { LOG_LEVEL: 'info', NODE_ENV: 'production', ...environment }),
     };
-    const child = spawn(process.execPath, [PROGRAM], {
+    const [program, ...args] = [...through, process.execPath, PROGRAM];
+    const child = spawn(program, args, {
       cwd: folder,
       env: env,
       ...options,
@@ -38,7 +63,7 @@ export class ServiceProcess {
   static async start(
     folder: string,
     environment: Environment = {},
-    options: { uid?: number } = {},
+    options: SpawnOptions = {},
   ): Promise<ServiceProcess> {
     await provideDatabase(folder);
     const service = ServiceProcess.spawn(folder, environment, options);
@@ -79,6 +104,7 @@ export class ServiceProcess {
   }
 
   private get addresses(): { url: string; managementUrl: string } | undefined {
+    if (this.listensOn !== undefined) return this.listensOn;
     const url = /Cookies: +(http:\/\/[^/"]+)/.exec(this.output)?.[1];
     const managementUrl = /Management: +(http:\/\/[^/"]+)/.exec(this.output)?.[1];
     return url === undefined || managementUrl === undefined ? undefined : { url, managementUrl };
