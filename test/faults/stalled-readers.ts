@@ -30,7 +30,7 @@ const LARGEST_WAL_LEFT = 16 * MEGABYTE;
 export const stalledReaders: Fault = ({ times, progress }) =>
   Site.use(async (site) => {
     await (await site.start()).end();
-    store(site.folder, RECORDS);
+    storePastTheService(site.folder, RECORDS);
     const ledger = new Ledger();
     const worst = { memory: 0, wal: 0, walLeft: 0, listMilliseconds: 0, listsRefused: 0 };
     for (let time = 1; time <= times; time++) {
@@ -101,7 +101,7 @@ async function stalledReader({ url }: { readonly url: string }, bearer: string):
 }
 
 /** Stores cookies past the service, for which it would take minutes. */
-function store(folder: string, count: number): void {
+export function storePastTheService(folder: string, count: number): void {
   const database = new Database(join(folder, 'cookies.sqlite'));
   database.exec(`
     BEGIN;
