@@ -77,9 +77,7 @@ describe('the log of a service in trouble', () => {
         const [line] = lines.filter(({ message }) => message.includes(`(request ${id})`));
         expect(line).toMatchObject({
           level: 'error',
-          message: expect.stringMatching(
-            /^GET \/cookies broke off after [1-9]\d+ bytes .*SQLITE_CORRUPT.*malformed/,
-          ),
+          message: expect.stringMatching(/^GET \/cookies broke off after [1-9]\d+ bytes .*SQLITE_CORRUPT.*malformed/),
         });
       }
       expect(lines.filter(hasStack)).toEqual([]);

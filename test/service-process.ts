@@ -16,23 +16,44 @@ export interface SpawnOptions {
   readonly uid?: number;
   /** A descriptor that takes the log instead of `output`. */
   readonly stdout?: number;
+  /** A command that is started instead, with the service's own behind it, and becomes the service (`exec`). */
+  readonly through?: readonly string[];
 }
 
 /** The built service in a process of its own, started as an operator starts it. */
 export class ServiceProcess {
   output = '';
+  private listensOn?: { url: string; managementUrl: string };
 
   private constructor(readonly child: ChildProcess) {
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (this.output += String(chunk)));
   }
 
+  /** Hands on every line of stdout from now on, and collects it no longer: the log of a long run is long. */
+  readLines(listener: (line: string) => void): void {
+    const { url, managementUrl } = this;
+    this.listensOn = { url, managementUrl };
+    const stdout = this.child.stdout!.removeAllListeners('data').setEncoding('utf8');
+    let rest = '';
+    stdout.on('data', (text: string) => {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop()!;
+      lines.forEach(listener);
+    });
+  }
+
   /** Starts it without waiting; for settings that keep it from starting. */
-  static spawn(folder: string, environment: Environment = {}, { stdout, uid }: SpawnOptions = {}): ServiceProcess {
+  static spawn(
+    folder: string,
+    environment: Environment = {},
+    { stdout, uid, through = [] }: SpawnOptions = {},
+  ): ServiceProcess {
     const env = {
       PATH: process.env['PATH'],
       ...environmentIn(folder, { LOG_LEVEL: 'info', NODE_ENV: 'production', ...environment }),
     };
-    const child = spawn(process.execPath, [PROGRAM], {
+    const [program, ...args] = [...through, process.execPath, PROGRAM];
+    const child = spawn(program, args, {
       cwd: folder,
       env: env,
       stdio: ['pipe', stdout ?? 'pipe', 'pipe'],
@@ -86,6 +107,7 @@ export class ServiceProcess {
   }
 
   private get addresses(): { url: string; managementUrl: string } | undefined {
+    if (this.listensOn !== undefined) return this.listensOn;
     const url = /Cookies: +(http:\/\/[^/"]+)/.exec(this.output)?.[1];
     const managementUrl = /Management: +(http:\/\/[^/"]+)/.exec(this.output)?.[1];
     return url === undefined || managementUrl === undefined ? undefined : { url, managementUrl };

@@ -1,18 +1,23 @@
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../src/config/config.js';
-import type { Counts } from '../load.js';
 import { temporaryFolder } from '../service.js';
-import { ServiceProcess } from '../service-process.js';
+import { ServiceProcess, type SpawnOptions } from '../service-process.js';
 
 export interface Run {
   /** How often the fault is made, on one database. */
   readonly times: number;
   readonly progress?: (text: string) => void;
+  /** How long each attack of hostile clients lasts. */
+  readonly seconds?: number;
+  /** The attacks by name; all when there are none. */
+  readonly attacks?: readonly string[];
+  /** Gets what a line of counts does not hold. */
+  readonly report?: (text: string) => void;
 }
 
 /** Makes the fault while clients write, and throws when a promise of the service is broken. */
-export type Fault = (run: Run) => Promise<Counts & Record<string, number | string>>;
+export type Fault = (run: Run) => Promise<Record<string, number | string>>;
 
 /** A load that outlives this has hung. */
 export const LONGEST_LOAD = 120_000;
@@ -40,7 +45,7 @@ export class Site {
   /** @param folder of the database */
   async start(
     environment: Environment = {},
-    { folder = this.folder, ...options }: { folder?: string; uid?: number } = {},
+    { folder = this.folder, ...options }: SpawnOptions & { folder?: string } = {},
   ): Promise<ServiceProcess> {
     const service = await ServiceProcess.start(folder, { COOKIES_CAPACITY: '10000000', ...environment }, options);
     this.processes.push(service);

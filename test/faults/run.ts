@@ -4,6 +4,7 @@
  *   npm run faults                         every fault
  *   npm run faults -- killed disk-full     some of them
  *   npm run faults -- killed --times 200
+ *   npm run faults -- hostile-clients --seconds 60 --attacks slow-headers,docs-reset
  *
  * The counts go to stdout, one line for each fault, the progress to stderr; ends with 1 when a check fails.
  */
@@ -12,6 +13,7 @@ import { SmallVolume } from '../small-volume.js';
 import type { Fault } from './fault.js';
 import { fileReadOnly, fileTaken } from './file-taken.js';
 import { diskFull, pagesFull } from './full.js';
+import { hostileClients } from './hostile-clients.js';
 import { killed, killedBesideAnother } from './killed.js';
 import { postgresKilled, replicaKilled, standbyPromoted } from './postgres.js';
 import { stalledReaders } from './stalled-readers.js';
@@ -33,12 +35,19 @@ const FAULTS: Record<string, { fault: Fault; times: number; impossible?: string 
   'postgres-killed': { fault: postgresKilled, times: 10 },
   'replica-killed': { fault: replicaKilled, times: 10 },
   'standby-promoted': { fault: standbyPromoted, times: 3 },
+  'hostile-clients': { fault: hostileClients, times: 1 },
 };
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { times: { type: 'string' } } });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { times: { type: 'string' }, seconds: { type: 'string' }, attacks: { type: 'string' } },
+});
+const isNumber = (text = '1'): boolean => /^[1-9]\d{0,4}$/.test(text);
 const unknown = positionals.filter((name) => !(name in FAULTS));
-if (unknown.length > 0 || !/^([1-9]\d*)?$/.test(values.times ?? '')) {
-  console.error(`npm run faults -- [--times <number>] [${Object.keys(FAULTS).join(' | ')}]...`);
+if (unknown.length > 0 || !isNumber(values.times) || !isNumber(values.seconds)) {
+  console.error(
+    `npm run faults -- [--times <number>] [--seconds <number>] [--attacks <name>,...] [${Object.keys(FAULTS).join(' | ')}]...`,
+  );
   process.exit(2);
 }
 
@@ -51,7 +60,13 @@ for (const [name, { fault, times, impossible }] of Object.entries(FAULTS)) {
     console.log(`${name}: SKIPPED, ${impossible}`);
     continue;
   }
-  const run = { times: Number(values.times ?? times), progress: (text: string) => console.error(text) };
+  const run = {
+    times: Number(values.times ?? times),
+    seconds: values.seconds === undefined ? undefined : Number(values.seconds),
+    attacks: values.attacks?.split(','),
+    progress: (text: string) => console.error(text),
+    report: (text: string) => console.log(text),
+  };
   try {
     const counts = Object.entries(await fault(run)).map(([what, count]) => `${what} ${count}`);
     console.log(`${name}: ${run.times} times, ${counts.join(', ')}`);

@@ -30,7 +30,7 @@ const LARGEST_WAL_LEFT = 16 * MEGABYTE;
 export const stalledReaders: Fault = ({ times, progress }) =>
   Site.use(async (site) => {
     await (await site.start()).end();
-    store(site.folder, RECORDS);
+    storePastTheService(site.folder, RECORDS);
     const ledger = new Ledger();
     const worst = { memory: 0, wal: 0, walLeft: 0, listMilliseconds: 0, listsRefused: 0 };
     for (let time = 1; time <= times; time++) {
@@ -101,12 +101,12 @@ async function stalledReader({ url }: { readonly url: string }, bearer: string):
 }
 
 /** Stores cookies past the service, for which it would take minutes. */
-function store(folder: string, count: number): void {
+export function storePastTheService(folder: string, count: number, wish = 'stored '): void {
   const database = openDatabase(join(folder, 'cookies.sqlite'));
   database.exec(`
     BEGIN;
     WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${count})
-    INSERT INTO cookies (flavor, size, wish, revision) SELECT 'cinnamon', 'small', 'stored ' || number, number FROM numbers;
+    INSERT INTO cookies (flavor, size, wish, revision) SELECT 'cinnamon', 'small', '${wish}' || number, number FROM numbers;
     UPDATE storage SET used = used + ${count}, revision = revision + ${count} WHERE resource = 'cookies';
     COMMIT`);
   database.close();

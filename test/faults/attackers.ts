@@ -1,0 +1,31 @@
+/** The clients of one attack, in a process of their own, so that they do not slow down those who are measured. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ATTACKS } from './attacks.js';
+
+export interface Orders {
+  readonly attack: string;
+  readonly port: number;
+  readonly bearer: string;
+  readonly seconds: number;
+  readonly attackers: number;
+}
+
+const { attack, port, bearer, seconds, attackers } = JSON.parse(process.argv[2]!) as Orders;
+const { run } = ATTACKS.find(({ name }) => name === attack)!;
+const counts = { connections: 0, requests: 0 };
+const ended = new AbortController();
+setTimeout(() => ended.abort(), seconds * 1000);
+const { signal } = ended;
+// Who has started this process may be gone.
+process.on('disconnect', () => process.exit(1));
+
+await Promise.race([
+  Promise.all(
+    Array.from({ length: attackers }, async (_, index) => {
+      await sleep(10 * index);
+      await run({ index, port, bearer, signal, count: (what, times = 1) => void (counts[what] += times) });
+    }),
+  ),
+  sleep((seconds + 10) * 1000),
+]);
+process.send!(counts, () => process.exit(0));

@@ -1,0 +1,70 @@
+import type { Experience } from './good-client.js';
+
+/** What one attack has shown. Memory is in MB; what could not be measured any more is `NaN`. */
+export interface AttackResult {
+  readonly name: string;
+  /** How the process has ended; absent while it lives. */
+  readonly death?: string;
+  /** How often it was not ready when it was asked, four times a second. */
+  readonly notReady: number;
+  readonly quiet: Experience;
+  readonly underAttack: Experience;
+  readonly startMegabytes: number;
+  readonly peakMegabytes: number;
+  readonly endMegabytes: number;
+  readonly startDescriptors: number;
+  readonly endDescriptors: number;
+  readonly sent: Record<string, number>;
+  readonly requestLines: number;
+  /** Requests that were answered or have stored something, without exactly one request line. */
+  readonly withoutLine: number;
+}
+
+const MOST_MEGABYTES = 400;
+const MOST_GROWTH = 1.2;
+const MOST_SLOWDOWN = 3;
+const MOST_DESCRIPTORS = 5;
+
+/** The bounds that an attack has broken, in words. */
+export function brokenBounds(result: AttackResult): string[] {
+  const { death, notReady, quiet, underAttack, withoutLine } = result;
+  if (death !== undefined) return [death];
+  const slowdown = underAttack.p99 / quiet.p99;
+  const growth = result.endMegabytes / result.startMegabytes;
+  const descriptors = result.endDescriptors - result.startDescriptors;
+  return [
+    notReady > 0 && `not ready ${notReady} times`,
+    result.peakMegabytes > MOST_MEGABYTES && `${result.peakMegabytes.toFixed(0)} MB`,
+    growth > MOST_GROWTH && `${growth.toFixed(2)} times its memory left`,
+    slowdown > MOST_SLOWDOWN && `p99 ${slowdown.toFixed(1)} times the quiet one`,
+    underAttack.failed > 0 && `${underAttack.failed} requests failed (${underAttack.firstFailure})`,
+    Math.abs(descriptors) > MOST_DESCRIPTORS && `${descriptors} descriptors more than before`,
+    withoutLine > 0 && `${withoutLine} requests without exactly one line`,
+  ].filter((broken) => broken !== false);
+}
+
+const COLUMNS: readonly (readonly [title: string, cell: (result: AttackResult) => string])[] = [
+  ['attack', ({ name }) => name],
+  ['alive', ({ death }) => (death === undefined ? 'yes' : 'no')],
+  ['not ready', ({ notReady }) => String(notReady)],
+  ['MB at start', ({ startMegabytes }) => startMegabytes.toFixed(0)],
+  ['peak', ({ peakMegabytes }) => peakMegabytes.toFixed(0)],
+  ['after', ({ endMegabytes }) => endMegabytes.toFixed(0)],
+  ['descriptors', ({ startDescriptors, endDescriptors }) => `${startDescriptors} -> ${endDescriptors}`],
+  ['p50 ms', ({ quiet, underAttack }) => `${quiet.p50.toFixed(1)} -> ${underAttack.p50.toFixed(1)}`],
+  ['p99 ms', ({ quiet, underAttack }) => `${quiet.p99.toFixed(1)} -> ${underAttack.p99.toFixed(1)}`],
+  ['failed', ({ underAttack }) => `${underAttack.failed} of ${underAttack.requests}`],
+  ['connections', ({ sent }) => String(sent['connections'] ?? '?')],
+  ['requests', ({ sent }) => String(sent['requests'] ?? '?')],
+  ['lines', ({ requestLines }) => String(requestLines)],
+  ['without line', ({ withoutLine }) => String(withoutLine)],
+  ['broken', (result) => brokenBounds(result).join('; ') || '-'],
+];
+
+/** One row for each attack. */
+export function table(results: readonly AttackResult[]): string {
+  const rows = [COLUMNS.map(([title]) => title), ...results.map((result) => COLUMNS.map(([, cell]) => cell(result)))];
+  const widths = COLUMNS.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const line = (row: string[]): string => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ');
+  return rows.map((row) => line(row).trimEnd()).join('\n');
+}

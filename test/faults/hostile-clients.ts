@@ -1,0 +1,181 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sqliteChangeLog } from '../fuzz/change-log.js';
+import { LogBook } from '../fuzz/log-book.js';
+import { lastWords } from '../fuzz/service-under-test.js';
+import { token } from '../service.js';
+import type { ServiceProcess } from '../service-process.js';
+import { type Attack, ATTACKS } from './attacks.js';
+import type { Orders } from './attackers.js';
+import { type Fault, type Run, Site } from './fault.js';
+import { type Experience, GoodClient } from './good-client.js';
+import { type AttackResult, brokenBounds, table } from './hostile-bounds.js';
+import { memoryLimit } from './memory-limit.js';
+import { openDescriptors, peakMegabytes, residentMegabytes } from './process-figures.js';
+import { storePastTheService } from './stalled-readers.js';
+
+const ATTACKERS = 50;
+const SECONDS = 60;
+/** What the service has in its container. */
+const CONTAINER_MEGABYTES = 512;
+/** Seconds in which the memory must come down again, and descriptors be closed. */
+const RECOVERY_SECONDS = 60;
+
+/**
+ * Each attack on a service of its own, in the memory of a small container: fifty clients at it for a while, and one good
+ * client from another address that must not notice.
+ */
+export const hostileClients: Fault = async ({ seconds = SECONDS, attacks = [], progress, report }) => {
+  const chosen = ATTACKS.filter(({ name }) => attacks.length === 0 || attacks.includes(name));
+  if (chosen.length === 0) throw new Error(`The attacks are ${ATTACKS.map(({ name }) => name).join(', ')}`);
+  const results: AttackResult[] = [];
+  for (const attack of chosen) {
+    const result = await Site.use((site) => suffer(site, attack, seconds, progress));
+    results.push(result);
+    progress?.(`${attack.name}: ${brokenBounds(result).join('; ') || 'within all bounds'}`);
+  }
+  report?.(table(results));
+  const broken = results.filter((result) => brokenBounds(result).length > 0);
+  if (broken.length > 0) throw new Error(`${broken.map(({ name }) => name).join(', ')}: a bound is broken`);
+  return { attacks: results.length, attackers: ATTACKERS, seconds };
+};
+
+async function suffer(site: Site, attack: Attack, seconds: number, progress: Run['progress']): Promise<AttackResult> {
+  if (attack.records !== undefined) {
+    await (await site.start()).end();
+    storePastTheService(site.folder, attack.records);
+  }
+  const limit = memoryLimit(CONTAINER_MEGABYTES);
+  const service = await site.start({ DOCS: 'true', ...limit.environment }, limit.options);
+  progress?.(`${attack.name}: ${limit.how}`);
+  const watch = new Watch(
+    service,
+    attack,
+    new GoodClient(service.url, await token({ subject: 'good' }), attack.othersList),
+  );
+  try {
+    return await watch.during(site.folder, seconds);
+  } finally {
+    watch.end();
+    await service.end('SIGKILL');
+    limit.remove();
+  }
+}
+
+/** What is measured before, during and after one attack. */
+class Watch {
+  private readonly log: LogBook;
+  private readonly pid: number;
+  private readonly ending = new AbortController();
+  private notReady = 0;
+  private peak = NaN;
+  private attackers?: ChildProcess;
+
+  constructor(
+    private readonly service: ServiceProcess,
+    private readonly attack: Attack,
+    private readonly good: GoodClient,
+  ) {
+    this.log = new LogBook(service);
+    this.pid = service.child.pid!;
+  }
+
+  async during(folder: string, seconds: number): Promise<AttackResult> {
+    const { service, pid, attack, log } = this;
+    const changes = sqliteChangeLog(folder);
+    // The first requests of a process are slow, attacked or not.
+    await this.use(3);
+    const quiet = await this.use(Math.max(10, seconds / 4));
+    const [startMegabytes, startDescriptors] = [residentMegabytes(pid), openDescriptors(pid)];
+    if (attack.stallsLog) service.child.stdout!.pause();
+    const readiness = this.askReadiness();
+    const began = performance.now();
+    let diedAfter = NaN;
+    service.child.once('exit', () => (diedAfter = (performance.now() - began) / 1000));
+    const [underAttack, sent] = await Promise.all([this.use(seconds), this.attackFor(seconds)]);
+    if (attack.stallsLog) service.child.stdout!.resume();
+    const after = await this.recover(startMegabytes, startDescriptors);
+    this.ending.abort();
+    await readiness;
+    const isAlive = !service.hasEnded;
+    if (isAlive) await log.settle();
+    const ids = attack.stallsLog ? [] : [...quiet.ids, ...underAttack.ids];
+    const written = (await changes.after(0)).filter(({ operation }) => operation === 'insert');
+    const hostile = written.map(({ wish }) => /^of (a\S+)$/.exec(wish)?.[1]).filter((id) => id !== undefined);
+    return {
+      name: attack.name,
+      death: isAlive ? undefined : `after ${diedAfter.toFixed(1)} s: ${lastWords(service)}`,
+      notReady: this.notReady,
+      quiet,
+      underAttack,
+      startMegabytes,
+      peakMegabytes: this.peak,
+      endMegabytes: after.megabytes,
+      startDescriptors,
+      endDescriptors: after.descriptors,
+      sent,
+      requestLines: log.count,
+      withoutLine: isAlive ? [...ids, ...hostile].filter((id) => log.of(id).length !== 1).length : 0,
+    };
+  }
+
+  end(): void {
+    this.ending.abort();
+    this.good.close();
+    this.attackers?.kill('SIGKILL');
+  }
+
+  private async use(seconds: number): Promise<Experience> {
+    const ended = new AbortController();
+    const end = (): void => ended.abort();
+    // Not `AbortSignal.any` of a time-out, which garbage collection may take before its time in Node 20.
+    const timer = setTimeout(end, seconds * 1000);
+    this.service.child.once('exit', end);
+    try {
+      return await this.good.use(ended.signal);
+    } finally {
+      clearTimeout(timer);
+      this.service.child.off('exit', end);
+    }
+  }
+
+  private async attackFor(seconds: number): Promise<Record<string, number>> {
+    const { port } = new URL(this.service.url);
+    const bearer = await token({ subject: 'attacker' });
+    const orders: Orders = { attack: this.attack.name, port: Number(port), bearer, seconds, attackers: ATTACKERS };
+    const child = fork(new URL('./attackers.js', import.meta.url), [JSON.stringify(orders)]);
+    this.attackers = child;
+    let counts: Record<string, number> = {};
+    child.on('message', (message) => (counts = message as Record<string, number>));
+    this.service.child.once('exit', () => child.kill('SIGKILL'));
+    await once(child, 'exit');
+    return counts;
+  }
+
+  /** Asks all the time, and looks at the memory; a service that has died is reported as that. */
+  private async askReadiness(): Promise<void> {
+    while (!this.ending.signal.aborted && !this.service.hasEnded) {
+      this.peak = peakMegabytes(this.pid) || this.peak;
+      const response = await fetch(`${this.service.managementUrl}/health/ready`, {
+        signal: AbortSignal.timeout(2000),
+      }).catch(() => undefined);
+      if (response?.status !== 200 && !this.service.hasEnded) this.notReady += 1;
+      await response?.arrayBuffer().catch(() => {});
+      await sleep(250);
+    }
+  }
+
+  /** Goes on using the service until it is as before, for a minute at most. */
+  private async recover(
+    startMegabytes: number,
+    startDescriptors: number,
+  ): Promise<{ megabytes: number; descriptors: number }> {
+    for (let second = 0; second < RECOVERY_SECONDS && !this.service.hasEnded; second += 2) {
+      await this.use(2);
+      const isBack = residentMegabytes(this.pid) <= 1.2 * startMegabytes;
+      if (isBack && Math.abs(openDescriptors(this.pid) - startDescriptors) <= 5) break;
+    }
+    return { megabytes: residentMegabytes(this.pid), descriptors: openDescriptors(this.pid) };
+  }
+}

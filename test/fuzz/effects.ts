@@ -1,0 +1,111 @@
+import type { Change } from './change-log.js';
+import type { HttpResponse } from './http-response.js';
+import type { LogBook, RequestLine } from './log-book.js';
+import type { Script } from './script.js';
+
+/** A script and what came back. */
+export interface Played {
+  readonly script: Script;
+  readonly responses: readonly HttpResponse[];
+}
+
+export interface EffectViolation {
+  readonly violation: string;
+  /** The script that shows it; absent where only the sums show that something is wrong. */
+  readonly script?: Script;
+}
+
+const idOf = ({ headers }: HttpResponse): string => headers.get('x-request-id') ?? '';
+
+const wishId = ({ wish }: Change): string | undefined => /^of ([0-9a-z.]+)/.exec(wish)?.[1];
+
+/** Whether the whole response was sent; the line of another says so in its message. */
+const isWhole = ({ msg }: RequestLine): boolean => msg === 'request';
+
+/**
+ * Holds the records' changes, the log and the responses to each other: a change has exactly one request line, a response
+ * has exactly one, and a change whose client waited for its response was told.
+ */
+export function effectViolation(
+  played: readonly Played[],
+  changes: readonly Change[],
+  log: LogBook,
+): EffectViolation | undefined {
+  for (const one of played) {
+    const violation = lineViolation(one, log);
+    if (violation !== undefined) return { violation, script: one.script };
+  }
+  return changeViolation(played, changes, log) ?? sumViolation(changes, log);
+}
+
+/** Each response that bears the id of a request has one line, and each request whose client has gone at most one. */
+function lineViolation({ script, responses }: Played, log: LogBook): string | undefined {
+  for (const { id, expected } of script.messages) {
+    const lines = log.of(id);
+    const own = responses.filter((response) => idOf(response) === id);
+    const isMissing = lines.length < own.length;
+    const isTooMany = script.end === 'reset' ? expected !== undefined && lines.length > 1 : lines.length > own.length;
+    if (isMissing || isTooMany) {
+      const statuses = own.map(({ status }) => status).join(', ');
+      return `${id} has ${lines.length} request lines for ${own.length} responses (${statuses})`;
+    }
+    if (own.length === 1 && lines[0]!.status !== own[0]!.status) {
+      return `${id} was answered with ${own[0]!.status}, but its line says ${lines[0]!.status}`;
+    }
+  }
+  return undefined;
+}
+
+function changeViolation(
+  played: readonly Played[],
+  changes: readonly Change[],
+  log: LogBook,
+): EffectViolation | undefined {
+  const scripts = new Map<string, Script>();
+  const exact = new Set<string>();
+  const created = new Set<number>();
+  for (const { script, responses } of played) {
+    let isExact = true;
+    for (const { id, expected } of script.messages) {
+      scripts.set(id, script);
+      // Behind a mutated message nobody knows which request brought which body.
+      isExact &&= expected !== undefined;
+      if (isExact) exact.add(id);
+    }
+    for (const id of createdIds(responses)) created.add(id);
+  }
+  for (const change of changes.filter(({ operation }) => operation === 'insert')) {
+    const id = wishId(change);
+    const script = id === undefined ? undefined : scripts.get(id);
+    if (script?.end !== 'reset' && !created.has(change.id)) {
+      return { violation: `The record ${change.id} (${change.wish}) was stored, but no response said so`, script };
+    }
+    if (id === undefined || !exact.has(id)) continue;
+    const lines = log.of(id).filter(({ method, status }) => method === 'POST' && status !== 507);
+    if (lines.length !== 1) return { violation: `${id} stored a record and has ${lines.length} request lines`, script };
+  }
+  return undefined;
+}
+
+/** The records that clients were told of; they stay with the scripts, for what is read from the database later. */
+export function createdIds(responses: readonly HttpResponse[]): number[] {
+  const created = responses.filter(({ status }) => status === 201);
+  return created.map(({ headers }) => Number(/^\/cookies\/(\d+)$/.exec(headers.get('location') ?? '')?.[1]));
+}
+
+/** All together, whatever the mutations have made of ids: as many changes as lines that say so. */
+function sumViolation(changes: readonly Change[], log: LogBook): EffectViolation | undefined {
+  for (const [operation, method, success] of [
+    ['insert', 'POST', 201],
+    ['delete', 'DELETE', 204],
+  ] as const) {
+    const changed = changes.filter((change) => change.operation === operation).length;
+    const said = log.counted((line) => line.method === method && line.status === success && isWhole(line));
+    const cutOff = log.counted((line) => line.method === method && !isWhole(line));
+    if (changed < said || changed > said + cutOff) {
+      const violation = `${changed} records saw ${operation}, and ${said} request lines say so (${cutOff} were cut off)`;
+      return { violation };
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServiceProcess } from '../service-process.js';
+
+export interface RequestLine {
+  readonly requestId: string;
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  readonly msg: string;
+}
+
+/** The request lines that a service has logged, by request id. */
+export class LogBook {
+  private readonly lines = new Map<string, RequestLine[]>();
+  /** How many there were in all. */
+  count = 0;
+  /** The last lines that are about no request: errors, warnings. */
+  readonly others: string[] = [];
+
+  /** Reads the log of a service from now on. */
+  constructor(service: ServiceProcess) {
+    service.readLines((line) => this.read(line));
+  }
+
+  of(requestId: string): readonly RequestLine[] {
+    return this.lines.get(requestId) ?? [];
+  }
+
+  /** How many lines fit. */
+  counted(fits: (line: RequestLine) => boolean): number {
+    let count = 0;
+    for (const lines of this.lines.values()) count += lines.filter(fits).length;
+    return count;
+  }
+
+  forget(): void {
+    this.lines.clear();
+  }
+
+  /** Waits until no line has come for longer than the log holds lines back (a second), bounded. */
+  async settle(): Promise<void> {
+    for (let waited = 0, before = -1; waited < 10 && before !== this.count; waited++) {
+      before = this.count;
+      await sleep(1300);
+    }
+  }
+
+  private read(text: string): void {
+    const line = parsed(text);
+    if (line?.requestId === undefined || line.method === undefined || line.status === undefined) {
+      this.others.push(text.slice(0, 2000));
+      if (this.others.length > 20) this.others.shift();
+      return;
+    }
+    this.count += 1;
+    const lines = this.lines.get(line.requestId);
+    if (lines === undefined) this.lines.set(line.requestId, [line]);
+    else lines.push(line);
+  }
+}
+
+function parsed(text: string): RequestLine | undefined {
+  try {
+    return JSON.parse(text) as RequestLine;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,61 @@
+import { accepts, FLAVORS, SIZES } from '../contract.js';
+import { utf8 } from './message.js';
+import type { Random } from './random.js';
+
+const WISHES = [
+  '',
+  'x'.repeat(255),
+  'x'.repeat(256),
+  '🍪'.repeat(255),
+  '🍪'.repeat(256),
+  'a\u0000b',
+  '\ud800',
+  'e\u0301',
+];
+const VALUES: unknown[] = [null, 1, true, '', 'Vanilla', 'vanilla ', [], ['vanilla'], {}, { constructor: 1 }, '1'];
+const STRAYS = ['id', 'wish', 'colour', '__proto__', 'constructor', 'toString', ''];
+const NO_OBJECTS = [
+  '',
+  ' ',
+  'null',
+  '[]',
+  '"text"',
+  '1',
+  '{',
+  '{"flavor":}',
+  '\ufeff{}',
+  'NaN',
+  "{'flavor':'vanilla'}",
+];
+
+export interface Body {
+  /** Bytes, each as a character of the same code. */
+  readonly bytes: string;
+  readonly isAccepted: boolean;
+}
+
+/** A body for a method: mostly a good one, else one that is wrong in some way. */
+export function anyBody(random: Random, method: string, wish: string): Body {
+  const allowed = method === 'POST' ? ['flavor', 'size', 'wish'] : ['flavor', 'size'];
+  const required = method === 'PATCH' ? [] : allowed;
+  const good: Record<string, unknown> = { flavor: random.pick(FLAVORS), size: random.pick(SIZES) };
+  if (method === 'POST') good['wish'] = wish;
+  if (method === 'PATCH' && random.chance(0.5)) delete good[random.pick(allowed)];
+  const bytes = random.chance(0.85) ? utf8(JSON.stringify(good)) : spoiled(random, good);
+  return { bytes, isAccepted: accepts(Buffer.from(bytes, 'latin1'), allowed, required) };
+}
+
+function spoiled(random: Random, good: Record<string, unknown>): string {
+  const name = random.pick(Object.keys(good).length > 0 ? Object.keys(good) : ['flavor']);
+  const text = JSON.stringify(good);
+  return random.weighted<() => string>([
+    [3, () => utf8(random.pick(NO_OBJECTS))],
+    [3, () => utf8(JSON.stringify({ ...good, [name]: random.pick(VALUES) }))],
+    [2, () => utf8(JSON.stringify({ ...good, [random.pick(STRAYS)]: random.pick(VALUES) }))],
+    [2, () => JSON.stringify({ ...good, [name]: undefined })],
+    [2, () => utf8(JSON.stringify({ ...good, wish: random.pick(WISHES) }))],
+    [1, () => `{"__proto__":{"flavor":"vanilla"},${text.slice(1)}`],
+    [1, () => utf8(text).replace(/a/, '\xff')],
+    [1, () => text.slice(0, random.below(text.length))],
+  ])();
+}

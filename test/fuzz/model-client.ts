@@ -1,0 +1,146 @@
+import type { HttpResponse } from './http-response.js';
+import { messageBytes, type Message, type Tokens } from './message.js';
+import { anyBody } from './model-bodies.js';
+import { condition } from './model-conditions.js';
+import type { KnownRecord, RecordCount } from './model-records.js';
+import { type Draft, listQuery, type Rejection, spoil } from './model-request.js';
+import { outcomeViolation } from './model-outcome.js';
+import type { Random } from './random.js';
+
+type Kind = 'create' | 'read' | 'replace' | 'patch' | 'delete' | 'list' | 'options';
+
+const KINDS = [
+  [30, 'create'],
+  [25, 'read'],
+  [12, 'replace'],
+  [12, 'patch'],
+  [14, 'delete'],
+  [15, 'list'],
+  [2, 'options'],
+] as const satisfies (readonly [number, Kind])[];
+
+const METHODS: Record<Kind, string> = {
+  create: 'POST',
+  read: 'GET',
+  replace: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+  list: 'GET',
+  options: 'OPTIONS',
+};
+
+/** A request, and what the model says of its response. */
+export interface Attempt {
+  readonly message: Message;
+  readonly draft: Draft;
+  /** The record that it is about, as it was before; absent where there is none. */
+  readonly record?: KnownRecord;
+  readonly rejection?: Rejection;
+  /** Whether a read is answered with 304. */
+  readonly isNotModified: boolean;
+}
+
+/** One client: what it does next, and what it knows. Nobody else writes its records. */
+export class ModelClient {
+  readonly records = new Map<number, KnownRecord>();
+  private readonly deleted: number[] = [];
+  private step = 0;
+
+  constructor(
+    readonly name: string,
+    private readonly random: Random,
+    private readonly tokens: Tokens,
+  ) {}
+
+  /** Whether a record is of this client, whether it still knows it or not. */
+  readonly isOwn = ({ id, wish }: { id: number; wish: string }): boolean =>
+    this.records.has(id) || wish.startsWith(`${this.name}-`);
+
+  next(): Attempt {
+    const { random } = this;
+    const kind = random.weighted(KINDS);
+    const isOnRecord = !['create', 'list'].includes(kind) && (kind !== 'options' || random.chance(0.5));
+    const id = this.anyId();
+    const draft: Draft = {
+      method: METHODS[kind],
+      path: isOnRecord ? `/cookies/${id}` : '/cookies',
+      query: kind === 'list' ? listQuery(random, id) : [],
+      headers: [],
+    };
+    if (kind !== 'options') draft.authorization = `Bearer ${this.tokens.both}`;
+    if (['read', 'list'].includes(kind) && random.chance(0.15)) draft.method = 'HEAD';
+    const record = isOnRecord ? this.records.get(id) : undefined;
+    return this.attempt(draft, kind, record);
+  }
+
+  /** Takes over what a response says. @returns what is wrong with it */
+  settle(
+    attempt: Attempt,
+    response: HttpResponse,
+    counts: RecordCount,
+    before: RecordCount['before'],
+  ): string | undefined {
+    const violation = outcomeViolation(attempt, response, this, counts, before);
+    if (violation !== undefined || response.status >= 300) return violation;
+    const { draft, record } = attempt;
+    const etag = response.headers.get('etag');
+    if (draft.method === 'DELETE') {
+      this.records.delete(record!.id);
+      this.deleted.push(record!.id);
+    } else if (draft.method === 'POST') {
+      const created = JSON.parse(response.content.toString()) as KnownRecord;
+      this.records.set(created.id, { ...created, etag });
+    } else if (record !== undefined && draft.method !== 'OPTIONS') {
+      this.records.set(record.id, changed(record, draft, etag));
+    }
+    return undefined;
+  }
+
+  private attempt(draft: Draft, kind: Kind, record: KnownRecord | undefined): Attempt {
+    const { random } = this;
+    const id = `${this.name}.${this.step++}`;
+    let isAccepted = true;
+    if (['create', 'replace', 'patch'].includes(kind)) {
+      const body = anyBody(random, draft.method, `${this.name}-${this.step}${random.pick(['', ' 🍪', ' é"\\'])}`);
+      draft.contentType = kind === 'patch' && random.chance(0.3) ? 'application/merge-patch+json' : 'application/json';
+      draft.body = body.bytes;
+      isAccepted = body.isAccepted;
+    }
+    let rejection = kind === 'options' ? undefined : spoil(draft, random, this.tokens);
+    if (!isAccepted) rejection ??= { status: 400 };
+    if (/^\/cookies\/\d+$/.test(draft.path) && record === undefined && kind !== 'options') {
+      rejection ??= { status: 404, errorCode: 'COOKIE_NOT_FOUND' };
+    }
+    const set = kind === 'options' ? { isMet: true, isNotModified: false } : condition(draft, record, random);
+    if (!set.isMet) rejection ??= { status: 412, errorCode: 'PRECONDITION_FAILED' };
+    const expected = rejection === undefined ? [] : [rejection.status];
+    const message = { id, method: draft.method, bytes: bytesOf(id, draft), expected };
+    return { message, draft, record, rejection, isNotModified: set.isNotModified };
+  }
+
+  private anyId(): number {
+    const { random } = this;
+    if (this.records.size > 0 && !random.chance(0.06)) return random.pick([...this.records.keys()]);
+    return this.deleted.length > 0 && random.chance(0.7)
+      ? random.pick(this.deleted)
+      : 9_000_000_000 + random.below(1000);
+  }
+}
+
+/** What a record is after a change or a read that succeeded. */
+function changed(record: KnownRecord, draft: Draft, etag: string | undefined): KnownRecord {
+  if (draft.method === 'GET' || draft.method === 'HEAD') return { ...record, etag };
+  const changes = JSON.parse(Buffer.from(draft.body!, 'latin1').toString()) as Partial<KnownRecord>;
+  const after = { ...record, ...changes };
+  if (after.flavor === record.flavor && after.size === record.size) return { ...after, etag: etag ?? record.etag };
+  return { ...after, etag, staleEtag: record.etag };
+}
+
+function bytesOf(id: string, { method, path, query, authorization, contentType, headers, body }: Draft): string {
+  const fields = [...headers];
+  if (authorization !== undefined) fields.push(`Authorization: ${authorization}`);
+  if (contentType !== undefined) fields.push(`Content-Type: ${contentType}`);
+  const search = query.map((pair) => pair.map(encodeURIComponent).join('=')).join('&');
+  const target = search === '' ? path : `${path}?${search}`;
+  return messageBytes({ id, method, target, headers: fields, body });
+}

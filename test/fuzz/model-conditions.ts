@@ -1,0 +1,54 @@
+import type { KnownRecord } from './model-records.js';
+import type { Draft } from './model-request.js';
+import type { Random } from './random.js';
+
+export interface Condition {
+  /** Whether the request may go on; else it is 412. */
+  readonly isMet: boolean;
+  /** Whether a read is answered with 304. */
+  readonly isNotModified: boolean;
+}
+
+const NONE: Condition = { isMet: true, isNotModified: false };
+
+/** Sometimes sets a condition on a request for a record, and says what follows from it (RFC 9110 section 13). */
+export function condition(draft: Draft, record: KnownRecord | undefined, random: Random): Condition {
+  if (draft.path === '/cookies') return listCondition(draft, random);
+  if (!random.chance(0.35)) return NONE;
+  const isRead = draft.method === 'GET' || draft.method === 'HEAD';
+  const values = tags(record);
+  const [tag, matches] = random.pick(values);
+  if (random.chance(0.5)) {
+    draft.headers.push(`If-Match: ${tag}`);
+    const isWeak = tag.startsWith('W/');
+    return { isMet: matches && !isWeak, isNotModified: false };
+  }
+  draft.headers.push(`If-None-Match: ${tag}`);
+  return isRead ? { isMet: true, isNotModified: matches } : { isMet: !matches, isNotModified: false };
+}
+
+/** Values of a condition, and whether each names the record by weak comparison. */
+function tags(record: KnownRecord | undefined): [tag: string, matches: boolean][] {
+  const values: [string, boolean][] = [
+    ['*', true],
+    ['"never"', false],
+    ['W/"never", "neither"', false],
+    ['unquoted', false],
+  ];
+  if (record?.staleEtag !== undefined) values.push([record.staleEtag, false]);
+  if (record?.etag === undefined) return values;
+  const { etag } = record;
+  return [...values, [etag, true], [`W/${etag}`, true], [`"never", ${etag}`, true], [etag.replaceAll('"', ''), false]];
+}
+
+function listCondition(draft: Draft, random: Random): Condition {
+  if (!['GET', 'HEAD'].includes(draft.method) || !random.chance(0.1)) return NONE;
+  const [field, isMet, isNotModified] = random.pick<[string, boolean, boolean]>([
+    ['If-None-Match: *', true, true],
+    ['If-None-Match: "never"', true, false],
+    ['If-Match: "never"', false, false],
+    ['If-Match: *', true, false],
+  ]);
+  draft.headers.push(field);
+  return { isMet, isNotModified };
+}

@@ -1,0 +1,148 @@
+import type { LogBook } from './log-book.js';
+import type { Message } from './message.js';
+import { ModelClient } from './model-client.js';
+import { ModelConnection } from './model-connection.js';
+import { type KnownRecord, RecordCount } from './model-records.js';
+import { Random } from './random.js';
+import type { FuzzRun } from './raw.js';
+import { escapedBytes } from './reproduction.js';
+import { gauge, lastWords, type ServiceUnderTest, type StartedService } from './service-under-test.js';
+
+/** Requests after which the log and the records are compared. */
+const EPOCH = 40_000;
+/** What a client remembers of what it did, for a violation. */
+const HISTORY = 12;
+
+export class ModelViolation extends Error {
+  constructor(
+    message: string,
+    /** What the client did last, one request a line. */
+    readonly history: string,
+    readonly request?: Message,
+    readonly record?: KnownRecord,
+  ) {
+    super(message);
+  }
+}
+
+export type ModelCounts = Record<'requests' | 'changes' | 'rejected' | 'full' | 'unavailable', number>;
+
+export interface ModelRun extends FuzzRun {
+  readonly clients: number;
+  readonly capacity: number;
+}
+
+/**
+ * Lets clients do whatever comes into their heads, right and wrong, each with records of its own, and holds every response to
+ * what the contract says of it.
+ * @throws {ModelViolation}
+ */
+export async function fuzzModel(services: ServiceUnderTest, run: ModelRun): Promise<ModelCounts> {
+  const service = await services.start();
+  const fuzz = new ModelFuzz(service, run);
+  while (fuzz.counts.requests < run.requests) {
+    await fuzz.epoch(Math.min(run.requests, fuzz.counts.requests + EPOCH));
+  }
+  await fuzz.end();
+  return fuzz.counts;
+}
+
+interface Seat {
+  readonly client: ModelClient;
+  readonly connection: ModelConnection;
+  readonly history: string[];
+}
+
+class ModelFuzz {
+  readonly counts: ModelCounts = { requests: 0, changes: 0, rejected: 0, full: 0, unavailable: 0 };
+  private readonly records: RecordCount;
+  private readonly seats: Seat[];
+  private readonly began = performance.now();
+  private statuses = new Map<string, number>();
+  private serial = 0;
+
+  constructor(
+    private readonly service: StartedService,
+    private readonly run: ModelRun,
+  ) {
+    this.records = new RecordCount(run.capacity);
+    this.seats = Array.from({ length: run.clients }, (_, index) => ({
+      client: new ModelClient(`m${index.toString(36)}`, new Random(run.seed, index + 1), service.tokens),
+      connection: new ModelConnection(service.url),
+      history: [],
+    }));
+  }
+
+  async epoch(requests: number): Promise<void> {
+    await Promise.all(this.seats.map((seat) => this.playUntil(seat, requests)));
+    const rate = Math.round(this.counts.requests / ((performance.now() - this.began) / 1000));
+    await this.service.log.settle();
+    const wrong = logViolation(this.statuses, this.service.log) ?? (await this.changesViolation());
+    if (wrong !== undefined) throw new ModelViolation(wrong, '');
+    this.statuses = new Map();
+    this.service.log.forget();
+    this.run.progress?.(`model: ${this.counts.requests} of ${this.run.requests} requests, ${rate} a second`);
+  }
+
+  async end(): Promise<void> {
+    for (const { connection } of this.seats) connection.close();
+    const left = await gauge(this.service.process, 'http_requests_in_flight');
+    if (left !== 0) throw new ModelViolation(`http_requests_in_flight is ${left} when nothing is in flight`, '');
+    const code = await this.service.process.end();
+    if (code !== 0) throw new ModelViolation(`The service ended with ${code} on SIGTERM`, '');
+  }
+
+  private async playUntil(seat: Seat, requests: number): Promise<void> {
+    while (this.counts.requests < requests) await this.playNext(seat);
+  }
+
+  private async playNext({ client, connection, history }: Seat): Promise<void> {
+    const attempt = client.next();
+    const { message, draft, record } = attempt;
+    const { rules, process: child, tokens } = this.service;
+    const text = escapedBytes(message.bytes, tokens);
+    const fail = (violation: string): never => {
+      throw new ModelViolation(`${message.id}: ${violation}`, [...history, text].join('\n'), message, record);
+    };
+    this.counts.requests += 1;
+    const { before } = this.records;
+    this.records.begin(draft.method);
+    const response = await connection
+      .send(message.bytes, draft.method === 'HEAD')
+      .catch((error: Error) => fail(child.hasEnded ? lastWords(child) : error.message));
+    const violation = rules.violation(response) ?? client.settle(attempt, response, this.records, before);
+    this.records.end(draft.method, response.status < 300);
+    history.push(`${response.status} ${text}`);
+    if (history.length > HISTORY) history.shift();
+    if (violation !== undefined) fail(violation);
+    if (response.headers.get('x-request-id') !== message.id) fail('The response bears another X-Request-Id');
+    this.statuses.set(message.id, response.status);
+    this.counts.rejected += response.status >= 400 ? 1 : 0;
+    this.counts.full += response.status === 507 ? 1 : 0;
+    this.counts.unavailable += response.status === 503 ? 1 : 0;
+  }
+
+  /** The database saw what the clients were told, and nothing else. */
+  private async changesViolation(): Promise<string | undefined> {
+    const found = await this.service.changes.after(this.serial);
+    this.serial = found.at(-1)?.serial ?? this.serial;
+    this.counts.changes += found.length;
+    const counted = (operation: string): number => found.filter((change) => change.operation === operation).length;
+    const said = (method: string, status: number): number =>
+      this.service.log.counted((line) => line.method === method && line.status === status);
+    const [inserted, deleted] = [counted('insert'), counted('delete')];
+    const [created, gone] = [said('POST', 201), said('DELETE', 204)];
+    if (inserted === created && deleted === gone) return undefined;
+    return `${inserted} records were stored and ${deleted} deleted, and the log says ${created} and ${gone}`;
+  }
+}
+
+/** Every request has one line, which says the same status as its response. */
+function logViolation(statuses: ReadonlyMap<string, number>, log: LogBook): string | undefined {
+  for (const [id, status] of statuses) {
+    const lines = log.of(id);
+    if (lines.length === 1 && lines[0]!.status === status) continue;
+    return `${id} was answered with ${status}; its request lines: ${JSON.stringify(lines).slice(0, 500)}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,66 @@
+import type { Message, Tokens } from './message.js';
+import { mutated } from './mutations.js';
+import { Random } from './random.js';
+import type { Script } from './script.js';
+import { ValidMessages } from './valid-messages.js';
+
+/** Records that scripts may name. */
+const MOST_RECORDS = 400;
+/** Packets of a connection that are sent one by one. */
+const MOST_PACKETS = 60;
+
+/** Makes what is done on each connection of a run; the same for the same seed, but for the ids of records. */
+export class RawScripts {
+  private readonly records: number[] = [];
+  private count = 0;
+
+  constructor(
+    private readonly seed: number,
+    private readonly tokens: Tokens,
+  ) {}
+
+  /** Lets later scripts read, change and delete a record. */
+  remember(id: number): void {
+    this.records.push(id);
+    if (this.records.length > MOST_RECORDS) this.records.shift();
+  }
+
+  next(): Script {
+    this.count += 1;
+    const random = new Random(this.seed, this.count);
+    const valid = new ValidMessages(random, this.tokens, this.records);
+    const end = random.weighted([
+      [82, 'wait'],
+      [8, 'half-close'],
+      [10, 'reset'],
+    ] as const);
+    const prefix = this.count.toString(36);
+    const share = random.pick([0, 0.03, 0.03, 0.1, 0.3, 1]);
+    const length = random.pick([1, 2, 5, 20, 50, 50]);
+    const messages: Message[] = [];
+    for (let index = 0; index < length; index++) {
+      const message = valid.make(`${prefix}.${index}`);
+      const other = valid.make(`${prefix}.o${index}`).bytes;
+      const isMutated = random.chance(share) && (end !== 'reset' || message.method !== 'POST');
+      messages.push(isMutated ? mutatedMessage(message, random, other) : message);
+    }
+    if (end === 'wait') messages.push(valid.last(`${prefix}.last`));
+    if (end === 'half-close' && random.chance(0.5)) messages.push(truncated(valid.make(`${prefix}.cut`), random));
+    return { messages, packets: packets(random), end, resetAfter: random.below(6) };
+  }
+}
+
+function mutatedMessage({ id, method, bytes }: Message, random: Random, other: string): Message {
+  return { id, method, bytes: mutated(bytes, random, other) };
+}
+
+function truncated({ id, method, bytes }: Message, random: Random): Message {
+  return { id, method, bytes: bytes.slice(0, random.between(1, bytes.length - 1)) };
+}
+
+/** All at once, in some pieces, or byte by byte. */
+function packets(random: Random): number[] {
+  const longest = random.pick([0, 0, 0, 2000, 200, 20, 1]);
+  if (longest === 0) return [];
+  return Array.from({ length: random.between(1, MOST_PACKETS) }, () => random.between(1, longest));
+}

@@ -1,0 +1,60 @@
+/**
+ * Looks for requests that the built service does not answer as it promises.
+ *
+ *   npm run fuzz                                   100 000 requests, half of them of each part
+ *   npm run fuzz -- --requests 1000000 --seed 42
+ *   npm run fuzz -- --only raw                     mutated bytes only; or model: valid and nearly valid operations
+ *   npm run fuzz -- --engine postgres              on a PostgreSQL server of its own
+ *   npm run fuzz -- --replay fuzz-reproduction.json
+ *
+ * One line of counts for each part goes to stdout, the progress to stderr. A violation ends it with 1, and leaves the
+ * seed on stderr and what shows it, as short as it was found, in fuzz-reproduction.json.
+ */
+import { parseArgs } from 'node:util';
+import { PostgresServer } from '../postgres-server.js';
+import { fuzz, type FuzzOptions, replay } from './fuzz.js';
+
+const PARTS = ['raw', 'model'] as const;
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
+    requests: { type: 'string', default: '100000' },
+    only: { type: 'string' },
+    engine: { type: 'string', default: 'sqlite' },
+    replay: { type: 'string' },
+    clients: { type: 'string', default: '24' },
+  },
+});
+
+const isNumber = (text: string): boolean => /^\d{1,9}$/.test(text);
+const parts = PARTS.filter((part) => values.only === undefined || values.only === part);
+const engines = ['sqlite', 'postgres'];
+const numbers = [values.seed, values.requests, values.clients];
+if (!numbers.every(isNumber) || parts.length === 0 || !engines.includes(values.engine)) {
+  console.error(
+    'npm run fuzz -- [--seed <number>] [--requests <number>] [--only raw|model] [--engine sqlite|postgres] [--clients <number>] [--replay <file>]',
+  );
+  process.exit(2);
+}
+
+// What was started is ended when the program ends.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+const server = values.engine === 'postgres' ? await PostgresServer.create({ fsync: 'off' }) : undefined;
+process.once('exit', () => void server?.stop('SIGQUIT'));
+const options: FuzzOptions = {
+  seed: Number(values.seed),
+  requests: Number(values.requests),
+  clients: Number(values.clients),
+  parts,
+  server,
+  progress: (text) => console.error(text),
+  report: (text) => console.log(text),
+  reproductionFile: 'fuzz-reproduction.json',
+};
+try {
+  const passed = values.replay === undefined ? await fuzz(options) : await replay(options, values.replay);
+  process.exitCode = passed ? 0 : 1;
+} finally {
+  await server?.remove();
+}

@@ -1,0 +1,108 @@
+import { type HttpResponse, MalformedResponseError, parseResponse } from './http-response.js';
+import type { Message } from './message.js';
+import type { ResponseRules } from './response-rules.js';
+import type { Script, Transcript } from './script.js';
+
+/** What a connection showed. */
+export interface Findings {
+  readonly responses: readonly HttpResponse[];
+  /** What is wrong with them, the first thing only. */
+  readonly violation?: string;
+}
+
+/** Holds what came over a connection to what its script allows. */
+export function examine(script: Script, transcript: Transcript, rules: ResponseRules): Findings {
+  const { responses, malformed } = responsesIn(script, transcript.received);
+  const wrong = responses.map((response) => rules.violation(response)).find((violation) => violation !== undefined);
+  const order = new ResponseOrder(script.messages);
+  const violation = wrong ?? order.violationIn(responses);
+  if (violation !== undefined || script.end === 'reset') return { responses, violation };
+  if (malformed !== undefined) return { responses, violation: malformed };
+  if (transcript.stuck) return { responses, violation: 'The service left a connection open on which nothing follows' };
+  return { responses, violation: order.missing(responses.at(-1)) };
+}
+
+interface Parsed {
+  readonly responses: HttpResponse[];
+  readonly malformed?: string;
+}
+
+function responsesIn({ messages }: Script, bytes: Buffer): Parsed {
+  const byId = new Map(messages.map((message) => [message.id, message]));
+  const responses: HttpResponse[] = [];
+  for (let at = 0; at < bytes.length;) {
+    // The id in the head tells whether there is content.
+    const head = bytes.toString('latin1', at, at + 4096);
+    const message = byId.get(/\r\nx-request-id: ([^\r]*)/i.exec(head)?.[1] ?? '');
+    const isHead = message?.expected === undefined ? 'unknown' : message.method === 'HEAD';
+    try {
+      const { response, next } = parseResponse(bytes, at, { head: isHead, ended: true })!;
+      if (response.status >= 200) responses.push(response);
+      at = next;
+    } catch (error) {
+      if (!(error instanceof MalformedResponseError)) throw error;
+      return { responses, malformed: error.message };
+    }
+  }
+  return { responses };
+}
+
+/**
+ * Whether responses come in the order of the requests, one for each. Of the mutated messages nobody knows how many requests
+ * they are, nor where they end: such a message may swallow or change what follows, until a valid message is answered again.
+ */
+class ResponseOrder {
+  private readonly indexes: ReadonlyMap<string, number>;
+  /** The first message that may still be answered. */
+  private position = 0;
+  /** Responses since then that belong to no valid message. */
+  private strays = 0;
+
+  constructor(private readonly messages: readonly Message[]) {
+    this.indexes = new Map(messages.map(({ id }, index) => [id, index]));
+  }
+
+  violationIn(responses: readonly HttpResponse[]): string | undefined {
+    for (const response of responses) {
+      const index = this.indexes.get(response.headers.get('x-request-id') ?? '');
+      const message = index === undefined ? undefined : this.messages[index];
+      const violation =
+        message?.expected === undefined ? this.stray(response) : this.answered(message, index!, response);
+      if (violation !== undefined) return violation;
+    }
+    return undefined;
+  }
+
+  /** What is missing where the service has closed the connection after its last response. */
+  missing(last: HttpResponse | undefined): string | undefined {
+    const next = this.messages[this.position];
+    if (next?.expected === undefined || last?.headers.get('connection') === 'close') return undefined;
+    return `There is no response to ${next.id}, though the connection was not said to close`;
+  }
+
+  private answered({ id, expected }: Message, index: number, { status }: HttpResponse): string | undefined {
+    const skipped = this.messages.slice(this.position, index);
+    const isTainted = skipped.length > 0;
+    if (index < this.position && !this.isRepeated(id)) return `${id} was answered twice or out of order`;
+    if (isTainted && skipped[0]!.expected !== undefined) return `There is no response to ${skipped[0]!.id}`;
+    if (!isTainted && status !== 503 && !expected!.includes(status)) {
+      return `${id} was answered with ${status} instead of ${expected!.join(' or ')}`;
+    }
+    this.position = Math.max(this.position, index + 1);
+    this.strays = 0;
+    return undefined;
+  }
+
+  private stray({ status }: HttpResponse): string | undefined {
+    const rest = this.messages.slice(this.position);
+    if (rest[0] === undefined || rest[0].expected !== undefined) return `A response ${status} belongs to no request`;
+    this.strays += 1;
+    const requests = rest.reduce((sum, { bytes }) => sum + bytes.split(/HTTP|\n/i).length, 0);
+    return this.strays > requests ? `${this.strays} responses to at most ${requests} requests` : undefined;
+  }
+
+  /** A mutation may have put the id into another message too. */
+  private isRepeated(id: string): boolean {
+    return this.messages.some((message) => message.id !== id && message.bytes.includes(id));
+  }
+}
