@@ -67,6 +67,8 @@ export class Connections {
     byServer.set(server, this);
     // Fields beyond Node's own limit would be left out, a condition perhaps; `protocolError` rejects them.
     server.maxHeadersCount = 0;
+    // A client that has closed its own side still reads what it asked for; Node would drop the responses that wait.
+    Object.assign(server, { httpAllowHalfOpen: true });
     server.on('connection', (socket) => this.accept(socket));
     const receive = (request: IncomingMessage, response: ServerResponse): void =>
       this.bySocket.get(request.socket)!.receive(response as TrackedResponse);
