@@ -109,7 +109,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
       await transaction.commit();
       return result;
     } catch (error) {
-      transaction.rollback();
+      await transaction.rollback();
       throw error;
     }
   }
@@ -119,7 +119,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
     this.file.assertKept();
     const transaction = await this.snapshots.begin();
     const source = new TaggedSql((sql, parameters) => this.listTurns.run(() => transaction.run(sql, parameters)));
-    return Object.assign(source, { close: () => transaction.rollback() });
+    return Object.assign(source, { close: () => void transaction.rollback() });
   }
 
   /** Whether the file can be read; see `engine.ts`. */

@@ -24,6 +24,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   private transaction?: OpenTransaction;
   /** Whether a transaction of this runner has just ended. */
   private transactionOver = false;
+  /** What failed the commit that the last rollback waited for; TypeORM swallows it where it rolls back by itself. */
+  private rollbackFailure?: Error;
 
   constructor(driver: SqliteDriver, mode: ReplicationMode) {
     super(driver);
@@ -35,12 +37,18 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     return Promise.resolve(this.transaction?.database ?? this.driver.reader.database);
   }
 
-  /** Rolls back what was left open, so that a forgotten transaction blocks nobody. */
+  /**
+   * Rolls back what was left open, so that a forgotten transaction blocks nobody.
+   * @throws what failed the commit of the rows that the last transaction read before it was rolled back. TypeORM releases in
+   * a `finally`, so this takes the place of an error that was decided on those rows.
+   */
   override async release(): Promise<void> {
     if (this.isReleased) return;
-    this.endTransaction();
+    const ended = this.endTransaction();
     this.isReleased = true;
     await super.release();
+    await ended;
+    if (this.rollbackFailure !== undefined) throw this.rollbackFailure;
   }
 
   override async startTransaction(isolationLevel?: IsolationLevel): Promise<void> {
@@ -51,6 +59,19 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
       // same: TypeORM ends it with a rollback, and that must not be taken for the rollback of the outer one.
       if (this.transaction === undefined) this.isTransactionActive = false;
       else this.transactionDepth += 1;
+      throw error;
+    }
+  }
+
+  override async rollbackTransaction(): Promise<void> {
+    try {
+      await super.rollbackTransaction();
+    } catch (error) {
+      // A rollback that rejects has undone the transaction all the same.
+      if (this.transaction === undefined && this.rollbackFailure !== undefined) {
+        this.isTransactionActive = false;
+        this.transactionDepth = 0;
+      }
       throw error;
     }
   }
@@ -102,8 +123,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
       case 'begin':
         return this.begin();
       case 'rollback':
-        this.endTransaction();
-        return DONE;
+        return this.rollback();
       case 'commit':
         return this.commit();
       default:
@@ -135,8 +155,9 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     if (this.transaction !== undefined) throw new TypeORMError('This query runner has begun a transaction already');
     const { snapshots, writer } = this.driver;
     this.transaction = await (this.mode === 'slave' ? snapshots.begin() : writer.begin(false));
+    this.rollbackFailure = undefined;
     if (this.isReleased) {
-      this.endTransaction();
+      await this.endTransaction();
       throw new QueryRunnerAlreadyReleasedError();
     }
     return DONE;
@@ -153,11 +174,25 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     return DONE;
   }
 
-  private endTransaction(): void {
-    if (this.transaction === undefined) return;
-    this.transaction.rollback();
+  private async rollback(): Promise<StatementResult> {
+    if (this.transaction === undefined) return DONE;
+    await this.endTransaction();
+    if (this.rollbackFailure !== undefined) throw this.rollbackFailure;
+    return DONE;
+  }
+
+  /** Undoes the transaction, if there is one, and waits until what it read is on disk, or notes why that failed. */
+  private async endTransaction(): Promise<void> {
+    const { transaction } = this;
+    if (transaction === undefined) return;
+    const settled = transaction.rollback();
     this.transaction = undefined;
     this.transactionOver = true;
+    try {
+      await settled;
+    } catch (error) {
+      this.rollbackFailure = error as Error;
+    }
   }
 }
 
