@@ -17,6 +17,7 @@ import { Snapshots } from './snapshots.js';
 import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
 import { TaggedSql } from './tagged-sql.js';
 import { SqliteQueryRunner } from './sqlite-query-runner.js';
+import { TableRebuilds } from './table-rebuilds.js';
 import { retryWhileBusy, Writer, type WriterLimits } from './writer.js';
 
 /**
@@ -31,6 +32,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
   writer!: Writer;
   reader!: Connection;
   snapshots!: Snapshots;
+  tableRebuilds!: TableRebuilds;
   private readonly largeWal = new Episode({
     interval: 60_000,
     began: () =>
@@ -70,6 +72,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
     this.databaseConnection = this.writing.database;
     this.file = new DatabaseFile(path);
     this.writer = new Writer(this.writing, this.reserve, this.file, this.limits, () => this.endSnapshots());
+    this.tableRebuilds = new TableRebuilds(this.writing, this.writer);
   }
 
   private endSnapshots(): void {
