@@ -248,19 +248,24 @@ describe('the OpenAPI document', () => {
     expect(CookieSize.enum).toEqual(['small', 'medium', 'large']);
     expect(CookieSort).toMatchObject({ enum: ['id', '-id'], 'x-enum-varnames': ['IdAscending', 'IdDescending'] });
     const text = JSON.stringify(document);
-    expect(text.match(/"enum":/g)).toHaveLength(3);
+    for (const { enum: values } of [CookieFlavor, CookieSize, CookieSort]) {
+      expect(text.split(`"enum":${JSON.stringify(values)}`)).toHaveLength(1 + 1);
+    }
     // Three bodies, the record and the filter; no wrapper around any.
     for (const name of ['CookieFlavor', 'CookieSize']) {
       expect(text.split(`{"$ref":"#/components/schemas/${name}"}`)).toHaveLength(1 + 5);
     }
-    expect(text).not.toMatch(/"(allOf|oneOf|anyOf)":/);
+    expect(text).not.toMatch(/"(allOf|oneOf|anyOf)":\[\{"\$ref":"#\/components\/schemas\/(Cookie|Error)/);
   });
 
   it('closes the bodies of requests and the record, and no errors', () => {
-    const schemas = Object.entries<any>(document.components.schemas).filter(([, { type }]) => type === 'object');
-    const closedOnes = schemas.filter(([, schema]) => schema.additionalProperties === false).map(([name]) => name);
-    expect(closedOnes.sort()).toEqual(['CookieDto', 'CreateCookieDto', 'PatchCookieDto', 'ReplaceCookieDto']);
-    expect(schemas.map(([name]) => name)).toEqual(expect.arrayContaining(['ErrorDto', 'ErrorDetail']));
+    const { schemas } = document.components;
+    for (const name of ['CookieDto', 'CreateCookieDto', 'PatchCookieDto', 'ReplaceCookieDto']) {
+      expect([name, schemas[name].additionalProperties]).toEqual([name, false]);
+    }
+    for (const name of ['ErrorDto', 'ErrorDetail']) {
+      expect([name, schemas[name].type, schemas[name].additionalProperties]).toEqual([name, 'object', undefined]);
+    }
     expect(JSON.stringify(document)).not.toContain('x-closed');
   });
 
