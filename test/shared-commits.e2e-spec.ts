@@ -5,7 +5,7 @@ import { jest } from '@jest/globals';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
-import { DatabaseUnavailableError } from '../src/database/errors.js';
+import { OutcomeUnknownError } from '../src/database/errors.js';
 import { transaction } from '../src/database/transactions.js';
 import { environmentIn, temporaryFolder } from './service.js';
 
@@ -113,7 +113,7 @@ describe('writes that wait together', () => {
       const errors = (await Promise.allSettled(writes)).map((outcome) =>
         outcome.status === 'rejected' ? (outcome.reason as Error) : undefined,
       );
-      expect(errors.map((error) => error?.name)).toEqual(Array(4).fill(DatabaseUnavailableError.name));
+      expect(errors.map((error) => error?.name)).toEqual(Array(4).fill(OutcomeUnknownError.name));
     });
   });
 
