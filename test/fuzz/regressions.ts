@@ -148,6 +148,16 @@ export function regressions({ both }: Tokens): Regression[] {
       statuses: [[404]],
     })),
     {
+      name: 'GET with an Upgrade, which is ignored, is the last of its connection when something follows in the same packet',
+      messages: [
+        raw(
+          'GET /nothing HTTP/1.1\r\nHost: cookies\r\nX-Request-Id: ID\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n',
+        ),
+        get(),
+      ],
+      statuses: [[404]],
+    },
+    {
       name: 'OPTIONS with an empty Origin is answered in the one shape',
       messages: [
         raw(

@@ -2,8 +2,8 @@ import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { errorResponse } from '../error-response.js';
 import { newRequestId, requestId } from '../request-id.js';
-import type { Connections } from './connections.js';
-import { protocolError } from './protocol-error.js';
+import type { Connections, CutReason } from './connections.js';
+import { isLastOfConnection, protocolError } from './protocol-error.js';
 import type { TrackedResponse } from './tracked-response.js';
 
 /** Requests of one connection that may wait unanswered; with more, the service stops reading until some are answered. */
@@ -79,6 +79,9 @@ export class Connection {
     response.httpConnection = this;
     this.hasServed = true;
     if (this.endedAt !== undefined) return this.connections.requestEnded(response, 'dropped');
+    // While Node's parser still has the packet in hand.
+    response.rejection = protocolError(response.req);
+    if (isLastOfConnection(response.req)) response.shouldKeepAlive = false;
     if (this.isIdle) return this.start(response);
     this.waiting.push(response);
     this.connections.budget.add(WAITING_REQUEST_BYTES);
@@ -98,7 +101,7 @@ export class Connection {
     this.isRejected = true;
     const last = this.waiting.at(-1) ?? this.current;
     if (request === undefined && last !== undefined && !last.req.complete) {
-      last.rejection = error;
+      last.rejection ??= error;
       if (last === this.current && !last.headersSent) sendRejection(last, error);
     } else if (request !== undefined || this.unfinishedRequest?.complete !== false) {
       this.lastError = { error, request };
@@ -113,7 +116,7 @@ export class Connection {
   }
 
   /** Closes the connection without another word. */
-  cut(reason: string): void {
+  cut(reason: CutReason): void {
     if (!this.isClosed) this.connections.countCut(reason);
     this.socket.destroy();
   }
@@ -139,11 +142,9 @@ export class Connection {
     this.current = response;
     response.startedAt = performance.now();
     response.on('finish', sent);
-    if (isChunkedHttp10(response.req)) response.shouldKeepAlive = false;
-    const error = response.rejection ?? protocolError(response.req);
     this.connections.requestStarted();
-    if (error === undefined) this.connections.handle(response);
-    else sendRejection(response, error);
+    if (response.rejection === undefined) this.connections.handle(response);
+    else sendRejection(response, response.rejection);
   }
 
   /** To be called when the response of the current request has been handed to the operating system. */
@@ -220,11 +221,6 @@ export class Connection {
 }
 
 function ignore(): void {}
-
-/** HTTP/1.0 knows no chunks: where such a body ends is not certain, so that nothing may follow it (RFC 9112 section 6.1). */
-function isChunkedHttp10({ httpVersionMinor, headers }: IncomingMessage): boolean {
-  return httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined;
-}
 
 function sent(this: TrackedResponse): void {
   this.httpConnection.responseSent(this);

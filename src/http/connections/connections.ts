@@ -24,6 +24,10 @@ export interface ConnectionLimits {
   readonly keepAliveTimeout: number;
 }
 
+/** Why the service closes a connection on its client. */
+const CUT_REASONS = ['stalled', 'overload', 'too many connections'] as const;
+export type CutReason = (typeof CUT_REASONS)[number];
+
 /** Milliseconds between two looks at all connections. */
 const SWEEP_INTERVAL = 1000;
 
@@ -43,7 +47,7 @@ const ORPHAN_TIMEOUT = 60_000;
 export class Connections {
   readonly budget: BufferBudget;
   /** Why connections were closed by the service, and how often. */
-  readonly cuts = new Map<string, number>();
+  readonly cuts = new Map<CutReason, number>(CUT_REASONS.map((reason) => [reason, 0]));
   private readonly all = new Set<Connection>();
   private readonly byAddress = new Map<string, Set<Connection>>();
   private readonly bySocket = new WeakMap<Socket, Connection>();
@@ -182,7 +186,7 @@ export class Connections {
     for (const listener of this.listeners) listener(record, 'sent');
   }
 
-  countCut(reason: string): void {
+  countCut(reason: CutReason): void {
     this.cuts.set(reason, (this.cuts.get(reason) ?? 0) + 1);
   }
 

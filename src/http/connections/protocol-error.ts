@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { ApiError } from '../api-error.js';
 
 /** Header fields of one request at most. Node would silently leave out what comes after its own limit of so many. */
@@ -42,6 +43,25 @@ export function protocolError(request: IncomingMessage): ApiError | undefined {
   return undefined;
 }
 
+/**
+ * Whether the connection must close after a request, because what follows it cannot be trusted. HTTP/1.0 knows no chunks: where
+ * such a body ends is not certain (RFC 9112 section 6.1). And where Node ignores an `Upgrade`, as it does here, its parser leaves
+ * out whatever else is in the same packet.
+ */
+export function isLastOfConnection(request: IncomingMessage): boolean {
+  const { httpVersionMinor, headers } = request;
+  if (headers['transfer-encoding'] !== undefined && httpVersionMinor === 0) return true;
+  return headers.upgrade !== undefined && !isEndOfPacket(request);
+}
+
+/** Whether the header section of a request without a body is the last of what is parsed at the moment. */
+function isEndOfPacket({ method, url, headers, socket }: IncomingMessage): boolean {
+  if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return false;
+  const packet = currentPacket(socket);
+  const start = packet?.lastIndexOf(`${method} ${url} HTTP/1.`) ?? -1;
+  return packet !== undefined && start >= 0 && packet.indexOf('\r\n\r\n', start) === packet.length - 4;
+}
+
 function isHost(host: string): boolean {
   if (!HOST.test(host)) return false;
   validHost = host;
@@ -51,6 +71,11 @@ function isHost(host: string): boolean {
 /** Node's parser takes RTSP/1.0 for HTTP/1.0 and keeps only the number; what it parses at the moment still has the name. */
 function isRtsp({ httpVersionMinor, method, url, socket }: IncomingMessage): boolean {
   if (httpVersionMinor !== 0) return false;
+  return currentPacket(socket)?.includes(`${method} ${url} RTSP/`) ?? false;
+}
+
+/** What Node's parser has in hand while it tells of a request. */
+function currentPacket(socket: Socket): Buffer | undefined {
   const { parser } = socket as unknown as { parser?: { getCurrentBuffer?(): Buffer | undefined } };
-  return parser?.getCurrentBuffer?.()?.includes(`${method} ${url} RTSP/`) ?? false;
+  return parser?.getCurrentBuffer?.();
 }
