@@ -35,12 +35,15 @@ export class ListReader {
 export class ListReaders {
   private readonly readers = new Set<ListReader>();
   private readonly most: number;
-  /** The most for one subject, and for one address. */
-  private readonly share: number;
+  /** The most for one subject. */
+  private readonly subjectShare: number;
+  /** The most for one address: more, since many subjects may come from it. */
+  private readonly addressShare: number;
 
   constructor({ listStreams }: Config) {
     this.most = listStreams;
-    this.share = Math.max(1, listStreams - Math.ceil(listStreams / 4));
+    this.subjectShare = Math.max(1, listStreams - Math.ceil(listStreams / 4));
+    this.addressShare = Math.max(1, listStreams - Math.ceil(listStreams / 8));
   }
 
   /**
@@ -51,10 +54,10 @@ export class ListReaders {
     const newcomer = new ListReader(`${user?.issuer ?? ''} ${user?.subject ?? ''}`, ip, cutOff);
     const ofSubject = [...this.readers].filter(({ subject }) => subject === newcomer.subject);
     const ofAddress = [...this.readers].filter(({ address }) => address === newcomer.address);
-    if (ofSubject.length >= this.share)
-      this.makeRoom(ofSubject, `${this.share} long lists are read with this subject already`);
-    if (ofAddress.length >= this.share)
-      this.makeRoom(ofAddress, `${this.share} long lists are read from this address already`);
+    if (ofSubject.length >= this.subjectShare)
+      this.makeRoom(ofSubject, `${this.subjectShare} long lists are read with this subject already`);
+    if (ofAddress.length >= this.addressShare)
+      this.makeRoom(ofAddress, `${this.addressShare} long lists are read from this address already`);
     if (this.readers.size >= this.most) this.makeRoom([...this.readers], `${this.most} long lists are read already`);
     this.readers.add(newcomer);
     return newcomer;

@@ -31,8 +31,9 @@ export type CutReason = (typeof CUT_REASONS)[number];
 /** Milliseconds between two looks at all connections. */
 const SWEEP_INTERVAL = 1000;
 
-/** Milliseconds a client that reads may pause; one that pauses longer gives way when memory runs short. */
+/** Milliseconds a client that reads may pause; one that pauses longer gives way when memory runs short, or has run out. */
 const SHORT_STALL = 250;
+const SHORTEST_STALL = 50;
 
 /** Milliseconds for which a relief that found nothing to close is not repeated. */
 const RELIEF_INTERVAL = 100;
@@ -127,11 +128,13 @@ export class Connections {
   relieve(): boolean {
     if (this.budget.isComfortable) return true;
     const now = performance.now();
-    if (now - this.reliefAt < RELIEF_INTERVAL) return !this.budget.isExceeded;
+    const { isExceeded } = this.budget;
+    if (!isExceeded && now - this.reliefAt < RELIEF_INTERVAL) return true;
     this.reliefAt = now;
+    const stall = isExceeded ? SHORTEST_STALL : SHORT_STALL;
     let excess = this.budget.bytes - this.budget.limit / 3;
     const stalled = [...this.all]
-      .filter((connection) => connection.bufferedBytes > 0 && connection.stalledFor(now) > SHORT_STALL)
+      .filter((connection) => connection.bufferedBytes > 0 && connection.stalledFor(now) > stall)
       .sort((a, b) => b.stalledFor(now) - a.stalledFor(now));
     for (const connection of stalled) {
       if (excess <= 0) break;
