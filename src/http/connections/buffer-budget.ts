@@ -12,8 +12,13 @@ export class BufferBudget {
     return this.held;
   }
 
-  /** Whether a good part is left, so that nobody needs to give way. */
+  /** Whether so little is held that it need not be watched. */
   get isComfortable(): boolean {
+    return this.held * 3 <= this.limit;
+  }
+
+  /** Whether a good part is left, so that nobody needs to give way. */
+  get isSufficient(): boolean {
     return this.held * 3 <= this.limit * 2;
   }
 

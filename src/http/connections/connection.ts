@@ -74,6 +74,11 @@ export class Connection {
     return (this.current?.bufferedBytes ?? 0) + this.waiting.length * WAITING_REQUEST_BYTES;
   }
 
+  /** Whether one packet has brought more requests than may wait. */
+  get hasTooManyWaiting(): boolean {
+    return this.waiting.length > MAX_UNANSWERED;
+  }
+
   /** Takes a request whose header section has arrived. */
   receive(response: TrackedResponse): void {
     response.httpConnection = this;

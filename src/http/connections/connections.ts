@@ -133,9 +133,12 @@ export class Connections {
     this.reliefAt = now;
     const stall = isExceeded ? SHORTEST_STALL : SHORT_STALL;
     let excess = this.budget.bytes - this.budget.limit / 3;
+    // Looked at before it is needed: a stall counts from the look at which nothing more had been sent.
     const stalled = [...this.all]
-      .filter((connection) => connection.bufferedBytes > 0 && connection.stalledFor(now) > stall)
+      .filter((connection) => connection.bufferedBytes > 0)
+      .filter((connection) => connection.stalledFor(now) > stall || (isExceeded && connection.hasTooManyWaiting))
       .sort((a, b) => b.stalledFor(now) - a.stalledFor(now));
+    if (this.budget.isSufficient) return true;
     for (const connection of stalled) {
       if (excess <= 0) break;
       excess -= connection.bufferedBytes;
