@@ -1,14 +1,23 @@
 import { TypeORMError } from 'typeorm';
 import { DatabaseUnavailableError } from '../errors.js';
+import { type Waiter, WaitQueue } from '../wait-queue.js';
 import { Connection, type SlowStatements, type StatementResult } from './connection.js';
 import type { OpenTransaction } from './open-transaction.js';
 import { retryWhileBusy } from './writer.js';
+
+/** Connections that are kept for the next transaction; more of them would only hold memory and descriptors. */
+const MOST_IDLE = 8;
+
+interface SnapshotWaiter extends Waiter {
+  readonly resolve: (connection: Connection) => void;
+}
 
 /** Read-only connections for transactions that only read: each sees one state of the file for as long as it lasts. */
 export class Snapshots {
   private readonly idle: Connection[] = [];
   private readonly open = new Set<Connection>();
   private readonly running = new Set<ReadTransaction>();
+  private readonly waiting: WaitQueue<SnapshotWaiter>;
 
   /**
    * @param path of the database file
@@ -20,14 +29,18 @@ export class Snapshots {
     private readonly busyTimeout: number,
     private readonly slow?: SlowStatements,
     private readonly limit = 64,
-  ) {}
+  ) {
+    this.waiting = new WaitQueue(busyTimeout, () => {
+      return new DatabaseUnavailableError(`${limit} snapshots have been read for ${busyTimeout} ms; none was free`);
+    });
+  }
 
   /**
    * Begins a transaction that sees the state of this moment.
-   * @throws {DatabaseUnavailableError} when as many as may be are in use, or the file is locked past the time-out
+   * @throws {DatabaseUnavailableError} when none becomes free, or the file stays locked, within the busy time-out
    */
   async begin(): Promise<OpenTransaction> {
-    const connection = this.take();
+    const connection = await this.take();
     try {
       connection.run('BEGIN');
       // BEGIN alone fixes nothing: the state is that of the first read.
@@ -52,11 +65,10 @@ export class Snapshots {
     for (const transaction of this.running) transaction.end(reason);
   }
 
-  private take(): Connection {
+  private take(): Connection | Promise<Connection> {
     const idle = this.idle.pop();
     if (idle !== undefined) return idle;
-    if (this.open.size >= this.limit)
-      throw new DatabaseUnavailableError(`${this.limit} snapshots are being read already`);
+    if (this.open.size >= this.limit) return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
     const connection = new Connection(this.path, { readonly: true }, this.slow);
     // Lists pass once over their pages; many of them must not hold 16 MB each, SQLite's setting here otherwise.
     connection.database.pragma('cache_size = -1024');
@@ -66,10 +78,17 @@ export class Snapshots {
 
   private giveBack(connection: Connection): void {
     if (connection.inTransaction) connection.run('ROLLBACK');
-    this.idle.push(connection);
+    const waiter = this.waiting.shift();
+    if (waiter !== undefined) waiter.resolve(connection);
+    else if (this.idle.length < MOST_IDLE) this.idle.push(connection);
+    else {
+      this.open.delete(connection);
+      connection.close();
+    }
   }
 
   close(): void {
+    this.waiting.rejectAll(new DatabaseUnavailableError('The database is closing'));
     for (const connection of this.open) connection.close();
     this.open.clear();
     this.idle.length = 0;
