@@ -7,10 +7,14 @@ describe('a short run of the fuzzer', () => {
       'mutated bytes are answered in order, once, with a documented status, and leave one request line for each change',
     ],
     ['model', 'right and wrong operations of concurrent clients are answered as the contract says'],
-  ])('of the part %s: %s', async (part) => {
-    const reports: string[] = [];
-    const run = { seed: 9, requests: 1500, clients: 8, parts: [part], report: (text: string) => reports.push(text) };
-    const passed = await fuzz({ ...run, progress: (text) => reports.push(text) });
-    expect({ passed, reports }).toMatchObject({ passed: true });
-  });
+  ])(
+    'of the part %s: %s',
+    async (part) => {
+      const reports: string[] = [];
+      const run = { seed: 9, requests: 1500, clients: 8, parts: [part], report: (text: string) => reports.push(text) };
+      const passed = await fuzz({ ...run, progress: (text) => reports.push(text) });
+      expect({ passed, reports }).toMatchObject({ passed: true });
+    },
+    120_000,
+  );
 });

@@ -18,6 +18,8 @@ export interface Attack {
   readonly name: string;
   /** Records that are stored before it begins. */
   readonly records?: number;
+  /** What their wishes begin with. */
+  readonly wish?: string;
   /** Whether nobody reads the service's log meanwhile. */
   readonly stallsLog?: boolean;
   /** Whether other clients read the whole list meanwhile. */
@@ -152,7 +154,8 @@ export const ATTACKS: readonly Attack[] = [
   },
   { name: 'lists-unread-10k', records: 10_000, run: several(3, reader('/cookies')) },
   { name: 'lists-unread-100k', records: 100_000, run: several(3, reader('/cookies')) },
-  { name: 'pages-unread', records: 10_000, run: several(20, reader('/cookies?limit=1000')) },
+  // A page of about a megabyte; what is shorter fits into the buffers of the operating system.
+  { name: 'pages-unread', records: 10_000, wish: '🍪'.repeat(240), run: several(20, reader('/cookies?limit=1000')) },
   { name: 'lists-of-one-subject', records: 100_000, othersList: true, run: several(1, reader('/cookies')) },
   {
     name: 'connect-reset',

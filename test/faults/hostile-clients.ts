@@ -44,7 +44,7 @@ export const hostileClients: Fault = async ({ seconds = SECONDS, attacks = [], p
 async function suffer(site: Site, attack: Attack, seconds: number, progress: Run['progress']): Promise<AttackResult> {
   if (attack.records !== undefined) {
     await (await site.start()).end();
-    storePastTheService(site.folder, attack.records);
+    storePastTheService(site.folder, attack.records, attack.wish);
   }
   const limit = memoryLimit(CONTAINER_MEGABYTES);
   const service = await site.start({ DOCS: 'true', ...limit.environment }, limit.options);

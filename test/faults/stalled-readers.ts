@@ -101,12 +101,12 @@ async function stalledReader({ url }: { readonly url: string }, bearer: string):
 }
 
 /** Stores cookies past the service, for which it would take minutes. */
-export function storePastTheService(folder: string, count: number): void {
+export function storePastTheService(folder: string, count: number, wish = 'stored '): void {
   const database = new Database(join(folder, 'cookies.sqlite'));
   database.exec(`
     BEGIN;
     WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${count})
-    INSERT INTO cookies (flavor, size, wish, revision) SELECT 'cinnamon', 'small', 'stored ' || number, number FROM numbers;
+    INSERT INTO cookies (flavor, size, wish, revision) SELECT 'cinnamon', 'small', '${wish}' || number, number FROM numbers;
     UPDATE storage SET used = used + ${count}, revision = revision + ${count} WHERE resource = 'cookies';
     COMMIT`);
   database.close();

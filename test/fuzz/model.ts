@@ -6,7 +6,7 @@ import { type KnownRecord, RecordCount } from './model-records.js';
 import { Random } from './random.js';
 import type { FuzzRun } from './raw.js';
 import { escapedBytes } from './reproduction.js';
-import { gauge, lastWords, type ServiceUnderTest, type StartedService } from './service-under-test.js';
+import { endViolation, lastWords, type ServiceUnderTest, type StartedService } from './service-under-test.js';
 
 /** Requests after which the log and the records are compared. */
 const EPOCH = 40_000;
@@ -86,10 +86,8 @@ class ModelFuzz {
 
   async end(): Promise<void> {
     for (const { connection } of this.seats) connection.close();
-    const left = await gauge(this.service.process, 'http_requests_in_flight');
-    if (left !== 0) throw new ModelViolation(`http_requests_in_flight is ${left} when nothing is in flight`, '');
-    const code = await this.service.process.end();
-    if (code !== 0) throw new ModelViolation(`The service ended with ${code} on SIGTERM`, '');
+    const violation = await endViolation(this.service.process);
+    if (violation !== undefined) throw new ModelViolation(violation, '');
   }
 
   private async playUntil(seat: Seat, requests: number): Promise<void> {

@@ -41,6 +41,8 @@ export class Player {
     const service = await this.running();
     const { log, changes, process: child, rules, url } = service;
     const before = (await changes.after(0)).at(-1)?.serial ?? 0;
+    // Of the trial before, too, the log must be whole.
+    if (withEffects) await log.settle();
     log.forget();
     const transcript = await play(script, url);
     if (script.end === 'reset' || transcript.refused) await new Promise((resolve) => setTimeout(resolve, 50));

@@ -34,18 +34,19 @@ export class RawScripts {
       [8, 'half-close'],
       [10, 'reset'],
     ] as const);
-    const prefix = this.count.toString(36);
+    // So far from all others that no mutation of an id makes another one.
+    const id = (name: number | string): string => `${word(random)}${word(random)}.${name}`;
     const share = random.pick([0, 0.03, 0.03, 0.1, 0.3, 1]);
     const length = random.pick([1, 2, 5, 20, 50, 50]);
     const messages: Message[] = [];
     for (let index = 0; index < length; index++) {
-      const message = valid.make(`${prefix}.${index}`);
-      const other = valid.make(`${prefix}.o${index}`).bytes;
+      const message = valid.make(id(index));
+      const other = valid.make(id(`other${index}`)).bytes;
       const isMutated = random.chance(share) && (end !== 'reset' || message.method !== 'POST');
       messages.push(isMutated ? mutatedMessage(message, random, other) : message);
     }
-    if (end === 'wait') messages.push(valid.last(`${prefix}.last`));
-    if (end === 'half-close' && random.chance(0.5)) messages.push(truncated(valid.make(`${prefix}.cut`), random));
+    if (end === 'wait') messages.push(valid.last(id('last')));
+    if (end === 'half-close' && random.chance(0.5)) messages.push(truncated(valid.make(id('cut')), random));
     return { messages, packets: packets(random), end, resetAfter: random.below(6) };
   }
 }
@@ -57,6 +58,8 @@ function mutatedMessage({ id, method, bytes }: Message, random: Random, other: s
 function truncated({ id, method, bytes }: Message, random: Random): Message {
   return { id, method, bytes: bytes.slice(0, random.between(1, bytes.length - 1)) };
 }
+
+const word = (random: Random): string => random.next().toString(36).padStart(7, '0');
 
 /** All at once, in some pieces, or byte by byte. */
 function packets(random: Random): number[] {

@@ -1,7 +1,7 @@
 import { createdIds, type EffectViolation, effectViolation, type Played } from './effects.js';
 import { RawScripts } from './raw-scripts.js';
 import { play, type Script } from './script.js';
-import { gauge, lastWords, type ServiceUnderTest, type StartedService } from './service-under-test.js';
+import { endViolation, lastWords, type ServiceUnderTest, type StartedService } from './service-under-test.js';
 import { examine } from './transcript.js';
 
 /** Connections at a time. */
@@ -76,11 +76,8 @@ class RawFuzz {
 
   /** Nothing may be left in flight, and the service must end when it is told to. */
   async end(): Promise<void> {
-    const child = this.service.process;
-    const left = await gauge(child, 'http_requests_in_flight');
-    if (left !== 0) throw new RawViolation(`http_requests_in_flight is ${left} when nothing is in flight`, []);
-    const code = await child.end();
-    if (code !== 0) throw new RawViolation(`The service ended with ${code} on SIGTERM`, []);
+    const violation = await endViolation(this.service.process);
+    if (violation !== undefined) throw new RawViolation(violation, []);
   }
 
   private async playUntil(requests: number): Promise<void> {

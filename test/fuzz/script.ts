@@ -23,9 +23,9 @@ export interface Transcript {
 }
 
 /** Milliseconds without a byte after which no more responses are expected. */
-const QUIET = 1500;
-/** Milliseconds the service may take to close a connection on which nothing will follow. */
-const FAREWELL = 10_000;
+const QUIET = 3000;
+/** Milliseconds the service may take to close a connection on which nothing will follow: more than for half a request. */
+const FAREWELL = 40_000;
 
 /** Does what a script says, against the service at a URL. */
 export function play({ messages, packets, end, resetAfter = 0 }: Script, url: URL): Promise<Transcript> {

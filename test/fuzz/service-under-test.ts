@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../src/config/config.js';
 import { temporaryFolder, token } from '../service.js';
 import { ServiceProcess } from '../service-process.js';
@@ -86,6 +87,26 @@ export function lastWords({ child, output }: ServiceProcess): string {
   const [error] = /^.*(Error|FATAL).*$/m.exec(output.slice(-20_000)) ?? [];
   return `The process ended with ${end}${error === undefined ? '' : `: ${error.slice(0, 300)}`}`;
 }
+
+/** Seconds in which a request that was cut off may still be in flight: more than the service waits for half a request. */
+const LONGEST_FLIGHT = 60;
+
+/**
+ * Ends a service that has nothing to do any more, as an operator does.
+ * @returns what is wrong with its end: something in flight though there is no client, or another exit code than 0
+ */
+export async function endViolation(service: ServiceProcess): Promise<string | undefined> {
+  let left = await gauge(service, IN_FLIGHT);
+  for (let second = 0; second < LONGEST_FLIGHT && left !== 0; second++) {
+    await sleep(1000);
+    left = await gauge(service, IN_FLIGHT);
+  }
+  if (left !== 0) return `${IN_FLIGHT} is ${left} when nothing is in flight`;
+  const code = await service.end();
+  return code === 0 ? undefined : `The service ended with ${code} on SIGTERM`;
+}
+
+const IN_FLIGHT = 'http_requests_in_flight';
 
 /** What a gauge of the management port says. */
 export async function gauge({ managementUrl }: ServiceProcess, name: string): Promise<number | undefined> {

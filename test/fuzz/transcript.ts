@@ -28,13 +28,16 @@ interface Parsed {
 }
 
 function responsesIn({ messages }: Script, bytes: Buffer): Parsed {
-  const byId = new Map(messages.map((message) => [message.id, message]));
+  // Behind a mutated message, an id may have come into a request with another method.
+  const firstMutated = messages.findIndex(({ expected }) => expected === undefined);
+  const exact = firstMutated < 0 ? messages : messages.slice(0, firstMutated);
+  const methods = new Map(exact.map(({ id, method }) => [id, method]));
   const responses: HttpResponse[] = [];
   for (let at = 0; at < bytes.length;) {
     // The id in the head tells whether there is content.
     const head = bytes.toString('latin1', at, at + 4096);
-    const message = byId.get(/\r\nx-request-id: ([^\r]*)/i.exec(head)?.[1] ?? '');
-    const isHead = message?.expected === undefined ? 'unknown' : message.method === 'HEAD';
+    const method = methods.get(/\r\nx-request-id: ([^\r]*)/i.exec(head)?.[1] ?? '');
+    const isHead = method === undefined ? 'unknown' : method === 'HEAD';
     try {
       const { response, next } = parseResponse(bytes, at, { head: isHead, ended: true })!;
       if (response.status >= 200) responses.push(response);
