@@ -1,12 +1,12 @@
-# The newest Node on which better-sqlite3 12 is safe (docs/decisions.md); under long-term support until April 2027.
-ARG NODE=22
+# The current LTS. From Node 22 on nothing has to be compiled.
+ARG NODE=24
 ARG DEBIAN=trixie
 
 FROM node:${NODE}-${DEBIAN} AS build
 WORKDIR /app
-COPY package.json package-lock.json ./
-# Nothing that the compiler needs has an install script.
-RUN npm ci --ignore-scripts
+COPY package.json package-lock.json .npmrc ./
+# `.npmrc` keeps npm from running install scripts.
+RUN npm ci
 COPY nest-cli.json tsconfig.json tsconfig.build.json ormconfig.ts ./
 COPY migrations migrations
 COPY src src
@@ -15,15 +15,15 @@ RUN npx nest build && find dist \( -name '*.map' -o -name '.tsbuildinfo*' \) -de
 
 FROM node:${NODE}-${DEBIAN} AS dependencies
 WORKDIR /app
-COPY package.json package-lock.json ./
-# better-sqlite3 is compiled here: a prebuilt binary would come from a host that the lock file holds no checksum for.
-RUN npm_config_build_from_source=true npm ci --omit=dev
-# What no program reads at run time: C sources and objects, builds for browsers and bundlers, types, maps, manuals.
+COPY package.json package-lock.json .npmrc ./
+# SQLite comes compiled in better-sqlite3, whose checksum the lock file holds; the other one is for Node 20.
+RUN npm ci --omit=dev && npm uninstall --no-save --omit=dev better-sqlite3-12
+# What no program reads at run time: C sources, binaries for other platforms, builds for browsers and bundlers, types, maps,
+# manuals.
 RUN cd node_modules \
-    && mv better-sqlite3/build/Release/better_sqlite3.node /tmp \
-    && rm -rf better-sqlite3/build better-sqlite3/deps better-sqlite3/src \
-    && mkdir -p better-sqlite3/build/Release && mv /tmp/better_sqlite3.node better-sqlite3/build/Release/ \
-    && strip --strip-unneeded better-sqlite3/build/Release/better_sqlite3.node \
+    && rm -rf better-sqlite3/deps better-sqlite3/src \
+    && find better-sqlite3/prebuilds -type f ! -name "linux-$(node -p process.arch).node" -delete \
+    && node -e "new (require('better-sqlite3'))(':memory:').close()" \
     && rm -rf typeorm/browser rxjs/src rxjs/dist/bundles rxjs/dist/esm rxjs/dist/esm5 rxjs/dist/types \
         swagger-ui-dist/swagger-ui-es-bundle*.js typescript @types .bin .package-lock.json \
     && find . -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -iname '*.md' \
@@ -44,7 +44,7 @@ LABEL org.opencontainers.image.title="Cookie Storage Service" \
 COPY --from=node /usr/local/bin/node /usr/local/bin/node
 COPY --chmod=755 deploy/cli.sh /usr/local/bin/cli
 # A named volume takes its owner from this folder; a number, because orchestrators cannot look names up.
-RUN mkdir /data && chown 10001:10001 /data
+RUN mkdir -m 700 /data && chown 10001:10001 /data
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist

@@ -20,7 +20,8 @@ export default {
   },
   globalSetup: '<rootDir>/test/build.ts',
   globalTeardown: '<rootDir>/test/start-postgres.ts',
-  testTimeout: 30_000,
+  // Far beyond what any takes: a loaded machine is no fault, and a test that hangs ends all the same.
+  testTimeout: 120_000,
   maxWorkers: 2,
   collectCoverageFrom: ['src/**/*.ts', '!src/**/*.spec.ts', '!src/main.ts'],
 };

@@ -1,14 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { cpus, loadavg, release, totalmem, type } from 'node:os';
 import process from 'node:process';
-import Database from 'better-sqlite3';
+import { openDatabase } from '../dist/src/database/sqlite/better-sqlite3.js';
 import { unpinned } from './cores.js';
 import { syncTime } from './disk.js';
 
 /** What the figures depend on, as rows of name and value; nothing that tells whose machine it is. */
 export function describeMachine(folder) {
   const [{ model }] = cpus();
-  const database = new Database(':memory:');
+  const database = openDatabase(':memory:');
   const sqlite = database.prepare('SELECT sqlite_version()').pluck().get();
   database.close();
   const shell = spawnSync('sqlite3', ['--version'], { encoding: 'utf8' }).stdout?.split(' ')[0];

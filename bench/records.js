@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { setImmediate as pause } from 'node:timers/promises';
-import Database from 'better-sqlite3';
+import { openDatabase } from '../dist/src/database/sqlite/better-sqlite3.js';
 
 const AT_ONCE = 250_000;
 
@@ -9,7 +9,7 @@ const AT_ONCE = 250_000;
  * @param onProgress called with the number stored so far
  */
 export async function fillTables(file, records, onProgress) {
-  const database = new Database(file);
+  const database = openDatabase(file);
   // A file that is lost with the machine is made anew.
   database.pragma('synchronous = OFF');
   const has = (table, column) =>

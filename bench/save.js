@@ -12,8 +12,8 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { setImmediate as nextEvent } from 'node:timers/promises';
-import Database from 'better-sqlite3';
 import { Column, DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { betterSqlite3, openDatabase } from '../dist/src/database/sqlite/better-sqlite3.js';
 import { loadConfig } from '../dist/src/config/config.js';
 import { createDataSource } from '../dist/src/database/data-source.js';
 
@@ -29,6 +29,7 @@ const { folder, rounds, seconds } = JSON.parse(process.argv[2]);
 
 const stock = new DataSource({
   type: 'better-sqlite3',
+  driver: betterSqlite3(),
   database: fileWithTable('stock'),
   enableWAL: true,
   prepareDatabase: (database) => void database.pragma('synchronous = FULL'),
@@ -72,7 +73,7 @@ async function save({ source, callers }, seconds) {
 
 function fileWithTable(name) {
   const file = join(folder, `${name}.sqlite`);
-  const database = new Database(file);
+  const database = openDatabase(file);
   database.exec('CREATE TABLE note (id integer PRIMARY KEY AUTOINCREMENT NOT NULL, text varchar NOT NULL)');
   database.close();
   return file;

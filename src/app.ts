@@ -7,20 +7,21 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
+import { serveDocs } from './docs/docs-routes.js';
 import { sendError } from './http/error.filter.js';
 import { answerUnroutedRequests, MAX_PARAM_LENGTH } from './http/known-paths.js';
-import { answerParserError, answerUnusualRequests } from './http/parser-errors.js';
+import { type ConnectionLimits, Connections } from './http/connections/connections.js';
+import { trustedProxies } from './http/connections/proxies.js';
+import { trackResponses } from './http/connections/tracking-hooks.js';
 import { readRawBodies } from './http/raw-body.js';
 import { requestId } from './http/request-id.js';
 import { logRequests } from './http/request-log.js';
 import { addResponseHeaders } from './http/response-headers.js';
 import { createLogger, NestLogger } from './logger.js';
 import { Lifecycle } from './management/lifecycle.js';
+import { measureConnections } from './management/http-metrics.js';
 import { Metrics } from './management/metrics.js';
-import { serveDocs } from './openapi.js';
 
-/** Milliseconds a request may take to arrive whole. */
-const REQUEST_TIMEOUT = 30_000;
 /** Longer than the idle time-outs of common load balancers (60 s), so that it is they who close a connection. */
 const KEEP_ALIVE_TIMEOUT = 75_000;
 
@@ -39,13 +40,14 @@ export async function createApp(
   create: CreateNest = fromModules(config),
 ): Promise<NestFastifyApplication> {
   const logger = createLogger(config);
-  const adapter = createAdapter(config);
+  const connections = new Connections(limitsOf(config));
+  const adapter = createAdapter(config, connections);
   const app: NestFastifyApplication = await create(adapter, {
     bodyParser: false,
     abortOnError: false,
     logger: new NestLogger(logger),
   });
-  addHooks(adapter.getInstance<FastifyInstance>(), app, logger);
+  addHooks(adapter.getInstance<FastifyInstance>(), app, connections, logger);
   if (config.corsOrigins !== undefined) app.enableCors({ delegator: cors(config.corsOrigins) });
   if (config.docs) serveDocs(app);
   return app;
@@ -55,32 +57,37 @@ function fromModules(config: Config): CreateNest {
   return (adapter, options) => NestFactory.create<NestFastifyApplication>(AppModule.forRoot(config), adapter, options);
 }
 
-function createAdapter(config: Config): FastifyAdapter {
+function limitsOf(config: Config): ConnectionLimits {
+  return { ...config.http, proxies: trustedProxies(config.trustProxy), keepAliveTimeout: KEEP_ALIVE_TIMEOUT };
+}
+
+function createAdapter(config: Config, connections: Connections): FastifyAdapter {
   return new FastifyAdapter({
     genReqId: requestId,
     trustProxy: config.trustProxy,
-    requestTimeout: REQUEST_TIMEOUT,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    // Node would answer a missing Host header with an empty 400; the hook answers it in the one shape. Of a field that
-    // comes twice Node would drop one; joined, a second Host, Authorization or Content-Type is as wrong as it is.
-    http: { requireHostHeader: false, joinDuplicateHeaders: true },
+    serverFactory: connections.serverFactory,
     // While the service stops, requests on open connections are still served, each as the last of its connection.
     return503OnClosing: false,
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => sendError(error, request, reply),
-    clientErrorHandler: answerParserError,
+    clientErrorHandler: connections.clientErrorHandler,
   });
 }
 
 /** Hooks run in the order in which they are added. */
-function addHooks(fastify: FastifyInstance, app: NestFastifyApplication, logger: Logger): void {
-  logRequests(fastify, logger);
-  app.get(Metrics, { strict: false }).observe(fastify);
+function addHooks(
+  fastify: FastifyInstance,
+  app: NestFastifyApplication,
+  connections: Connections,
+  logger: Logger,
+): void {
+  trackResponses(fastify, connections);
+  connections.onRequestEnd(logRequests(logger));
+  measureConnections(app.get(Metrics, { strict: false }).registry, connections);
   addResponseHeaders(fastify);
   closeConnectionsWhileStopping(fastify, app.get(Lifecycle, { strict: false }));
   answerUnroutedRequests(fastify);
   readRawBodies(fastify);
-  answerUnusualRequests(fastify.server);
 }
 
 function closeConnectionsWhileStopping(fastify: FastifyInstance, lifecycle: Lifecycle): void {

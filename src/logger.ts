@@ -1,20 +1,24 @@
 import type { LoggerService } from '@nestjs/common';
 import { type Logger, pino } from 'pino';
-import { build as prettyStream, type PrettyOptions } from 'pino-pretty';
 import type { Config } from './config/config.js';
+import type { LogBuffer } from './logging/log-buffer.js';
+import { ReadableLog } from './logging/readable-log.js';
+import { standardOutput } from './logging/standard-output.js';
 
 /** The log of the service: JSON lines in production, text for people otherwise. */
 export function createLogger({ environment, logLevel }: Pick<Config, 'environment' | 'logLevel'>): Logger {
   const options = { level: logLevel, base: null, timestamp, formatters };
-  if (environment === 'production') return pino(options, pino.destination(BUFFERED));
-  return pino(options, prettyStream(PEOPLE));
+  const buffer = standardOutput();
+  const logger = pino(options, environment === 'production' ? buffer : new ReadableLog(buffer));
+  reportDroppedLines(buffer, logger);
+  return logger;
 }
 
-/**
- * A write for every line would cost each request a system call. Lines wait for 4 KiB of them or a second; what waits is
- * written at every exit but that of `kill -9`.
- */
-const BUFFERED = { sync: false, minLength: 4096, periodicFlush: 1000 };
+/** One line when the reader of the log takes lines again. */
+function reportDroppedLines(buffer: LogBuffer, logger: Logger): void {
+  buffer.onResume = (dropped, since) =>
+    logger.warn({ dropped, since }, 'Log lines were dropped while the reader of the log did not take them');
+}
 
 let lastSecond = 0;
 let lastPrefix = '';
@@ -31,20 +35,6 @@ function timestamp(): string {
 }
 
 const formatters = { level: (level: string) => ({ level }) };
-
-/** A line for each entry; a request is told by its line alone. */
-const PEOPLE: PrettyOptions = {
-  colorize: process.stdout.isTTY,
-  translateTime: 'SYS:HH:MM:ss.l',
-  ignore: 'context,requestId,method,route,status,milliseconds,subject',
-  messageFormat: ({ context, msg, method, route, status, milliseconds, subject, requestId }) => {
-    if (method === undefined) return `${context ? `[${context as string}] ` : ''}${msg as string}`;
-    const who = subject === undefined ? '' : ` for ${subject as string}`;
-    return `${method as string} ${route as string} ${status as number} in ${milliseconds as number} ms${who} (${requestId as string})`;
-  },
-  singleLine: true,
-  sync: true,
-};
 
 /** Contexts in which Nest tells of every module and route at start. */
 const FRAMEWORK = new Set<unknown>([

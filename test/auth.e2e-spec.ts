@@ -43,6 +43,13 @@ const eddsa =
   (input) =>
     sign(null, Buffer.from(input), key);
 
+/** The text of a part with bits set that a decoder drops; `undefined` where its last character has none to spare. */
+function withSlack(part: string): string | undefined {
+  if (part.length % 4 === 0) return undefined;
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  return part.slice(0, -1) + alphabet[alphabet.indexOf(part.at(-1)!) + 1];
+}
+
 const unsigned: Signature = () => Buffer.alloc(0);
 const withSecret = hmac('sha256', SECRET);
 
@@ -55,6 +62,12 @@ function jws(header: unknown, payload: unknown, signature: Signature = withSecre
   return `${input}.${signature(input).toString('base64url')}`;
 }
 
+/** The signature of a token with `+`, `/` and padding, as a base64 encoder for other purposes writes it. */
+const base64 = (token: string): string => {
+  const [header, payload, signature] = token.split('.') as [string, string, string];
+  return `${header}.${payload}.${Buffer.from(signature, 'base64url').toString('base64')}`;
+};
+
 const now = (): number => Math.floor(Date.now() / 1000);
 const BOTH = 'cookies:read cookies:write';
 const HS256 = { alg: 'HS256' };
@@ -62,6 +75,8 @@ const HS256 = { alg: 'HS256' };
 function claims(changes: Record<string, unknown> = {}): Record<string, unknown> {
   return { sub: 'alice', scope: BOTH, exp: now() + 3600, ...changes };
 }
+
+const MANY = Array.from({ length: 2000 }, (_, index) => index.toString(36));
 
 const BARE_CHALLENGE = 'Bearer realm="cookies"';
 const INVALID_TOKEN_CHALLENGE = /^Bearer realm="cookies", error="invalid_token"(, error_description="[^"\\]*")?$/;
@@ -170,7 +185,15 @@ describe('a token', () => {
     ['that is valid in 25 s, for clocks differ', () => jws(HS256, claims({ nbf: now() + 25 }))],
     ['that has been valid for long', () => jws(HS256, claims({ nbf: 0, iat: 0 }))],
     ['that expires at a fraction of a second', () => jws(HS256, claims({ exp: now() + 100.5 }))],
-    ['longer than those that are cached', () => jws(HS256, claims({ note: 'x'.repeat(5000) }))],
+    ['longer than those that are cached', () => jws(HS256, claims({ note: 'x'.repeat(9000) }))],
+    ['of type JWT', () => jws({ ...HS256, typ: 'JWT' }, claims())],
+    ['of type jwt', () => jws({ ...HS256, typ: 'jwt' }, claims())],
+    ['of type application/at+jwt', () => jws({ ...HS256, typ: 'application/AT+jwt' }, claims())],
+    ['with a content type that is no token', () => jws({ ...HS256, cty: 'json' }, claims())],
+    ['that expires in a year', () => jws(HS256, claims({ exp: now() + 365 * 86_400 }))],
+    ['with a sub of 1024 characters', () => jws(HS256, claims({ sub: 's'.repeat(1024) }))],
+    ['with more scopes than a cached one may have', () => jws(HS256, claims({ scope: [BOTH, ...MANY].join(' ') }))],
+    ['whose sub comes twice', () => jws(HS256, JSON.stringify(claims()).replace('{', '{"sub":7,'))],
     ['with claims in any script', () => jws(HS256, claims({ sub: 'Zoë 🍪' }))],
   ];
 
@@ -229,10 +252,57 @@ describe('a token', () => {
     ['with sub null', () => jws(HS256, claims({ sub: null }))],
     ['with an empty sub', () => jws(HS256, claims({ sub: '' }))],
     ['with sub as a number', () => jws(HS256, claims({ sub: 7 }))],
+    ['with a sub of 1025 characters', () => jws(HS256, claims({ sub: 's'.repeat(1025) }))],
+    ['with iss as an array', () => jws(HS256, claims({ iss: ['a', 'b'] }))],
+    ['with an iss of 1025 characters', () => jws(HS256, claims({ iss: 'i'.repeat(1025) }))],
+    ['whose last sub of two is wrong', () => jws(HS256, JSON.stringify(claims()).replace(/}$/, ',"sub":7}'))],
+    ['that expires in 367 days', () => jws(HS256, claims({ exp: now() + 367 * 86_400 }))],
+    ['that expires in milliseconds', () => jws(HS256, claims({ exp: Date.now() + 3_600_000 }))],
+    ['that expires at 1e300', () => jws(HS256, claims({ exp: 1e300 }))],
+    ['that expires at 1e999', () => jws(HS256, JSON.stringify(claims({ exp: 7 })).replace('"exp":7', '"exp":1e999'))],
+    ['with a negative exp', () => jws(HS256, claims({ exp: -now() - 3600 }))],
+    ['with exp true', () => jws(HS256, claims({ exp: true }))],
+    ['with exp as an array', () => jws(HS256, claims({ exp: [now() + 3600] }))],
+    ['with iat as a text', () => jws(HS256, claims({ iat: String(now()) }))],
+    ['of type id_token', () => jws({ ...HS256, typ: 'id_token' }, claims())],
+    ['of type logout+jwt', () => jws({ ...HS256, typ: 'logout+jwt' }, claims())],
+    ['of type dpop+jwt', () => jws({ ...HS256, typ: 'application/dpop+jwt' }, claims())],
+    ['of type text/jwt', () => jws({ ...HS256, typ: 'text/jwt' }, claims())],
+    ['of an empty type', () => jws({ ...HS256, typ: '' }, claims())],
+    ['of type null', () => jws({ ...HS256, typ: null }, claims())],
+    ['of a type that is an array', () => jws({ ...HS256, typ: ['JWT'] }, claims())],
+    ['that says that it holds another', () => jws({ ...HS256, cty: 'JWT' }, claims())],
+    ['that holds another', () => jws({ ...HS256, cty: 'JWT' }, jws(HS256, claims()))],
+    ['with an unencoded payload that is not critical', () => jws({ ...HS256, b64: false }, claims())],
+    ['with padding behind the signature', () => `${jws(HS256, claims())}=`],
+    ['with a line end behind the signature', () => `${jws(HS256, claims())}%0A`],
+    ['with the signature in base64', () => base64(jws(HS256, claims({ sub: 'bob' })))],
   ];
 
   it.each(REFUSED)('%s is 401', async (_what, token) => {
     expectInvalidToken(await list(service, `Bearer ${token()}`));
+  });
+
+  it('whose signature has another last character is 401, also where that decodes to the same bytes', async () => {
+    const token = jws(HS256, claims());
+    const changed = `${header}.${payload}.${withSlack(signature)}`;
+    expect(Buffer.from(withSlack(signature)!, 'base64url')).toEqual(Buffer.from(signature, 'base64url'));
+    for (let time = 0; time < 2; time++) {
+      expectInvalidToken(await list(service, `Bearer ${changed}`));
+      expect((await list(service, `Bearer ${token}`)).status).toBe(200);
+    }
+    expectInvalidToken(await list(service, changed));
+  });
+
+  it.each(['header', 'payload'] as const)('whose %s is not canonical is 401, though it is signed so', async (part) => {
+    let [head, body] = [encoded(HS256), encoded(claims())];
+    for (let blanks = ' '; withSlack(head) === undefined; blanks += ' ') head = encoded(JSON.stringify(HS256) + blanks);
+    for (let note = 'x'; withSlack(body) === undefined; note += 'x') body = encoded(claims({ note }));
+    const signed = (input: string): string => `${input}.${withSecret(input).toString('base64url')}`;
+    expect((await list(service, `Bearer ${signed(`${head}.${body}`)}`)).status).toBe(200);
+    if (part === 'header') head = withSlack(head)!;
+    else body = withSlack(body)!;
+    expectInvalidToken(await list(service, `Bearer ${signed(`${head}.${body}`)}`));
   });
 
   it('that passed once makes none pass that was made from it', async () => {
@@ -282,7 +352,7 @@ describe('a token that has been accepted before', () => {
 
   it.each([
     ['short enough to be cached', {}],
-    ['too long to be cached', { note: 'x'.repeat(5000) }],
+    ['too long to be cached', { note: 'x'.repeat(9000) }],
   ])('stops working 30 s after its exp (%s)', async (_what, more) => {
     const start = Date.now();
     const authorization = `Bearer ${jws(HS256, claims({ exp: Math.floor(start / 1000) + 10, ...more }))}`;
@@ -310,6 +380,36 @@ describe('a token that has been accepted before', () => {
     const reader = Client.bearing(service);
     expect((await reader.get('/cookies', { authorization })).status).toBe(200);
     expectError(await reader.post(COOKIE, { authorization }), 403, 'INSUFFICIENT_SCOPE');
+  });
+});
+
+describe('JWT_MAX_LIFETIME=3600', () => {
+  let service: Service;
+
+  beforeAll(async () => {
+    service = await startService({ JWT_MAX_LIFETIME: '3600' });
+  });
+
+  afterAll(() => service.stop());
+
+  it.each<[what: string, changes: () => Record<string, unknown>]>([
+    ['that expires in an hour', () => ({ exp: now() + 3600 })],
+    ['that expires 25 s later, for clocks differ', () => ({ exp: now() + 3625 })],
+    ['that was made a year ago and has an hour left', () => ({ iat: now() - 31_536_000, exp: now() + 3600 })],
+  ])('lets a token through %s', async (_what, changes) => {
+    expect((await list(service, `Bearer ${jws(HS256, claims(changes()))}`)).status).toBe(200);
+  });
+
+  it.each<[what: string, changes: () => Record<string, unknown>]>([
+    ['that expires 35 s later', () => ({ exp: now() + 3635 })],
+    [
+      'that expires in two hours, though it is said to be made in one',
+      () => ({ iat: now() + 3600, exp: now() + 7200 }),
+    ],
+  ])('makes a token 401 %s, and says what may be', async (_what, changes) => {
+    const answer = await list(service, `Bearer ${jws(HS256, claims(changes()))}`);
+    expectInvalidToken(answer);
+    expect(answer.body.message).toMatch(/exp.*3600 seconds/);
   });
 });
 

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Database from 'better-sqlite3';
+import { type Database, openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { countsOf, inDatabase, lines, outcomeOf, run, startCommand } from './command.js';
 import { Client, COOKIE, temporaryFolder } from './service.js';
 import { ServiceProcess } from './service-process.js';
@@ -20,7 +20,7 @@ describe('cli backup and restore', () => {
 
   const epoch = () => inDatabase(folder, (database) => database.prepare('SELECT epoch FROM storage').pluck().get());
   const database = () => readFileSync(join(folder, 'cookies.sqlite'));
-  const tamper = (change: (database: Database.Database) => void) => inDatabase(folder, change, 'backup.sqlite');
+  const tamper = (change: (database: Database) => void) => inDatabase(folder, change, 'backup.sqlite');
 
   it('copies one state into one sound file while the service is written to', async () => {
     await run(folder, ['import', '--ids', 'assign'], { input: lines(50_000), environment: roomy });
@@ -76,7 +76,7 @@ describe('cli backup and restore', () => {
     expect(countsOf(folder)).toEqual({ count: 3000, used: 3000 });
     expect(epoch()).not.toBe(before);
     const aside = /is now (\S+);/.exec(stderr)![1]!;
-    const kept = new Database(aside, { readonly: true });
+    const kept = openDatabase(aside, { readonly: true });
     expect(kept.prepare('SELECT count(*) FROM cookies').pluck().get()).toBe(3005);
     kept.close();
     expect(existsSync(join(folder, 'cookies.sqlite-wal'))).toBe(false);

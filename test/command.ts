@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
-import Database from 'better-sqlite3';
+import { type Database, openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import type { Environment } from '../src/config/config.js';
 import { environmentIn } from './service.js';
 
@@ -48,8 +48,8 @@ export async function outcomeOf(child: ChildProcess): Promise<Outcome> {
 }
 
 /** Looks into, or tampers with, the database in `folder`. */
-export function inDatabase<T>(folder: string, work: (database: Database.Database) => T, file = 'cookies.sqlite'): T {
-  const database = new Database(join(folder, file), { timeout: 5000 });
+export function inDatabase<T>(folder: string, work: (database: Database) => T, file = 'cookies.sqlite'): T {
+  const database = openDatabase(join(folder, file), { timeout: 5000 });
   try {
     return work(database);
   } finally {

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Logger, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import Database from 'better-sqlite3';
 import {
   Column,
   DataSource,
@@ -13,6 +12,7 @@ import {
   PrimaryGeneratedColumn,
   QueryFailedError,
 } from 'typeorm';
+import { type Database, betterSqlite3, openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { type Environment, loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
 import { DatabaseUnavailableError, DiskFullError } from '../src/database/errors.js';
@@ -41,12 +41,12 @@ const TAKEN = 'taken';
 /** Milliseconds that the event loop may stand still; a wait inside SQLite would be hundreds. */
 const LONGEST_PAUSE = 50;
 
-const databaseOf = (dataSource: DataSource): Database.Database =>
-  (dataSource.driver as unknown as { databaseConnection: Database.Database }).databaseConnection;
+const databaseOf = (dataSource: DataSource): Database =>
+  (dataSource.driver as unknown as { databaseConnection: Database }).databaseConnection;
 
 /** The committed names, read by a connection that has nothing to do with the data source. */
 function committedNames(file: string): Set<string> {
-  const database = new Database(file, { readonly: true });
+  const database = openDatabase(file, { readonly: true });
   try {
     return new Set(database.prepare('SELECT name FROM notes').pluck().all() as string[]);
   } finally {
@@ -192,6 +192,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
     const folder = temporaryFolder();
     const stock = new DataSource({
       type: 'better-sqlite3',
+      driver: betterSqlite3(),
       database: join(folder, 'stock.sqlite'),
       enableWAL: true,
       entities: [Note],
@@ -311,7 +312,12 @@ describe('the data layer, used by a module that knows nothing of it', () => {
 
     it('shows by the same transactions that the driver as TypeORM ships it would fail with SQLITE_BUSY_SNAPSHOT', async () => {
       await start();
-      const stock = new DataSource({ type: 'better-sqlite3', database: file, entities: [Note] });
+      const stock = new DataSource({
+        type: 'better-sqlite3',
+        driver: betterSqlite3(),
+        database: file,
+        entities: [Note],
+      });
       await stock.initialize();
       try {
         await dataSource.query(INSERT_NOTE, ['0']);
@@ -489,10 +495,10 @@ describe('the data layer, used by a module that knows nothing of it', () => {
   });
 
   describe('while another process holds the lock', () => {
-    let other: Database.Database;
+    let other: Database;
 
     const lock = (): void => {
-      other = new Database(file);
+      other = openDatabase(file);
       other.exec('BEGIN IMMEDIATE');
     };
 

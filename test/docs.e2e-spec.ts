@@ -82,6 +82,46 @@ if (!canRun) {
     expectNothingFromElsewhere();
   });
 
+  it('shows the details of every operation and schema within its Content-Security-Policy', async () => {
+    const summaries = page.locator('.opblock-summary-control');
+    await summaries.first().waitFor();
+    for (const summary of await summaries.all()) await summary.click();
+    const schemas = page.locator('.models .model-container button[aria-expanded="false"]');
+    const count = await schemas.count();
+    expect(count).toBeGreaterThan(3);
+    for (let schema = 0; schema < count; schema++) await schemas.first().click();
+    await page.locator('.opblock.is-open .responses-table').last().waitFor();
+    expect(await page.locator('.opblock.is-open').count()).toBe(6);
+    expectNothingFromElsewhere();
+  });
+
+  it('forgets the token with the page, and keeps it in no storage of the browser', async () => {
+    const bearer = await token();
+    await authorize(bearer);
+    const kept = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])');
+    expect(kept).not.toContain(bearer.slice(0, 16));
+    await page.reload();
+    const operation = await tryOut('listCookies');
+    await operation.getByRole('button', { name: 'Execute' }).click();
+    expect(await operation.locator('.live-responses-table .response-col_status').last().innerText()).toMatch(/^401/);
+  });
+
+  it('works under /docs/, too', async () => {
+    await page.goto(`${service.url}/docs/`);
+    await page.locator('.opblock').first().waitFor();
+    expectNothingFromElsewhere();
+  });
+
+  it('is shown in no frame', async () => {
+    await page.goto('about:blank');
+    const blocked = page.waitForEvent('framenavigated', {
+      predicate: (frame) => frame.url().startsWith('chrome-error:'),
+      timeout: 5000,
+    });
+    await page.setContent(`<iframe src="${service.url}/docs"></iframe>`);
+    await blocked;
+  });
+
   async function authorize(bearer: string): Promise<void> {
     await page.getByRole('button', { name: 'Authorize' }).click();
     const dialog = page.locator('.dialog-ux');

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   closeSync,
@@ -12,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Database from 'better-sqlite3';
+import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { Client, COOKIE, temporaryFolder } from './service.js';
 import { ORDINARY_USER, ServiceProcess } from './service-process.js';
 
@@ -49,7 +50,7 @@ describe('a database file that cannot be used', () => {
   };
 
   const makeDatabase = (): void => {
-    const database = new Database(file);
+    const database = openDatabase(file);
     database.exec('CREATE TABLE things (name); CREATE INDEX by_name ON things (name)');
     const insert = database.prepare('INSERT INTO things VALUES (?)');
     for (let row = 0; row < 200; row++) insert.run('x'.repeat(200) + row);
@@ -86,7 +87,7 @@ describe('a database file that cannot be used', () => {
 
   it('stops the start when another connection has locked it for longer than DATABASE_BUSY_TIMEOUT', async () => {
     makeDatabase();
-    const other = new Database(file);
+    const other = openDatabase(file);
     try {
       other.exec('BEGIN EXCLUSIVE');
       await expectRefusal(
@@ -122,7 +123,7 @@ describe('a database file that cannot be used', () => {
 
   it('starts once the lock is freed in time', async () => {
     makeDatabase();
-    const other = new Database(file);
+    const other = openDatabase(file);
     other.exec('BEGIN EXCLUSIVE');
     const starting = started();
     await sleep(1500);
@@ -153,5 +154,30 @@ describe('a database file that is taken away while the service runs', () => {
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(503);
     expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
     expect(service.output).toMatch(/removed or replaced while the service ran; restart the service/);
+  });
+});
+
+describe('a COMMIT that fails with an I/O error', () => {
+  const limitFileSize = ({ child }: ServiceProcess, bytes: number | 'unlimited'): void => {
+    execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${bytes}:unlimited`]);
+  };
+
+  // prlimit(1) is of Linux. A write beyond the limit fails with EFBIG, which SQLite reports as SQLITE_IOERR_WRITE.
+  const onLinux = process.platform === 'linux' ? it : it.skip;
+
+  onLinux('makes POST 503 OUTCOME_UNKNOWN without Retry-After, and the service goes on afterwards', async () => {
+    const service = await started();
+    const client = await Client.of(service);
+    expect((await client.post(COOKIE)).status).toBe(201);
+    limitFileSize(service, statSync(`${file}-wal`).size);
+    const failed = await client.post({ ...COOKIE, wish: 'in doubt' });
+    limitFileSize(service, 'unlimited');
+    expect([failed.status, failed.body.errorCode]).toEqual([503, 'OUTCOME_UNKNOWN']);
+    expect(failed.headers.get('retry-after')).toBeNull();
+    expect((await client.post(COOKIE)).status).toBe(201);
+    await service.end();
+    const database = openDatabase(file, { readonly: true });
+    expect(database.prepare('SELECT count(*) FROM cookies WHERE wish = ?').pluck().get('in doubt')).toBeLessThan(2);
+    database.close();
   });
 });

@@ -4,7 +4,19 @@ import { dirname, join, relative } from 'node:path';
 const SRC = join(import.meta.dirname, '../src');
 
 /** From the top down. A file imports from its own room and from rooms further down; what is no room here is a feature. */
-const FLOORS = ['', 'cli', 'FEATURES', 'management', 'auth', 'http', 'storage', 'database', 'config'];
+const FLOORS = [
+  '',
+  'cli',
+  'docs',
+  'FEATURES',
+  'management',
+  'auth',
+  'http',
+  'storage',
+  'database',
+  'config',
+  'logging',
+];
 
 /** In a feature, from the top down: the file's role by its name. */
 const ROLES = ['module', 'controller', 'openapi', 'service', 'repository', 'entity'];

@@ -21,7 +21,7 @@ async function postLongest(client: Client, ledger: Ledger): Promise<number> {
   ledger.note(wish, answer);
   if (answer.status !== 201) {
     expect(answer.status).toBe(507);
-    expect(answer.body).toMatchObject({ message: 'Storage is full', errorCode: 'STORAGE_FULL' });
+    expect(answer.body).toMatchObject({ message: 'Storage is full', errorCode: 'DISK_FULL' });
     expect(answer.headers.has('retry-after')).toBe(false);
   }
   return answer.status;

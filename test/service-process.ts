@@ -14,6 +14,8 @@ export const ORDINARY_USER = process.getuid?.() === 0 ? { uid: 65534 } : {};
 
 export interface SpawnOptions {
   readonly uid?: number;
+  /** A descriptor that takes the log instead of `output`. */
+  readonly stdout?: number;
   /** A command that is started instead, with the service's own behind it, and becomes the service (`exec`). */
   readonly through?: readonly string[];
 }
@@ -24,7 +26,7 @@ export class ServiceProcess {
   private listensOn?: { url: string; managementUrl: string };
 
   private constructor(readonly child: ChildProcess) {
-    for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk) => (this.output += String(chunk)));
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (this.output += String(chunk)));
   }
 
   /** Hands on every line of stdout from now on, and collects it no longer: the log of a long run is long. */
@@ -44,7 +46,7 @@ export class ServiceProcess {
   static spawn(
     folder: string,
     environment: Environment = {},
-    { through = [], ...options }: SpawnOptions = {},
+    { stdout, uid, through = [] }: SpawnOptions = {},
   ): ServiceProcess {
     const env = {
       PATH: process.env['PATH'],
@@ -54,7 +56,8 @@ export class ServiceProcess {
     const child = spawn(program, args, {
       cwd: folder,
       env: env,
-      ...options,
+      stdio: ['pipe', stdout ?? 'pipe', 'pipe'],
+      uid,
     });
     return new ServiceProcess(child);
   }

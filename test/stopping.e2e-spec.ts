@@ -1,10 +1,13 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stopped } from './faults/stopped.js';
-import { storedIn } from './load.js';
+import { expectKept, Ledger, storedIn, writeUntil } from './load.js';
+import { until } from './faults/fault.js';
+import { preloaded, withProvider } from './preloaded.js';
 import { Client, COOKIE, temporaryFolder, token } from './service.js';
 import { ServiceProcess } from './service-process.js';
 
@@ -62,7 +65,7 @@ describe('stopping', () => {
   });
 
   it('serves new connections for SHUTDOWN_DELAY while it is not ready, so that a balancer can turn to others', async () => {
-    service = await ServiceProcess.start(folder, { SHUTDOWN_DELAY: '1500' });
+    service = await ServiceProcess.start(folder, { SHUTDOWN_DELAY: '1500', DOCS: 'true' });
     const code = service.end();
     await logged(service, 'Stopping (SIGTERM)');
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(503);
@@ -78,7 +81,7 @@ describe('stopping', () => {
     ['has been answered and is idle', 'GET /openapi.json HTTP/1.1\r\nHost: cookies\r\n\r\n'],
     ['has never sent a request', ''],
   ])('does not wait for a connection that %s', async (_what, sent) => {
-    service = await ServiceProcess.start(folder);
+    service = await ServiceProcess.start(folder, { DOCS: 'true' });
     const idle = await connected(service.url);
     const closed = new Promise((resolve) => idle.on('close', resolve));
     idle.on('data', () => {});
@@ -111,6 +114,49 @@ describe('stopping', () => {
     await slow.closed;
   });
 
+  it.each([
+    ['a module that never finishes closing', 'onModuleDestroy() { return new Promise(() => {}); }'],
+    [
+      'a transaction of a module that never ends',
+      `onModuleInit() { void this.dataSource.transaction(() => new Promise(() => {})); }
+       beforeApplicationShutdown() { return this.dataSource.transaction(() => {}); }`,
+    ],
+  ])('exits with 1 when SHUTDOWN_TIMEOUT is over by 5 s, and says what is open, with %s', async (_what, body) => {
+    service = await ServiceProcess.start(folder, { SHUTDOWN_TIMEOUT: '100', ...withProvider(body) });
+    const began = performance.now();
+    expect(await service.end()).toBe(1);
+    expect(performance.now() - began).toBeGreaterThanOrEqual(5000);
+    expect(performance.now() - began).toBeLessThan(8000);
+    expect(service.output).toMatch(
+      /^The service did not stop within 5100 ms\. It was closing the modules, .*; still open: .*[1-9][0-9]* [A-Z]/m,
+    );
+  });
+
+  it('ends when SHUTDOWN_TIMEOUT is over by 5 s while a file operation hangs, for which an exit of Node waits', async () => {
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const hangs = preloaded(`import { open } from 'node:fs'; open('${pipe}', 'r', () => {});`);
+    service = await ServiceProcess.start(folder, { SHUTDOWN_TIMEOUT: '100', ...hangs });
+    const began = performance.now();
+    await service.end();
+    expect(service.child.signalCode).toBe('SIGKILL');
+    expect(performance.now() - began).toBeLessThan(8000);
+    expect(service.output).toContain('It was waiting for file operations and DNS lookups; still open: 1 FSReqCallback');
+  });
+
+  it('exits with 0 while a client does not read the response it asked for', async () => {
+    service = await ServiceProcess.start(folder, { SHUTDOWN_TIMEOUT: '500' });
+    const socket = await connected(service.url);
+    socket.on('error', () => {});
+    socket.pause();
+    for (let sent = 0; sent < 200; sent++) socket.write('GET /openapi.json HTTP/1.1\r\nHost: cookies\r\n\r\n');
+    await sleep(500);
+    const began = performance.now();
+    expect(await service.end()).toBe(0);
+    expect(performance.now() - began).toBeLessThan(6000);
+    socket.destroy();
+  });
+
   it.each(['PORT', 'MANAGEMENT_PORT'])('exits with 1 and names the address when %s is in use', async (variable) => {
     const occupant = createServer().listen(0, '127.0.0.1');
     await once(occupant, 'listening');
@@ -124,6 +170,96 @@ describe('stopping', () => {
     } finally {
       occupant.close();
     }
+  });
+});
+
+describe('an error that nothing catches', () => {
+  let folder: string;
+  let service: ServiceProcess;
+
+  beforeEach(() => {
+    folder = temporaryFolder();
+  });
+
+  afterEach(async () => {
+    await service.end('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it.each([
+    ['uncaughtException', `setImmediate(() => { throw new Error('thrown by a timer'); });`],
+    ['unhandledRejection', `void Promise.reject(new Error('thrown by a timer'));`],
+  ])('is logged and stops the service in good order with exit code 1 (%s)', async (origin, statement) => {
+    service = await ServiceProcess.start(folder, {
+      COOKIES_CAPACITY: '100000',
+      ...preloaded(`process.on('SIGUSR2', () => { ${statement} });`),
+    });
+    const ledger = new Ledger();
+    const load = writeUntil(AbortSignal.timeout(20_000), service, ledger, 8);
+    await until(
+      () => ledger.acknowledged.size > 100,
+      () => 'the load writes',
+    );
+    service.child.kill('SIGUSR2');
+    expect(await service.exit()).toBe(1);
+    expect(await load).toBe(8);
+    expect(ledger.answered(/unknown/)).toBe(0);
+    expect(existsSync(join(folder, 'cookies.sqlite-wal'))).toBe(false);
+    expectKept(folder, ledger);
+    const lines = service.output.split('\n').filter((line) => line !== '');
+    const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(entries).toContainEqual(
+      expect.objectContaining({
+        level: 'fatal',
+        msg: 'thrown by a timer',
+        err: expect.objectContaining({ stack: expect.stringMatching(/^Error: thrown by a timer\n +at /) }),
+      }),
+    );
+    expect(entries).toContainEqual(expect.objectContaining({ msg: `Stopping (${origin})` }));
+    expect(entries.at(-1)).toMatchObject({ msg: 'Stopped' });
+  });
+
+  it('does not begin the stop again when more are thrown meanwhile, whatever is thrown', async () => {
+    service = await ServiceProcess.start(folder, {
+      SHUTDOWN_TIMEOUT: '500',
+      ...preloaded(`process.on('SIGUSR2', () => { setInterval(() => { throw undefined; }, 20); });`),
+    });
+    const slow = await SlowPost.begin(service, await token());
+    service.child.kill('SIGUSR2');
+    const began = performance.now();
+    expect(await service.exit()).toBe(1);
+    expect(performance.now() - began).toBeLessThan(5000);
+    await slow.closed;
+    expect(service.output.match(/Stopping \(uncaughtException\)/g)).toHaveLength(1);
+    expect(service.output.match(/"level":"fatal"/g)).toHaveLength(1);
+    expect(service.output.match(/undefined was thrown, which is no Error/g)!.length).toBeGreaterThan(2);
+  });
+
+  it('makes the exit code of a stop by SIGTERM 1 when it is thrown during it', async () => {
+    service = await ServiceProcess.start(folder, {
+      SHUTDOWN_DELAY: '1000',
+      ...preloaded(`process.on('SIGUSR2', () => { throw new Error('thrown while stopping'); });`),
+    });
+    const code = service.end();
+    await logged(service, 'Stopping (SIGTERM)');
+    service.child.kill('SIGUSR2');
+    expect(await code).toBe(1);
+    expect(service.output).toContain('thrown while stopping');
+    expect(service.output).toContain('"msg":"Stopped"');
+  });
+
+  it('is logged, and ends the process with 1, before the service listens', async () => {
+    const throws = `setTimeout(() => { throw new Error('thrown at start'); }, 0);`;
+    service = ServiceProcess.spawn(folder, withProvider(`onModuleInit() { ${throws} return new Promise(() => {}); }`));
+    expect(await service.exit()).toBe(1);
+    expect(service.output).toContain('"level":"fatal"');
+    expect(service.output).toContain('thrown at start');
+  });
+
+  it('is printed, and ends the process with 1, before there is an application', async () => {
+    service = ServiceProcess.spawn(folder, preloaded(`setTimeout(() => { throw new Error('thrown at start'); }, 0);`));
+    expect(await service.exit()).toBe(1);
+    expect(service.output).toMatch(/^Error: thrown at start\n +at /m);
   });
 });
 

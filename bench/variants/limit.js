@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import process from 'node:process';
 import { setImmediate } from 'node:timers';
-import Database from 'better-sqlite3';
+import { openDatabase } from '../../dist/src/database/sqlite/better-sqlite3.js';
 import {
   authorize,
   cookieIn,
@@ -21,7 +21,7 @@ import {
 
 const { HOST, PORT, DATABASE_URL, COOKIES_CAPACITY } = process.env;
 
-const database = new Database(DATABASE_URL.replace(/^sqlite:/, ''));
+const database = openDatabase(DATABASE_URL.replace(/^sqlite:/, ''));
 database.pragma('journal_mode = WAL');
 database.pragma('synchronous = FULL');
 database.exec(`
@@ -34,8 +34,8 @@ database.exec(`
   INSERT OR IGNORE INTO storage VALUES ('cookies', '${randomBytes(6).toString('hex')}', 0, 0)`);
 
 const select = database.prepare(`
-  SELECT cookies.id, flavor, size, wish, cookies.revision, epoch FROM cookies, storage
-  WHERE cookies.id = ? AND resource = 'cookies'`);
+  SELECT id, flavor, size, wish, revision, (SELECT epoch FROM storage WHERE resource = 'cookies') AS epoch
+  FROM cookies WHERE id = ?`);
 const reserve = database.prepare(`
   UPDATE storage SET used = used + 1, revision = revision + 1
   WHERE resource = 'cookies' AND used < ? RETURNING epoch, revision`);

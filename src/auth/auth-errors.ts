@@ -1,5 +1,13 @@
 import { ApiError } from '../http/api-error.js';
 
+/** The token is not one this service accepts; the message tells its bearer why. */
+export class InvalidTokenError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'InvalidTokenError';
+  }
+}
+
 const REALM = 'Bearer realm="cookies"';
 
 /**

@@ -4,8 +4,9 @@ import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import passport from 'passport';
 import { Strategy } from 'passport-jwt';
+import { InvalidTokenError } from './auth-errors.js';
 import type { Principal } from './principal.js';
-import { InvalidTokenError, TokenVerifier } from './token-verifier.js';
+import { TokenVerifier } from './token-verifier.js';
 
 const COMPACT_JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 const BEARER = /^Bearer +(?=\S)/i;

@@ -1,31 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
-import { LRUCache } from 'lru-cache';
 import { Config } from '../config/config.js';
+import { InvalidTokenError } from './auth-errors.js';
 import type { Principal } from './principal.js';
+import { TokenCache } from './token-cache.js';
+import { requireCanonical, requirePlainHeader } from './token-form.js';
 import { verificationKey } from './token-key.js';
-
-/** The token is not one this service accepts; the message tells its bearer why. */
-export class InvalidTokenError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'InvalidTokenError';
-  }
-}
 
 /** Clocks may differ by so many seconds. */
 const CLOCK_SKEW = 30;
-// Together the bound of the cache's memory, about 20 MB.
-const CACHED_TOKENS = 5000;
-const CACHED_TOKEN_LENGTH = 4096;
 
-/** Header parameters by which a token would choose its own key (RFC 7515 section 4.1). */
-const EMBEDDED_KEYS = ['jwk', 'jku', 'x5u', 'x5c'] as const;
+/**
+ * UTF-16 code units of `sub` and `iss`: they go into logs and are compared. Four times what OpenID Connect Core section 2
+ * allows, for those whose names are paths.
+ */
+const LONGEST_NAME = 1024;
 
 /** Verifies tokens (RFC 7519, RFC 8725) and remembers those that passed until they expire. */
 @Injectable()
 export class TokenVerifier {
-  private readonly verified = new LRUCache<string, Principal>({ max: CACHED_TOKENS });
+  private readonly verified = new TokenCache();
   private readonly key;
 
   constructor(private readonly config: Config) {
@@ -34,23 +28,21 @@ export class TokenVerifier {
 
   /** Who the token speaks for, if it has been verified before and has not expired since. */
   known(token: string): Principal | undefined {
-    const principal = this.verified.get(token);
-    if (principal === undefined || principal.expiresAt * 1000 > Date.now()) return principal;
-    this.verified.delete(token);
-    return undefined;
+    return this.verified.get(token);
   }
 
   /** @throws {InvalidTokenError} */
   async verify(token: string): Promise<Principal> {
     const principal = this.principalOf(await this.payloadOf(token));
-    if (token.length <= CACHED_TOKEN_LENGTH) this.verified.set(token, principal);
+    this.verified.set(token, principal);
     return principal;
   }
 
   private async payloadOf(token: string): Promise<JWTPayload> {
     const { issuer, audience } = this.config.jwt;
     try {
-      refuseHeader(decodeProtectedHeader(token));
+      requireCanonical(token);
+      requirePlainHeader(decodeProtectedHeader(token));
       const { payload } = await jwtVerify(token, this.key.key, {
         algorithms: this.key.algorithms,
         issuer,
@@ -66,21 +58,30 @@ export class TokenVerifier {
 
   private principalOf(payload: JWTPayload): Principal {
     const { sub, iss, exp } = payload;
-    if (typeof sub !== 'string' || sub === '')
-      throw new InvalidTokenError('The claim "sub" of the token must be a text');
+    this.requireLifetime(exp!);
     return {
-      subject: sub,
-      issuer: iss,
+      subject: name('sub', sub),
+      issuer: iss === undefined ? undefined : name('iss', iss),
       scopes: new Set(scopesIn(payload, this.config.jwt.scopeClaim)),
       expiresAt: exp!,
     };
   }
+
+  /** From now on, not from `iat`: a token that has few days left may be used for these, however long ago it was made. */
+  private requireLifetime(exp: number): void {
+    const { maxLifetime } = this.config.jwt;
+    // Also what is too large for a number, and so infinite.
+    if (exp - Date.now() / 1000 <= maxLifetime + CLOCK_SKEW) return;
+    throw new InvalidTokenError(
+      `The token expires too late (exp): it may be valid for ${maxLifetime} seconds from now at most`,
+    );
+  }
 }
 
-function refuseHeader(header: object): void {
-  if ('crit' in header) throw new InvalidTokenError('The token has critical extensions (crit), and none is known here');
-  const embedded = EMBEDDED_KEYS.find((name) => name in header);
-  if (embedded !== undefined) throw new InvalidTokenError(`The token brings a key of its own (${embedded})`);
+/** @throws {InvalidTokenError} */
+function name(claim: 'sub' | 'iss', value: unknown): string {
+  if (typeof value === 'string' && value !== '' && value.length <= LONGEST_NAME) return value;
+  throw new InvalidTokenError(`The claim "${claim}" of the token must be a string of 1 to ${LONGEST_NAME} characters`);
 }
 
 function reason(error: unknown): string {

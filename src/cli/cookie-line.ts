@@ -1,4 +1,4 @@
-import type { CookieRecord } from '../cookies/cookies.repository.js';
+import type { CookieRecord } from '../cookies/cookies-snapshot.js';
 
 /** A cookie as a line of NDJSON: the same text for the same cookie, whatever engine it comes from, so that checksums agree. */
 export function cookieLine({ id, flavor, size, wish }: CookieRecord): string {

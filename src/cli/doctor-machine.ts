@@ -3,26 +3,18 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { jwtVerify, SignJWT } from 'jose';
 import { developmentSecretFile } from '../auth/token-key.js';
-import { requireSafeNode } from '../database/sqlite/node-version.js';
+import { openDatabase } from '../database/sqlite/better-sqlite3.js';
 import type { Config } from '../config/config.js';
 
 /** Milliseconds by which files may be of the future: file systems and machines round. */
 const TOLERANCE = 60_000;
 
 /** Whether SQLite's binding loads on this machine and version of Node. */
-export async function nativeModule(): Promise<string> {
-  requireSafeNode();
-  try {
-    const { default: Database } = await import('better-sqlite3');
-    const database = new Database(':memory:');
-    const version = database.prepare('SELECT sqlite_version()').pluck().get() as string;
-    database.close();
-    return `better-sqlite3 with SQLite ${version}, Node ${process.version}`;
-  } catch (error) {
-    throw new Error(`better-sqlite3 does not load (${firstLine(error)}): run npm ci with this version of Node`, {
-      cause: error,
-    });
-  }
+export function nativeModule(): string {
+  const database = openDatabase(':memory:');
+  const version = database.prepare('SELECT sqlite_version()').pluck().get() as string;
+  database.close();
+  return `better-sqlite3 with SQLite ${version}, Node ${process.version}`;
 }
 
 /** Whether tokens can be made and verified with the key; its length and kind the configuration has seen to. */

@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import Database from 'better-sqlite3';
+import { openDatabase } from '../database/sqlite/better-sqlite3.js';
 import { knownMigrations } from '../database/schema-version.js';
 import { checkFile } from '../database/sqlite/file-check.js';
 import { firstLine, nativeModule } from './doctor-machine.js';
@@ -58,7 +58,7 @@ function freeSpace(path: string): string {
 
 function walMode(path: string): string {
   return inTrialFolder(path, (folder) => {
-    const database = new Database(join(folder, 'trial.sqlite'));
+    const database = openDatabase(join(folder, 'trial.sqlite'));
     try {
       const mode = String(database.pragma('journal_mode = WAL', { simple: true }));
       database.exec('CREATE TABLE trial (id); INSERT INTO trial VALUES (1)');

@@ -5,8 +5,9 @@ import { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { Command, Option } from 'commander';
 import { loadConfigFromProcess } from '../config/config.js';
-import type { CookiesSnapshot } from '../cookies/cookies.repository.js';
+import type { CookiesSnapshot } from '../cookies/cookies-snapshot.js';
 import { type Flavor, FLAVORS, type Size, SIZES } from '../cookies/cookie.values.js';
+import { PRIVATE_FILE } from '../database/sqlite/private-file.js';
 import { parseNatural } from '../http/parse-id.pipe.js';
 import { cookieLine } from './cookie-line.js';
 import { Failure, UsageError } from './errors.js';
@@ -139,7 +140,7 @@ function stdout(): NodeJS.WritableStream {
 async function toFile(run: Run, output: string, signal: AbortSignal): Promise<void> {
   const draft = `${output}.partial-${process.pid}`;
   try {
-    await pipeline(run.lines(), createWriteStream(draft, { flags: 'wx' }), { signal });
+    await pipeline(run.lines(), createWriteStream(draft, { flags: 'wx', mode: PRIVATE_FILE }), { signal });
     await replaceFile(draft, output);
   } catch (error) {
     await rm(draft, { force: true }).catch(() => {});

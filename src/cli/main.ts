@@ -1,45 +1,5 @@
-import 'reflect-metadata';
-import { Logger } from '@nestjs/common';
-import { CommanderError, type Command } from 'commander';
-import { ConfigError } from '../config/config.js';
-import { DatabaseStartError, DatabaseUnavailableError, DiskFullError } from '../database/errors.js';
-import { StorageFullError } from '../storage/errors.js';
-import { Failure, UsageError } from './errors.js';
-import { Interrupted, interruptSignal } from './interrupt.js';
-import { program } from './program.js';
+import { requireSupportedNode } from '../config/node-version.js';
 
-/** Failures that their message explains; a stack would only bury it. */
-const EXPLAINED = [
-  Failure,
-  Interrupted,
-  ConfigError,
-  DatabaseStartError,
-  DatabaseUnavailableError,
-  DiskFullError,
-  StorageFullError,
-] as const;
-
-/** What the error means to whoever called: 1 failed, 2 wrong usage, 130 and 143 interrupted. */
-function report(error: unknown, cli: Command): number {
-  if (error instanceof CommanderError) {
-    // Help that was asked for is no error; commander has printed what there is to say.
-    return error.exitCode === 0 ? 0 : 2;
-  }
-  if (error instanceof UsageError) {
-    console.error(`${error.message}\nSee: ${cli.name()} <command> --help`);
-    return 2;
-  }
-  console.error(EXPLAINED.some((type) => error instanceof type) ? (error as Error).message : error);
-  const [{ exitCode } = { exitCode: 1 }] = [error, (error as Error).cause].filter((one) => one instanceof Interrupted);
-  return exitCode;
-}
-
-// What the data layer logs goes to stdout, which belongs to what the command prints; what matters it throws, too.
-Logger.overrideLogger(false);
-const cli = program(interruptSignal());
-try {
-  await cli.parseAsync();
-} catch (error) {
-  // At once: an input that is still open would keep the process alive.
-  process.exit(report(error, cli));
-}
+requireSupportedNode();
+// Not a static import: an older Node fails on the syntax of what it brings before it could say what is wrong.
+await import('./command-line.js');

@@ -1,14 +1,29 @@
-import { open, rename } from 'node:fs/promises';
+import { chmod, chown, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
  * Puts a finished draft in the place of a file, in the same folder: whoever looks sees the old one or the whole new one,
- * even after the power has gone.
+ * even after the power has gone. Who may read and write the old one may do so with the new one.
  */
 export async function replaceFile(draft: string, path: string): Promise<void> {
+  await inheritAccess(draft, path);
   await sync(draft);
   await rename(draft, path);
   await sync(dirname(path));
+}
+
+/** Gives the draft owner, group and mode of a file; where it can't have its owner and group, it stays with its maker alone. */
+async function inheritAccess(draft: string, path: string): Promise<void> {
+  const [old, made] = await Promise.all([stat(path).catch(() => undefined), stat(draft)]);
+  if (old === undefined) return;
+  if (old.uid !== made.uid || old.gid !== made.gid) {
+    try {
+      await chown(draft, old.uid, old.gid);
+    } catch {
+      return;
+    }
+  }
+  await chmod(draft, old.mode & 0o777);
 }
 
 /** Puts a file, or the names in a folder, on disk. */

@@ -7,6 +7,7 @@ import { loadConfigFromProcess } from '../config/config.js';
 import { knownMigrations } from '../database/schema-version.js';
 import { holdAlone, renewEpoch } from '../database/sqlite/exclusive.js';
 import { checkFile } from '../database/sqlite/file-check.js';
+import { PRIVATE_FOLDER } from '../database/sqlite/private-file.js';
 import { copy, isSameFile } from './backup.js';
 import { Failure, UsageError } from './errors.js';
 import { examples } from './examples.js';
@@ -31,7 +32,7 @@ async function restore(file: string, interrupt: AbortSignal): Promise<void> {
   if (await isSameFile(file, path)) throw new UsageError(`${file} is the database itself`);
   const draft = `${path}.restoring`;
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER });
     const { cookies, pending } = await prepare(file, draft, interrupt);
     interrupt.throwIfAborted();
     const aside = await putInPlace(draft, path);

@@ -42,7 +42,12 @@ function token({ sub, scope, expires: expiresIn }: TokenOptions): string {
   if (secret === undefined) {
     throw new ConfigError(['JWT_PUBLIC_KEY is set: tokens are signed with its private half, by whoever issues them']);
   }
-  const { issuer, audience, scopeClaim } = config.jwt;
+  const { issuer, audience, scopeClaim, maxLifetime } = config.jwt;
+  if (expiresIn > maxLifetime) {
+    throw new UsageError(
+      `--expires must be at most ${maxLifetime}s (JWT_MAX_LIFETIME), or the service rejects the token`,
+    );
+  }
   const jwt = new JwtService({
     secret,
     signOptions: { algorithm: 'HS256', expiresIn, ...(issuer && { issuer }), ...(audience && { audience }) },

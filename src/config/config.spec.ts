@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ const pem = (key: { export: (options: { type: 'spki'; format: 'pem' }) => string
   key.export({ type: 'spki', format: 'pem' }).toString();
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const SECRET = randomBytes(32).toString('base64url');
 const issued = { JWT_ISSUER: 'https://issuer.example', JWT_AUDIENCE: 'cookies' };
 
 function faultsOf(environment: Environment): string[] {
@@ -70,13 +71,15 @@ describe('the configuration', () => {
     ['JWT_SCOPE_CLAIM', { JWT_SCOPE_CLAIM: 'a..b' }],
     ['JWT_SECRET', { JWT_SECRET: 'é'.repeat(15) }],
     ['JWT_SECRET', { JWT_SECRET_FILE: '/nowhere/secret' }],
-    ['JWT_SECRET', { JWT_SECRET: 's'.repeat(32), JWT_SECRET_FILE: '/nowhere/secret' }],
+    ['JWT_SECRET', { JWT_SECRET: SECRET, JWT_SECRET_FILE: '/nowhere/secret' }],
     ['JWT_PUBLIC_KEY', { JWT_PUBLIC_KEY: 'no key', ...issued }],
     ['JWT_ISSUER', { JWT_PUBLIC_KEY: pem(rsa.publicKey), JWT_AUDIENCE: 'cookies' }],
     ['JWT_AUDIENCE', { JWT_PUBLIC_KEY: pem(rsa.publicKey), JWT_ISSUER: 'https://issuer.example' }],
-    ['JWT_SECRET and JWT_PUBLIC_KEY', { JWT_SECRET: 's'.repeat(32), JWT_PUBLIC_KEY: pem(rsa.publicKey), ...issued }],
+    ['JWT_SECRET and JWT_PUBLIC_KEY', { JWT_SECRET: SECRET, JWT_PUBLIC_KEY: pem(rsa.publicKey), ...issued }],
     ['JWT_SECRET or JWT_PUBLIC_KEY', { NODE_ENV: 'production' }],
-    ['JWT_SECERT', { JWT_SECERT: 's'.repeat(32) }],
+    ['JWT_MAX_LIFETIME', { JWT_MAX_LIFETIME: '59' }],
+    ['JWT_MAX_LIFETIME', { JWT_MAX_LIFETIME: '1d' }],
+    ['JWT_SECERT', { JWT_SECERT: SECRET }],
     ['COOKIES_CAPCITY', { COOKIES_CAPCITY: '5' }],
   ])('names %s as the only fault of %j', (name, environment) => {
     expect(faultsOf(environment)).toEqual([expect.stringMatching(new RegExp(`^${name}\\b`))]);
@@ -106,9 +109,59 @@ describe('the configuration', () => {
   it('reads secrets from files, without the line end', () => {
     const folder = mkdtempSync(join(tmpdir(), 'cookies-'));
     const file = join(folder, 'secret');
-    writeFileSync(file, `${'s'.repeat(32)}\n`);
-    expect(loadConfig({ JWT_SECRET_FILE: file }).jwt.key).toEqual({ kind: 'secret', secret: 's'.repeat(32) });
+    writeFileSync(file, `${SECRET}\n`);
+    expect(loadConfig({ JWT_SECRET_FILE: file }).jwt.key).toEqual({ kind: 'secret', secret: SECRET });
     rmSync(folder, { recursive: true });
+  });
+
+  const certificate = '-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUJ\n-----END CERTIFICATE-----';
+  const privatePem = rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const der = rsa.publicKey.export({ type: 'spki', format: 'der' });
+
+  it.each<[what: string, secret: string, reason: RegExp]>([
+    ['a PEM public key', pem(rsa.publicKey), /JWT_PUBLIC_KEY/],
+    ['a PEM public key on one line', pem(rsa.publicKey).replaceAll('\n', '\\n'), /JWT_PUBLIC_KEY/],
+    ['a PEM public key with blanks before', `  ${pem(rsa.publicKey)}`, /JWT_PUBLIC_KEY/],
+    ['a PEM public key in base64', Buffer.from(pem(rsa.publicKey)).toString('base64'), /JWT_PUBLIC_KEY/],
+    ['a public key in base64 without PEM', der.toString('base64'), /JWT_PUBLIC_KEY/],
+    ['a PEM private key', privatePem, /JWT_PUBLIC_KEY/],
+    ['a PEM certificate', certificate, /JWT_PUBLIC_KEY/],
+    ['a public key of OpenSSH', `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI ${SECRET}`, /JWT_PUBLIC_KEY/],
+    ['a JSON Web Key', JSON.stringify(rsa.publicKey.export({ format: 'jwk' })), /JWT_PUBLIC_KEY/],
+    ['one character', 's'.repeat(64), /1 bytes repeated/],
+    ['three characters', 'abc'.repeat(12), /3 bytes repeated/],
+    ['eight digits repeated in part', '12345678'.repeat(5).slice(0, 35), /8 bytes repeated/],
+    ['two characters', '0110100110010110100101100110100110', /too few/],
+    ['changeme', 'changeme-changeme2-changeme3-changeme4', /placeholder/],
+    ['your own secret', 'your-256-bit-secret-goes-here-okay', /placeholder/],
+    ['the example of a well-known site', 'a-string-secret-at-least-256-bits-long', /placeholder/],
+    ['the example of an older version of this service', 'a random text of 32 characters or more', /placeholder/],
+    ['the example of this one', variables.JWT_SECRET.example, /32 bytes/],
+  ])('rejects a JWT_SECRET that is %s, and says what would be right', (_what, secret, reason) => {
+    const faults = faultsOf({ JWT_SECRET: secret });
+    expect(faults).toEqual([expect.stringMatching(/^JWT_SECRET .*openssl rand -base64 32/)]);
+    expect(faults[0]).toMatch(reason);
+    if (secret !== variables.JWT_SECRET.example) expect(faults[0]).not.toContain(secret);
+  });
+
+  it('accepts a random JWT_SECRET in any usual writing', () => {
+    for (let time = 0; time < 1000; time++) {
+      for (const secret of [
+        randomBytes(16).toString('hex'),
+        randomBytes(32).toString('hex'),
+        randomBytes(24).toString('base64'),
+        randomBytes(64).toString('base64url'),
+        // Decimal digits are the least varied.
+        Array.from(randomBytes(40), (byte) => byte % 10).join(''),
+        `${SECRET}${SECRET}`,
+      ]) {
+        expect(faultsOf({ JWT_SECRET: secret })).toEqual([]);
+      }
+    }
+  });
+
+  it('accepts a passphrase of words as JWT_SECRET', () => {
+    expect(faultsOf({ JWT_SECRET: 'correct horse battery staple and a cookie' })).toEqual([]);
   });
 
   it('never repeats a secret in a fault', () => {

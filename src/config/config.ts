@@ -31,6 +31,14 @@ export class Config {
   readonly port!: number;
   readonly managementPort!: number;
   readonly database!: (SqliteUrl | PostgresUrl) & DatabaseSettings;
+  /** Limits of the connections to the API. */
+  readonly http!: {
+    readonly connections: number;
+    readonly connectionsPerAddress: number;
+    readonly requestTimeout: number;
+    readonly stallTimeout: number;
+    readonly bufferedBytes: number;
+  };
   readonly cookiesCapacity!: number;
   readonly listCacheBytes!: number;
   readonly listTimeout!: number;
@@ -41,6 +49,8 @@ export class Config {
     readonly issuer?: string;
     readonly audience?: string;
     readonly scopeClaim: string[];
+    /** Seconds from now. */
+    readonly maxLifetime: number;
   };
   readonly requireIfMatch!: boolean;
   readonly corsOrigins?: string[];
@@ -216,6 +226,13 @@ function toConfig(values: Parsed, key: TokenKey): Config {
       statementTimeout: values.DATABASE_STATEMENT_TIMEOUT!,
       sslCa: values.DATABASE_SSL_CA,
     },
+    http: {
+      connections: values.MAX_CONNECTIONS!,
+      connectionsPerAddress: values.MAX_CONNECTIONS_PER_ADDRESS!,
+      requestTimeout: values.REQUEST_TIMEOUT!,
+      stallTimeout: values.RESPONSE_STALL_TIMEOUT!,
+      bufferedBytes: values.RESPONSE_BUFFER_BYTES!,
+    },
     cookiesCapacity: values.COOKIES_CAPACITY!,
     listCacheBytes: values.LIST_CACHE_BYTES!,
     listTimeout: values.LIST_TIMEOUT!,
@@ -225,11 +242,12 @@ function toConfig(values: Parsed, key: TokenKey): Config {
       issuer: values.JWT_ISSUER,
       audience: values.JWT_AUDIENCE,
       scopeClaim: values.JWT_SCOPE_CLAIM!,
+      maxLifetime: values.JWT_MAX_LIFETIME!,
     },
     requireIfMatch: values.REQUIRE_IF_MATCH!,
     corsOrigins: values.CORS_ORIGINS,
     trustProxy: values.TRUST_PROXY!,
-    docs: values.DOCS!,
+    docs: values.DOCS ?? values.NODE_ENV !== 'production',
     logLevel: values.LOG_LEVEL!,
     shutdownDelay: values.SHUTDOWN_DELAY!,
     shutdownTimeout: values.SHUTDOWN_TIMEOUT!,

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
+import { hmacSecret } from './hmac-secret.js';
 import { parsePostgresUrl, type PostgresUrl } from './postgres-url.js';
 
 /** Turns the text of one environment variable into its value, or throws an `Error` that says what is wrong with it. */
@@ -110,12 +111,6 @@ const trustedProxies: Parse<false | string[]> = (value) => {
   });
 };
 
-const hmacSecret: Parse<string> = (value) => {
-  const bytes = Buffer.byteLength(value);
-  if (bytes < 32) throw new Error(`must have at least 32 bytes for HS256 (RFC 7518 section 3.2); it has ${bytes}`);
-  return value;
-};
-
 const claimPath: Parse<string[]> = (value) => {
   const path = value.split('.');
   if (path.includes('')) throw new Error('must be claim names joined by single dots');
@@ -157,7 +152,7 @@ export const variables = {
     parse: databaseUrl,
   }),
   DATABASE_POOL_SIZE: define({
-    about: 'PostgreSQL: connections of one process at most, besides those for lists',
+    about: 'PostgreSQL: connections of one process at most, besides those for lists and one for readiness',
     example: '10',
     default: '10',
     parse: integer(1, 1000),
@@ -198,6 +193,37 @@ export const variables = {
     default: 'true',
     parse: boolean,
   }),
+  MAX_CONNECTIONS: define({
+    about: 'connections to the API that may be open at once; beyond it the one that is idle longest is closed',
+    example: '4000',
+    default: '4000',
+    parse: integer(1, 1_000_000),
+  }),
+  MAX_CONNECTIONS_PER_ADDRESS: define({
+    about: 'the same from one address, or from one IPv6 /64 network; proxies in `TRUST_PROXY` have no such limit',
+    example: '1000',
+    default: '1000',
+    parse: integer(1, 1_000_000),
+  }),
+  REQUEST_TIMEOUT: define({
+    about: 'milliseconds in which a request must arrive whole before 408',
+    example: '30000',
+    default: '30000',
+    parse: integer(100, 600_000),
+  }),
+  RESPONSE_STALL_TIMEOUT: define({
+    about: 'milliseconds in which a client must read something of a response before it is cut off',
+    example: '30000',
+    default: '30000',
+    parse: integer(100, 600_000),
+  }),
+  RESPONSE_BUFFER_BYTES: define({
+    about:
+      'bytes of memory for responses that clients have not read yet; beyond it who reads slowest is cut off, then large responses are 503',
+    example: '67108864',
+    default: '67108864',
+    parse: integer(65_536, 2 ** 40),
+  }),
   COOKIES_CAPACITY: define({
     about: 'cookies that may be stored; beyond it POST answers 507',
     example: '10000',
@@ -217,8 +243,8 @@ export const variables = {
     parse: integer(1000, 86_400_000),
   }),
   JWT_SECRET: define({
-    about: 'HS256 key of the tokens, at least 32 bytes',
-    example: 'a random text of 32 characters or more',
+    about: 'HS256 key of the tokens: at least 32 random bytes',
+    example: '$(openssl rand -base64 32)',
     file: true,
     parse: hmacSecret,
   }),
@@ -244,6 +270,12 @@ export const variables = {
     default: 'scope',
     parse: claimPath,
   }),
+  JWT_MAX_LIFETIME: define({
+    about: 'seconds from now at which a token may expire at the latest; one with a later `exp` is 401',
+    example: '86400',
+    default: '31622400',
+    parse: integer(60, 3_155_760_000),
+  }),
   REQUIRE_IF_MATCH: define({
     about: '`true`: PUT, PATCH and DELETE without `If-Match` are 428',
     example: 'true',
@@ -262,9 +294,8 @@ export const variables = {
     parse: trustedProxies,
   }),
   DOCS: define({
-    about: 'serve `/openapi.json` and `/docs`',
+    about: '`true`: serve `/openapi.json` and `/docs`; unset, they are served unless `NODE_ENV` is `production`',
     example: 'true',
-    default: 'true',
     parse: boolean,
   }),
   LOG_LEVEL: define({

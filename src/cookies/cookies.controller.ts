@@ -18,8 +18,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../config/config.js';
 import { Scopes } from '../auth/scopes.decorator.js';
 import { Conditions, etagOf, RequestConditions } from '../http/conditions.js';
-import { JSON_TYPE, jsonArray, jsonArrayAgain } from '../http/json-array.js';
+import { ErrorLog } from '../http/error-log.js';
+import { JSON_TYPE, jsonArray, replay } from '../http/json-array.js';
 import { ListCache } from '../http/list-cache.js';
+import { ListReaders } from '../http/list-readers.js';
 import { nextPageLink } from '../http/page.js';
 import { ParseIdPipe } from '../http/parse-id.pipe.js';
 import {
@@ -43,6 +45,8 @@ export class CookiesController {
   constructor(
     private readonly cookies: CookiesService,
     private readonly lists: ListCache,
+    private readonly readers: ListReaders,
+    private readonly errors: ErrorLog,
     private readonly config: Config,
   ) {}
 
@@ -62,18 +66,13 @@ export class CookiesController {
       return undefined;
     }
     reply.type(JSON_TYPE);
-    const known = this.lists.get(etagOf(account), request.url);
-    if (known !== undefined) return jsonArrayAgain(known);
+    const cached = this.lists.get(etagOf(account), request.url);
+    if (cached !== undefined) return replay(cached, this.lists, this.config.listTimeout);
     // Something may have changed since: the list is that of its snapshot.
-    const snapshot = await this.cookies.openSnapshot();
-    describe(snapshot.account, query, reply);
-    if (query.limit !== undefined) return page(snapshot, query.limit, selection(query), request, reply);
-    return jsonArray(snapshot.pages(selection(query)), {
-      close: () => snapshot.close(),
-      timeout: this.config.listTimeout,
-      most: this.config.listStreams,
-      collectUpTo: () => (this.lists.collect(etagOf(snapshot.account), request.url) ? this.lists.longest : 0),
-      collected: (chunks) => this.lists.collected(etagOf(snapshot.account), request.url, chunks),
+    return this.cookies.readSnapshot((snapshot) => {
+      describe(snapshot.account, query, reply);
+      if (query.limit !== undefined) return page(snapshot, query.limit, selection(query), request, reply);
+      return this.wholeList(snapshot, query, request, reply);
     });
   }
 
@@ -133,6 +132,25 @@ export class CookiesController {
   @DescribeDelete()
   delete(@Param('id', ParseIdPipe) id: number, @RequestConditions() conditions: Conditions): Promise<void> {
     return this.cookies.delete(id, conditions);
+  }
+
+  private wholeList(
+    snapshot: CookiesSnapshot,
+    query: ListCookiesQuery,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<string | StreamableFile> {
+    const { url } = request;
+    const etag = etagOf(snapshot.account);
+    return jsonArray(snapshot.pages(selection(query)), {
+      close: () => snapshot.close(),
+      timeout: this.config.listTimeout,
+      reply,
+      readers: this.readers,
+      failed: (error, bytes) => this.errors.listBrokeOff(error, request, bytes),
+      collectUpTo: () => (this.lists.collect(etag, url) ? this.lists.longest : 0),
+      collected: (chunks) => this.lists.collected(etag, url, chunks),
+    });
   }
 }
 

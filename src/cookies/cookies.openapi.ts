@@ -84,12 +84,16 @@ const wrongPatchType: DescribedError = {
   },
   headers: ['Accept-Patch', 'Accept-Encoding'],
 };
-const full: DescribedError = {
+const diskFull: DescribedError = {
   status: 507,
-  description: 'The storage is full',
-  examples: { full: { message: 'Storage is full', errorCode: 'STORAGE_FULL' } },
+  description: 'The volume of the database is full',
+  examples: { disk: { message: 'Storage is full', errorCode: 'DISK_FULL' } },
 };
-const diskFull: DescribedError = { ...full, description: 'The volume of the database is full' };
+const anyFull: DescribedError = {
+  status: 507,
+  description: 'As many cookies are stored as may be, or the volume of the database is full',
+  examples: { full: { message: 'Storage is full', errorCode: 'STORAGE_FULL' }, ...diskFull.examples },
+};
 
 const ApiId = (): MethodDecorator =>
   ApiParam({
@@ -142,7 +146,7 @@ export const DescribeCreate = (): MethodDecorator =>
       type: CookieDto,
       headers: headers('Location', 'ETag'),
     }),
-    ApiErrors('cookies:write', wrongBody, tooLarge, wrongType, full),
+    ApiErrors('cookies:write', wrongBody, tooLarge, wrongType, anyFull),
   );
 
 export const DescribeReplace = (): MethodDecorator =>

@@ -2,13 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import type { Conditions } from '../http/conditions.js';
 import type { Account, Version } from '../storage/resource-storage.js';
-import {
-  type CookieRecord,
-  type CookieSelection,
-  CookiesRepository,
-  type CookiesSnapshot,
-  type StoredCookie,
-} from './cookies.repository.js';
+import type { CookieRecord, CookieSelection, CookiesSnapshot } from './cookies-snapshot.js';
+import { CookiesRepository, type StoredCookie } from './cookies.repository.js';
 import type { CreateCookieDto } from './dto/create-cookie.dto.js';
 import type { PatchCookieDto } from './dto/patch-cookie.dto.js';
 import type { ReplaceCookieDto } from './dto/replace-cookie.dto.js';
@@ -16,7 +11,7 @@ import { CookieNotFoundError } from './errors.js';
 
 /**
  * What can be done with cookies. Every method may also throw `DatabaseUnavailableError`, and every write `DiskFullError`;
- * nothing has changed then.
+ * nothing has changed then. After `OutcomeUnknownError`, which every write may throw, nobody knows.
  */
 @Injectable()
 export class CookiesService {
@@ -35,9 +30,12 @@ export class CookiesService {
     return this.cookies.account();
   }
 
-  /** All cookies at this moment. Whoever asks must close it. */
-  openSnapshot(): Promise<CookiesSnapshot> {
-    return this.cookies.openSnapshot();
+  /**
+   * Lets `read` read all cookies as they are at this moment, and again when the connection breaks: it must close what it is
+   * given, and have sent nothing to the client when it rejects.
+   */
+  readSnapshot<T>(read: (snapshot: CookiesSnapshot) => Promise<T>): Promise<T> {
+    return this.cookies.readSnapshot(read);
   }
 
   /** @throws {StorageFullError} when as many cookies are stored as may be */

@@ -11,6 +11,9 @@ export interface Engine {
   /** Whether a statement is a round trip to another process, so that gathering several into one pays. */
   readonly isRemote: boolean;
 
+  /** Milliseconds to wait for a lock, a connection or a turn before giving up. */
+  readonly busyTimeout: number;
+
   /** Reads what is committed, outside any transaction and without waiting for writers. */
   readonly committed: Sql;
 
@@ -19,6 +22,7 @@ export interface Engine {
    * its argument.
    * @param freesRoom whether it gives more room back than it takes, as a delete does: then it may use the last of it
    * @throws {DatabaseUnavailableError}
+   * @throws {OutcomeUnknownError}
    * @throws {DiskFullError}
    */
   transaction<T>(work: (transaction: Sql) => Promise<T>, freesRoom: boolean): Promise<T>;
@@ -26,7 +30,10 @@ export interface Engine {
   /** @throws {DatabaseUnavailableError} when too many are open */
   openSnapshot(): Promise<Snapshot>;
 
-  /** Resolves when the database can be read and written. */
+  /**
+   * Resolves when the database can be read, and on PostgreSQL written. Load keeps it from nothing: it waits for nobody else. Not
+   * bounded in time where the database is silent.
+   */
   check(): Promise<void>;
 
   /** A failure before the service is up, as a message for the operator; `error` itself when it is not the database's. */

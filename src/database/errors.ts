@@ -1,11 +1,44 @@
 /**
+ * Why the database is unavailable: `busy` passes by itself (locks, time-outs, limits), `away` lasts until the database is back,
+ * `damaged` until somebody repairs it.
+ */
+export type UnavailableKind = 'busy' | 'away' | 'damaged';
+
+/**
  * The database did not answer in time, or not at all: locked by another process, taken away, broken. Nothing of the
  * transaction was kept, so the client may try again. Answered with 503 and `Retry-After`.
  */
 export class DatabaseUnavailableError extends Error {
-  constructor(message: string, cause?: unknown) {
+  constructor(
+    message: string,
+    cause?: unknown,
+    readonly kind: UnavailableKind = 'busy',
+  ) {
     super(message, { cause });
     this.name = 'DatabaseUnavailableError';
+  }
+}
+
+/**
+ * The connection broke, with nothing changed by it: the statement or transaction may be tried again on another connection.
+ * Thrown to clients, it is what it extends.
+ */
+export class ConnectionLostError extends DatabaseUnavailableError {
+  constructor(cause: unknown) {
+    super('The connection to the database failed', cause, 'away');
+    this.name = 'ConnectionLostError';
+  }
+}
+
+/**
+ * The change was sent to be committed, and nobody knows whether it was: the response to COMMIT was lost, for example. It is no
+ * `DatabaseUnavailableError`, since who tries that again could make the change twice; look first, then repeat. Answered with
+ * 503 and without `Retry-After`. All whose changes share the commit share it.
+ */
+export class OutcomeUnknownError extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'OutcomeUnknownError';
   }
 }
 

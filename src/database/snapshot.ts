@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { engineOf } from './engine.js';
+import { repeatRead } from './repeat-read.js';
 import type { Sql } from './sql.js';
 
 /** One committed state of the database, unchanged by whatever is written meanwhile, until it is closed. */
@@ -10,5 +11,5 @@ export interface Snapshot extends Sql {
 
 /** @throws {DatabaseUnavailableError} when too many are open */
 export function openSnapshot(dataSource: DataSource): Promise<Snapshot> {
-  return engineOf(dataSource).openSnapshot();
+  return repeatRead(() => engineOf(dataSource).openSnapshot());
 }

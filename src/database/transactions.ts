@@ -17,6 +17,7 @@ const ATTEMPTS = 3;
  * room: `work` must do nothing but use its argument.
  * @throws {DiskFullError} when there is no room left
  * @throws {DatabaseUnavailableError} when the database is locked past its time-out, or broken
+ * @throws {OutcomeUnknownError} when nobody knows whether it was committed: it is never run again then
  */
 export async function transaction<T>(
   dataSource: DataSource,

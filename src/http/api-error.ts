@@ -38,6 +38,11 @@ export function invalidRequest(details: readonly ErrorDetail[]): ApiError {
   return new ApiError(400, 'INVALID_REQUEST', `${name}: ${first?.message}${rest}`, { details });
 }
 
+/** 503 for what there is no room for at the moment; nothing has been done. */
+export function overloaded(message: string): ApiError {
+  return new ApiError(503, 'SERVICE_UNAVAILABLE', message, { headers: { 'retry-after': '1' } });
+}
+
 /** The code of an error that names none: its status in words, `404` is `NOT_FOUND`. */
 export function codeOfStatus(status: number): string {
   return (STATUS_CODES[status] ?? 'Error').toUpperCase().replaceAll(/[^A-Z]+/g, '_');

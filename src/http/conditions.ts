@@ -21,7 +21,7 @@ export class Conditions {
    */
   isFresh(version: Version): boolean {
     this.checkIfMatch(version);
-    return this.ifNoneMatch !== undefined && names(this.ifNoneMatch, etagOf(version), 'weak');
+    return this.ifNoneMatch !== undefined && hasEntityTag(this.ifNoneMatch, etagOf(version), 'weak');
   }
 
   /**
@@ -38,13 +38,13 @@ export class Conditions {
       );
     }
     this.checkIfMatch(version);
-    if (this.ifNoneMatch !== undefined && names(this.ifNoneMatch, etagOf(version), 'weak')) {
+    if (this.ifNoneMatch !== undefined && hasEntityTag(this.ifNoneMatch, etagOf(version), 'weak')) {
       throw preconditionFailed('The record is one that If-None-Match excludes');
     }
   }
 
   private checkIfMatch(version: Version): void {
-    if (this.ifMatch !== undefined && !names(this.ifMatch, etagOf(version), 'strong')) {
+    if (this.ifMatch !== undefined && !hasEntityTag(this.ifMatch, etagOf(version), 'strong')) {
       throw preconditionFailed('The record has changed since you read it; read it again and decide anew');
     }
   }
@@ -63,7 +63,7 @@ function preconditionFailed(message: string): ApiError {
 const ENTITY_TAG = /(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 
 /** Whether the list of a condition has the tag; a weak tag never compares equal in a strong comparison. */
-function names(list: string, etag: string, comparison: 'strong' | 'weak'): boolean {
+export function hasEntityTag(list: string, etag: string, comparison: 'strong' | 'weak'): boolean {
   if (list.trim() === '*') return true;
   for (const [, weak, tag] of list.matchAll(ENTITY_TAG)) {
     if (tag === etag && (weak === undefined || comparison === 'weak')) return true;

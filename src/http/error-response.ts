@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
-import { DatabaseUnavailableError, DiskFullError } from '../database/errors.js';
+import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../database/errors.js';
 import { StorageFullError } from '../storage/errors.js';
 import { ApiError, codeOfStatus, type ErrorDetail } from './api-error.js';
 
@@ -22,6 +22,9 @@ export interface ErrorResponse {
 
 /** Seconds a client is asked to wait when the service cannot answer. */
 const RETRY_AFTER = '1';
+
+export const OUTCOME_UNKNOWN =
+  'The storage did not confirm the change: it may have been made or not. Look first, then repeat the request';
 
 /** Any error as the answer that is sent for it. One that nobody foresaw says nothing of the inside. */
 export function errorResponse(error: unknown, requestId: string): ErrorResponse {
@@ -59,11 +62,14 @@ function toApiError(error: unknown): Answer {
     const { errorCode, message, details, headers } = error;
     return { status: error.getStatus(), errorCode, message, details, headers };
   }
-  if (error instanceof StorageFullError || error instanceof DiskFullError) {
-    return { status: 507, errorCode: 'STORAGE_FULL', message: 'Storage is full' };
-  }
+  if (error instanceof StorageFullError) return { status: 507, errorCode: 'STORAGE_FULL', message: 'Storage is full' };
+  if (error instanceof DiskFullError) return { status: 507, errorCode: 'DISK_FULL', message: 'Storage is full' };
   if (error instanceof DatabaseUnavailableError) {
     return unavailable('The storage cannot be reached at the moment; try again');
+  }
+  if (error instanceof OutcomeUnknownError) {
+    // Without Retry-After: clients that repeat by themselves would make the change twice.
+    return { status: 503, errorCode: 'OUTCOME_UNKNOWN', message: OUTCOME_UNKNOWN };
   }
   return fromStatus(statusOf(error), error);
 }
@@ -72,12 +78,19 @@ function unavailable(message: string): Answer {
   return { status: 503, errorCode: 'SERVICE_UNAVAILABLE', message, headers: { 'retry-after': RETRY_AFTER } };
 }
 
+/** What Node's parser rejects with another status than 400, by the codes of llhttp and of Node. */
+const PARSER_STATUS: Readonly<Record<string, number>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  HPE_INVALID_VERSION: 505,
+};
+
 /** The status that Nest, Fastify or Node's parser gives an error; 500 for all others. */
 function statusOf(error: unknown): number {
   if (error instanceof HttpException) return error.getStatus();
   const { code, statusCode } = error as { code?: string; statusCode?: number };
-  if (code === 'HPE_HEADER_OVERFLOW') return 431;
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408;
+  if (code !== undefined && Object.hasOwn(PARSER_STATUS, code)) return PARSER_STATUS[code]!;
   if (code?.startsWith('HPE_') || code === 'ERR_HTTP_INVALID_HEADER_VALUE') return 400;
   return typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500 ? statusCode : 500;
 }
@@ -88,6 +101,7 @@ const MESSAGES: Readonly<Record<number, string>> = {
   408: 'The request did not arrive in time',
   413: 'The body is larger than the 16 KiB that are accepted',
   431: 'The header fields of the request are too large',
+  505: 'The protocol must be HTTP/1.1 or HTTP/1.0',
   500: 'The service failed to answer this request; its log has the details under this request id',
 };
 

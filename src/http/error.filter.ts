@@ -1,5 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ErrorLog } from './error-log.js';
 import { errorResponse } from './error-response.js';
 
 const logger = new Logger('Error');
@@ -7,16 +8,20 @@ const logger = new Logger('Error');
 /** Answers every error that reaches Nest, whether thrown by a handler, a guard, a pipe or by Fastify before them. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
+  constructor(private readonly log: ErrorLog) {}
+
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    sendError(error, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
+    const request = http.getRequest<FastifyRequest>();
+    this.log.rejected(error, request);
+    sendError(error, request, http.getResponse<FastifyReply>());
   }
 }
 
-/** Sends the answer for an error, and logs it when it is the service's own fault. */
+/** Sends the response for an error, and logs it with its stack when nobody foresaw it. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const { status, headers, body } = errorResponse(error, request.id);
-  if (status === 500 || status === 503) {
+  if (status === 500) {
     logger.error(`${request.method} ${request.routeOptions?.url ?? ''} failed (request ${request.id})`, detail(error));
   }
   // A list that fails half-way has sent its status already: cut it off, so that nobody takes it for whole.

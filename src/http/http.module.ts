@@ -1,7 +1,9 @@
 import { Global, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { ErrorLog } from './error-log.js';
 import { ErrorFilter } from './error.filter.js';
 import { ListCache } from './list-cache.js';
+import { ListReaders } from './list-readers.js';
 import { QueryGuard } from './query.guard.js';
 import { ValidationPipe } from './validation.pipe.js';
 
@@ -12,8 +14,10 @@ import { ValidationPipe } from './validation.pipe.js';
     { provide: APP_FILTER, useClass: ErrorFilter },
     { provide: APP_GUARD, useClass: QueryGuard },
     { provide: APP_PIPE, useClass: ValidationPipe },
+    ErrorLog,
     ListCache,
+    ListReaders,
   ],
-  exports: [ListCache],
+  exports: [ErrorLog, ListCache, ListReaders],
 })
 export class HttpModule {}

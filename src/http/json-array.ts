@@ -1,7 +1,10 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { Readable } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
-import { DatabaseUnavailableError } from '../database/errors.js';
+import type { FastifyReply } from 'fastify';
+import { TrackedResponse } from './connections/tracked-response.js';
+import type { CachedList, ListCache } from './list-cache.js';
+import type { ListReaders } from './list-readers.js';
 
 /** Records as the members of a JSON array, separated by commas, without its brackets. */
 export interface JsonRecords {
@@ -13,18 +16,15 @@ export interface JsonArrayOptions {
   readonly close: () => void;
   /** Milliseconds the client may take to read all of it. */
   readonly timeout: number;
-  /** How many lists may be streamed at once: fewer than there may be snapshots, so that pages are answered meanwhile. */
-  readonly most: number;
-  /** The most of the text that is collected, in UTF-16 units; 0 collects nothing. */
+  readonly reply: FastifyReply;
+  readonly readers: ListReaders;
+  /** The most bytes that are collected; 0 collects nothing. */
   readonly collectUpTo: () => number;
-  /** Called once when anything is collected: with the whole text, or without when it is longer or was not read to its end. */
-  readonly collected: (chunks?: string[]) => void;
+  /** Called when the pages fail after so many bytes were sent. Not when the client fails. */
+  readonly failed: (error: unknown, bytes: number) => void;
+  /** Called once when anything is collected: with all chunks, or without when they are more or were not read to their end. */
+  readonly collected: (chunks?: Buffer[]) => void;
 }
-
-/** Milliseconds in which a client must read something. */
-const STALL = 30_000;
-
-let streams = 0;
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -50,43 +50,70 @@ export async function jsonArray(
   }
 }
 
-/** Chunks that have been sent before, as a stream like the first time. */
-export function jsonArrayAgain(chunks: readonly string[]): StreamableFile {
-  return new StreamableFile(Readable.from(chunks, { objectMode: false, highWaterMark: 1 }), { type: JSON_TYPE });
+/**
+ * A list that has been sent before, as a stream like the first time.
+ * @param timeout milliseconds the client may take to read all of it
+ */
+export function replay(list: CachedList, cache: ListCache, timeout: number): StreamableFile {
+  const array = Readable.from(list.chunks, BYTES);
+  const deadline = setTimeout(() => array.destroy(new Error(TOO_SLOW)), timeout);
+  cache.retain(list);
+  array.once('close', () => {
+    clearTimeout(deadline);
+    cache.release(list);
+  });
+  return new StreamableFile(array, { type: JSON_TYPE });
 }
 
+const BYTES = { objectMode: false, highWaterMark: 1 } as const;
+const TOO_SLOW = 'The client read the list too slowly';
+
 function stream(read: JsonRecords[], unread: AsyncIterator<JsonRecords>, options: JsonArrayOptions): StreamableFile {
-  const { close, timeout, most, collectUpTo, collected } = options;
-  if (streams >= most) throw new DatabaseUnavailableError(`${most} long lists are being read already`);
-  streams++;
+  const { close, timeout, reply, readers, collectUpTo, failed, collected } = options;
+  const cutOff = (): void => void array.destroy(new Error(TOO_SLOW));
+  const reader = readers.admit(reply.request, cutOff);
   const limit = collectUpTo();
-  let chunksSoFar: string[] | undefined = limit > 0 ? [] : undefined;
+  let chunksSoFar: Buffer[] | undefined = limit > 0 ? [] : undefined;
   let length = 0;
   let ended = false;
-  const cutOff = (): void => void array.destroy(new Error('The client read the list too slowly'));
-  const deadline = setTimeout(cutOff, timeout);
-  const stall = setTimeout(cutOff, STALL);
 
-  async function* chunks(): AsyncGenerator<string> {
-    for await (const chunk of arrayChunks(read, unread)) {
+  // Around the source alone: Node also throws into `chunks` when the client is cut off.
+  async function next(): Promise<IteratorResult<JsonRecords>> {
+    try {
+      return await unread.next();
+    } catch (error) {
+      failed(error, length);
+      throw error;
+    }
+  }
+
+  async function* chunks(): AsyncGenerator<Buffer> {
+    for await (const text of arrayChunks(read, { next })) {
+      const chunk = Buffer.from(text);
       length += chunk.length;
       if (length > limit) chunksSoFar = undefined;
       chunksSoFar?.push(chunk);
+      countChunk(reply, chunk);
       yield chunk;
-      stall.refresh();
+      reader.read();
     }
     ended = true;
   }
 
-  const array = Readable.from(chunks(), { objectMode: false, highWaterMark: 1 });
+  const array = Readable.from(chunks(), BYTES);
+  const deadline = setTimeout(cutOff, timeout);
   array.once('close', () => {
     clearTimeout(deadline);
-    clearTimeout(stall);
-    streams--;
+    readers.leave(reader);
     if (limit > 0) collected(ended ? chunksSoFar : undefined);
     close();
   });
   return new StreamableFile(array, { type: JSON_TYPE });
+}
+
+/** One chunk waits in the socket while the next is made. */
+function countChunk({ raw }: FastifyReply, { length }: Buffer): void {
+  if (raw instanceof TrackedResponse) raw.httpConnection.countBuffered(raw, 2 * length);
 }
 
 async function* arrayChunks(read: JsonRecords[], unread: AsyncIterator<JsonRecords>): AsyncGenerator<string> {

@@ -31,9 +31,12 @@ export function answerUnroutedRequests(app: FastifyInstance): void {
   });
 
   app.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done) => {
-    if (!request.is404 && request.routeOptions.url !== EVERYTHING) return done();
-    const { pathname } = splitTarget(request.raw.url ?? '/');
-    const path = router.find('GET', pathname)?.store as KnownPath | undefined;
+    const { url = '/' } = request.raw;
+    const isRouted = !request.is404 && request.routeOptions.url !== EVERYTHING;
+    if (isRouted && !(ENDS_IN_SLASH.test(url) && hasEmptyParameter(request.params))) return done();
+    const { pathname } = splitTarget(url);
+    const match = router.find('GET', pathname);
+    const path = match === null || hasEmptyParameter(match.params) ? undefined : (match.store as KnownPath);
     if (path === undefined) {
       return sendError(new ApiError(404, 'NOT_FOUND', 'There is nothing at this path'), request, reply);
     }
@@ -54,6 +57,13 @@ const EVERYTHING = '*';
 
 /** Longer than any header section that Node accepts, so that a long id is a wrong id, not an unknown route. */
 export const MAX_PARAM_LENGTH = 65_536;
+
+/** Only there a parameter may be empty: the router takes `/cookies/` for `/cookies/:id`. */
+const ENDS_IN_SLASH = /\/(?:[?#]|$)/;
+
+function hasEmptyParameter(params: unknown): boolean {
+  return Object.values(params as object).includes('');
+}
 
 function splitTarget(target: string): { pathname: string } {
   const end = target.search(/[?#]/);

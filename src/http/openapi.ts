@@ -10,6 +10,7 @@ import {
   refs,
 } from '@nestjs/swagger';
 import { codeOfStatus, type ErrorDetail } from './api-error.js';
+import { OUTCOME_UNKNOWN } from './error-response.js';
 
 const REQUEST_ID = '7f1c0f0e-0b52-4b8e-9d8e-2f6a1c9c9b57';
 
@@ -109,7 +110,7 @@ export const HEADERS = {
   ),
   'X-Total-Count': optional(count('How many records are stored; absent on a filtered list', 17)),
   'WWW-Authenticate': text('The challenge (RFC 6750 section 3)', 'Bearer realm="cookies"'),
-  'Retry-After': count('Seconds to wait before the next attempt', 1),
+  'Retry-After': optional(count('Seconds to wait before the next attempt; absent with OUTCOME_UNKNOWN', 1)),
   Accept: optional(text('The media type that is accepted', 'application/json')),
   'Accept-Patch': optional(text('The media types that are accepted', 'application/json, application/merge-patch+json')),
   'Accept-Encoding': optional(text('Bodies come without a coding', 'identity')),
@@ -195,8 +196,16 @@ const commonErrors = (scope: string): readonly DescribedError[] => [
   },
   {
     status: 503,
-    description: 'The service or its database cannot be reached at the moment',
-    examples: { unavailable: { message: 'The storage cannot be reached at the moment; try again' } },
+    description: scope.endsWith(':write')
+      ? 'The service or its database cannot be reached at the moment, and nothing has changed; or, with `OUTCOME_UNKNOWN`, the ' +
+        'confirmation of the change was lost, and it may have been made or not'
+      : 'The service or its database cannot be reached at the moment',
+    examples: {
+      unavailable: { message: 'The storage cannot be reached at the moment; try again' },
+      ...(scope.endsWith(':write') && {
+        outcomeUnknown: { message: OUTCOME_UNKNOWN, errorCode: 'OUTCOME_UNKNOWN' },
+      }),
+    },
     headers: ['Retry-After'],
   },
 ];

@@ -1,9 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
-import { ApiError } from './api-error.js';
-import { sendError } from './error.filter.js';
 
-/** What every answer carries, and the one thing every HTTP/1.1 request must (RFC 9112 section 3.2). */
+/** What every response carries. */
 export function addResponseHeaders(app: FastifyInstance): void {
   // When it is sent, not when the request comes: a CORS preflight is answered before the hooks of this service.
   app.addHook('onSend', ({ id, method }, reply, payload, done) => {
@@ -12,17 +10,5 @@ export function addResponseHeaders(app: FastifyInstance): void {
     if (reply.statusCode === 204) reply.removeHeader('content-length');
     // Fastify counts no content as 0 bytes on HEAD, but does not count a stream.
     done(null, reply.statusCode === 304 && method === 'HEAD' ? Readable.from([]) : payload);
-  });
-  app.addHook('onRequest', (request, reply, done) => {
-    const { headers, httpVersion } = request.raw;
-    const { host } = headers;
-    if (host === undefined ? httpVersion === '1.1' : host.includes(',')) {
-      return sendError(
-        new ApiError(400, 'BAD_REQUEST', 'The request must have exactly one Host header'),
-        request,
-        reply,
-      );
-    }
-    done();
   });
 }

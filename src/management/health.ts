@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { engineOf } from '../database/engine.js';
@@ -11,25 +11,42 @@ export interface Readiness {
   readonly checks: Readonly<Record<'running' | 'database' | 'migrations', string>>;
 }
 
-/** Milliseconds the database may take to answer before it counts as down. */
-const PATIENCE = 2000;
+/** Milliseconds the database may take to respond before it counts as down. */
+const TIMEOUT = 2000;
 
 @Injectable()
-export class Health {
+export class Health implements OnApplicationBootstrap {
   private migrated = false;
+  private checking?: Promise<DatabaseChecks>;
 
   constructor(
     private readonly lifecycle: Lifecycle,
     @InjectDataSource() private readonly dataSource: DataSource,
   ) {}
 
-  /** Whether requests should be sent here: not stopping, the database answers, its schema is the code's. */
+  /** Before there is load that the first look at the migrations would have to wait for. */
+  async onApplicationBootstrap(): Promise<void> {
+    await outcome(this.checkMigrations());
+  }
+
+  /** Whether requests should be sent here: not stopping, the database responds, its schema is the code's. */
   async readiness(): Promise<Readiness> {
+    const { database, migrations } = await withinTimeout(this.checkOnce(), SILENT);
     const running = this.lifecycle.isStopping ? 'the service is shutting down' : 'ok';
-    const database = await outcome(withinPatience(engineOf(this.dataSource).check()));
-    const migrations = database === 'ok' ? await outcome(withinPatience(this.checkMigrations())) : 'not known';
     const checks = { running, database, migrations };
     return { ready: Object.values(checks).every((check) => check === 'ok'), checks };
+  }
+
+  /** Probes that come while one is in flight share it; a silent database is asked once, not once for each. */
+  private checkOnce(): Promise<DatabaseChecks> {
+    this.checking ??= this.checkDatabase().finally(() => (this.checking = undefined));
+    return this.checking;
+  }
+
+  private async checkDatabase(): Promise<DatabaseChecks> {
+    const database = await outcome(engineOf(this.dataSource).check());
+    const migrations = database === 'ok' ? await outcome(this.checkMigrations()) : 'not known';
+    return { database, migrations };
   }
 
   private async checkMigrations(): Promise<void> {
@@ -41,6 +58,10 @@ export class Health {
   }
 }
 
+type DatabaseChecks = Pick<Readiness['checks'], 'database' | 'migrations'>;
+
+const SILENT: DatabaseChecks = { database: `no answer within ${TIMEOUT} ms`, migrations: 'not known' };
+
 async function outcome(check: Promise<unknown>): Promise<string> {
   try {
     await check;
@@ -50,10 +71,12 @@ async function outcome(check: Promise<unknown>): Promise<string> {
   }
 }
 
-async function withinPatience<T>(answer: Promise<T>): Promise<T> {
+/** What `promise` resolves to, or `late` after the time-out. */
+async function withinTimeout<T>(promise: Promise<T>, late: T): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE} ms`)), PATIENCE);
+  const timeout = new Promise<T>((resolve) => {
+    // Where the event loop was busy for long, the response may have arrived meanwhile: it is read before `setImmediate`.
+    timer = setTimeout(() => setImmediate(resolve, late), TIMEOUT);
   });
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+  return Promise.race([promise, timeout]).finally(() => clearTimeout(timer));
 }

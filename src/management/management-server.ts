@@ -1,12 +1,23 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import fastify, { type FastifyInstance } from 'fastify';
 import { Config } from '../config/config.js';
+import { Connections } from '../http/connections/connections.js';
+import { trackResponses } from '../http/connections/tracking-hooks.js';
 import { sendError } from '../http/error.filter.js';
 import { addResponseHeaders } from '../http/response-headers.js';
 import { answerUnroutedRequests } from '../http/known-paths.js';
 import { requestId } from '../http/request-id.js';
 import { Health } from './health.js';
 import { Metrics } from './metrics.js';
+
+/** Probes and scrapers are few, and their responses small. */
+const LIMITS = {
+  connections: 200,
+  connectionsPerAddress: 200,
+  bufferedBytes: 8 * 1024 * 1024,
+  // Longer than the intervals at which they come.
+  keepAliveTimeout: 75_000,
+} as const;
 
 /**
  * Health and metrics on a port of their own, so that they are never published with the API. It opens before the API and
@@ -21,9 +32,17 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
     health: Health,
     metrics: Metrics,
   ) {
-    const server = fastify({ genReqId: requestId, forceCloseConnections: true });
+    const connections = new Connections({ ...config.http, ...LIMITS });
+    const server = fastify({
+      genReqId: requestId,
+      forceCloseConnections: true,
+      serverFactory: connections.serverFactory,
+      clientErrorHandler: connections.clientErrorHandler,
+      frameworkErrors: (error, request, reply) => sendError(error, request, reply),
+    });
     this.server = server;
     server.setErrorHandler(sendError);
+    trackResponses(server, connections);
     addResponseHeaders(server);
     answerUnroutedRequests(server);
     server.get('/health/live', (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'live' }));
@@ -35,7 +54,9 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
         .send({ status: ready ? 'ready' : 'not ready', checks });
     });
     server.get('/metrics', async (_request, reply) =>
-      reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
+      reply
+        .headers({ 'content-type': metrics.registry.contentType, 'cache-control': 'no-store' })
+        .send(await metrics.registry.metrics()),
     );
   }
 

@@ -1,8 +1,9 @@
 import { Module } from '@nestjs/common';
+import { DatabaseMetrics } from './database-metrics.js';
 import { Health } from './health.js';
 import { Lifecycle } from './lifecycle.js';
 import { ManagementServer } from './management-server.js';
 import { Metrics } from './metrics.js';
 
-@Module({ providers: [Lifecycle, Health, Metrics, ManagementServer] })
+@Module({ providers: [Lifecycle, Health, Metrics, DatabaseMetrics, ManagementServer] })
 export class ManagementModule {}

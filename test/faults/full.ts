@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type Database from 'better-sqlite3';
 import { DataSource } from 'typeorm';
+import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
 import { expectKept, Ledger, writeUntil } from '../load.js';
 import { Client, startService } from '../service.js';
 import { SmallVolume } from '../small-volume.js';
@@ -33,7 +33,7 @@ export const pagesFull: Fault = async (run) => {
   try {
     // The limit belongs to a connection, here the one that writes.
     const { databaseConnection } = service.app.get(DataSource).driver as unknown as {
-      databaseConnection: Database.Database;
+      databaseConnection: Database;
     };
     const space = {
       take: () => databaseConnection.pragma('max_page_count = 1'),

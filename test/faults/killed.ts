@@ -50,7 +50,7 @@ export const killedBesideAnother: Fault = ({ times, progress }) =>
       stopping.abort();
       await survivor;
       assert.ok(atDeath > 0 && survivors.acknowledged.size > atDeath, 'the other process has stopped');
-      assert.equal(survivors.answered(/unknown|[345]\d\d$/), 0, 'clients of the other process have noticed');
+      assert.equal(survivors.answered(/unknown| [345]\d\d/), 0, 'clients of the other process have noticed');
       expectKept(site.folder, survivors);
       ledger.add(survivors);
       const { acknowledged, unknown, rows } = expectKept(site.folder, ledger);

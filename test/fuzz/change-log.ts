@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { type Database, openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { onServer } from '../postgres-server.js';
 
 /** A committed change of one record. */
@@ -20,7 +20,7 @@ export interface ChangeLog {
 
 /** Adds the triggers to the SQLite database in `folder`. */
 export function sqliteChangeLog(folder: string): ChangeLog {
-  const open = (): Database.Database => new Database(join(folder, 'cookies.sqlite'), { timeout: 10_000 });
+  const open = (): Database => openDatabase(join(folder, 'cookies.sqlite'), { timeout: 10_000 });
   const trigger = (operation: string, row: string): string =>
     `CREATE TRIGGER fuzz_${operation} AFTER ${operation} ON cookies BEGIN
        INSERT INTO fuzz_changes (operation, id, wish) VALUES ('${operation}', ${row}.id, ${row}.wish);

@@ -17,7 +17,7 @@ import { fuzz, type FuzzOptions, replay } from './fuzz.js';
 const PARTS = ['raw', 'model'] as const;
 const { values } = parseArgs({
   options: {
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
     requests: { type: 'string', default: '100000' },
     only: { type: 'string' },
     engine: { type: 'string', default: 'sqlite' },

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { Module } from '@nestjs/common';
 import { PassportModule } from '@nestjs/passport';
 import { TypeOrmModule } from '@nestjs/typeorm';
@@ -7,11 +8,15 @@ import { CookiesController } from './cookies.controller.js';
 import { CookiesService } from './cookies.service.js';
 import { JwtStrategy } from './jwt.strategy.js';
 
+/** Of the two that are installed, the one for this version of Node. */
+const DRIVER = Number.parseInt(process.versions.node, 10) >= 22 ? 'better-sqlite3' : 'better-sqlite3-12';
+
 @Module({
   imports: [
     PassportModule,
     TypeOrmModule.forRoot({
       type: 'better-sqlite3',
+      driver: createRequire(import.meta.url)(DRIVER) as unknown,
       database: process.env['DATABASE_URL']!.replace(/^sqlite:/, ''),
       enableWAL: true,
       // In WAL, better-sqlite3 makes commits durable only when it is told to.

@@ -1,13 +1,13 @@
 import pg, { type ClientConfig } from 'pg';
 import type { PostgresHost } from '../../config/postgres-url.js';
 import type { Hosts } from './hosts.js';
+import { isServerFull } from './postgres-errors.js';
 
 export interface PostgresClientConfig extends ClientConfig {
   readonly hosts: Hosts;
+  /** Milliseconds a server may take to accept a connection. */
+  readonly connectTimeout: number;
 }
-
-/** Milliseconds a server may take to accept a connection. */
-const CONNECT_TIMEOUT = 2000;
 
 /** One connection, to the server that was the primary last. */
 export class PostgresClient extends pg.Client {
@@ -22,7 +22,7 @@ export class PostgresClient extends pg.Client {
     const { hosts } = config;
     const target = hosts.current;
     // The pool hides the password from those who copy its options.
-    super({ ...config, ...target, password: config.password, connectionTimeoutMillis: CONNECT_TIMEOUT });
+    super({ ...config, ...target, password: config.password, connectionTimeoutMillis: config.connectTimeout });
     this.target = target;
     this.hosts = hosts;
     this.generation = hosts.generation;
@@ -38,7 +38,7 @@ export class PostgresClient extends pg.Client {
   override connect(callback?: (error: Error) => void): Promise<pg.Client> | void {
     if (callback === undefined) return super.connect();
     super.connect((error: Error | null) => {
-      if (error) this.hosts.leave(this.target);
+      if (error && !isServerFull(error)) this.hosts.leave(this.target);
       callback(error as Error);
     });
   }

@@ -2,15 +2,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, ReplicationMode } from 'typeorm';
 import { PostgresDriver as TypeOrmPostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { Dialect, Engine } from '../engine.js';
-import { DatabaseUnavailableError } from '../errors.js';
+import { repeatRead } from '../repeat-read.js';
 import type { Snapshot } from '../snapshot.js';
 import type { Sql } from '../sql.js';
-import { Connections, type PostgresSettings } from './connections.js';
+import { ConnectionPools } from './connection-pools.js';
+import type { PostgresSettings } from './connections.js';
 import { Hosts } from './hosts.js';
 import { portable } from './portable-columns.js';
-import { explained, isConflict, isConnectionFailure, isOfServer, isSilence, startError } from './postgres-errors.js';
+import type { PostgresClient } from './postgres-client.js';
+import {
+  explained,
+  isConflict,
+  isConnectionFailure,
+  isOfServer,
+  isTimeout,
+  outcomeUnknown,
+  startError,
+} from './postgres-errors.js';
 import { PostgresQueryRunner } from './postgres-query-runner.js';
-import { execute, PostgresSql, READS, type SlowStatements } from './postgres-sql.js';
+import { execute, mayWrite, PostgresSql, READS, type SlowStatements } from './postgres-sql.js';
 import { beginning, PostgresTransaction, type TransactionLimits } from './postgres-transaction.js';
 
 /** How often a transaction is run when the server undoes it for the sake of another, or its connection breaks before COMMIT. */
@@ -18,6 +28,8 @@ const ATTEMPTS = 5;
 
 /** Milliseconds in which a client must read something of a list (`json-array.ts` says 30 s), and some more. */
 const SNAPSHOT_IDLE = 60_000;
+
+const IS_READ_ONLY = `SELECT current_setting('transaction_read_only')::boolean AS read_only`;
 
 /**
  * TypeORM's PostgreSQL driver on our own connections, with the errors of this service, and the engine of the paths that every
@@ -33,9 +45,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
 
   readonly isRemote = true;
   readonly hosts: Hosts;
-  private connections!: Connections;
-  /** Apart, so that slow readers of lists keep nobody from anything else. */
-  private listConnections!: Connections;
+  private pools!: ConnectionPools;
 
   constructor(
     dataSource: DataSource,
@@ -47,9 +57,8 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
 
   /** @throws {DatabaseStartError} naming the server and what is wrong */
   override async connect(): Promise<void> {
-    this.connections = new Connections(this.settings, this.hosts, this.settings.poolSize);
-    this.listConnections = new Connections(this.settings, this.hosts, this.settings.listPoolSize);
-    this.master = this.connections.pool;
+    this.pools = new ConnectionPools(this.settings, this.hosts);
+    this.master = this.pools.ordinary.pool;
     try {
       // TypeORM's own `connect` makes a pool; what it asks the server afterwards is asked here.
       const runner = this.createQueryRunner('master');
@@ -70,7 +79,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
   override async disconnect(): Promise<void> {
     // Query runners that somebody has forgotten would be waited for.
     for (const runner of [...this.connectedQueryRunners]) await runner.release();
-    await Promise.all([this.connections.close(), this.listConnections.close()]);
+    await this.pools.close();
     this.master = undefined;
   }
 
@@ -78,13 +87,14 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
     return isOfServer(error) ? startError(this.hosts.toString(), error) : error;
   }
 
-  readonly committed: Sql = new PostgresSql((sql, parameters) => this.read(sql, parameters));
+  readonly committed: Sql = new PostgresSql((sql, parameters) => this.autocommit(sql, parameters));
 
   async transaction<T>(work: (transaction: Sql) => Promise<T>): Promise<T> {
+    const deadline = performance.now() + this.busyTimeout;
     for (let attempt = 1; ; attempt++) {
       const [result, failure] = await this.attempt(work);
       if (failure === undefined) return result as T;
-      const again = attempt < ATTEMPTS && mayRepeat(failure.cause);
+      const again = attempt < ATTEMPTS && performance.now() < deadline && mayRepeat(failure.cause);
       if (!again) throw failure.error;
       // Two that undid each other would meet again if both came back at once.
       await sleep(attempt * 10 * Math.random());
@@ -95,7 +105,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
     const limits = { ...this.limits, idle: SNAPSHOT_IDLE };
     const begin = beginning('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', limits);
     try {
-      const transaction = await PostgresTransaction.begin(this.listConnections, begin, this.slow);
+      const transaction = await PostgresTransaction.begin(this.pools.lists, begin, this.slow);
       return Object.assign(new PostgresSql(transaction.run), { close: () => void transaction.rollback() });
     } catch (error) {
       throw explained(error, begin, []);
@@ -103,15 +113,24 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
   }
 
   async check(): Promise<void> {
-    const [row] = await this.committed.sql<{ read_only: boolean }[]>`
-      SELECT current_setting('transaction_read_only')::boolean AS read_only`;
-    if (row?.read_only) throw new DatabaseUnavailableError('the server is read-only, a standby perhaps');
+    const { checks } = this.pools;
+    await repeatRead(async () => {
+      const client = await checks.take();
+      try {
+        await this.expectWritable(client);
+        checks.giveBack(client);
+      } catch (error) {
+        checks.giveBack(client, error);
+        throw explained(error, IS_READ_ONLY, []);
+      }
+    });
   }
 
   /** A connection for a query runner of TypeORM. */
   override async obtainMasterConnection(): Promise<[unknown, (failure?: unknown) => void]> {
-    const client = await this.connections.take();
-    return [client, (failure) => this.connections.giveBack(client, failure)];
+    const { ordinary } = this.pools;
+    const client = await ordinary.take();
+    return [client, (failure) => ordinary.giveBack(client, failure)];
   }
 
   override createQueryRunner(mode: ReplicationMode): PostgresQueryRunner {
@@ -120,6 +139,10 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
 
   override normalizeType(column: Parameters<TypeOrmPostgresDriver['normalizeType']>[0]): string {
     return portable(super.normalizeType(column));
+  }
+
+  get busyTimeout(): number {
+    return this.settings.busyTimeout;
   }
 
   get limits(): TransactionLimits {
@@ -147,7 +170,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
     let transaction: PostgresTransaction;
     try {
       const { transactionTimeout } = this.settings;
-      transaction = await PostgresTransaction.begin(this.connections, begin, this.slow, transactionTimeout);
+      transaction = await PostgresTransaction.begin(this.pools.ordinary, begin, this.slow, transactionTimeout);
     } catch (error) {
       return [undefined, { error: explained(error, begin, []), cause: error }];
     }
@@ -162,19 +185,26 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
     return [result];
   }
 
-  /** What only reads is repeated when its connection breaks: a pooled one may be of a server that is gone. */
-  private async read(sql: string, parameters: unknown[]): Promise<unknown[]> {
-    for (let attempt = 1; ; attempt++) {
-      const client = await this.connections.take();
-      try {
-        const { rows } = await execute(client, sql, parameters, this.slow);
-        this.connections.giveBack(client);
-        return rows;
-      } catch (error) {
-        this.connections.giveBack(client, error);
-        if (attempt < ATTEMPTS && READS.test(sql) && isConnectionFailure(error) && !isSilence(error)) continue;
-        throw explained(error, sql, parameters);
-      }
+  private async expectWritable(client: PostgresClient): Promise<void> {
+    const { rows } = await execute(client, IS_READ_ONLY, [], this.slow);
+    if (rows[0]?.['read_only'] === true) throw Object.assign(new Error('The server is read-only'), { code: '25006' });
+  }
+
+  /** One statement outside a transaction; what only reads is repeated when its connection breaks. */
+  private autocommit(sql: string, parameters: unknown[]): Promise<unknown[]> {
+    return READS.test(sql) ? repeatRead(() => this.runOnce(sql, parameters)) : this.runOnce(sql, parameters);
+  }
+
+  private async runOnce(sql: string, parameters: unknown[]): Promise<unknown[]> {
+    const { ordinary } = this.pools;
+    const client = await ordinary.take();
+    try {
+      const { rows } = await execute(client, sql, parameters, this.slow);
+      ordinary.giveBack(client);
+      return rows;
+    } catch (error) {
+      ordinary.giveBack(client, error);
+      throw (mayWrite(sql) && outcomeUnknown(error)) || explained(error, sql, parameters);
     }
   }
 }
@@ -187,5 +217,5 @@ interface Failure {
 }
 
 function mayRepeat(cause: unknown): boolean {
-  return isConflict(cause) || (isConnectionFailure(cause) && !isSilence(cause));
+  return isConflict(cause) || (isConnectionFailure(cause) && !isTimeout(cause));
 }

@@ -1,5 +1,12 @@
 import { QueryFailedError } from 'typeorm';
-import { DatabaseStartError, DatabaseUnavailableError, DiskFullError } from '../errors.js';
+import { type EngineError, engineErrors } from '../error-events.js';
+import {
+  ConnectionLostError,
+  DatabaseStartError,
+  DatabaseUnavailableError,
+  DiskFullError,
+  OutcomeUnknownError,
+} from '../errors.js';
 
 /** The SQLSTATE of the server (https://www.postgresql.org/docs/current/errcodes-appendix.html), or Node's code of a socket. */
 function codeOf(error: unknown): string {
@@ -12,6 +19,9 @@ const SESSION_OVER = /^(08...|57P0.|25006|25P0[345]|2600.|42P05|E[A-Z_]+)$/;
 
 /** What another session or a bound was the cause of; the connection itself is in order. */
 const TRANSIENT = /^(40001|40P01|40003|55P03|57014|53...|58...)$/;
+
+/** data_corrupted, index_corrupted and io_error: the server's files are damaged, or its volume is. */
+const DAMAGED = /^(XX001|XX002|58030)$/;
 
 /** What node-postgres throws without a code when a connection fails. */
 const WITHOUT_CODE =
@@ -29,10 +39,38 @@ export function isConnectionFailure(error: unknown): boolean {
 }
 
 /** Whether the server did not answer in time: trying again would only make its client wait as long again. */
-export function isSilence(error: unknown): boolean {
+export function isTimeout(error: unknown): boolean {
   return /^(Query read timeout|timeout e|Connection terminated due to connection timeout)/.test(
     (error as Error).message,
   );
+}
+
+/** Whether the server has no room for another connection, or takes none at the moment (class 53, 57P03). */
+export function isServerFull(error: unknown): boolean {
+  return /^(53...|57P03)$/.test(codeOf(error));
+}
+
+/**
+ * What the server may report, or leave unsaid, when a COMMIT has been sent and may have been done. Of what ends a session, the
+ * time-outs and 25006 are reported instead of running the statement. 40003 is the standard's own code for it.
+ */
+const LOST_RESPONSE = /^(08...|57P0[12]|40003|E[A-Z_]+)$/;
+
+/** What node-postgres throws without having sent anything. */
+const NEVER_SENT = /not queryable/;
+
+/** Whether a COMMIT or autocommit statement that failed with it may have taken effect all the same. */
+function isResponseLost(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code !== '') return LOST_RESPONSE.test(code);
+  const { message } = error as Error;
+  return WITHOUT_CODE.test(message) && !NEVER_SENT.test(message);
+}
+
+/** The error for a change that may have been committed; `undefined` where the error says that it was not. */
+export function outcomeUnknown(error: unknown): OutcomeUnknownError | undefined {
+  if (error instanceof OutcomeUnknownError) return error;
+  return isResponseLost(error) ? new OutcomeUnknownError('The response to COMMIT was lost', error) : undefined;
 }
 
 /** Whether the server is a standby, or was the primary until now. */
@@ -44,10 +82,31 @@ export function isReadOnlyServer(error: unknown): boolean {
 export function translatePostgresError(error: unknown): Error | undefined {
   const code = codeOf(error);
   if (code === '53100') return new DiskFullError(error);
-  if (isConnectionFailure(error)) return new DatabaseUnavailableError('The connection to the database failed', error);
+  if (isReadOnlyServer(error)) {
+    return new DatabaseUnavailableError('The server is read-only, a standby perhaps', error, 'away');
+  }
+  if (isTimeout(error)) return new DatabaseUnavailableError('The database did not respond in time', error, 'away');
+  if (isConnectionFailure(error)) return new ConnectionLostError(error);
+  if (DAMAGED.test(code)) {
+    const message = `The database is damaged (${code}: ${(error as Error).message})`;
+    return new DatabaseUnavailableError(message, error, 'damaged');
+  }
   if (TRANSIENT.test(code))
     return new DatabaseUnavailableError(`The database could not finish in time (${code})`, error);
   return undefined;
+}
+
+/** Publishes what an error says of the server; nothing for a failure of the statement, a lock or a time-out. */
+export function publishEngineError(error: unknown): void {
+  const kind = engineErrorOf(error);
+  if (kind !== undefined) engineErrors.publish(kind);
+}
+
+function engineErrorOf(error: unknown): EngineError | undefined {
+  const code = codeOf(error);
+  if (code === '53100') return 'full';
+  if (DAMAGED.test(code)) return code.startsWith('XX') ? 'corrupt' : 'io';
+  return isConnectionFailure(error) ? 'unreachable' : undefined;
 }
 
 /** An error of node-postgres as TypeORM code meets it, too; any other as it is. */

@@ -1,9 +1,10 @@
 import type { QueryResult, QueryResultRow } from 'pg';
-import { DatabaseUnavailableError } from '../errors.js';
+import { OutcomeUnknownError } from '../errors.js';
 import type { Sql } from '../sql.js';
 import { statementTimings } from '../timing.js';
 import { numbered, textOf } from './placeholders.js';
 import type { PostgresClient } from './postgres-client.js';
+import { publishEngineError } from './postgres-errors.js';
 
 /** Told of a statement that took longer than the limit, in milliseconds. */
 export interface SlowStatements {
@@ -37,8 +38,11 @@ export async function execute(
   const started = performance.now();
   try {
     const result = await client.query<QueryResultRow>(sql, parameters);
-    if (client.takeUnconfirmed()) throw new DatabaseUnavailableError(UNCONFIRMED);
+    if (client.takeUnconfirmed()) throw new OutcomeUnknownError(UNCONFIRMED);
     return result;
+  } catch (error) {
+    publishEngineError(error);
+    throw error;
   } finally {
     const milliseconds = performance.now() - started;
     if (milliseconds > slow.limit) slow.report(milliseconds, sql);
@@ -53,4 +57,10 @@ export function measured(sql: string, milliseconds: number): void {
 }
 
 export const UNCONFIRMED = 'The wait for the standby was cancelled: what was committed may be lost with the primary';
+/** Whether an autocommit statement may have changed something when its response is lost. */
+export function mayWrite(sql: string): boolean {
+  return !READS.test(sql) && !CHANGES_NOTHING.test(sql);
+}
+
+const CHANGES_NOTHING = /^\s*(SHOW|SET|RESET|BEGIN|START|ROLLBACK|SAVEPOINT|EXPLAIN(?!\s+\(?ANALY))\b/i;
 export const READS = /^\s*SELECT\b(?![\s\S]*\bFOR\s+UPDATE\b)/i;

@@ -2,7 +2,7 @@ import { TypeORMError } from 'typeorm';
 import { DatabaseUnavailableError } from '../errors.js';
 import type { Connections } from './connections.js';
 import type { PostgresClient } from './postgres-client.js';
-import { explained, isConnectionFailure } from './postgres-errors.js';
+import { explained, isConnectionFailure, outcomeUnknown } from './postgres-errors.js';
 import { execute, type SlowStatements } from './postgres-sql.js';
 
 /** Milliseconds. */
@@ -58,7 +58,8 @@ export class PostgresTransaction {
     try {
       await execute(client, begin, undefined, slow);
     } catch (error) {
-      connections.discard(client);
+      client.mustClose = true;
+      connections.giveBack(client, error);
       throw error;
     }
     if (timeout !== undefined) transaction.timer = setTimeout(() => transaction.expire(timeout), timeout);
@@ -82,7 +83,7 @@ export class PostgresTransaction {
     }
   };
 
-  /** When it rejects with `DatabaseUnavailableError`, everything may be kept or nothing: it must not be run again. */
+  /** @throws {OutcomeUnknownError} when everything may be kept or nothing; after any other error it is nothing */
   async commit(): Promise<void> {
     this.assertOpen();
     clearTimeout(this.timer);
@@ -90,9 +91,8 @@ export class PostgresTransaction {
     try {
       await execute(this.client, COMMIT, undefined, this.slow);
     } catch (error) {
-      // An error that the server reports has undone everything; after any other, nobody knows.
       await this.end(error);
-      throw explained(error, 'COMMIT', []);
+      throw outcomeUnknown(error) ?? explained(error, 'COMMIT', []);
     }
     this.connections.giveBack(this.client);
   }

@@ -1,6 +1,8 @@
-import Database from 'better-sqlite3';
 import { LRUCache } from 'lru-cache';
+import { engineErrors } from '../error-events.js';
+import { type Database, type Statement, openDatabase } from './better-sqlite3.js';
 import { statementTimings } from '../timing.js';
+import { engineErrorOf } from './sqlite-errors.js';
 
 export type Row = Record<string, unknown>;
 
@@ -25,8 +27,8 @@ const CACHED_STATEMENTS = 500;
  * better-sqlite3 waits by stopping the event loop, so waiting is left to the callers, who can await.
  */
 export class Connection {
-  readonly database: Database.Database;
-  private readonly statements = new LRUCache<string, Database.Statement>({ max: CACHED_STATEMENTS });
+  readonly database: Database;
+  private readonly statements = new LRUCache<string, Statement>({ max: CACHED_STATEMENTS });
   private readonly kind: 'read' | 'write';
 
   constructor(
@@ -34,7 +36,7 @@ export class Connection {
     { readonly }: { readonly: boolean },
     private readonly slow?: SlowStatements,
   ) {
-    this.database = new Database(path, { readonly, fileMustExist: readonly, timeout: 0 });
+    this.database = openDatabase(path, { readonly, fileMustExist: readonly, timeout: 0 });
     this.kind = readonly ? 'read' : 'write';
   }
 
@@ -42,7 +44,7 @@ export class Connection {
     return this.database.inTransaction;
   }
 
-  prepare(sql: string): Database.Statement {
+  prepare(sql: string): Statement {
     let statement = this.statements.get(sql);
     if (statement === undefined) {
       statement = this.database.prepare(sql);
@@ -59,6 +61,10 @@ export class Connection {
       if (!statement.reader) return statement.run(...parameters);
       const rows = statement.all(...parameters) as Row[];
       return { rows, changes: rows.length };
+    } catch (error) {
+      const kind = engineErrorOf(error);
+      if (kind !== undefined) engineErrors.publish(kind);
+      throw error;
     } finally {
       this.measured(performance.now() - started, sql);
     }

@@ -69,6 +69,8 @@ export class DatabaseFile {
   private lose(file: string): DatabaseUnavailableError {
     this.lost = new DatabaseUnavailableError(
       `${file} was removed or replaced while the service ran; restart the service`,
+      undefined,
+      'away',
     );
     new Logger('Database').error(this.lost.message);
     return this.lost;

@@ -1,7 +1,10 @@
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { dirname } from 'node:path';
+import { Logger } from '@nestjs/common';
+import { Episode } from '../../logging/episode.js';
 import type { Connection } from './connection.js';
+import { PRIVATE_FILE } from './private-file.js';
 
 const PAGE = 4096;
 const LARGEST = 1000 * PAGE;
@@ -17,6 +20,12 @@ export class DiskReserve {
   private readonly file: string;
   private readonly size: number;
   private held: boolean;
+  private readonly logger = new Logger('Database');
+  private readonly missing = new Episode<Error>({
+    interval: 60_000,
+    began: ({ message }) =>
+      this.logger.warn(`The reserve ${this.file} cannot be made (${message}); only deletes are written until it can`),
+  });
 
   constructor(databasePath: string) {
     this.file = `${databasePath}-reserve`;
@@ -59,7 +68,7 @@ export class DiskReserve {
 
   private make(): boolean {
     try {
-      const descriptor = openSync(this.file, 'w', 0o600);
+      const descriptor = openSync(this.file, 'w', PRIVATE_FILE);
       try {
         // Random, for file systems that store no zeros.
         if (writeSync(descriptor, randomBytes(this.size)) < this.size) throw new Error('short write');
@@ -68,7 +77,8 @@ export class DiskReserve {
         closeSync(descriptor);
       }
       return true;
-    } catch {
+    } catch (error) {
+      this.missing.report(error as Error);
       rmSync(this.file, { force: true });
       return false;
     }

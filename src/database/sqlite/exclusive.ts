@@ -1,4 +1,4 @@
-import Database from 'better-sqlite3';
+import { openDatabase } from './better-sqlite3.js';
 import { isBusy, sqliteCode } from './sqlite-errors.js';
 
 /** A database file that nobody else has open. */
@@ -13,7 +13,7 @@ export interface Held {
  * @throws SqliteError
  */
 export function holdAlone(path: string): Held | undefined {
-  const database = new Database(path, { fileMustExist: true, timeout: 0 });
+  const database = openDatabase(path, { fileMustExist: true, timeout: 0 });
   try {
     // Whoever has a WAL database open holds a lock for as long, and leaving WAL mode takes all locks.
     const mode = database.pragma('journal_mode = DELETE', { simple: true });
@@ -31,7 +31,7 @@ export function holdAlone(path: string): Held | undefined {
 
 /** Gives a database a new history: ETags of the one before never match it again. */
 export function renewEpoch(path: string, epoch: string): void {
-  const database = new Database(path, { fileMustExist: true });
+  const database = openDatabase(path, { fileMustExist: true });
   try {
     database.prepare('UPDATE storage SET epoch = ?').run(epoch);
   } finally {

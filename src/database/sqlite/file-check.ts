@@ -1,4 +1,4 @@
-import Database from 'better-sqlite3';
+import { type Database, openDatabase } from './better-sqlite3.js';
 import { sqliteCode } from './sqlite-errors.js';
 
 /** What a database file holds, and what is wrong with it. */
@@ -22,7 +22,7 @@ const MOST_FAULTS = 5;
 export function checkFile(path: string, known: readonly string[], { thoroughly = true } = {}): FileReport {
   const report = { faults: [] as string[], migrations: [] as string[], counts: new Map<string, number>() };
   try {
-    const database = new Database(path, { readonly: true, fileMustExist: true, timeout: 5000 });
+    const database = openDatabase(path, { readonly: true, fileMustExist: true, timeout: 5000 });
     try {
       checkDatabase(database, known, thoroughly, report);
     } finally {
@@ -36,12 +36,7 @@ export function checkFile(path: string, known: readonly string[], { thoroughly =
 
 type Report = FileReport & { readonly counts: Map<string, number> };
 
-function checkDatabase(
-  database: Database.Database,
-  known: readonly string[],
-  thoroughly: boolean,
-  report: Report,
-): void {
+function checkDatabase(database: Database, known: readonly string[], thoroughly: boolean, report: Report): void {
   const { faults, migrations, counts } = report;
   const column = (sql: string, ...values: unknown[]): unknown[] =>
     database

@@ -1,4 +1,5 @@
-import Database from 'better-sqlite3';
+import { openDatabase } from './better-sqlite3.js';
+import { createPrivately } from './private-file.js';
 
 /** Pages copied before the event loop has its turn: about 10 MB. */
 const STEP = 2500;
@@ -14,7 +15,8 @@ export async function copyDatabase(
   to: string,
   { readonly, progress }: { readonly: boolean; progress: (done: number, total: number) => void },
 ): Promise<void> {
-  const source = new Database(from, { readonly, fileMustExist: true, timeout: 5000 });
+  createPrivately(to);
+  const source = openDatabase(from, { readonly, fileMustExist: true, timeout: 5000 });
   try {
     // Within a transaction, the copy is of its state. Without one it would begin anew with every write of others.
     source.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
@@ -32,7 +34,7 @@ export async function copyDatabase(
 
 /** The copy of a WAL database is one, too; opened once as it is, it would leave `-wal` and `-shm` beside it. */
 function settle(file: string): void {
-  const copy = new Database(file);
+  const copy = openDatabase(file);
   try {
     copy.pragma('journal_mode = DELETE');
   } finally {

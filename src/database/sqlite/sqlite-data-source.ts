@@ -1,5 +1,6 @@
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import type { SqliteUrl } from '../../config/variables.js';
+import { betterSqlite3 } from './better-sqlite3.js';
 import { SqliteDriver } from './sqlite-driver.js';
 import type { WriterLimits } from './writer.js';
 
@@ -11,6 +12,7 @@ export function createSqliteDataSource(
   const dataSource = new DataSource({
     ...options,
     type: 'better-sqlite3',
+    driver: betterSqlite3(),
     database: database.path,
   } as DataSourceOptions);
   // TypeORM makes the driver in its constructor and offers no other place to give it one; nothing has used it yet.

@@ -1,14 +1,18 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { Logger } from '@nestjs/common';
 import type { DataSource, ReplicationMode } from 'typeorm';
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
+import { Episode } from '../../logging/episode.js';
+import { DatabaseStartError } from '../errors.js';
 import type { Dialect, Engine } from '../engine.js';
 import type { Snapshot } from '../snapshot.js';
 import type { Sql } from '../sql.js';
 import { Connection, type SlowStatements, type StatementResult } from './connection.js';
 import { DatabaseFile } from './database-file.js';
 import { DiskReserve } from './disk-reserve.js';
-import { requireSafeNode } from './node-version.js';
+import { ListTurns } from './list-turns.js';
+import { createPrivately, PRIVATE_FOLDER } from './private-file.js';
 import { Snapshots } from './snapshots.js';
 import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
 import { TaggedSql } from './tagged-sql.js';
@@ -27,6 +31,14 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
   writer!: Writer;
   reader!: Connection;
   snapshots!: Snapshots;
+  private readonly largeWal = new Episode({
+    interval: 60_000,
+    began: () =>
+      new Logger('Database').warn(
+        'The write-ahead log has grown too large; the lists that kept it from restarting are cut off',
+      ),
+  });
+  private readonly listTurns = new ListTurns();
   private reserve!: DiskReserve;
   private file!: DatabaseFile;
   private writing!: Connection;
@@ -40,10 +52,10 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
 
   /** @throws {DatabaseStartError} naming the file and what is wrong with it */
   override async connect(): Promise<void> {
-    requireSafeNode();
     const path = this.options.database;
     try {
-      mkdirSync(dirname(path), { recursive: true });
+      mkdirSync(dirname(path), { recursive: true, mode: PRIVATE_FOLDER });
+      createPrivately(path);
       this.writing = new Connection(path, { readonly: false }, this.slow);
       await retryWhileBusy(() => prepareForWriting(this.writing), this.limits.busyTimeout);
       this.reserve = new DiskReserve(path);
@@ -52,16 +64,22 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
       this.snapshots = new Snapshots(path, this.limits.busyTimeout, this.slow);
     } catch (error) {
       this.writing?.close();
-      throw startError(path, rootCause(error));
+      throw error instanceof DatabaseStartError ? error : startError(path, rootCause(error));
     }
     this.databaseConnection = this.writing.database;
     this.file = new DatabaseFile(path);
-    this.writer = new Writer(this.writing, this.reserve, this.file, this.limits, () => this.snapshots.endAll());
+    this.writer = new Writer(this.writing, this.reserve, this.file, this.limits, () => this.endSnapshots());
+  }
+
+  private endSnapshots(): void {
+    this.largeWal.report();
+    this.snapshots.endAll();
   }
 
   /** Waits for running writes, then closes; the last process to close leaves one tidy file. */
   override async disconnect(): Promise<void> {
     await this.writer.close();
+    this.largeWal.close();
     this.snapshots.close();
     this.reader.close();
     this.writing.close();
@@ -71,6 +89,10 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
   explain(error: unknown): unknown {
     const cause = rootCause(error);
     return sqliteCode(cause) === '' ? error : startError(this.options.database, cause);
+  }
+
+  get busyTimeout(): number {
+    return this.limits.busyTimeout;
   }
 
   private get slow(): SlowStatements {
@@ -99,13 +121,14 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
   async openSnapshot(): Promise<Snapshot> {
     this.file.assertKept();
     const transaction = await this.snapshots.begin();
-    const source = new TaggedSql((sql, parameters) => transaction.run(sql, parameters));
+    const source = new TaggedSql((sql, parameters) => this.listTurns.run(() => transaction.run(sql, parameters)));
     return Object.assign(source, { close: () => transaction.rollback() });
   }
 
-  /** Whether the file can be read; see `engine.ts`. */
+  /** Whether the file can be read; see `engine.ts`. Reads wait for no writer, and not for each other. */
   async check(): Promise<void> {
-    await this.committed.sql`SELECT 1`;
+    // A SELECT without a table would not look at the file.
+    await this.committed.sql`SELECT 1 FROM sqlite_schema LIMIT 1`;
   }
 
   /** Runs a statement that only reads, outside a transaction. */

@@ -1,3 +1,4 @@
+import type { EngineError } from '../error-events.js';
 import { DatabaseStartError, DatabaseUnavailableError, DiskFullError } from '../errors.js';
 
 /** The result code of an error of SQLite, extended ones included (https://sqlite.org/rescode.html). */
@@ -22,9 +23,19 @@ export function translateSqliteError(error: unknown): Error | undefined {
   const code = sqliteCode(error);
   if (isFull(error)) return new DiskFullError(error);
   if (isBusy(error)) return new DatabaseUnavailableError('The database is locked by another process', error);
-  if (/^SQLITE_(IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY|PROTOCOL|NOMEM)/.test(code)) {
-    return new DatabaseUnavailableError(`The database file cannot be used (${code})`, error);
-  }
+  const kind = engineErrorOf(error);
+  if (kind === undefined) return undefined;
+  const message = `The database file cannot be used (${code}: ${(error as Error).message})`;
+  return new DatabaseUnavailableError(message, error, kind === 'unreachable' ? 'away' : 'damaged');
+}
+
+/** What the error says of the file and its volume; nothing for a failure of the statement, or a lock. */
+export function engineErrorOf(error: unknown): EngineError | undefined {
+  const code = sqliteCode(error);
+  if (isFull(error)) return 'full';
+  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return 'corrupt';
+  if (/^SQLITE_IOERR/.test(code)) return 'io';
+  if (/^SQLITE_(CANTOPEN|READONLY|PROTOCOL|NOMEM)/.test(code)) return 'unreachable';
   return undefined;
 }
 

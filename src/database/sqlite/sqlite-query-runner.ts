@@ -8,7 +8,7 @@ import {
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js';
-import { DatabaseUnavailableError, DiskFullError } from '../errors.js';
+import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../errors.js';
 import type { StatementResult } from './connection.js';
 import type { OpenTransaction } from './open-transaction.js';
 import type { SqliteDriver } from './sqlite-driver.js';
@@ -66,6 +66,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   /**
    * @throws {QueryFailedError} for a fault of the statement or a violated constraint
    * @throws {DatabaseUnavailableError} for a locked or broken database, or a transaction that took too long
+   * @throws {OutcomeUnknownError} when a COMMIT failed and the file may hold it all the same
    * @throws {DiskFullError} when the volume is full; the whole transaction is rolled back then
    */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
@@ -163,7 +164,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
 const DONE: StatementResult = { changes: 0 };
 const NO_TRANSACTION = 'There is no transaction: call startTransaction() first';
-const OWN_ERRORS = [TypeORMError, DatabaseUnavailableError, DiskFullError];
+const OWN_ERRORS = [TypeORMError, DatabaseUnavailableError, OutcomeUnknownError, DiskFullError];
 
 function toQueryResult({ rows, changes, lastInsertRowid }: StatementResult): QueryResult {
   const result = new QueryResult();

@@ -1,8 +1,9 @@
 import { TypeORMError } from 'typeorm';
-import { DatabaseUnavailableError, DiskFullError } from '../errors.js';
+import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../errors.js';
 import type { Connection, StatementResult } from './connection.js';
 import type { DatabaseFile } from './database-file.js';
 import type { DiskReserve } from './disk-reserve.js';
+import { MOST_WAITING, overloaded } from '../wait-queue.js';
 import { SharedCommits } from './shared-commits.js';
 import { isBusy, isFull, translateSqliteError } from './sqlite-errors.js';
 import type { OpenTransaction } from './open-transaction.js';
@@ -52,6 +53,12 @@ const FULL_PAUSE = 100;
 
 // SQLite's own busy handler levels off at 100 ms (sqliteDefaultBusyCallback); writes here are short.
 const RETRY_DELAYS = [1, 2, 5, 10, 15, 20, 25];
+
+/**
+ * An I/O error on COMMIT: this process reads the state of before, but the commit's frames may be in the WAL, and then the next
+ * process to recover it finds them (https://sqlite.org/walformat.html, section 4). Or the commit is done, in a file that was moved.
+ */
+const UNKNOWN = 'The COMMIT failed, and may be found in the file all the same';
 
 const OWN_TRANSACTION = 'Inside a transaction, write through its own manager: another one waits for it to end.';
 
@@ -189,6 +196,7 @@ export class Writer {
 
   private enqueue(unit: Unit): void {
     if (this.closing) return unit.refuse(new DatabaseUnavailableError('The database is closing'));
+    if (this.queue.length >= MOST_WAITING) return unit.refuse(overloaded());
     this.queue.push(unit);
     if (this.queue.length === 1) this.expire();
     if (!this.taken) this.next();
@@ -269,9 +277,10 @@ export class Writer {
       this.file.check();
       if (this.file.sizeOfWal() > LARGEST_WAL) this.onLargeWal();
     } catch (error) {
+      const isUnknown = !this.connection.inTransaction && !isFull(error);
       if (this.connection.inTransaction) this.connection.run('ROLLBACK');
       const freesRoom = batch.kept.some((unit) => unit.freesRoom);
-      this.fail(error);
+      this.fail(isUnknown ? new OutcomeUnknownError(UNKNOWN, error) : error);
       if (isFull(error)) this.regainRoom(freesRoom);
       return;
     }

@@ -1,6 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { HEADERS, REQUEST_ID_PARAMETER } from './http/openapi.js';
+import { HEADERS, REQUEST_ID_PARAMETER } from '../http/openapi.js';
 
 /** The OpenAPI document of all modules of the application. */
 export function openApiDocument(app: NestFastifyApplication): OpenAPIObject {
@@ -36,14 +36,4 @@ function closed(schemas: Schemas = {}): Schemas {
     if ('type' in schema && schema.type === 'object') schema.additionalProperties ??= false;
   }
   return schemas;
-}
-
-/** Serves the document at `/openapi.json` and Swagger UI at `/docs`, with its assets from this machine. */
-export function serveDocs(app: NestFastifyApplication): void {
-  SwaggerModule.setup('docs', app, () => openApiDocument(app), {
-    jsonDocumentUrl: 'openapi.json',
-    raw: ['json'],
-    customSiteTitle: 'Cookie Storage Service',
-    swaggerOptions: { persistAuthorization: true },
-  });
 }

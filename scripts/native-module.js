@@ -1,0 +1,99 @@
+/**
+ * Makes the one native module that does not come built: better-sqlite3 12, for Node 20 alone. `.npmrc` keeps npm from running
+ * the install scripts of packages; the script of this package is run here, by its name.
+ */
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { nodeMajor, requireSupportedNode } from '../src/config/node-version.js';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const PACKAGE = 'better-sqlite3-12';
+/** Holds the id of the process that is making the module: two at once would spoil each other's files. */
+const LOCK = join(ROOT, 'node_modules/.native-module.lock');
+const LONGEST_WAIT = 15 * 60_000;
+const require = createRequire(import.meta.url);
+
+/** Ends the process with a message where the module cannot be made. */
+function makeNativeModule() {
+  if (nodeMajor >= 22 || loads()) return;
+  lock();
+  try {
+    if (!loads()) rebuild();
+  } finally {
+    rmSync(LOCK, { force: true });
+  }
+  if (loads()) return;
+  console.error(
+    `${PACKAGE} could not be made on Node ${process.versions.node}: install a C++ compiler, make and Python, or Node 22 or newer, which needs none of them.`,
+  );
+  process.exit(1);
+}
+
+function rebuild() {
+  console.error(
+    `Node ${process.versions.node}: ${PACKAGE} is downloaded or compiled once (npm rebuild ${PACKAGE}) ...`,
+  );
+  spawnSync('npm', ['rebuild', PACKAGE, '--ignore-scripts=false', '--loglevel=error'], {
+    cwd: ROOT,
+    // stdout belongs to the program that is started next.
+    stdio: ['ignore', process.stderr, process.stderr],
+    shell: process.platform === 'win32',
+  });
+}
+
+/** Waits while another process makes the module. */
+function lock() {
+  for (let waited = 0; waited < LONGEST_WAIT; waited += 500) {
+    if (tryLock()) return;
+    if (waited === 0) console.error(`Waiting for process ${lockOwner()}, which is making ${PACKAGE} ...`);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+  }
+  console.error(`${PACKAGE} is still being made by process ${lockOwner()}: end it, or remove ${LOCK}.`);
+  process.exit(1);
+}
+
+/** @returns whether this process has the lock; one whose process has ended is taken away */
+function tryLock() {
+  try {
+    writeFileSync(LOCK, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error;
+    const owner = lockOwner();
+    if (owner !== 0 && !isRunning(owner)) rmSync(LOCK, { force: true });
+    return false;
+  }
+}
+
+/** @returns 0 when there is no lock any more, or its owner has not signed it yet */
+function lockOwner() {
+  try {
+    return Number(readFileSync(LOCK, 'utf8'));
+  } catch {
+    return 0;
+  }
+}
+
+function isRunning(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+function loads() {
+  try {
+    const Database = require(PACKAGE);
+    new Database(':memory:').close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+requireSupportedNode();
+makeNativeModule();

@@ -1,0 +1,6 @@
+/** Builds the service and starts it in this process, so that signals and exit code are its own. */
+import './native-module.js';
+import { build } from './build.js';
+
+build();
+await import('../dist/src/main.js');

@@ -1,0 +1,13 @@
+/** Runs jest, with the arguments given, on the version of Node that runs this. */
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import './native-module.js';
+
+const JEST = fileURLToPath(new URL('../node_modules/jest/bin/jest.js', import.meta.url));
+const FLAGS = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+
+const jest = spawn(process.execPath, [...FLAGS, JEST, ...process.argv.slice(2)], { stdio: 'inherit' });
+// Ctrl+C reaches both; what is sent to this process alone is passed on.
+process.on('SIGINT', () => {});
+process.on('SIGTERM', () => jest.kill('SIGTERM'));
+jest.on('exit', (code) => process.exit(code ?? 1));

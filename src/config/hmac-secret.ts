@@ -1,0 +1,56 @@
+import { createPublicKey } from 'node:crypto';
+
+/** Bytes (RFC 7518 section 3.2). */
+const SHORTEST = 32;
+/** The longest text, in bytes, whose mere repetition is rejected: whoever tries passwords tries these. */
+const LONGEST_UNIT = 8;
+
+const RIGHT = 'use what `openssl rand -base64 32` prints';
+
+/** What documents and tools give as an example; upper and lower case are the same here. */
+const PLACEHOLDER =
+  /change.?(me|this|it)|replace.?(me|this|it)|placeholder|your.{0,12}secret|a-string-secret-at-least|a random text of/i;
+
+/**
+ * The secret of HS256 tokens.
+ * @throws {Error} that says why it could be guessed, without repeating any of it: too short, a key that is public, a
+ * placeholder, or a short text repeated
+ */
+export function hmacSecret(value: string): string {
+  const bytes = Buffer.from(value);
+  if (bytes.length < SHORTEST) {
+    throw new Error(
+      `must have at least ${SHORTEST} bytes for HS256 (RFC 7518 section 3.2); it has ${bytes.length}; ${RIGHT}`,
+    );
+  }
+  if (isKeyFile(value)) {
+    throw new Error(
+      `is the text of a key or certificate, which others may have; a public key belongs into JWT_PUBLIC_KEY, else ${RIGHT}`,
+    );
+  }
+  if (PLACEHOLDER.test(value)) throw new Error(`is a placeholder that everyone can guess; ${RIGHT}`);
+  const unit = repeatedUnit(bytes);
+  if (unit <= LONGEST_UNIT)
+    throw new Error(`is ${unit} bytes repeated, which is no more secret than those alone; ${RIGHT}`);
+  return value;
+}
+
+/** PEM of any kind, plain or once more in base64, a key of OpenSSH, a JSON Web Key, or a public key in base64 alone. */
+function isKeyFile(value: string): boolean {
+  const text = value.trim();
+  if (/-----BEGIN |^LS0tLS1CRUdJTi|^(ssh|ecdsa)-[a-z0-9-]+ |^\{.*"kty"/s.test(text)) return true;
+  try {
+    createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The length of the shortest text whose repetition this is; its whole length when it is none. */
+function repeatedUnit(bytes: Buffer): number {
+  for (let unit = 1; unit <= bytes.length / 2; unit++) {
+    if (bytes.subarray(unit).equals(bytes.subarray(0, -unit))) return unit;
+  }
+  return bytes.length;
+}

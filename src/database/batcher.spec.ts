@@ -1,0 +1,122 @@
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
+import { Batcher } from './batcher.js';
+import { DatabaseUnavailableError } from './errors.js';
+import { MOST_WAITING } from './wait-queue.js';
+
+const OPTIONS = { maxBatchSize: 500, timeout: 5000 };
+
+describe('a batcher', () => {
+  it('loads items together, each with a result of its own', async () => {
+    const batches: number[][] = [];
+    const squares = new Batcher<number, number | undefined>((items) => {
+      batches.push(items);
+      return Promise.resolve(items.map((item) => (item < 3 ? item * item : undefined)));
+    }, OPTIONS);
+    expect(await Promise.all([1, 2, 1, 3].map((item) => squares.load(item)))).toEqual([1, 4, 1, undefined]);
+    expect(batches).toEqual([[1, 2, 1, 3]]);
+  });
+
+  it('loads an item again that is in flight, since it may have changed', async () => {
+    const pending: ((results: number[]) => void)[] = [];
+    const reads = new Batcher<number, number>(() => new Promise((resolve) => pending.push(resolve)), OPTIONS);
+    const first = reads.load(1);
+    await turn();
+    const second = reads.load(1);
+    await turn();
+    pending[0]!([10]);
+    pending[1]!([20]);
+    expect([await first, await second]).toEqual([10, 20]);
+  });
+
+  it('rejects one by one with an error for each', async () => {
+    const odd = new Batcher<number, number>(
+      (items) => Promise.resolve(items.map((item) => (item % 2 === 1 ? item : new Error(`${item} is even`)))),
+      OPTIONS,
+    );
+    const outcomes = await Promise.allSettled([odd.load(1), odd.load(2), odd.load(3)]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  });
+
+  it('rejects a whole batch that fails, and goes on after as many failures as batches may be in flight, and more', async () => {
+    let failing = true;
+    const reads = new Batcher<number, number>(
+      (items) => (failing ? Promise.reject(new Error('down')) : Promise.resolve(items)),
+      { maxBatchSize: 2, timeout: 1000 },
+    );
+    const outcomes = await Promise.allSettled([1, 2, 3, 4, 5, 6, 7, 8].map((item) => reads.load(item)));
+    expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.message)).toEqual(
+      Array.from({ length: 8 }, () => 'down'),
+    );
+    failing = false;
+    expect(await reads.load(1)).toBe(1);
+  });
+
+  it('goes on after a run that throws before it gives a promise', async () => {
+    let failing = true;
+    const reads = new Batcher<number, number>(
+      (items) => {
+        if (failing) throw new Error('broken');
+        return Promise.resolve(items);
+      },
+      { maxBatchSize: 1, timeout: 1000 },
+    );
+    const outcomes = await Promise.allSettled([1, 2, 3].map((item) => reads.load(item)));
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    failing = false;
+    expect(await reads.load(1)).toBe(1);
+  });
+
+  it('sends batches of a bounded size, two at a time', async () => {
+    const sizes: number[] = [];
+    let inFlight = 0;
+    let most = 0;
+    const reads = new Batcher<number, number>(async (items) => {
+      sizes.push(items.length);
+      most = Math.max(most, ++inFlight);
+      await turn();
+      inFlight--;
+      return items;
+    }, OPTIONS);
+    const items = Array.from({ length: 1801 }, (_, item) => item);
+    expect(await Promise.all(items.map((item) => reads.load(item)))).toEqual(items);
+    expect(sizes).toEqual([500, 500, 500, 301]);
+    expect(most).toBe(2);
+  });
+
+  it('rejects what was not sent in time, says after how many milliseconds, and sends the rest when a batch is done', async () => {
+    const pending: (() => void)[] = [];
+    const reads = new Batcher<number, number>((items) => new Promise((resolve) => pending.push(() => resolve(items))), {
+      maxBatchSize: 1,
+      timeout: 100,
+    });
+    const sent = [reads.load(1), reads.load(2)];
+    await turn();
+    const began = performance.now();
+    const late = reads.load(3);
+    await expect(late).rejects.toThrow(DatabaseUnavailableError);
+    await expect(late).rejects.toThrow('within 100 ms');
+    expect(performance.now() - began).toBeLessThan(1000);
+    const inTime = reads.load(4);
+    pending.forEach((finish) => finish());
+    expect(await Promise.all(sent)).toEqual([1, 2]);
+    while (pending.length < 3) await sleep(1);
+    pending[2]!();
+    expect(await inTime).toBe(4);
+  });
+
+  it('rejects immediately what comes when too many wait', async () => {
+    const pending: (() => void)[] = [];
+    const reads = new Batcher<number, number>((items) => new Promise((resolve) => pending.push(() => resolve(items))), {
+      maxBatchSize: 1,
+      timeout: 60_000,
+    });
+    const sent = [reads.load(1), reads.load(2)];
+    await turn();
+    await turn();
+    const waiting = Array.from({ length: MOST_WAITING }, () => reads.load(3).catch(() => undefined));
+    await expect(reads.load(4)).rejects.toThrow('Overloaded');
+    pending.forEach((finish) => finish());
+    expect(await Promise.all(sent)).toEqual([1, 2]);
+    expect(waiting).toHaveLength(MOST_WAITING);
+  });
+});

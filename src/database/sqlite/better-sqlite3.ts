@@ -1,0 +1,54 @@
+import { createRequire } from 'node:module';
+import type BetterSqlite3 from 'better-sqlite3';
+import { nodeMajor } from '../../config/node-version.js';
+import { DatabaseStartError } from '../errors.js';
+
+export type Database = BetterSqlite3.Database;
+export type Statement = BetterSqlite3.Statement;
+
+const require = createRequire(import.meta.url);
+
+/**
+ * Version 13 needs the Node-API of Node 22: on Node 20 loading it ends the process with a segmentation fault. Version 12 ends
+ * it on Node 24 (SIGABRT when a statement is collected as garbage), and has to be compiled for the one Node it runs on.
+ */
+const PACKAGE = nodeMajor >= 22 ? 'better-sqlite3' : 'better-sqlite3-12';
+
+/**
+ * The better-sqlite3 for this version of Node. Nothing else imports either package.
+ * @throws {DatabaseStartError} when it is not installed
+ */
+export function betterSqlite3(): typeof BetterSqlite3 {
+  return explained(() => require(PACKAGE) as typeof BetterSqlite3);
+}
+
+/**
+ * Opens a database file.
+ * @throws {DatabaseStartError} when better-sqlite3 or its native module does not load, with what to do
+ * @throws SqliteError
+ */
+export function openDatabase(path: string, options?: BetterSqlite3.Options): Database {
+  const Implementation = betterSqlite3();
+  return explained(() => new Implementation(path, options));
+}
+
+function explained<T>(load: () => T): T {
+  try {
+    return load();
+  } catch (error) {
+    if (!isLoadError(error as NodeJS.ErrnoException)) throw error;
+    const [reason] = (error as Error).message.split('\n');
+    const remedy = PACKAGE === 'better-sqlite3' ? 'npm ci' : 'npm ci && npm run native';
+    throw new DatabaseStartError(
+      `better-sqlite3 does not load on Node ${process.versions.node} (${reason}): run ${remedy} with this version of Node`,
+      error,
+    );
+  }
+}
+
+/** The last is what version 12 throws where it has not been compiled. */
+function isLoadError({ code, message }: NodeJS.ErrnoException): boolean {
+  return (
+    code === 'MODULE_NOT_FOUND' || code === 'ERR_DLOPEN_FAILED' || message.startsWith('Could not locate the bindings')
+  );
+}

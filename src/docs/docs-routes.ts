@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
+import { DOCS_INITIALIZER, DOCS_SECURITY_POLICY, docsPage } from './docs-page.js';
+import { openApiDocument } from './document.js';
+import { StaticFile } from './static-file.js';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+const HTML = 'text/html; charset=utf-8';
+const CSS = 'text/css; charset=utf-8';
+const SCRIPT = 'text/javascript; charset=utf-8';
+
+const { resolve } = createRequire(import.meta.url);
+
+/** Every path of the docs, and what makes its file. Other files of Swagger UI are not served. */
+const DOCS: Readonly<Record<string, () => StaticFile>> = {
+  '/docs': () => new StaticFile(HTML, Buffer.from(docsPage('docs/'))),
+  '/docs/': () => new StaticFile(HTML, Buffer.from(docsPage(''))),
+  '/docs/swagger-initializer.js': () => new StaticFile(SCRIPT, Buffer.from(DOCS_INITIALIZER)),
+  '/docs/swagger-ui-bundle.js': () => swaggerUiFile('swagger-ui-bundle.js', SCRIPT),
+  '/docs/swagger-ui.css': () => swaggerUiFile('swagger-ui.css', CSS),
+  '/docs/index.css': () => swaggerUiFile('index.css', CSS),
+  '/docs/favicon-32x32.png': () => swaggerUiFile('favicon-32x32.png', 'image/png'),
+};
+
+/** Serves the OpenAPI document at `/openapi.json` and Swagger UI at `/docs`, from memory. */
+export function serveDocs(app: NestFastifyApplication): void {
+  const fastify: FastifyInstance = app.getHttpAdapter().getInstance();
+  serve(fastify, '/openapi.json', () => new StaticFile(JSON_TYPE, Buffer.from(JSON.stringify(openApiDocument(app)))));
+  for (const [path, make] of Object.entries(DOCS)) {
+    serve(fastify, path, make, { 'content-security-policy': DOCS_SECURITY_POLICY });
+  }
+}
+
+/** Registers a route whose file is made for the first request and kept. */
+function serve(fastify: FastifyInstance, path: string, make: () => StaticFile, headers: Record<string, string> = {}) {
+  let file: StaticFile | undefined;
+  fastify.route({
+    method: ['GET', 'HEAD'],
+    url: path,
+    handler: (request, reply) => {
+      file ??= make();
+      reply.headers(headers);
+      file.send(request, reply);
+    },
+  });
+}
+
+function swaggerUiFile(name: string, mediaType: string): StaticFile {
+  return new StaticFile(mediaType, readFileSync(resolve(`swagger-ui-dist/${name}`)));
+}

@@ -1,0 +1,61 @@
+import { jest } from '@jest/globals';
+import type { FastifyRequest } from 'fastify';
+import { Config } from '../config/config.js';
+import { ListReaders } from './list-readers.js';
+
+let now: number;
+let cut: string[];
+
+beforeEach(() => {
+  now = 0;
+  cut = [];
+  jest.spyOn(performance, 'now').mockImplementation(() => now);
+});
+
+afterEach(() => jest.restoreAllMocks());
+
+function readersOf(most: number): ListReaders {
+  return new ListReaders({ listStreams: most } as Config);
+}
+
+function admit(readers: ListReaders, subject: string, ip = subject) {
+  const request = { user: { subject }, ip } as unknown as FastifyRequest;
+  return readers.admit(request, () => cut.push(subject));
+}
+
+describe('the readers of long lists', () => {
+  it('leave a quarter of the places to others than one subject', () => {
+    const readers = readersOf(8);
+    for (let place = 0; place < 6; place++) admit(readers, 'alice', `10.0.0.${place}`);
+    expect(() => admit(readers, 'alice', '10.0.0.9')).toThrow(/6 long lists are read with this subject already/);
+    admit(readers, 'bob');
+    admit(readers, 'carol');
+    expect(() => admit(readers, 'dave')).toThrow(/8 long lists are read already/);
+  });
+
+  it('leave a quarter of the places to others than one address', () => {
+    const readers = readersOf(8);
+    for (let place = 0; place < 6; place++) admit(readers, `subject ${place}`, '10.0.0.1');
+    expect(() => admit(readers, 'another', '10.0.0.1')).toThrow(/6 long lists are read from this address already/);
+    admit(readers, 'another', '10.0.0.2');
+  });
+
+  it('give way when they pause, the one that has paused longest first', () => {
+    const readers = readersOf(2);
+    admit(readers, 'slow');
+    const steady = admit(readers, 'steady');
+    now = 1500;
+    steady.read();
+    admit(readers, 'newcomer');
+    expect(cut).toEqual(['slow']);
+    expect(() => admit(readers, 'too many')).toThrow(/2 long lists are read already/);
+  });
+
+  it('give their place back when they leave', () => {
+    const readers = readersOf(2);
+    admit(readers, 'stays');
+    readers.leave(admit(readers, 'leaves'));
+    admit(readers, 'newcomer');
+    expect(cut).toEqual([]);
+  });
+});

@@ -1,0 +1,76 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { Config } from '../config/config.js';
+import { overloaded } from './api-error.js';
+
+/** Milliseconds for which a reader may take nothing while others wait for its place. */
+const PAUSE = 1000;
+
+/** A client that reads a long list, for as long as it does. */
+export class ListReader {
+  private readAt = performance.now();
+
+  constructor(
+    readonly subject: string,
+    readonly address: string,
+    /** Ends the list before it is whole. */
+    readonly cutOff: () => void,
+  ) {}
+
+  /** To be called whenever the client has taken a part. */
+  read(): void {
+    this.readAt = performance.now();
+  }
+
+  pausedFor(now: number): number {
+    return now - this.readAt;
+  }
+}
+
+/**
+ * Who reads long lists now. Each reader keeps a snapshot of the database open, of which there are few. So neither a subject
+ * nor an address gets all of them, and a reader that pauses gives its place to one that waits.
+ */
+@Injectable()
+export class ListReaders {
+  private readonly readers = new Set<ListReader>();
+  private readonly most: number;
+  /** The most for one subject, and for one address. */
+  private readonly share: number;
+
+  constructor({ listStreams }: Config) {
+    this.most = listStreams;
+    this.share = Math.max(1, listStreams - Math.ceil(listStreams / 4));
+  }
+
+  /**
+   * @param cutOff ends the list when another reader needs the place
+   * @throws {ApiError} 503 when there is no place, and nobody pauses
+   */
+  admit({ user, ip }: FastifyRequest, cutOff: () => void): ListReader {
+    const newcomer = new ListReader(`${user?.issuer ?? ''} ${user?.subject ?? ''}`, ip, cutOff);
+    const ofSubject = [...this.readers].filter(({ subject }) => subject === newcomer.subject);
+    const ofAddress = [...this.readers].filter(({ address }) => address === newcomer.address);
+    if (ofSubject.length >= this.share)
+      this.makeRoom(ofSubject, `${this.share} long lists are read with this subject already`);
+    if (ofAddress.length >= this.share)
+      this.makeRoom(ofAddress, `${this.share} long lists are read from this address already`);
+    if (this.readers.size >= this.most) this.makeRoom([...this.readers], `${this.most} long lists are read already`);
+    this.readers.add(newcomer);
+    return newcomer;
+  }
+
+  leave(reader: ListReader): void {
+    this.readers.delete(reader);
+  }
+
+  private makeRoom(candidates: ListReader[], message: string): void {
+    const now = performance.now();
+    const still = candidates.filter((reader) => this.readers.has(reader));
+    if (still.length < candidates.length) return;
+    const slowest = still.reduce((a, b) => (a.pausedFor(now) >= b.pausedFor(now) ? a : b));
+    if (slowest.pausedFor(now) < PAUSE) throw overloaded(`${message}; try again`);
+    this.leave(slowest);
+    slowest.cutOff();
+  }
+}

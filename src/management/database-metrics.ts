@@ -1,0 +1,53 @@
+import { stat, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Counter, Gauge } from 'prom-client';
+import { Config } from '../config/config.js';
+import { ENGINE_ERRORS, type EngineError, engineErrors } from '../database/error-events.js';
+import { Metrics } from './metrics.js';
+
+/** The figures of the database's health: what its engine reported, and with SQLite the room of its files. */
+@Injectable()
+export class DatabaseMetrics implements OnModuleDestroy {
+  private readonly errors: Counter<'kind'>;
+
+  constructor({ registry }: Metrics, { database }: Config) {
+    this.errors = new Counter({
+      name: 'database_errors_total',
+      help: 'Errors of the database engine: corrupt, io, full, unreachable; failed statements and locks not counted',
+      labelNames: ['kind'],
+      registers: [registry],
+    });
+    // From 0 on: the first error is an increase, too.
+    for (const kind of ENGINE_ERRORS) this.errors.inc({ kind }, 0);
+    engineErrors.subscribe(this.count);
+    if (database.engine !== 'sqlite') return;
+    const { path } = database;
+    gauge('database_volume_free_bytes', 'Room for this user on the volume of the database', async () => {
+      const { bavail, bsize } = await statfs(dirname(path));
+      return bavail * bsize;
+    });
+    gauge('database_wal_bytes', 'Size of the write-ahead log', async () => (await stat(`${path}-wal`)).size);
+
+    function gauge(name: string, help: string, read: () => Promise<number>): void {
+      new Gauge({
+        name,
+        help,
+        registers: [registry],
+        async collect() {
+          // A file that is gone must not take the other figures away.
+          this.reset();
+          const value = await read().catch(() => undefined);
+          if (value === undefined) this.remove();
+          else this.set(value);
+        },
+      });
+    }
+  }
+
+  onModuleDestroy(): void {
+    engineErrors.unsubscribe(this.count);
+  }
+
+  private readonly count = (kind: unknown): void => this.errors.inc({ kind: kind as EngineError });
+}

@@ -1,0 +1,28 @@
+import { createApp } from './app.js';
+import { Config, ConfigError, loadConfigFromProcess } from './config/config.js';
+import { announce } from './announce.js';
+import { DatabaseStartError } from './database/errors.js';
+import { stopOnSignals } from './stop.js';
+
+/** Failures that their message explains to an operator; the stack would only bury it. */
+const EXPLAINED = [ConfigError, DatabaseStartError];
+
+async function start(config: Config): Promise<void> {
+  const app = await createApp(config);
+  stopOnSignals(app, config);
+  await app.listen({ host: config.host, port: config.port });
+  await announce(app, config);
+}
+
+try {
+  await start(loadConfigFromProcess());
+} catch (error) {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (EXPLAINED.some((type) => error instanceof type)) console.error((error as Error).message);
+  else if (code === 'EADDRINUSE' || code === 'EACCES' || code === 'EADDRNOTAVAIL') {
+    console.error(
+      `The service cannot listen: ${(error as Error).message}. Set PORT, MANAGEMENT_PORT or HOST otherwise.`,
+    );
+  } else console.error(error);
+  process.exit(1);
+}

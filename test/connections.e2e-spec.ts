@@ -1,0 +1,235 @@
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
+import type { Environment } from '../src/config/config.js';
+import { until } from './faults/fault.js';
+import { responsesIn } from './raw-http.js';
+import { Client, COOKIE, temporaryFolder, token } from './service.js';
+import { ServiceProcess } from './service-process.js';
+
+const RECORDS = 2000;
+
+let folder: string;
+let service: ServiceProcess;
+let bearer: string;
+let sockets: Socket[];
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  bearer = await token();
+  sockets = [];
+});
+
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  await service.end('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Starts the service on `RECORDS` cookies with the longest wishes; a page of 1000 of them has 300 KB. */
+async function start(environment: Environment = {}): Promise<void> {
+  service = await ServiceProcess.start(folder, environment);
+  const database = openDatabase(join(folder, 'cookies.sqlite'));
+  database.exec(`
+    BEGIN;
+    WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${RECORDS})
+    INSERT INTO cookies (flavor, size, wish, revision) SELECT 'cinnamon', 'small', '${'w'.repeat(255)}', number FROM numbers;
+    UPDATE storage SET used = used + ${RECORDS}, revision = revision + ${RECORDS} WHERE resource = 'cookies';
+    COMMIT`);
+  database.close();
+}
+
+async function connection({ reads }: { reads: boolean }): Promise<Socket> {
+  const { hostname, port } = new URL(service.url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  sockets.push(socket);
+  // Being cut off may show as a reset.
+  socket.on('error', () => {});
+  socket.on('end', () => socket.end());
+  await once(socket, 'connect');
+  if (!reads) socket.pause();
+  return socket;
+}
+
+function get(path: string, id = 'get'): string {
+  return `GET ${path} HTTP/1.1\r\nHost: cookies\r\nX-Request-Id: ${id}\r\nAuthorization: Bearer ${bearer}\r\n\r\n`;
+}
+
+function post(wish: string, id = wish): string {
+  const body = JSON.stringify({ ...COOKIE, wish });
+  const fields = `Host: cookies\r\nX-Request-Id: ${id}\r\nAuthorization: Bearer ${bearer}`;
+  return `POST /cookies HTTP/1.1\r\n${fields}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+/** What the log says of the requests with these ids. */
+function logged(id: string): { msg: string; status?: number; route: string; address: string }[] {
+  const lines = service.output.split('\n').filter((line) => line.includes(`"requestId":"${id}"`));
+  return lines.map((line) => JSON.parse(line));
+}
+
+async function metric(name: string): Promise<number> {
+  const text = await (await fetch(`${service.managementUrl}/metrics`)).text();
+  const line = text.split('\n').find((each) => each.startsWith(name));
+  return Number(line?.slice(line.lastIndexOf(' ') + 1));
+}
+
+function stored(wish: string): number {
+  const database = openDatabase(join(folder, 'cookies.sqlite'), { readonly: true });
+  const { count } = database.prepare('SELECT count(*) AS count FROM cookies WHERE wish = ?').get(wish) as {
+    count: number;
+  };
+  database.close();
+  return count;
+}
+
+describe('a client that sends requests and does not read', () => {
+  const pages = (): string[] => Array.from({ length: 200 }, (_, index) => get('/cookies?limit=1000', `page-${index}`));
+
+  it('is answered later, in order, and what waits behind an unread response is not done before', async () => {
+    await start();
+    const socket = await connection({ reads: false });
+    socket.write(pages().join('') + post('behind'));
+    await until(
+      () => logged('page-1').length === 1,
+      () => 'the second page is answered',
+    );
+    await sleep(500);
+    expect(stored('behind')).toBe(0);
+    expect(logged('page-199')).toEqual([]);
+    const received: Buffer[] = [];
+    socket.on('data', (chunk) => received.push(chunk));
+    socket.resume();
+    await until(
+      () => logged('behind').length === 1,
+      () => 'the POST is answered',
+    );
+    socket.end();
+    await once(socket, 'close');
+    const responses = responsesIn(Buffer.concat(received));
+    expect(responses.map(({ status }) => status)).toEqual([...pages().map(() => 200), 201]);
+    expect(responses.map(({ headers }) => headers.get('x-request-id'))).toEqual([
+      ...pages().map((_, index) => `page-${index}`),
+      'behind',
+    ]);
+    expect(stored('behind')).toBe(1);
+  });
+
+  it('is cut off when it takes nothing for RESPONSE_STALL_TIMEOUT, with one line in the log for each request', async () => {
+    await start({ RESPONSE_STALL_TIMEOUT: '500' });
+    const socket = await connection({ reads: false });
+    socket.write(pages().join('') + post('behind'));
+    await once(socket, 'close', { signal: AbortSignal.timeout(10_000) }).catch(() => socket.resume());
+    await until(
+      () => logged('behind').length > 0,
+      () => 'the connection is cut off',
+    );
+    const ends = pages().map((_, index) => logged(`page-${index}`).map(({ msg }) => msg));
+    expect(ends.every((lines) => lines.length === 1)).toBe(true);
+    expect(ends.flat().filter((msg) => msg === 'request cut off')).toHaveLength(1);
+    expect(logged('behind')).toEqual([expect.objectContaining({ msg: 'request dropped', method: 'POST' })]);
+    expect(stored('behind')).toBe(0);
+    expect(await metric('http_requests_in_flight')).toBe(0);
+    expect(await metric('http_response_buffer_bytes')).toBe(0);
+    expect(await metric('http_connections_cut_total{reason="stalled"}')).toBe(1);
+  });
+
+  it('is cut off first when RESPONSE_BUFFER_BYTES is used up, and others go on to be answered', async () => {
+    await start({ RESPONSE_BUFFER_BYTES: '6000000' });
+    const good = await Client.of(service);
+    for (let reader = 0; reader < 40; reader++) {
+      (await connection({ reads: false })).write(pages().join(''));
+      expect((await good.get('/cookies?limit=1000')).status).toBe(200);
+      expect(await metric('http_response_buffer_bytes')).toBeLessThan(6_000_000);
+    }
+    await until(
+      () => logged('page-199').length > 0,
+      () => 'some have been cut off',
+    );
+    expect(await metric('http_connections_cut_total{reason="overload"}')).toBeGreaterThan(0);
+  });
+
+  it('leaves one line with the status of a POST that takes effect after the client has reset the connection', async () => {
+    await start();
+    const other = openDatabase(join(folder, 'cookies.sqlite'));
+    other.exec('BEGIN IMMEDIATE');
+    const socket = await connection({ reads: true });
+    socket.write(post('reset'));
+    await sleep(300);
+    socket.resetAndDestroy();
+    await sleep(300);
+    expect(logged('reset')).toEqual([]);
+    other.exec('ROLLBACK');
+    other.close();
+    await until(
+      () => logged('reset').length > 0,
+      () => 'the POST is logged',
+    );
+    expect(logged('reset')).toEqual([
+      expect.objectContaining({ msg: 'request cut off', status: 201, route: '/cookies', address: '127.0.0.1' }),
+    ]);
+    expect(stored('reset')).toBe(1);
+    expect(await metric('http_requests_in_flight')).toBe(0);
+  });
+});
+
+describe('connections', () => {
+  it('are bounded for each address: the oldest that has sent nothing gives way to a newcomer', async () => {
+    await start({ MAX_CONNECTIONS_PER_ADDRESS: '10' });
+    const first = await connection({ reads: true });
+    first.write(get('/cookies/1'));
+    await once(first, 'data');
+    for (let number = 0; number < 30; number++) await connection({ reads: true });
+    const cut = 'http_connections_cut_total{reason="too many connections"}';
+    for (let waited = 0; waited < 50 && !((await metric(cut)) >= 21); waited++) await sleep(100);
+    expect([await metric('http_connections_open'), await metric(cut)]).toEqual([10, 21]);
+    // One that has been of use is kept before those that have not.
+    first.write(get('/cookies/2'));
+    expect(String((await once(first, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  const HALF_HEAD = 'GET /cookies HTTP/1.1\r\nHost: coo';
+  const HALF_BODY = 'POST /cookies HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc';
+
+  it.each([
+    ['url', 'half a header section', HALF_HEAD],
+    ['url', 'half a body', HALF_BODY],
+    ['managementUrl', 'half a header section', HALF_HEAD],
+  ] as const)('end with 408 when after REQUEST_TIMEOUT there is still (at %s) %s', async (port, _what, half) => {
+    await start({ REQUEST_TIMEOUT: '1000' });
+    const { hostname, port: number } = new URL(service[port]);
+    const socket = connect({ host: hostname, port: Number(number) });
+    sockets.push(socket);
+    const received: Buffer[] = [];
+    socket.on('data', (chunk) => received.push(chunk));
+    socket.write(half);
+    // Node itself looks only every 30 s.
+    await once(socket, 'close', { signal: AbortSignal.timeout(15_000) });
+    expect(responsesIn(Buffer.concat(received)).map(({ status }) => status)).toEqual([408]);
+  });
+
+  it('are closed without a response when nothing was asked on them', async () => {
+    await start({ REQUEST_TIMEOUT: '1000' });
+    const socket = await connection({ reads: true });
+    const received: Buffer[] = [];
+    socket.on('data', (chunk) => received.push(chunk));
+    await once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
+    expect(received).toEqual([]);
+  });
+});
+
+describe('readers of long lists', () => {
+  it('that stall do not keep another subject from reading one', async () => {
+    await start({ LIST_CACHE_BYTES: '0' });
+    const database = openDatabase(join(folder, 'cookies.sqlite'));
+    database.exec(`
+      INSERT INTO cookies (flavor, size, wish, revision) SELECT a.flavor, a.size, a.wish, a.revision FROM cookies AS a, (SELECT 1 FROM cookies LIMIT 20);
+      UPDATE storage SET used = (SELECT count(*) FROM cookies), revision = revision + 1`);
+    database.close();
+    for (let reader = 0; reader < 60; reader++) (await connection({ reads: false })).write(get('/cookies', 'stalled'));
+    const bob = await Client.of(service, { subject: 'bob' });
+    for (let time = 0; time < 3; time++) expect((await bob.get('/cookies')).status).toBe(200);
+  }, 60_000);
+});

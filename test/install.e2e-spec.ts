@@ -1,0 +1,86 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryFolder } from './service.js';
+
+const ROOT = join(import.meta.dirname, '..');
+const read = (file: string) => JSON.parse(readFileSync(join(ROOT, file), 'utf8'));
+
+interface Locked {
+  readonly hasInstallScript?: boolean;
+  readonly resolved?: string;
+}
+
+describe('the installation', () => {
+  const { allowScripts, scripts } = read('package.json') as {
+    allowScripts: Record<string, boolean>;
+    scripts: Record<string, string>;
+  };
+  const { packages } = read('package-lock.json') as { packages: Record<string, Locked> };
+
+  it('has a decision for every package with an install script, and runs one of them', () => {
+    const withScript = Object.keys(packages).filter((path) => packages[path]!.hasInstallScript);
+    const names = withScript.map((path) => path.split('node_modules/').at(-1)!);
+    expect(Object.keys(allowScripts).sort()).toEqual([...new Set(names)].sort());
+    expect(Object.keys(allowScripts).filter((name) => allowScripts[name])).toEqual(['better-sqlite3-12']);
+  });
+
+  it('takes packages from the registry that npm is set to', () => {
+    expect(Object.keys(packages).filter((path) => packages[path]!.resolved !== undefined)).toEqual([]);
+  });
+
+  it('needs no pre- or post-script, which npm skips together with install scripts', () => {
+    const hooks = Object.keys(scripts).filter((name) => /^(pre|post)/.test(name));
+    expect(hooks).toEqual([]);
+  });
+
+  it('lets npm run no script of a package that it installs', () => {
+    const folder = temporaryFolder();
+    const npm = (cwd: string, ...args: string[]) => {
+      const env = { PATH: process.env['PATH'], HOME: folder, npm_config_cache: join(folder, 'cache') };
+      execFileSync('npm', [...args, '--offline', '--no-audit', '--no-fund'], { cwd, env, stdio: 'pipe' });
+    };
+    const [dependency, project] = [join(folder, 'dependency'), join(folder, 'project')];
+    [dependency, project].forEach((path) => mkdirSync(path));
+    const postinstall = `node -e "require('fs').writeFileSync('ran', '')"`;
+    write(dependency, { name: 'dependency', version: '1.0.0', scripts: { postinstall } });
+    write(project, { name: 'project', version: '1.0.0' });
+    copyFileSync(join(ROOT, '.npmrc'), join(project, '.npmrc'));
+    npm(dependency, 'pack');
+    npm(project, 'install', '../dependency/dependency-1.0.0.tgz');
+    const installed = join(project, 'node_modules/dependency');
+    expect({ installed: existsSync(installed), ran: existsSync(join(installed, 'ran')) }).toEqual({
+      installed: true,
+      ran: false,
+    });
+    rmSync(folder, { recursive: true });
+  });
+
+  it.each([
+    'dist/src/main.js',
+    'dist/src/cli/main.js',
+    'scripts/start.js',
+    'scripts/cli.js',
+    'scripts/test.js',
+    'scripts/native-module.js',
+  ])('says in one line that Node 18 will not do when %s is run on it', async (program) => {
+    const { code, stdout, stderr } = await runAsVersion('18.20.8', program);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^Node 18\.20\.8 cannot run this service: install a version .*\n$/);
+  });
+});
+
+function write(folder: string, manifest: object): void {
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
+}
+
+/** Runs a program of the project with another `process.versions.node`. */
+function runAsVersion(node: string, program: string): Promise<{ code: number; stdout: string; stderr: string }> {
+  const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${node}' } });`;
+  const args = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`, program];
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { cwd: ROOT, timeout: 20_000 }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}

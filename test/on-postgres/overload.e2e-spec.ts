@@ -1,0 +1,4 @@
+import { usePostgres } from '../engine.js';
+
+usePostgres();
+await import('../overload.e2e-spec.js');

@@ -1,0 +1,98 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+/** Stands between a service and its server, as a firewall or balancer does, and breaks connections where it is told. */
+export class TcpProxy {
+  private readonly pairs = new Set<Pair>();
+  /** The bytes of a request whose response is to be lost. */
+  private lost?: string;
+  private isSilent = false;
+  /** How many requests with the bytes of `loseResponseTo` came. */
+  seen = 0;
+
+  private constructor(
+    private readonly server: Server,
+    private readonly target: string,
+  ) {}
+
+  /** @param target a URL with the host and port to connect to */
+  static async start(target: string): Promise<TcpProxy> {
+    const server = createServer({ noDelay: true });
+    const proxy = new TcpProxy(server, target);
+    server.on('connection', (socket) => proxy.accept(socket));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return proxy;
+  }
+
+  get port(): number {
+    return (this.server.address() as { port: number }).port;
+  }
+
+  /** The target's URL through here. */
+  get url(): string {
+    const url = new URL(this.target);
+    url.port = String(this.port);
+    return url.href;
+  }
+
+  /** Every connection there is turns out to be broken when it is used next; new ones are in order. */
+  breakAtNextUse(): void {
+    for (const pair of this.pairs) pair.isBroken = true;
+  }
+
+  /** From now on, whatever request has these bytes reaches the server, and its response never comes back. */
+  loseResponseTo(bytes: string | undefined): void {
+    this.lost = bytes;
+    this.seen = 0;
+  }
+
+  /** Nothing is passed on any more, in connections old and new, and none is refused. */
+  fallSilent(): void {
+    this.isSilent = true;
+  }
+
+  async stop(): Promise<void> {
+    for (const { client, server } of this.pairs) [client, server].forEach((socket) => socket.destroy());
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  private accept(client: Socket): void {
+    const { hostname, port } = new URL(this.target);
+    const server = connect({ host: hostname, port: Number(port), noDelay: true });
+    const pair: Pair = { client, server, isBroken: false, isResponseLost: false };
+    this.pairs.add(pair);
+    const end = (): void => {
+      this.pairs.delete(pair);
+      client.destroy();
+      server.destroy();
+    };
+    for (const socket of [client, server]) {
+      socket.on('error', () => undefined);
+      socket.on('close', end);
+    }
+    client.on('data', (bytes) => {
+      if (this.isSilent) return;
+      if (pair.isBroken) return void client.resetAndDestroy();
+      if (this.lost !== undefined && bytes.includes(this.lost)) {
+        this.seen++;
+        pair.isResponseLost = true;
+      }
+      server.write(bytes);
+    });
+    server.on('data', (bytes) => {
+      if (this.isSilent) return;
+      // The server has responded, so it has done what was asked.
+      if (pair.isResponseLost) client.resetAndDestroy();
+      else client.write(bytes);
+    });
+  }
+}
+
+interface Pair {
+  readonly client: Socket;
+  readonly server: Socket;
+  isBroken: boolean;
+  isResponseLost: boolean;
+}
