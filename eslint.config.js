@@ -2,7 +2,7 @@ import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['dist', 'coverage', 'data'] },
+  { ignores: ['dist', 'coverage', 'data', 'test/generated-clients'] },
   js.configs.recommended,
   tseslint.configs.recommendedTypeChecked,
   {

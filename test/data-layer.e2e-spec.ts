@@ -11,6 +11,7 @@ import {
   Like,
   PrimaryGeneratedColumn,
   QueryFailedError,
+  TypeORMError,
 } from 'typeorm';
 import { type Database, betterSqlite3, openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { type Environment, loadConfig } from '../src/config/config.js';
@@ -415,6 +416,91 @@ describe('the data layer, used by a module that knows nothing of it', () => {
         expect(committedNames(file)).toEqual(new Set([TAKEN, 'next', 'and next']));
       },
     );
+
+    const SEVERAL = [
+      "BEGIN; INSERT INTO notes (name) VALUES ('lost'); COMMIT",
+      "ROLLBACK; INSERT INTO notes (name) VALUES ('lost')",
+      'COMMIT; DELETE FROM notes',
+      '/* traced */ END; DELETE FROM notes;',
+      "INSERT INTO notes (name) VALUES ('one'); INSERT INTO notes (name) VALUES ('two')",
+      'SELECT 1; DELETE FROM notes',
+      'PRAGMA optimize; DELETE FROM notes',
+      'BEGIN; BEGIN',
+    ];
+
+    it.each(SEVERAL)('rejects several statements in one string, and runs none of them: %s', async (sql) => {
+      await start();
+      const runner = dataSource.createQueryRunner();
+      await expect(dataSource.query(sql)).rejects.toThrow('several statements');
+      await expect(runner.query(sql)).rejects.toThrow('several statements');
+      await runner.startTransaction();
+      await runner.query(INSERT_NOTE, ['mine']);
+      const error = await errorOf(runner.query(sql));
+      expect(error).toBeInstanceOf(TypeORMError);
+      expect(error!.message).toContain('several statements');
+      await runner.commitTransaction();
+      await runner.release();
+      expect(committedNames(file)).toEqual(new Set([TAKEN, 'mine']));
+    });
+
+    it('takes a semicolon that separates nothing: in strings, names, comments and triggers, and at the end', async () => {
+      await start();
+      for (const sql of [
+        "INSERT INTO notes (name) VALUES ('a; b'); ; -- c; d",
+        'INSERT INTO notes /* e; f */ ("name") VALUES (\'g\') ; /* h; */',
+        'CREATE TABLE "odd; name" ([a;b] text);',
+        `CREATE TRIGGER again AFTER INSERT ON "odd; name" BEGIN
+           INSERT INTO notes (name) VALUES (new.[a;b]); INSERT INTO notes (name) VALUES ('by trigger'); END;`,
+        `INSERT INTO "odd; name" VALUES ('i;j')`,
+      ]) {
+        await dataSource.query(sql);
+      }
+      const runner = dataSource.createQueryRunner();
+      await runner.query('BEGIN; -- traced; by a tool');
+      await runner.query(INSERT_NOTE, ['in a transaction']);
+      await runner.query('COMMIT ; ');
+      await runner.release();
+      expect(committedNames(file)).toEqual(new Set([TAKEN, 'a; b', 'g', 'i;j', 'by trigger', 'in a transaction']));
+    });
+
+    it.each([
+      'BEGIN',
+      'begin immediate;',
+      '/* traced */ BEGIN',
+      'START TRANSACTION',
+      'SAVEPOINT a',
+      'COMMIT',
+      'ROLLBACK',
+    ])('rejects %j without a query runner, which could not keep the transaction', async (sql) => {
+      await start();
+      const repository = dataSource.getRepository(Note);
+      for (const query of [dataSource.query(sql), dataSource.manager.query(sql), repository.query(sql)]) {
+        await expect(query).rejects.toThrow('dataSource.transaction');
+      }
+    });
+
+    it.each([
+      'PRAGMA foreign_keys = OFF',
+      'pragma main."foreign_keys"(0)',
+      '/* traced */ PRAGMA foreign_keys=no',
+      'PRAGMA ignore_check_constraints = ON',
+      'PRAGMA synchronous = OFF',
+      'PRAGMA journal_mode = DELETE',
+    ])('rejects what would change the one writing connection for everyone: %s', async (sql) => {
+      await start();
+      const settings = () =>
+        ['foreign_keys', 'ignore_check_constraints', 'synchronous', 'journal_mode'].map((name) =>
+          databaseOf(dataSource).pragma(name, { simple: true }),
+        );
+      const before = settings();
+      await expect(dataSource.query(sql)).rejects.toThrow('for every caller');
+      const inside = dataSource.transaction((manager) => manager.query(sql));
+      await expect(inside).rejects.toThrow('for every caller');
+      expect(settings()).toEqual(before);
+      // To ask, and to wish for what is anyway, is no change.
+      await dataSource.query('PRAGMA foreign_keys = ON');
+      await dataSource.query('PRAGMA journal_mode');
+    });
 
     it('closes the file, although a transaction hangs for longer than a writer would wait', async () => {
       await start({ DATABASE_BUSY_TIMEOUT: '100', DATABASE_TRANSACTION_TIMEOUT: '500' });

@@ -2,6 +2,7 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { leaveNoRoom } from './no-room.js';
 import { onServer, PostgresServer } from './postgres-server.js';
@@ -57,6 +58,23 @@ function damage(path: string): void {
 }
 
 describe('the log of a service in trouble', () => {
+  describe('without the storage row of a resource', () => {
+    it('POST is 500, and the log says what is missing and what to do', async () => {
+      const service = await startService();
+      try {
+        const client = await Client.of(service);
+        expect((await client.post(COOKIE)).status).toBe(201);
+        await service.app.get(DataSource).query('DELETE FROM storage');
+        const lines = captureLog();
+        expect((await client.post(COOKIE)).status).toBe(500);
+        const [line] = problems(lines);
+        expect([line?.message, ...(line?.rest ?? [])].join(' ')).toMatch(/no row for "cookies".*restore a backup/s);
+      } finally {
+        await service.stop();
+      }
+    });
+  });
+
   describe('with a damaged page', () => {
     let service: Service;
     let client: Client;

@@ -7,6 +7,7 @@ import { SignJWT } from 'jose';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import type { Environment } from '../src/config/config.js';
 import { leaveNoRoom } from './no-room.js';
+import { exchangeOne, request } from './raw-http.js';
 import { type Answer, Client, COOKIE, type RequestOptions, SECRET, type Service, startService } from './service.js';
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -51,11 +52,16 @@ describe('the OpenAPI document', () => {
   const seen: Seen[] = [];
   const ajv = new Ajv({ strict: false, formats: { int64: true } });
   const validators = new Map<object, ValidateFunction>();
+  /** The components with every schema closed: no response has a property that is not described. */
+  let closed: object;
 
   beforeAll(async () => {
     ordinary = await startService();
     document = await (await fetch(`${ordinary.url}/openapi.json`)).json();
+    closed = withClosedSchemas(document.components);
     await driveOrdinaryAnswers();
+    await driveProtocolErrors();
+    await driveLateRequests();
     await driveRefusals();
     await driveUnconditionalWrites();
     await driveFullStorage();
@@ -116,6 +122,38 @@ describe('the OpenAPI document', () => {
     }
     await drive(client, ['get', '/cookies/{id}'], { query: '?limit=1' });
     for (const operation of ON_A_RECORD) await drive(client, operation, { id: '0' });
+  }
+
+  /** What the service rejects before it looks for an operation. */
+  async function driveProtocolErrors(): Promise<void> {
+    const host = 'Host: cookies';
+    const extension = `1;${'x'.repeat(20_000)}\r\n \r\n0\r\n\r\n`;
+    const heads: readonly (readonly [version: string, lines: readonly string[], body?: string])[] = [
+      ['HTTP/1.1', [host, 'Not a header field']],
+      ['HTTP/1.1', ['Connection: close']],
+      ['HTTP/1.1', [host, 'Expect: the-impossible', 'Connection: close']],
+      ['HTTP/1.1', [host, `X-Padding: ${'x'.repeat(20_000)}`]],
+      ['HTTP/1.1', [host, 'Connection: close', ...Array<string>(2000).fill('A:')]],
+      ['HTTP/1.1', [host, 'Transfer-Encoding: gzip, chunked', 'Connection: close']],
+      ['HTTP/1.1', [host, 'Transfer-Encoding: chunked', 'Connection: close'], extension],
+      ['HTTP/2.0', [host]],
+    ];
+    for (const operation of OPERATIONS) {
+      for (const [version, lines, body] of heads) {
+        const bytes = request([`${requestTarget(operation)} ${version}`, ...lines], body);
+        seen.push({ operation, answer: await exchangeOne(ordinary, bytes) });
+      }
+    }
+  }
+
+  async function driveLateRequests(): Promise<void> {
+    await onServiceWith({ REQUEST_TIMEOUT: '1000' }, async (_client, service) => {
+      const answers = OPERATIONS.map(async (operation) => {
+        const half = Buffer.from(`${requestTarget(operation)} HTTP/1.1\r\nHost: coo`);
+        return { operation, answer: await exchangeOne(service, half) };
+      });
+      seen.push(...(await Promise.all(answers)));
+    });
   }
 
   async function driveUnconditionalWrites(): Promise<void> {
@@ -182,7 +220,7 @@ describe('the OpenAPI document', () => {
   });
 
   it.each(OPERATIONS)('describes no status that %s %s does not answer', (method, path) => {
-    const described = Object.keys(document.paths[path][method].responses).filter((status) => status !== 'default');
+    const described = Object.keys(document.paths[path][method].responses);
     const answered = new Set(answersOf(method, path).map(({ status }) => String(status)));
     const missing = described.filter((status) => !answered.has(status)).map((status) => `${method} ${status}`);
     expect(missing).toEqual([]);
@@ -198,12 +236,96 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('describes what HTTP itself refuses', async () => {
+  it.each(OPERATIONS)('names every status of %s %s, without default and ranges', (method, path) => {
+    for (const status of Object.keys(document.paths[path][method].responses)) expect(status).toMatch(/^[2-5]\d\d$/);
+  });
+
+  it.each(OPERATIONS)('lists in words every error code of %s %s, and no others', (method, path) => {
+    const listed = document.paths[path][method].description.split('Error codes: ')[1].matchAll(/`([A-Z_]+)`/g);
+    const codes = answersOf(method, path).flatMap(({ body }) => body?.errorCode ?? []);
+    if (method !== 'get') codes.push(NEEDS_A_LOST_RESPONSE);
+    expect([...new Set(Array.from(listed, ([, code]) => code))].sort()).toEqual([...new Set(codes)].sort());
+  });
+
+  it('has one schema for each enum, which everything else refers to', () => {
+    const { CookieFlavor, CookieSize, CookieSort } = document.components.schemas;
+    expect(CookieFlavor.enum).toEqual(['chocolate', 'vanilla', 'cinnamon']);
+    expect(CookieSize.enum).toEqual(['small', 'medium', 'large']);
+    expect(CookieSort).toMatchObject({ enum: ['id', '-id'], 'x-enum-varnames': ['IdAscending', 'IdDescending'] });
+    const text = JSON.stringify(document);
+    for (const { enum: values } of [CookieFlavor, CookieSize, CookieSort]) {
+      expect(text.split(`"enum":${JSON.stringify(values)}`)).toHaveLength(1 + 1);
+    }
+    // Three bodies, the record and the filter; no wrapper around any.
+    for (const name of ['CookieFlavor', 'CookieSize']) {
+      expect(text.split(`{"$ref":"#/components/schemas/${name}"}`)).toHaveLength(1 + 5);
+    }
+    expect(text).not.toMatch(/"(allOf|oneOf|anyOf)":\[\{"\$ref":"#\/components\/schemas\/(Cookie|Error)/);
+  });
+
+  it('closes the bodies of requests and the record, and no errors', () => {
+    const { schemas } = document.components;
+    for (const name of ['CookieDto', 'CreateCookieDto', 'PatchCookieDto', 'ReplaceCookieDto']) {
+      expect([name, schemas[name].additionalProperties]).toEqual([name, false]);
+    }
+    for (const name of ['ErrorDto', 'ErrorDetail']) {
+      expect([name, schemas[name].type, schemas[name].additionalProperties]).toEqual([name, 'object', undefined]);
+    }
+    expect(JSON.stringify(document)).not.toContain('x-closed');
+  });
+
+  it('gives a detail of an error one schema, in which only the message is required', () => {
+    const { ErrorDto, ErrorDetail } = document.components.schemas;
+    expect(ErrorDto.properties.details).toMatchObject({
+      type: 'array',
+      items: { $ref: '#/components/schemas/ErrorDetail' },
+    });
+    expect(Object.keys(ErrorDetail.properties)).toEqual(['message', 'pointer', 'parameter']);
+    expect(ErrorDetail.required).toEqual(['message']);
+  });
+
+  it('has If-Match before If-None-Match in every operation with conditions', () => {
+    for (const [method, path] of [...READS, ...WRITES_OF_A_RECORD]) {
+      const names = document.paths[path][method].parameters.map(({ name }: any) => name);
+      expect(names.slice(-3)).toEqual(['If-Match', 'If-None-Match', 'X-Request-Id']);
+    }
+  });
+
+  it('has X-Request-Id without a pattern, since another value is replaced and not rejected', async () => {
     const client = await Client.of(ordinary);
-    const answer = await client.get('/cookies', { 'x-padding': 'x'.repeat(20_000) });
-    expect(answer.status).toBe(431);
+    const { status, headers } = await client.get('/cookies', { 'x-request-id': 'not (allowed)' });
+    expect([status, headers.get('x-request-id')]).toEqual([200, expect.stringMatching(/^[\w-]{36}$/)]);
     for (const [method, path] of OPERATIONS) {
-      expectDescribed(answer, document.paths[path][method].responses.default);
+      const parameter = document.paths[path][method].parameters.find(({ name }: any) => name === 'X-Request-Id');
+      expect(parameter.schema).toEqual({ type: 'string' });
+    }
+  });
+
+  it('has one media type for PATCH, and the other one in words', async () => {
+    const { requestBody, description } = document.paths['/cookies/{id}'].patch;
+    expect(Object.keys(requestBody.content)).toEqual(['application/json']);
+    expect(requestBody.required).toBe(true);
+    const client = await Client.of(ordinary);
+    const { body } = await client.post(COOKIE);
+    const [other] = /application\/merge-patch\+json/.exec(description) as unknown as [string];
+    const headers = { 'content-type': other };
+    const answer = await client.request('PATCH', `/cookies/${body.id}`, { body: BODIES.patch, headers });
+    expect(answer.status).toBe(204);
+  });
+
+  it('says of the token what a client team needs, and nothing of this repository', () => {
+    const { description } = document.components.securitySchemes.bearer;
+    expect(description).toContain('operators');
+    expect(JSON.stringify(document)).not.toContain('npm run');
+  });
+
+  it.each(['', 'u'])('has a pattern of the wish that means the same with the flags "%s"', (flags) => {
+    const pattern = new RegExp(document.components.schemas.CreateCookieDto.properties.wish.pattern, flags);
+    for (const wish of ['x', '🍪', 'a🍪\n\t\u{10ffff}', '\ud7ff\ue000\uffff', '\u0001']) {
+      expect([wish, pattern.test(wish)]).toEqual([wish, true]);
+    }
+    for (const wish of ['\0', 'a\0b', '\ud83c', '\udf6a', '\udf6a\ud83c', '🍪\ud83c', '\ud83cx', 'x\udf6a']) {
+      expect([wish, pattern.test(wish)]).toEqual([wish, false]);
     }
   });
 
@@ -220,6 +342,9 @@ describe('the OpenAPI document', () => {
     ['255 cookie emojis', { ...COOKIE, wish: '🍪'.repeat(255) }],
     ['256 cookie emojis', { ...COOKIE, wish: '🍪'.repeat(256) }],
     ['256 letters', { ...COOKIE, wish: 'x'.repeat(256) }],
+    ['a wish with NUL', { ...COOKIE, wish: 'a\0b' }],
+    ['a wish with a lone surrogate', { ...COOKIE, wish: 'a\ud83cb' }],
+    ['a wish with a pair in the wrong order', { ...COOKIE, wish: '\udf6a\ud83c' }],
     ['an empty wish', { ...COOKIE, wish: '' }],
     ['a wish of null', { ...COOKIE, wish: null }],
     ['a size in capitals', { ...COOKIE, size: 'SMALL' }],
@@ -268,7 +393,7 @@ describe('the OpenAPI document', () => {
     // What OpenAPI assumes for a query: an array is its repeated parameter.
     expect([style, explode]).toEqual([undefined, undefined]);
     const text = parameters.get(name)!;
-    const value = { array: parameters.getAll(name), integer: Number(text), string: text }[schema.type as string];
+    const value = { array: parameters.getAll(name), integer: Number(text), string: text }[typeOf(schema)];
     const { status } = await client.get(`/cookies?${query}`);
     expect(status === 200).toBe(isValid(schema, value));
   });
@@ -286,14 +411,18 @@ describe('the OpenAPI document', () => {
     return seen.filter(({ operation }) => operation[0] === method && operation[1] === path).map(({ answer }) => answer);
   }
 
+  function typeOf({ $ref, type }: any): string {
+    return type ?? document.components.schemas[$ref.split('/').at(-1)].type;
+  }
+
   function isValid(schema: object, value: unknown): boolean {
     return validatorOf(schema)(value);
   }
 
-  function validatorOf(schema: object): ValidateFunction {
+  function validatorOf(schema: object, components: object = document.components): ValidateFunction {
     let validator = validators.get(schema);
     if (validator === undefined) {
-      validator = ajv.compile({ allOf: [schema], components: document.components });
+      validator = ajv.compile({ allOf: [schema], components });
       validators.set(schema, validator);
     }
     return validator;
@@ -305,7 +434,7 @@ describe('the OpenAPI document', () => {
     if (description.content === undefined) return expect(answer.text).toBe('');
     const [mediaType] = answer.headers.get('content-type')!.split(';') as [string];
     expect(Object.keys(description.content)).toContain(mediaType);
-    const validate = validatorOf(description.content[mediaType].schema);
+    const validate = validatorOf(description.content[mediaType].schema, closed);
     validate(answer.body);
     expect(validate.errors).toBeNull();
   }
@@ -337,6 +466,19 @@ async function onServiceWith(
   } finally {
     await service.stop();
   }
+}
+
+/** The request line of an operation, but for the version of HTTP. */
+function requestTarget([method, path]: Operation): string {
+  return `${method.toUpperCase()} ${path.replace('{id}', '1')}`;
+}
+
+function withClosedSchemas(components: any): object {
+  const copy = structuredClone(components);
+  for (const schema of Object.values<any>(copy.schemas)) {
+    if (schema.type === 'object') schema.additionalProperties = false;
+  }
+  return copy;
 }
 
 /** The routes of the API as the document writes them, read from Fastify's own drawing of its routes. */

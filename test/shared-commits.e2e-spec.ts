@@ -2,9 +2,11 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
-import type { DataSource } from 'typeorm';
+import type { DataSource, QueryRunner } from 'typeorm';
 import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
+import { OutcomeUnknownError } from '../src/database/errors.js';
+import { transaction } from '../src/database/transactions.js';
 import { environmentIn, temporaryFolder } from './service.js';
 
 const TRANSACTION_TIMEOUT = 300;
@@ -73,6 +75,46 @@ describe('writes that wait together', () => {
     const writes = [insert('one'), insertInTransaction('two'), insert('three')];
     rmSync(join(folder, 'cookies.sqlite-wal'));
     expect(await outcomes(writes)).toEqual(['rejected', 'rejected', 'rejected']);
+  });
+
+  describe('are rejected on rows of others that the group commit then fails to store', () => {
+    const OWN_REASON = 'my own reason';
+
+    /** Finds the row that waits for its commit, makes that commit fail, and rejects because of the row. */
+    const rejectOn = async (query: (sql: string) => Promise<unknown[]>): Promise<void> => {
+      expect(await query("SELECT name FROM notes WHERE name = 'pending'")).toHaveLength(1);
+      rmSync(join(folder, 'cookies.sqlite-wal'));
+      throw new Error(OWN_REASON);
+    };
+
+    const inRunner = async (finish: (runner: QueryRunner) => Promise<void>): Promise<void> => {
+      const runner = dataSource.createQueryRunner();
+      await runner.startTransaction();
+      await expect(rejectOn((sql) => runner.query(sql))).rejects.toThrow(OWN_REASON);
+      await finish(runner);
+    };
+
+    it.each<[how: string, reject: () => Promise<unknown>]>([
+      ['a transaction of TypeORM', () => dataSource.transaction((manager) => rejectOn((sql) => manager.query(sql)))],
+      ['a lean transaction', () => transaction(dataSource, (tx) => rejectOn((sql) => tx.query(sql, [])))],
+      [
+        'a query runner that rolls back, and is out of its transaction then',
+        () =>
+          inRunner((runner) =>
+            runner.rollbackTransaction().finally(() => expect(runner.isTransactionActive).toBe(false)),
+          ),
+      ],
+      ['a query runner that sends ROLLBACK', () => inRunner((runner) => runner.query('ROLLBACK'))],
+      ['a query runner that is released', () => inRunner((runner) => runner.release())],
+    ])('and are told the failure of the commit: %s', async (_how, reject) => {
+      // Straight after a commit, what comes together shares the next.
+      await insert('stored');
+      const writes = [insert('pending'), insert('pending'), insertInTransaction('pending'), reject()];
+      const errors = (await Promise.allSettled(writes)).map((outcome) =>
+        outcome.status === 'rejected' ? (outcome.reason as Error) : undefined,
+      );
+      expect(errors.map((error) => error?.name)).toEqual(Array(4).fill(OutcomeUnknownError.name));
+    });
   });
 
   it('go on after one that hangs, and what ended before it is kept', async () => {

@@ -1,7 +1,10 @@
 export const FLAVORS = ['chocolate', 'vanilla', 'cinnamon'] as const;
 export const SIZES = ['small', 'medium', 'large'] as const;
+/** By id, ascending or descending. */
+export const SORTS = ['id', '-id'] as const;
 /** Longest wish, in Unicode code points. */
 export const WISH_LENGTH = 255;
 
 export type Flavor = (typeof FLAVORS)[number];
 export type Size = (typeof SIZES)[number];
+export type Sort = (typeof SORTS)[number];

@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiBody, ApiConsumes, ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
+import { ApiBody, ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
 import {
   ApiErrors,
   ApiReadConditions,
@@ -63,11 +63,6 @@ const unconditional: DescribedError = {
   status: 428,
   description: 'The service requires If-Match (`REQUIRE_IF_MATCH`)',
   examples: { absent: { message: 'Send If-Match with the ETag of the record that you mean to change' } },
-};
-const tooLarge: DescribedError = {
-  status: 413,
-  description: 'The body is larger than 16 KiB',
-  examples: { large: { message: 'The body is larger than the 16 KiB that are accepted' } },
 };
 const coding = { message: 'The body must come without a Content-Encoding' };
 const wrongType: DescribedError = {
@@ -146,7 +141,7 @@ export const DescribeCreate = (): MethodDecorator =>
       type: CookieDto,
       headers: headers('Location', 'ETag'),
     }),
-    ApiErrors('cookies:write', wrongBody, tooLarge, wrongType, anyFull),
+    ApiErrors('cookies:write', wrongBody, wrongType, anyFull),
   );
 
 export const DescribeReplace = (): MethodDecorator =>
@@ -165,7 +160,7 @@ export const DescribeReplace = (): MethodDecorator =>
       type: CookieDto,
       headers: headers(),
     }),
-    ApiErrors('cookies:write', wrongIdOrBody, notFound, excluded, tooLarge, wrongType, unconditional, diskFull),
+    ApiErrors('cookies:write', wrongIdOrBody, notFound, excluded, wrongType, unconditional, diskFull),
   );
 
 export const DescribePatch = (): MethodDecorator =>
@@ -173,14 +168,16 @@ export const DescribePatch = (): MethodDecorator =>
     ApiOperation({
       operationId: 'patchCookie',
       summary: 'Partially update a cookie',
-      description: 'Changes the members that are sent. An empty object changes nothing.',
+      description: [
+        'Changes the properties that are sent. An empty object changes nothing.',
+        'The body may also come as `application/merge-patch+json`, with the same meaning: see `Accept-Patch`.',
+      ].join(' '),
     }),
     ApiId(),
     ApiWriteConditions(),
-    ApiConsumes('application/json', 'application/merge-patch+json'),
     ApiBody({ type: PatchCookieDto }),
     ApiResponse({ status: 204, description: 'The cookie is changed', headers: headers('ETag') }),
-    ApiErrors('cookies:write', wrongIdOrBody, notFound, excluded, tooLarge, wrongPatchType, unconditional, diskFull),
+    ApiErrors('cookies:write', wrongIdOrBody, notFound, excluded, wrongPatchType, unconditional, diskFull),
   );
 
 export const DescribeDelete = (): MethodDecorator =>
@@ -193,5 +190,5 @@ export const DescribeDelete = (): MethodDecorator =>
     ApiId(),
     ApiWriteConditions(),
     ApiResponse({ status: 204, description: 'The cookie is deleted', headers: headers() }),
-    ApiErrors('cookies:write', wrongId, notFound, excluded, tooLarge, unconditional, diskFull),
+    ApiErrors('cookies:write', wrongId, notFound, excluded, unconditional, diskFull),
   );

@@ -1,39 +1,42 @@
 import { STATUS_CODES } from 'node:http';
 import { applyDecorators } from '@nestjs/common';
 import {
+  ApiExtension,
   ApiExtraModels,
   ApiHeader,
   ApiProperty,
   ApiPropertyOptional,
   ApiResponse,
+  ApiSchema,
   getSchemaPath,
-  refs,
 } from '@nestjs/swagger';
 import { codeOfStatus, type ErrorDetail } from './api-error.js';
 import { OUTCOME_UNKNOWN } from './error-response.js';
+import { PROTOCOL_ERRORS } from './protocol-errors.openapi.js';
 
 const REQUEST_ID = '7f1c0f0e-0b52-4b8e-9d8e-2f6a1c9c9b57';
 
-/** A fault of one member of the body. */
-export class MemberFaultDto {
-  @ApiProperty({ description: 'The member, as a JSON Pointer (RFC 6901); empty for the body itself', example: '/wish' })
-  pointer!: string;
-
-  @ApiProperty({ example: 'must be a text of 1 to 255 characters, without NUL and lone surrogates' })
+/** What is wrong with one property of the body, or with one parameter of the query or the path. */
+@ApiSchema({ name: 'ErrorDetail' })
+export class ErrorDetailDto {
+  @ApiProperty({
+    description: 'What is wrong',
+    example: 'must be a text of 1 to 255 characters, without NUL and lone surrogates',
+  })
   message!: string;
-}
 
-/** A fault of one parameter of the query or the path. */
-export class ParameterFaultDto {
-  @ApiProperty({ example: 'limit' })
-  parameter!: string;
+  @ApiPropertyOptional({
+    description: 'The property of the body, as a JSON Pointer (RFC 6901); empty for the body itself',
+    example: '/wish',
+  })
+  pointer?: string;
 
-  @ApiProperty({ example: 'must be given once, as a whole number from 1 to 1000' })
-  message!: string;
+  // Without an example: a detail has a pointer or a parameter, never both.
+  @ApiPropertyOptional({ description: 'The parameter of the query or the path, by its name' })
+  parameter?: string;
 }
 
 /** The body of every error. */
-@ApiExtraModels(MemberFaultDto, ParameterFaultDto)
 export class ErrorDto {
   @ApiProperty({ type: 'integer', minimum: 400, maximum: 599, example: 431 })
   statusCode!: number;
@@ -57,12 +60,8 @@ export class ErrorDto {
   @ApiProperty({ description: 'Names this request in the log of the service', example: REQUEST_ID })
   requestId!: string;
 
-  @ApiPropertyOptional({
-    type: 'array',
-    items: { oneOf: refs(MemberFaultDto, ParameterFaultDto) },
-    description: 'The members or parameters that are wrong',
-  })
-  details?: ErrorDetail[];
+  @ApiPropertyOptional({ type: [ErrorDetailDto], description: 'The properties or parameters that are wrong' })
+  details?: ErrorDetailDto[];
 }
 
 interface Header {
@@ -212,16 +211,27 @@ const commonErrors = (scope: string): readonly DescribedError[] => [
 
 /** Describes how an operation fails, with what all operations that need the scope have in common. */
 export function ApiErrors(scope: string, ...errors: DescribedError[]): MethodDecorator {
-  return applyDecorators(
-    ApiExtraModels(ErrorDto),
-    ...[...errors, ...commonErrors(scope)].map(describe),
-    ApiResponse({
-      status: 'default',
-      description: 'What HTTP itself refuses, before any operation: 408, 417 and 431',
-      headers: errorHeaders(),
-      content: { 'application/json': { schema: { $ref: getSchemaPath(ErrorDto) } } },
-    }),
-  );
+  const all = mergedByStatus([...errors, ...commonErrors(scope), ...PROTOCOL_ERRORS]);
+  return applyDecorators(ApiExtraModels(ErrorDto), ...all.map(describe));
+}
+
+/** One description for each status: of those that share it, the descriptions follow one another. */
+function mergedByStatus(errors: readonly DescribedError[]): DescribedError[] {
+  const merged = new Map<number, DescribedError>();
+  for (const error of errors) {
+    const other = merged.get(error.status);
+    merged.set(error.status, other === undefined ? error : merge(other, error));
+  }
+  return [...merged.values()];
+}
+
+function merge(one: DescribedError, other: DescribedError): DescribedError {
+  return {
+    status: one.status,
+    description: `${one.description}. ${other.description}`,
+    examples: { ...one.examples, ...other.examples },
+    headers: [...(one.headers ?? []), ...(other.headers ?? [])],
+  };
 }
 
 function describe({ status, description, examples, headers }: DescribedError): MethodDecorator & ClassDecorator {
@@ -257,8 +267,8 @@ const condition = (name: string, description: string) =>
 /** The conditions of a GET. */
 export const ApiReadConditions = (): MethodDecorator & ClassDecorator =>
   applyDecorators(
-    condition('If-None-Match', 'Answer 304 when one of these is still the ETag'),
     condition('If-Match', 'Answer 412 when none of these is still the ETag'),
+    condition('If-None-Match', 'Answer 304 when one of these is still the ETag'),
   );
 
 /** The conditions of a write. */
@@ -275,5 +285,15 @@ export const REQUEST_ID_PARAMETER = {
   required: false,
   description:
     'Names the request; the answer repeats it. Without it, or when it has other characters, the service makes one.',
-  schema: { type: 'string', pattern: REQUEST_ID_PATTERN },
+  // Without a pattern: the service replaces another value, and does not reject it.
+  schema: { type: 'string' },
 } as const;
+
+/** Marks a class of responses that the document closes, until `openApiDocument` has done so. */
+export const CLOSED = 'x-closed';
+
+/**
+ * Says of a class of responses that it never gets further properties. Clients may reject such a property, so a class
+ * without this decorator can grow. Request bodies need none: they are closed already.
+ */
+export const ApiClosed = (): ClassDecorator => ApiExtension(CLOSED, true);

@@ -1,6 +1,12 @@
 import { buildMessage, ValidateBy, type ValidationOptions } from 'class-validator';
 
 /**
+ * The strings without NUL and lone surrogates, as a `pattern` of JSON Schema (ECMA-262). It means the same with and
+ * without the flag `u`, which JSON Schema recommends and many generators leave out: an emoji is one character or a pair.
+ */
+export const TEXT_PATTERN = String.raw`^(?:[^\u0000\uD800-\uDFFF]|[\uD800-\uDBFF][\uDC00-\uDFFF])*$`;
+
+/**
  * A text of `min` to `max` Unicode code points, as JSON Schema, SQLite and PostgreSQL count them; class-validator's own
  * `Length` does not count variation selectors. NUL and lone surrogates are refused: no database can keep them.
  */

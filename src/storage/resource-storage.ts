@@ -29,7 +29,7 @@ export class ResourceStorage {
 
   /** The account as the transaction sees it. */
   account(transaction: Sql): Promise<Account> {
-    return one(transaction.sql<Account[]>`
+    return this.one(transaction.sql<Account[]>`
       SELECT epoch, revision, used FROM storage WHERE resource = ${this.resource}`);
   }
 
@@ -73,27 +73,36 @@ export class ResourceStorage {
     const [last] = await transaction.sql<Version[]>`
       UPDATE storage SET used = used + ${count}, revision = revision + ${count}
       WHERE resource = ${this.resource} AND used <= ${this.capacity - count} RETURNING epoch, revision`;
-    if (last === undefined) return undefined;
+    if (last === undefined) {
+      // Full, or without a row: that is no matter of capacity, and throws.
+      await this.account(transaction);
+      return undefined;
+    }
     return Array.from({ length: count }, (_, index) => ({ ...last, revision: last.revision - count + 1 + index }));
   }
 
   /** Gives back the place of a record that the transaction deletes. */
   release(transaction: Sql): Promise<Version> {
-    return one(transaction.sql<Version[]>`
+    return this.one(transaction.sql<Version[]>`
       UPDATE storage SET used = used - 1, revision = revision + 1
       WHERE resource = ${this.resource} RETURNING epoch, revision`);
   }
 
   /** Notes that the transaction changes a record; that record takes the revision returned. */
   touch(transaction: Sql): Promise<Version> {
-    return one(transaction.sql<Version[]>`
+    return this.one(transaction.sql<Version[]>`
       UPDATE storage SET revision = revision + 1
       WHERE resource = ${this.resource} RETURNING epoch, revision`);
   }
-}
 
-async function one<T>(rows: Promise<T[]>): Promise<T> {
-  const [row] = await rows;
-  if (row === undefined) throw new Error('The resource has no row in the table "storage"; its migration must make one');
-  return row;
+  private async one<T>(rows: Promise<T[]>): Promise<T> {
+    const [row] = await rows;
+    if (row === undefined) {
+      throw new Error(
+        `The table "storage" has no row for "${this.resource}", without which nothing can be written: the migration that ` +
+          'creates the resource must insert it; if it was deleted, restore a backup',
+      );
+    }
+    return row;
+  }
 }

@@ -1,15 +1,18 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { type Flavor, FLAVORS, type Size, SIZES, WISH_LENGTH } from '../cookie.values.js';
+import { ApiClosed } from '../../http/openapi.js';
+import { type Flavor, type Size, WISH_LENGTH } from '../cookie.values.js';
+import { FLAVOR, SIZE } from './cookie.enums.js';
 
 /** A cookie as the service answers it: these four members and no others. */
+@ApiClosed()
 export class CookieDto {
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, example: 1 })
   id!: number;
 
-  @ApiProperty({ enum: FLAVORS, example: 'vanilla' })
+  @ApiProperty(FLAVOR)
   flavor!: Flavor;
 
-  @ApiProperty({ enum: SIZES, example: 'small' })
+  @ApiProperty(SIZE)
   size!: Size;
 
   @ApiProperty({ minLength: 1, maxLength: WISH_LENGTH, example: 'May your tests be green' })

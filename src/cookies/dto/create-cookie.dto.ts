@@ -1,20 +1,22 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsIn } from 'class-validator';
-import { IsText } from '../../http/text.decorator.js';
+import { IsText, TEXT_PATTERN } from '../../http/text.decorator.js';
 import { type Flavor, FLAVORS, type Size, SIZES, WISH_LENGTH } from '../cookie.values.js';
+import { FLAVOR, SIZE } from './cookie.enums.js';
 
 export class CreateCookieDto {
-  @ApiProperty({ enum: FLAVORS, example: 'vanilla' })
+  @ApiProperty(FLAVOR)
   @IsIn(FLAVORS)
   flavor!: Flavor;
 
-  @ApiProperty({ enum: SIZES, example: 'small' })
+  @ApiProperty(SIZE)
   @IsIn(SIZES)
   size!: Size;
 
   @ApiProperty({
     minLength: 1,
     maxLength: WISH_LENGTH,
+    pattern: TEXT_PATTERN,
     description: 'Unicode code points, without NUL and lone surrogates',
     example: 'May your tests be green',
   })

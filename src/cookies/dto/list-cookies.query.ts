@@ -3,9 +3,8 @@ import { ArrayUnique, IsIn, IsInt, Max, Min } from 'class-validator';
 import { MayBeAbsent } from '../../http/may-be-absent.decorator.js';
 import { MAX_LIMIT } from '../../http/page.js';
 import { QueryArray, QueryInteger } from '../../http/query-values.js';
-import { type Flavor, FLAVORS, type Size, SIZES } from '../cookie.values.js';
-
-const SORTS = ['id', '-id'] as const;
+import { type Flavor, FLAVORS, type Size, SIZES, type Sort, SORTS } from '../cookie.values.js';
+import { FLAVOR, referenceTo, SIZE, SORT } from './cookie.enums.js';
 
 const limitFault = { message: `must be given once, as a whole number from 1 to ${MAX_LIMIT}` };
 const afterFault = { message: 'must be given once, as the id of the last record seen, or 0' };
@@ -41,14 +40,14 @@ export class ListCookiesQuery {
   @Min(0, afterFault)
   after?: number;
 
-  @ApiPropertyOptional({ enum: SORTS, default: 'id', description: 'Oldest first (`id`) or newest first (`-id`).' })
+  @ApiPropertyOptional({ ...SORT, description: 'Oldest first (`id`) or newest first (`-id`).' })
   @MayBeAbsent()
   @IsIn(SORTS, { message: `must be given once, as one of ${SORTS.join(', ')}` })
-  sort?: (typeof SORTS)[number];
+  sort?: Sort;
 
   @ApiPropertyOptional({
-    enum: FLAVORS,
-    isArray: true,
+    type: 'array',
+    items: referenceTo(FLAVOR),
     uniqueItems: true,
     description: 'Only these flavors; repeat it for "or".',
   })
@@ -59,8 +58,8 @@ export class ListCookiesQuery {
   flavor?: Flavor[];
 
   @ApiPropertyOptional({
-    enum: SIZES,
-    isArray: true,
+    type: 'array',
+    items: referenceTo(SIZE),
     uniqueItems: true,
     description: 'Only these sizes; repeat it for "or".',
   })

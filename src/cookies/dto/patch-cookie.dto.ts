@@ -2,15 +2,16 @@ import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn } from 'class-validator';
 import { MayBeAbsent } from '../../http/may-be-absent.decorator.js';
 import { type Flavor, FLAVORS, type Size, SIZES } from '../cookie.values.js';
+import { FLAVOR, SIZE } from './cookie.enums.js';
 
 /** What PATCH changes; a member that is absent stays as it is, and none may be `null`. */
 export class PatchCookieDto {
-  @ApiPropertyOptional({ enum: FLAVORS, example: 'cinnamon' })
+  @ApiPropertyOptional(FLAVOR)
   @MayBeAbsent()
   @IsIn(FLAVORS)
   flavor?: Flavor;
 
-  @ApiPropertyOptional({ enum: SIZES, example: 'large' })
+  @ApiPropertyOptional(SIZE)
   @MayBeAbsent()
   @IsIn(SIZES)
   size?: Size;

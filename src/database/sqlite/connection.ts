@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { TypeORMError } from 'typeorm';
 import { engineErrors } from '../error-events.js';
 import { type Database, type Statement, openDatabase } from './better-sqlite3.js';
 import { statementTimings } from '../timing.js';
@@ -22,6 +23,10 @@ export interface SlowStatements {
 
 const CACHED_STATEMENTS = 500;
 
+const SEVERAL_STATEMENTS =
+  'The SQL string holds several statements, and none of them was run: send each by a query() of its own, and those that ' +
+  'belong together inside dataSource.transaction(...)';
+
 /**
  * One connection to the database file, with its prepared statements. Never waits for another process's lock:
  * better-sqlite3 waits by stopping the event loop, so waiting is left to the callers, who can await.
@@ -44,10 +49,11 @@ export class Connection {
     return this.database.inTransaction;
   }
 
+  /** @throws {TypeORMError} for several statements in one string */
   prepare(sql: string): Statement {
     let statement = this.statements.get(sql);
     if (statement === undefined) {
-      statement = this.database.prepare(sql);
+      statement = this.compile(sql);
       this.statements.set(sql, statement);
     }
     return statement;
@@ -73,6 +79,16 @@ export class Connection {
   close(): void {
     this.statements.clear();
     this.database.close();
+  }
+
+  private compile(sql: string): Statement {
+    try {
+      return this.database.prepare(sql);
+    } catch (error) {
+      // better-sqlite3 has a message for it, but no class or code. Comments and semicolons after the statement are none.
+      if ((error as Error).message.endsWith('more than one statement')) throw new TypeORMError(SEVERAL_STATEMENTS);
+      throw error;
+    }
   }
 
   private measured(milliseconds: number, sql: string): void {

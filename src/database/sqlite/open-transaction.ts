@@ -8,6 +8,10 @@ export interface OpenTransaction {
   run(sql: string, parameters?: readonly unknown[]): StatementResult;
   /** Resolves when everything is on disk; when it rejects, nothing is kept. */
   commit(): Promise<void>;
-  /** Undoes everything; does nothing after the end. */
-  rollback(): void;
+  /**
+   * Undoes everything, at the time of the call; does nothing after the end. Resolves when what the transaction read is on
+   * disk: only then the caller may act on it, also on an error that it met.
+   * @throws what failed the commit of what it read; then its own outcome means nothing
+   */
+  rollback(): Promise<void>;
 }

@@ -94,12 +94,12 @@ class ReadTransaction implements OpenTransaction {
   }
 
   commit(): Promise<void> {
-    this.rollback();
-    return Promise.resolve();
+    return this.rollback();
   }
 
-  rollback(): void {
+  rollback(): Promise<void> {
     this.end(new TypeORMError('The transaction has ended'));
+    return Promise.resolve();
   }
 
   /** @param reason what whoever still reads is told */

@@ -1,5 +1,6 @@
-import { DataSource, type DataSourceOptions } from 'typeorm';
+import type { DataSource, DataSourceOptions } from 'typeorm';
 import type { SqliteUrl } from '../../config/variables.js';
+import { GuardedDataSource } from '../transaction-control.js';
 import { betterSqlite3 } from './better-sqlite3.js';
 import { SqliteDriver } from './sqlite-driver.js';
 import type { WriterLimits } from './writer.js';
@@ -9,7 +10,7 @@ export function createSqliteDataSource(
   database: SqliteUrl & WriterLimits,
   options: Partial<DataSourceOptions>,
 ): DataSource {
-  const dataSource = new DataSource({
+  const dataSource = new GuardedDataSource({
     ...options,
     type: 'better-sqlite3',
     driver: betterSqlite3(),

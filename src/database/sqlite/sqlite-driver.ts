@@ -17,6 +17,7 @@ import { Snapshots } from './snapshots.js';
 import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
 import { TaggedSql } from './tagged-sql.js';
 import { SqliteQueryRunner } from './sqlite-query-runner.js';
+import { TableRebuilds } from './table-rebuilds.js';
 import { retryWhileBusy, Writer, type WriterLimits } from './writer.js';
 
 /**
@@ -31,6 +32,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
   writer!: Writer;
   reader!: Connection;
   snapshots!: Snapshots;
+  tableRebuilds!: TableRebuilds;
   private readonly largeWal = new Episode({
     interval: 60_000,
     began: () =>
@@ -69,6 +71,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
     this.databaseConnection = this.writing.database;
     this.file = new DatabaseFile(path);
     this.writer = new Writer(this.writing, this.reserve, this.file, this.limits, () => this.endSnapshots());
+    this.tableRebuilds = new TableRebuilds(this.writing, this.writer);
   }
 
   private endSnapshots(): void {
@@ -112,7 +115,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
       await transaction.commit();
       return result;
     } catch (error) {
-      transaction.rollback();
+      await transaction.rollback();
       throw error;
     }
   }
@@ -122,7 +125,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
     this.file.assertKept();
     const transaction = await this.snapshots.begin();
     const source = new TaggedSql((sql, parameters) => this.listTurns.run(() => transaction.run(sql, parameters)));
-    return Object.assign(source, { close: () => transaction.rollback() });
+    return Object.assign(source, { close: () => void transaction.rollback() });
   }
 
   /** Whether the file can be read; see `engine.ts`. Reads wait for no writer, and not for each other. */

@@ -1,10 +1,4 @@
-import {
-  QueryFailedError,
-  QueryResult,
-  QueryRunnerAlreadyReleasedError,
-  TypeORMError,
-  type ReplicationMode,
-} from 'typeorm';
+import { QueryFailedError, QueryRunnerAlreadyReleasedError, TypeORMError, type ReplicationMode } from 'typeorm';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js';
@@ -12,7 +6,9 @@ import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '..
 import type { StatementResult } from './connection.js';
 import type { OpenTransaction } from './open-transaction.js';
 import type { SqliteDriver } from './sqlite-driver.js';
+import { rejectSharedPragma } from './shared-pragmas.js';
 import { translateSqliteError } from './sqlite-errors.js';
+import { toQueryResult } from './query-result.js';
 import { kindOf, type StatementKind } from './statement-kind.js';
 
 /**
@@ -22,8 +18,14 @@ import { kindOf, type StatementKind } from './statement-kind.js';
 export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   declare driver: SqliteDriver;
   private transaction?: OpenTransaction;
+  /** Whether the transaction has done nothing yet. */
+  private transactionIsNew = false;
+  /** Between `beforeMigration` and `afterMigration`; then, inside a transaction, until that ends. */
+  private migrating: 'yes' | 'ending' | undefined;
   /** Whether a transaction of this runner has just ended. */
   private transactionOver = false;
+  /** What failed the commit that the last rollback waited for; TypeORM swallows it where it rolls back by itself. */
+  private rollbackFailure?: Error;
 
   constructor(driver: SqliteDriver, mode: ReplicationMode) {
     super(driver);
@@ -35,12 +37,20 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     return Promise.resolve(this.transaction?.database ?? this.driver.reader.database);
   }
 
-  /** Rolls back what was left open, so that a forgotten transaction blocks nobody. */
+  /**
+   * Rolls back what was left open, so that a forgotten transaction blocks nobody.
+   * @throws what failed the commit of the rows that the last transaction read before it was rolled back. TypeORM releases in
+   * a `finally`, so this takes the place of an error that was decided on those rows.
+   */
   override async release(): Promise<void> {
     if (this.isReleased) return;
-    this.endTransaction();
+    const ended = this.endTransaction();
     this.isReleased = true;
     await super.release();
+    await ended;
+    // TypeORM calls `afterMigration` only where the migration has succeeded.
+    if (this.migrating !== undefined) await this.endMigration();
+    if (this.rollbackFailure !== undefined) throw this.rollbackFailure;
   }
 
   override async startTransaction(isolationLevel?: IsolationLevel): Promise<void> {
@@ -55,12 +65,49 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     }
   }
 
-  override async beforeMigration(): Promise<void> {
-    await this.query('PRAGMA foreign_keys = OFF');
+  override async rollbackTransaction(): Promise<void> {
+    try {
+      await super.rollbackTransaction();
+    } catch (error) {
+      // A rollback that rejects has undone the transaction all the same.
+      if (this.transaction === undefined && this.rollbackFailure !== undefined) {
+        this.isTransactionActive = false;
+        this.transactionDepth = 0;
+      }
+      throw error;
+    }
   }
 
+  /**
+   * Switches foreign keys off. TypeORM begins the transaction of a migration before this on the way up, and after it on the
+   * way back; inside a transaction SQLite ignores the switch, so one that has done nothing yet is begun again.
+   * @throws {TypeORMError} inside a transaction that has done something
+   */
+  override async beforeMigration(): Promise<void> {
+    if (this.migrating !== undefined) return;
+    const isInTransaction = this.transaction !== undefined;
+    if (isInTransaction && !this.transactionIsNew) throw new TypeORMError(TOO_LATE);
+    await this.endTransaction();
+    this.transactionOver = false;
+    this.migrating = 'yes';
+    await this.driver.tableRebuilds.allow();
+    if (isInTransaction) await this.begin();
+  }
+
+  /** Enforces foreign keys again, inside a transaction when that ends. */
   override async afterMigration(): Promise<void> {
-    await this.query('PRAGMA foreign_keys = ON');
+    if (this.migrating === undefined) return;
+    this.migrating = 'ending';
+    if (this.transaction === undefined) await this.endMigration();
+  }
+
+  override async clearDatabase(database?: string): Promise<void> {
+    await this.beforeMigration();
+    try {
+      await super.clearDatabase(database);
+    } finally {
+      await this.afterMigration();
+    }
   }
 
   /**
@@ -98,24 +145,42 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   private execute(sql: string, parameters: unknown[]): StatementResult | Promise<StatementResult> {
     const kind = kindOf(sql);
-    const { transaction } = this;
     switch (kind) {
       case 'begin':
+        this.checkControl(sql);
         return this.begin();
       case 'rollback':
-        this.endTransaction();
-        return DONE;
+        this.checkControl(sql);
+        return this.rollback();
       case 'commit':
+        this.checkControl(sql);
         return this.commit();
-      default:
-        return transaction === undefined ? this.executeAlone(kind, sql, parameters) : transaction.run(sql, parameters);
+      case 'alone':
+        rejectSharedPragma(sql, this.migrating !== undefined);
     }
+    const { transaction } = this;
+    return transaction === undefined
+      ? this.executeAlone(kind, sql, parameters)
+      : this.executeInside(transaction, sql, parameters);
+  }
+
+  /** The kind is only that of the first word; SQLite's own parser looks at all of it. */
+  private checkControl(sql: string): void {
+    this.driver.reader.prepare(sql);
+  }
+
+  private executeInside(transaction: OpenTransaction, sql: string, parameters: unknown[]): StatementResult {
+    this.transactionIsNew = false;
+    const { tableRebuilds } = this.driver;
+    if (!tableRebuilds.isSettingAside(sql)) return transaction.run(sql, parameters);
+    return tableRebuilds.keepReferences(() => transaction.run(sql, parameters));
   }
 
   private async executeAlone(kind: StatementKind, sql: string, parameters: unknown[]): Promise<StatementResult> {
     if (kind === 'savepoint' || kind === 'rollback to') throw new TypeORMError(NO_TRANSACTION);
     if (this.transactionOver) await this.stayOpen();
-    const { reader, writer } = this.driver;
+    const { reader, tableRebuilds, writer } = this.driver;
+    if (tableRebuilds.isSettingAside(sql)) return tableRebuilds.keepReferencesAlone(sql, parameters);
     if (this.mode === 'slave' || (kind === 'read' && reader.prepare(sql).readonly)) {
       return this.driver.read(sql, parameters);
     }
@@ -136,8 +201,10 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     if (this.transaction !== undefined) throw new TypeORMError('This query runner has begun a transaction already');
     const { snapshots, writer } = this.driver;
     this.transaction = await (this.mode === 'slave' ? snapshots.begin() : writer.begin(false));
+    this.transactionIsNew = true;
+    this.rollbackFailure = undefined;
     if (this.isReleased) {
-      this.endTransaction();
+      await this.endTransaction();
       throw new QueryRunnerAlreadyReleasedError();
     }
     return DONE;
@@ -150,30 +217,44 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     const committed = transaction.commit();
     this.transaction = undefined;
     this.transactionOver = true;
-    await committed;
+    try {
+      await committed;
+    } finally {
+      if (this.migrating === 'ending') await this.endMigration();
+    }
     return DONE;
   }
 
-  private endTransaction(): void {
-    if (this.transaction === undefined) return;
-    this.transaction.rollback();
+  private async endMigration(): Promise<void> {
+    this.migrating = undefined;
+    await this.driver.tableRebuilds.disallow();
+  }
+
+  private async rollback(): Promise<StatementResult> {
+    if (this.transaction === undefined) return DONE;
+    await this.endTransaction();
+    if (this.rollbackFailure !== undefined) throw this.rollbackFailure;
+    return DONE;
+  }
+
+  /** Undoes the transaction, if there is one, and waits until what it read is on disk, or notes why that failed. */
+  private async endTransaction(): Promise<void> {
+    const { transaction } = this;
+    if (transaction === undefined) return;
+    const settled = transaction.rollback();
     this.transaction = undefined;
     this.transactionOver = true;
+    try {
+      await settled;
+    } catch (error) {
+      this.rollbackFailure = error as Error;
+    }
+    if (this.migrating === 'ending') await this.endMigration();
   }
 }
 
 const DONE: StatementResult = { changes: 0 };
+const TOO_LATE =
+  'Foreign keys can only be switched off before the transaction does anything: call beforeMigration() before startTransaction()';
 const NO_TRANSACTION = 'There is no transaction: call startTransaction() first';
 const OWN_ERRORS = [TypeORMError, DatabaseUnavailableError, OutcomeUnknownError, DiskFullError];
-
-function toQueryResult({ rows, changes, lastInsertRowid }: StatementResult): QueryResult {
-  const result = new QueryResult();
-  if (rows !== undefined) {
-    result.raw = rows;
-    result.records = rows;
-  } else {
-    result.raw = lastInsertRowid;
-    result.affected = changes;
-  }
-  return result;
-}

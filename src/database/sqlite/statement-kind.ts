@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { LEAD } from '../transaction-control.js';
 
 /**
  * What a statement is to the data layer: transaction control, a plain read, a write that frees room, one that cannot share
@@ -7,9 +8,6 @@ import { LRUCache } from 'lru-cache';
  */
 export type StatementKind =
   'begin' | 'commit' | 'rollback' | 'savepoint' | 'rollback to' | 'read' | 'delete' | 'alone' | 'other';
-
-// White space, empty statements and comments, as tracing tools put them before a statement (sqlcommenter).
-const LEAD = /^(?:[\s;]|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*/;
 
 const KINDS: readonly [RegExp, StatementKind][] = [
   [/^BEGIN\b/i, 'begin'],

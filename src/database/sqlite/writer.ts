@@ -31,12 +31,19 @@ interface Unit extends WriteOptions {
   refuse(error: Error): void;
 }
 
-/** Units that have ended well and wait for the commit they share. */
+/** Waits for the group commit: a unit that has ended well, or one that was rejected on rows which are not yet on disk. */
+interface Pending {
+  readonly freesRoom: boolean;
+  done(): void;
+  fail(error: Error): void;
+}
+
+/** Units that have ended and wait for the commit they share. */
 interface Batch {
   readonly began: number;
   /** Whether the disk reserve is given up, so that only units that free room may join. */
   readonly freeingOnly: boolean;
-  readonly kept: { readonly freesRoom: boolean; done(): void; fail(error: Error): void }[];
+  readonly kept: Pending[];
   size: number;
 }
 
@@ -67,12 +74,14 @@ const OWN_TRANSACTION = 'Inside a transaction, write through its own manager: an
  * first served. What costs is not the write but the disk flush of its commit; so those who wait together share one:
  *
  *     BEGIN IMMEDIATE
- *       ...A's statements...                                       A asks to commit, and is not answered yet
- *       SAVEPOINT unit; ...B's statements...; ROLLBACK TO unit     B fails, and A does not notice
+ *       ...A's statements...                                       A asks to commit, and gets no response yet
+ *       SAVEPOINT unit; ...B's statements...; ROLLBACK TO unit     B fails, perhaps because of A's rows; no response yet
  *       ...C's only statement...                                   needs no savepoint: SQLite undoes it as a whole
- *     COMMIT                                                       A and C are answered: both kept, or both failed
+ *     COMMIT                                                       all are told: A and C of success, B of its error;
+ *                                                                  or all of the failure of the commit
  *
- * The first needs no savepoint either: what its rollback undoes is all there is.
+ * The first needs no savepoint either: what its rollback undoes is all there is. When it fails, it is told immediately, as
+ * is any that nobody's pending rows stand before: what it read was on disk.
  *
  * The commit comes when nobody waits any more. Where the event loop has turned without a commit, that is at once: who comes
  * alone waits for nobody. Else it is after the event loop has looked for further requests (`setImmediate`), since what
@@ -147,10 +156,19 @@ export class Writer {
   }
 
   /** The turn is over. `kept` is told when the shared commit has come; without it, the unit has left nothing. */
-  endTurn(kept?: Batch['kept'][number]): void {
+  endTurn(kept?: Pending): void {
     this.taken = false;
     if (kept !== undefined) this.batch!.kept.push(kept);
     if (!this.admitting) this.next();
+  }
+
+  /**
+   * Settles the rejection of a unit, which has left nothing: immediately when all it could read is on disk, else by the group
+   * commit. To be called in its turn.
+   */
+  settleRejected(done: () => void, fail: (error: Error) => void): void {
+    if (this.batch === undefined || this.batch.kept.length === 0) return done();
+    this.batch.kept.push({ freesRoom: false, done, fail });
   }
 
   /** Undoes the first unit of a batch, which is all of it so far. To be called in its turn. */
@@ -178,8 +196,8 @@ export class Writer {
           if (options.alone) resolve(result);
         } catch (error) {
           if (options.alone && isBusy(error)) throw error;
+          this.settleRejected(() => reject(translateSqliteError(error) ?? (error as Error)), reject);
           this.afterFailure(error, options.freesRoom);
-          reject(translateSqliteError(error) ?? (error as Error));
           this.endTurn();
         }
       };
@@ -267,7 +285,7 @@ export class Writer {
     });
   }
 
-  /** Commits the batch and answers its units. */
+  /** Commits the batch and settles its units. */
   private flush(): void {
     const { batch } = this;
     if (batch === undefined) return;
@@ -331,6 +349,8 @@ export class Writer {
 /** A transaction that writes, on its savepoint of the batch. */
 class WriteTransaction implements OpenTransaction {
   private over?: Error;
+  /** Set when it has been undone; see `rollback`. */
+  private settled?: Promise<void>;
   private deferredForeignKeys = false;
   private readonly timer: NodeJS.Timeout;
 
@@ -373,8 +393,9 @@ class WriteTransaction implements OpenTransaction {
     return new Promise((done, fail) => this.writer.endTurn({ freesRoom: this.freesRoom, done, fail }));
   }
 
-  rollback(): void {
+  rollback(): Promise<void> {
     if (this.over === undefined) this.undo(ENDED);
+    return this.settled ?? Promise.resolve();
   }
 
   private undo(reason: Error, failure?: unknown): void {
@@ -385,6 +406,9 @@ class WriteTransaction implements OpenTransaction {
       this.connection.run('ROLLBACK TO unit');
       this.connection.run('RELEASE unit');
     }
+    this.settled = new Promise((done, fail) => this.writer.settleRejected(done, fail));
+    // Whoever undid it by a timer or a failing statement asks later, or never.
+    this.settled.catch(() => {});
     if (failure !== undefined) this.writer.afterFailure(failure, this.freesRoom);
     this.writer.endTurn();
   }

@@ -15,9 +15,10 @@ const WAITING_REQUEST_BYTES = 4096;
 /** Milliseconds in which a client may still read the last response after the service has closed its side. */
 const LINGER = 2000;
 
-/** What `net.Socket` does not publish: whether Node's HTTP server has stopped reading, and what libuv has still to send. */
+/** What `net.Socket` does not publish: whether Node's HTTP server has stopped reading, its parser, and what libuv has still to send. */
 interface SocketInternals {
   _paused?: boolean;
+  readonly parser?: { resume(): void } | null;
   readonly _handle: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;
 }
 
@@ -194,7 +195,10 @@ export class Connection {
   private readOn(): void {
     if (this.isReading) return;
     this.isReading = true;
-    (this.socket as unknown as SocketInternals)._paused = false;
+    const internals = this.socket as unknown as SocketInternals;
+    internals._paused = false;
+    // Node's server has paused it, too, behind the packet that was too much.
+    internals.parser?.resume();
     this.socket.resume();
   }
 

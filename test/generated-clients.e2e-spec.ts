@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { type Service, startService, token } from './service.js';
+
+const MODULES = resolve('node_modules');
+const PROGRAMS = resolve('test/generated-clients');
+
+/** The program that uses a client, and how a generator makes the client from `openapi.json`. */
+const CLIENTS = [
+  [
+    'openapi-typescript',
+    'use-openapi-fetch',
+    ['openapi-typescript/bin/cli.js', 'openapi.json', '-o', 'openapi-fetch-schema.ts'],
+  ],
+  ['oazapfts', 'use-oazapfts', ['oazapfts/dist/cli.js', 'openapi.json', 'oazapfts-client.ts']],
+] as const;
+
+const COOKIES = [
+  { id: 1, flavor: 'vanilla', size: 'small', wish: '🍪' },
+  { id: 2, flavor: 'chocolate', size: 'small', wish: '🍪' },
+  { id: 3, flavor: 'vanilla', size: 'large', wish: '🍪' },
+];
+
+describe('clients generated from the OpenAPI document', () => {
+  /** Among the modules, so that the clients find their libraries. */
+  let folder: string;
+
+  beforeAll(async () => {
+    const cache = join(MODULES, '.cache');
+    mkdirSync(cache, { recursive: true });
+    folder = mkdtempSync(join(cache, 'generated-clients-'));
+    cpSync(PROGRAMS, folder, { recursive: true });
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    await withService(async ({ url }) => {
+      writeFileSync(join(folder, 'openapi.json'), await (await fetch(`${url}/openapi.json`)).text());
+    });
+    await Promise.all(CLIENTS.map(([, , [program, ...args]]) => run(join(MODULES, program), args)));
+  }, 60_000);
+
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  // Both emit what the other tests run.
+  it.each(CLIENTS)(
+    '%s: compiles under every strict flag that its own library bears',
+    async (_, program) => {
+      await run(join(MODULES, 'typescript/bin/tsc'), ['-p', `${program}.tsconfig.json`]);
+    },
+    60_000,
+  );
+
+  it.each(CLIENTS)(
+    '%s: create, list, page, read, replace, patch and delete, and read every error',
+    async (_, program) => {
+      await withService(async ({ url }) => {
+        const tokens = [await token(), await token({ scope: 'cookies:read' })];
+        const seen = JSON.parse(await run(join(folder, `${program}.js`), [url, ...tokens]));
+        expect(seen).toEqual({
+          created: COOKIES,
+          pages: [[1, 2], [3]],
+          alike: [3, 1],
+          unchanged: 304,
+          replaced: COOKIES[1],
+          patched: 204,
+          now: { ...COOKIES[1], size: 'large' },
+          etag: expect.any(String),
+          errors: [
+            { statusCode: 400, errorCode: 'INVALID_REQUEST', details: [{ pointer: '/flavor' }] },
+            { statusCode: 400, errorCode: 'INVALID_REQUEST', details: [{ parameter: 'limit' }] },
+            { statusCode: 400, errorCode: 'INVALID_REQUEST', details: [{ parameter: 'id' }] },
+            { statusCode: 401, errorCode: 'UNAUTHENTICATED' },
+            { statusCode: 403, errorCode: 'INSUFFICIENT_SCOPE' },
+            { statusCode: 404, errorCode: 'COOKIE_NOT_FOUND' },
+            { statusCode: 412, errorCode: 'PRECONDITION_FAILED' },
+            { statusCode: 413, errorCode: 'PAYLOAD_TOO_LARGE' },
+            { statusCode: 431, errorCode: 'REQUEST_HEADER_FIELDS_TOO_LARGE' },
+            { statusCode: 507, errorCode: 'STORAGE_FULL' },
+          ],
+          deleted: [204, 204, 204],
+        });
+      });
+    },
+  );
+
+  /** Runs a program of Node in the folder and gives what it prints. */
+  async function run(program: string, args: readonly string[]): Promise<string> {
+    const running = promisify(execFile)(process.execPath, [program, ...args], { cwd: folder, timeout: 50_000 });
+    try {
+      return (await running).stdout;
+    } catch (error) {
+      const { message, stdout } = error as Error & { stdout: string };
+      throw new Error(`${message}\n${stdout}`, { cause: error });
+    }
+  }
+});
+
+/** With room for three cookies. */
+async function withService(use: (service: Service) => Promise<void>): Promise<void> {
+  const service = await startService({ COOKIES_CAPACITY: '3' });
+  try {
+    await use(service);
+  } finally {
+    await service.stop();
+  }
+}
