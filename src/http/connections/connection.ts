@@ -9,7 +9,7 @@ import type { TrackedResponse } from './tracked-response.js';
 /** Requests of one connection that may wait unanswered; with more, the service stops reading until some are answered. */
 export const MAX_UNANSWERED = 16;
 
-/** Bytes that a request takes in memory while it waits, as measured: its message, its response and its header fields. */
+/** Bytes that a waiting request counts for, by estimate: its message, its response and its header fields. */
 const WAITING_REQUEST_BYTES = 4096;
 
 /** Milliseconds in which a client may still read the last response after the service has closed its side. */
@@ -30,6 +30,7 @@ interface SocketInternals {
 export class Connection {
   /** Kept, because a closed socket has none. */
   readonly address: string | undefined;
+  hasClosed = false;
   /** Whether it has ever brought a request. */
   hasServed = false;
   private current?: TrackedResponse;
@@ -40,7 +41,6 @@ export class Connection {
   private lastError?: { readonly error: Error; readonly request?: IncomingMessage };
   private isReading = true;
   private isRejected = false;
-  private isClosed = false;
   /** When the service has closed its side, on the clock of `performance.now()`. */
   private endedAt?: number;
   private sentBytes = 0;
@@ -58,10 +58,6 @@ export class Connection {
     // Node calls it after the last response. Closing at once would reset the connection where the client has sent more than
     // was read, and the reset would take the response with it (RFC 9112 section 9.6).
     socket.destroySoon = () => this.end();
-  }
-
-  get hasClosed(): boolean {
-    return this.isClosed;
   }
 
   /** Whether no request is in progress; one that has begun to arrive does not count. */
@@ -122,7 +118,7 @@ export class Connection {
 
   /** Closes the connection without another word. */
   cut(reason: CutReason): void {
-    if (!this.isClosed) this.connections.countCut(reason);
+    if (!this.hasClosed) this.connections.countCut(reason);
     this.socket.destroy();
   }
 
@@ -215,7 +211,7 @@ export class Connection {
   }
 
   private closed(): void {
-    this.isClosed = true;
+    this.hasClosed = true;
     this.connections.closed(this);
     const { current, waiting } = this;
     this.current = undefined;

@@ -35,7 +35,7 @@ const SWEEP_INTERVAL = 1000;
 const SHORT_STALL = 250;
 const SHORTEST_STALL = 50;
 
-/** Milliseconds for which a relief that found nothing to close is not repeated. */
+/** Milliseconds between two looks at who reads, while memory runs short. */
 const RELIEF_INTERVAL = 100;
 
 /** Milliseconds for which a handler may go on after its client has left, until its request is recorded without a status. */
