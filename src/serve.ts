@@ -2,6 +2,7 @@ import { createApp } from './app.js';
 import { Config, ConfigError, loadConfigFromProcess } from './config/config.js';
 import { announce } from './announce.js';
 import { DatabaseStartError } from './database/errors.js';
+import { collectWhenCalm } from './idle-collection.js';
 import { stopOnSignals } from './stop.js';
 
 /** Failures that their message explains to an operator; the stack would only bury it. */
@@ -12,6 +13,7 @@ async function start(config: Config): Promise<void> {
   stopOnSignals(app, config);
   await app.listen({ host: config.host, port: config.port });
   await announce(app, config);
+  collectWhenCalm();
 }
 
 try {

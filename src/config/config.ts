@@ -42,6 +42,8 @@ export class Config {
   readonly cookiesCapacity!: number;
   readonly listCacheBytes!: number;
   readonly listTimeout!: number;
+  /** Lists that may be made at once: pages, and the beginnings of long lists. */
+  readonly listsInProgress!: number;
   /** Long lists that may be read at once. */
   readonly listStreams!: number;
   readonly jwt!: {
@@ -236,6 +238,7 @@ function toConfig(values: Parsed, key: TokenKey): Config {
     cookiesCapacity: values.COOKIES_CAPACITY!,
     listCacheBytes: values.LIST_CACHE_BYTES!,
     listTimeout: values.LIST_TIMEOUT!,
+    listsInProgress: values.DATABASE_URL!.engine === 'sqlite' ? 16 : values.DATABASE_LIST_POOL_SIZE!,
     listStreams: values.DATABASE_URL!.engine === 'sqlite' ? 48 : Math.floor((values.DATABASE_LIST_POOL_SIZE! * 3) / 4),
     jwt: {
       key,

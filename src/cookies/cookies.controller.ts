@@ -21,6 +21,7 @@ import { Conditions, etagOf, RequestConditions } from '../http/conditions.js';
 import { ErrorLog } from '../http/error-log.js';
 import { JSON_TYPE, jsonArray, replay } from '../http/json-array.js';
 import { ListCache } from '../http/list-cache.js';
+import { ListQueue } from '../http/list-queue.js';
 import { ListReaders } from '../http/list-readers.js';
 import { nextPageLink } from '../http/page.js';
 import { ParseIdPipe } from '../http/parse-id.pipe.js';
@@ -45,6 +46,7 @@ export class CookiesController {
   constructor(
     private readonly cookies: CookiesService,
     private readonly lists: ListCache,
+    private readonly queue: ListQueue,
     private readonly readers: ListReaders,
     private readonly errors: ErrorLog,
     private readonly config: Config,
@@ -69,11 +71,12 @@ export class CookiesController {
     const cached = this.lists.get(etagOf(account), request.url);
     if (cached !== undefined) return replay(cached, this.lists, this.config.listTimeout);
     // Something may have changed since: the list is that of its snapshot.
-    return this.cookies.readSnapshot((snapshot) => {
+    const make = (snapshot: CookiesSnapshot): Promise<string | StreamableFile> => {
       describe(snapshot.account, query, reply);
       if (query.limit !== undefined) return page(snapshot, query.limit, selection(query), request, reply);
       return this.wholeList(snapshot, query, request, reply);
-    });
+    };
+    return this.queue.run(request, () => this.cookies.readSnapshot(make));
   }
 
   @Get(':id')

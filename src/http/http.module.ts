@@ -3,6 +3,7 @@ import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { ErrorLog } from './error-log.js';
 import { ErrorFilter } from './error.filter.js';
 import { ListCache } from './list-cache.js';
+import { ListQueue } from './list-queue.js';
 import { ListReaders } from './list-readers.js';
 import { QueryGuard } from './query.guard.js';
 import { ValidationPipe } from './validation.pipe.js';
@@ -16,8 +17,9 @@ import { ValidationPipe } from './validation.pipe.js';
     { provide: APP_PIPE, useClass: ValidationPipe },
     ErrorLog,
     ListCache,
+    ListQueue,
     ListReaders,
   ],
-  exports: [ErrorLog, ListCache, ListReaders],
+  exports: [ErrorLog, ListCache, ListQueue, ListReaders],
 })
 export class HttpModule {}

@@ -50,8 +50,8 @@ export class ListReaders {
    * @param cutOff ends the list when another reader needs the place
    * @throws {ApiError} 503 when there is no place, and nobody pauses
    */
-  admit({ user, ip }: FastifyRequest, cutOff: () => void): ListReader {
-    const newcomer = new ListReader(`${user?.issuer ?? ''} ${user?.subject ?? ''}`, ip, cutOff);
+  admit(request: FastifyRequest, cutOff: () => void): ListReader {
+    const newcomer = new ListReader(subjectOf(request), request.ip, cutOff);
     const ofSubject = [...this.readers].filter(({ subject }) => subject === newcomer.subject);
     const ofAddress = [...this.readers].filter(({ address }) => address === newcomer.address);
     if (ofSubject.length >= this.subjectShare)
@@ -76,4 +76,9 @@ export class ListReaders {
     this.leave(slowest);
     slowest.cutOff();
   }
+}
+
+/** Whose token the request bears: a subject is known by its issuer, too. */
+export function subjectOf({ user }: FastifyRequest): string {
+  return `${user?.issuer ?? ''} ${user?.subject ?? ''}`;
 }

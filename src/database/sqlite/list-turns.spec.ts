@@ -1,16 +1,25 @@
-import { ListTurns } from './list-turns.js';
+import { jest } from '@jest/globals';
+import { type ListStatements, ListTurns } from './list-turns.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
+let now: number;
+
+beforeEach(() => {
+  now = 0;
+  jest.spyOn(performance, 'now').mockImplementation(() => now);
+});
+
+afterEach(() => jest.restoreAllMocks());
+
 /** Holds the event loop, as a statement does. */
 function hold(milliseconds: number): void {
-  const until = performance.now() + milliseconds;
-  while (performance.now() < until);
+  now += milliseconds;
 }
 
 describe('ListTurns', () => {
   it('runs immediately while the share lasts', () => {
-    const turns = new ListTurns(50);
+    const turns = new ListTurns(50).list();
     expect([turns.run(() => 'a'), turns.run(() => 'b')]).toEqual(['a', 'b']);
   });
 
@@ -19,22 +28,56 @@ describe('ListTurns', () => {
     const ran: string[] = [];
     const names = ['a', 'b', 'c', 'd'];
     const all = names.map((name) =>
-      turns.run(() => {
+      turns.list().run(() => {
         hold(1);
         return ran.push(name);
       }),
     );
-    for (let count = 1; count <= names.length; count++) {
-      expect(ran).toEqual(names.slice(0, count));
+    while (ran.length < names.length) {
+      const before = ran.length;
       await turn();
+      expect(ran.length - before).toBeLessThanOrEqual(1);
     }
+    expect(ran).toEqual(names);
     const results: number[] = [];
     for (const result of all) results.push(await result);
     expect(results).toEqual([1, 2, 3, 4]);
   });
 
-  it('throws or rejects with the error of the statement, and goes on', async () => {
+  it('lets a list that has hardly begun pass those that have taken long, every other time', async () => {
     const turns = new ListTurns(1);
+    const [long, short] = [turns.list(), turns.list()];
+    const ran: string[] = [];
+    const read = (list: ListStatements, name: string): void =>
+      void list.run(() => {
+        hold(1);
+        ran.push(name);
+      });
+    for (let statement = 0; statement < 5; statement++) read(long, 'long');
+    for (let statement = 0; statement < 2; statement++) read(short, 'short');
+    while (ran.length < 7) await turn();
+    expect(ran).toEqual(['long', 'long', 'short', 'long', 'short', 'long', 'long']);
+  });
+
+  it('leaves everything else as much time as the statements take', async () => {
+    const list = new ListTurns(1).list();
+    const events: string[] = [];
+    for (let statement = 0; statement < 4; statement++) {
+      void list.run(() => {
+        hold(4);
+        events.push('statement');
+      });
+    }
+    while (events.filter((event) => event === 'statement').length < 4) {
+      await turn();
+      hold(1);
+      events.push('other');
+    }
+    expect(events.filter((event) => event === 'other').length).toBeGreaterThanOrEqual(2 * 4);
+  });
+
+  it('throws or rejects with the error of the statement, and goes on', async () => {
+    const turns = new ListTurns(1).list();
     const fail = (): never => {
       hold(1);
       throw new Error('corrupt');

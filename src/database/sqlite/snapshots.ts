@@ -6,7 +6,7 @@ import type { OpenTransaction } from './open-transaction.js';
 import { retryWhileBusy } from './writer.js';
 
 /** Connections that are kept for the next transaction; more of them would only hold memory and descriptors. */
-const MOST_IDLE = 8;
+const MOST_IDLE = 4;
 
 interface SnapshotWaiter extends Waiter {
   readonly resolve: (connection: Connection) => void;
@@ -71,7 +71,7 @@ export class Snapshots {
     if (this.open.size >= this.limit) return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
     const connection = new Connection(this.path, { readonly: true }, this.slow);
     // Lists pass once over their pages; many of them must not hold 16 MB each, SQLite's setting here otherwise.
-    connection.database.pragma('cache_size = -1024');
+    connection.database.pragma('cache_size = -256');
     this.open.add(connection);
     return connection;
   }

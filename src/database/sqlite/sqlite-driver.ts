@@ -124,7 +124,8 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
   async openSnapshot(): Promise<Snapshot> {
     this.file.assertKept();
     const transaction = await this.snapshots.begin();
-    const source = new TaggedSql((sql, parameters) => this.listTurns.run(() => transaction.run(sql, parameters)));
+    const list = this.listTurns.list();
+    const source = new TaggedSql((sql, parameters) => list.run(() => transaction.run(sql, parameters)));
     return Object.assign(source, { close: () => void transaction.rollback() });
   }
 

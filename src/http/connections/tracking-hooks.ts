@@ -4,8 +4,8 @@ import { errorResponse } from '../error-response.js';
 import type { Connections } from './connections.js';
 import { TrackedResponse } from './tracked-response.js';
 
-/** Bytes of a body that is sent however little memory is left. */
-const SMALL_BODY = 4096;
+/** Bytes of a body that is sent however little memory is left: what a record or a short page takes. */
+const SMALL_BODY = 16_384;
 
 /** Lets the connections know Fastify's side of each request, and counts what its response holds in memory. */
 export function trackResponses(app: FastifyInstance, connections: Connections): void {
