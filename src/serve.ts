@@ -2,10 +2,11 @@ import { createApp } from './app.js';
 import { Config, ConfigError, loadConfigFromProcess } from './config/config.js';
 import { announce } from './announce.js';
 import { DatabaseStartError } from './database/errors.js';
+import { RouteError } from './http/route-check.js';
 import { stopOnSignals } from './stop.js';
 
 /** Failures that their message explains to an operator; the stack would only bury it. */
-const EXPLAINED = [ConfigError, DatabaseStartError];
+const EXPLAINED = [ConfigError, DatabaseStartError, RouteError];
 
 async function start(config: Config): Promise<void> {
   const app = await createApp(config);
