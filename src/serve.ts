@@ -2,6 +2,7 @@ import { createApp } from './app.js';
 import { Config, ConfigError, loadConfigFromProcess } from './config/config.js';
 import { announce } from './announce.js';
 import { DatabaseStartError } from './database/errors.js';
+import { fileProblem } from './config/file-problem.js';
 import { RouteError } from './http/route-check.js';
 import { stopOnSignals } from './stop.js';
 
@@ -18,12 +19,13 @@ async function start(config: Config): Promise<void> {
 try {
   await start(loadConfigFromProcess());
 } catch (error) {
-  const code = (error as NodeJS.ErrnoException).code;
+  const { syscall, path } = error as NodeJS.ErrnoException;
   if (EXPLAINED.some((type) => error instanceof type)) console.error((error as Error).message);
-  else if (code === 'EADDRINUSE' || code === 'EACCES' || code === 'EADDRNOTAVAIL') {
+  else if (syscall === 'listen' || syscall === 'bind') {
     console.error(
       `The service cannot listen: ${(error as Error).message}. Set PORT, MANAGEMENT_PORT or HOST otherwise.`,
     );
-  } else console.error(error);
+  } else if (path !== undefined) console.error(`The service cannot start: ${fileProblem(path, error)}.`);
+  else console.error(error);
   process.exit(1);
 }
