@@ -41,7 +41,12 @@ function folderWritable(path: string): string {
     inTrialFolder(path, (folder) => writeFileSync(join(folder, 'file'), 'trial', { flush: true }));
     return folderOf(path);
   } catch (error) {
-    throw new Error(`${folderOf(path)} cannot be written: ${fileProblem(folderOf(path), error)}`, { cause: error });
+    const folder = folderOf(path);
+    const { message } = error as Error;
+    const problem = fileProblem(folder, error);
+    const isKnown = problem !== message;
+    const reason = isKnown ? `: ${problem}` : ` (${message}): give the user of the service the right to`;
+    throw new Error(`${folder} cannot be written${reason}`, { cause: error });
   }
 }
 
