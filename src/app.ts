@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { serveDocs } from './docs/docs-routes.js';
-import { sendError } from './http/error.filter.js';
+import { sendProtocolError } from './http/error.filter.js';
 import { answerUnroutedRequests, MAX_PARAM_LENGTH } from './http/known-paths.js';
 import { type ConnectionLimits, Connections } from './http/connections/connections.js';
 import { trustedProxies } from './http/connections/proxies.js';
@@ -69,7 +69,8 @@ function createAdapter(config: Config, connections: Connections): FastifyAdapter
     serverFactory: connections.serverFactory,
     // While the service stops, requests on open connections are still served, each as the last of its connection.
     return503OnClosing: false,
-    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => sendError(error, request, reply),
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
+      sendProtocolError(error, request, reply),
     clientErrorHandler: connections.clientErrorHandler,
   });
 }

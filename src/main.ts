@@ -1,5 +1,10 @@
+import { asksForVersion, serviceVersion } from './config/service-version.js';
 import { requireSupportedNode } from './config/node-version.js';
 
+if (asksForVersion()) {
+  console.log(serviceVersion());
+  process.exit(0);
+}
 requireSupportedNode();
 // Not a static import: an older Node fails on the syntax of what it brings before it could say what is wrong.
 await import('./serve.js');

@@ -2,11 +2,13 @@ import { createApp } from './app.js';
 import { Config, ConfigError, loadConfigFromProcess } from './config/config.js';
 import { announce } from './announce.js';
 import { DatabaseStartError } from './database/errors.js';
+import { fileProblem } from './config/file-problem.js';
+import { RouteError } from './http/route-check.js';
 import { collectWhenCalm } from './idle-collection.js';
 import { stopOnSignals } from './stop.js';
 
 /** Failures that their message explains to an operator; the stack would only bury it. */
-const EXPLAINED = [ConfigError, DatabaseStartError];
+const EXPLAINED = [ConfigError, DatabaseStartError, RouteError];
 
 async function start(config: Config): Promise<void> {
   const app = await createApp(config);
@@ -19,12 +21,13 @@ async function start(config: Config): Promise<void> {
 try {
   await start(loadConfigFromProcess());
 } catch (error) {
-  const code = (error as NodeJS.ErrnoException).code;
+  const { syscall, path } = error as NodeJS.ErrnoException;
   if (EXPLAINED.some((type) => error instanceof type)) console.error((error as Error).message);
-  else if (code === 'EADDRINUSE' || code === 'EACCES' || code === 'EADDRNOTAVAIL') {
+  else if (syscall === 'listen' || syscall === 'bind') {
     console.error(
       `The service cannot listen: ${(error as Error).message}. Set PORT, MANAGEMENT_PORT or HOST otherwise.`,
     );
-  } else console.error(error);
+  } else if (path !== undefined) console.error(`The service cannot start: ${fileProblem(path, error)}.`);
+  else console.error(error);
   process.exit(1);
 }

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
@@ -49,6 +49,27 @@ describe('the native module of SQLite', () => {
       const { status, output } = run('src/main.js');
       expect({ status, output }).toEqual({ status: 1, output: expect.stringMatching(NO_PACKAGE) });
       expect(output).not.toMatch(/^ +at /m);
+    });
+
+    it('a start names both versions when it was built for another version of Node', () => {
+      // As dlopen reports it; a module that is built for another Node is not at hand.
+      const name = IS_NODE_20 ? 'better-sqlite3-12' : 'better-sqlite3';
+      const packageFolder = join(folder, 'node_modules', name);
+      const message =
+        "The module '/x/better_sqlite3.node'\\nwas compiled against a different Node.js version using\\n" +
+        'NODE_MODULE_VERSION 108. This version of Node.js requires\\nNODE_MODULE_VERSION 127. Please try re-compiling';
+      mkdirSync(packageFolder);
+      writeFileSync(
+        join(packageFolder, 'index.js'),
+        `throw Object.assign(new Error(${JSON.stringify(message).replaceAll('\\\\n', '\\n')}), { code: 'ERR_DLOPEN_FAILED' })`,
+      );
+      try {
+        const { status, output } = run('src/main.js');
+        const expected = /built for another version of Node: NODE_MODULE_VERSION 108, not 127\): run npm ci/;
+        expect({ status, output }).toEqual({ status: 1, output: expect.stringMatching(expected) });
+      } finally {
+        rmSync(packageFolder, { recursive: true });
+      }
     });
 
     it('doctor says so when the package is there without its binary', () => {

@@ -1,9 +1,10 @@
-import { existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { fileProblem } from '../config/file-problem.js';
 import { openDatabase } from '../database/sqlite/better-sqlite3.js';
 import { knownMigrations } from '../database/schema-version.js';
 import { checkFile } from '../database/sqlite/file-check.js';
-import { firstLine, nativeModule } from './doctor-machine.js';
+import { nativeModule } from './doctor-machine.js';
 
 /** Bytes that a volume should have free: the WAL, its reserve, and some thousand cookies. */
 const LEAST_FREE = 64 * 1024 * 1024;
@@ -40,10 +41,12 @@ function folderWritable(path: string): string {
     inTrialFolder(path, (folder) => writeFileSync(join(folder, 'file'), 'trial', { flush: true }));
     return folderOf(path);
   } catch (error) {
-    throw new Error(
-      `${folderOf(path)} cannot be written (${firstLine(error)}): give the user of the service the right to`,
-      { cause: error },
-    );
+    const folder = folderOf(path);
+    const { message } = error as Error;
+    const problem = fileProblem(folder, error);
+    const isKnown = problem !== message;
+    const reason = isKnown ? `: ${problem}` : ` (${message}): give the user of the service the right to`;
+    throw new Error(`${folder} cannot be written${reason}`, { cause: error });
   }
 }
 
@@ -72,7 +75,29 @@ function walMode(path: string): string {
 
 async function databaseFile(path: string): Promise<string> {
   if (!existsSync(path)) return `${path} does not exist yet; the first start makes it`;
+  requireAccess(path);
   const { faults } = checkFile(path, await knownMigrations(), { thoroughly: false });
-  if (faults.length === 0) return `${path} is sound (quick_check, counters)`;
-  throw new Error(`${path}: ${faults.join('; ')}: restore a backup (cli restore), or use the version it belongs to`);
+  // A wrong count is another check's, and no reason to give up the records.
+  const serious = faults.filter((fault) => !fault.startsWith('it counts '));
+  if (serious.length === 0) return `${path} is sound (quick_check)`;
+  throw new Error(`${path}: ${serious.join('; ')}: ${remedyFor(serious)}`);
+}
+
+/** Whether this user may read and write the files of the database. */
+function requireAccess(path: string): void {
+  for (const file of [path, `${path}-wal`, `${path}-shm`].filter((each) => existsSync(each))) {
+    try {
+      accessSync(file, constants.R_OK | constants.W_OK);
+    } catch (error) {
+      throw new Error(`${file} cannot be read and written: ${fileProblem(file, error)}`, { cause: error });
+    }
+  }
+}
+
+function remedyFor(faults: readonly string[]): string {
+  const text = faults.join();
+  if (/newer version/.test(text)) return 'use that version';
+  if (/locked|busy/.test(text)) return 'see which process has it locked, and try again';
+  if (/unable to open|readonly/.test(text)) return 'give the user of the service the right to read and write it';
+  return 'stop the service, keep a copy of the file, and restore a backup (cli restore)';
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { serviceVersion } from '../config/service-version.js';
 import { backupCommand } from './backup.js';
 import { doctorCommand } from './doctor.js';
 import { exportCommand } from './export.js';
@@ -14,6 +15,7 @@ export function program(interrupt: AbortSignal): Command {
   const cli = new Command('cli')
     .description('Works on the storage that the settings of the service name (DATABASE_URL, COOKIES_CAPACITY, ...).')
     .showHelpAfterError('(add --help for what there is)')
+    .version(serviceVersion(), '-V, --version', 'print the version of the service')
     .exitOverride()
     .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 called wrongly, 130 interrupted with Ctrl+C.');
   const commands = [
@@ -24,6 +26,9 @@ export function program(interrupt: AbortSignal): Command {
     doctorCommand(),
     tokenCommand(),
   ];
-  for (const command of commands) cli.addCommand(command.copyInheritedSettings(cli));
+  for (const command of commands) {
+    command.version(serviceVersion(), '-V, --version', 'print the version of the service');
+    cli.addCommand(command.copyInheritedSettings(cli));
+  }
   return cli;
 }

@@ -85,6 +85,49 @@ describe('the configuration', () => {
     expect(faultsOf(environment)).toEqual([expect.stringMatching(new RegExp(`^${name}\\b`))]);
   });
 
+  it.each([
+    ['COOKIE_CAPACITY', 'COOKIES_CAPACITY'],
+    ['COOKIES_CAPACTIY', 'COOKIES_CAPACITY'],
+    ['cookies_capacity', 'COOKIES_CAPACITY'],
+    ['LOGLEVEL', 'LOG_LEVEL'],
+    ['LOG_LEVLE', 'LOG_LEVEL'],
+    ['DATABASE_URI', 'DATABASE_URL'],
+    ['DATABASE_POOLSIZE', 'DATABASE_POOL_SIZE'],
+    ['CORS_ORIGIN', 'CORS_ORIGINS'],
+    ['MANAGMENT_PORT', 'MANAGEMENT_PORT'],
+    ['JWT_SECRETFILE', 'JWT_SECRET_FILE'],
+    ['JWT_SECRET_KEY', 'JWT_SECRET'],
+    ['JWT_AUD', 'JWT_AUDIENCE'],
+  ])('rejects %s, and asks whether %s was meant', (name, meant) => {
+    const faults = faultsOf({ [name]: '5' });
+    expect(faults).toEqual([`${name} is not a setting of this service; did you mean ${meant}?`]);
+  });
+
+  it.each(['cookies', 'jwt', 'cookies-capacity', 'jwt-secret', 'management', 'database-url', 'log-level'])(
+    'ignores what Kubernetes and Docker set for a service named %s',
+    (service) => {
+      const prefix = service.toUpperCase().replaceAll('-', '_');
+      const link = `${prefix}_PORT_3000_TCP`;
+      const environment = {
+        [`${prefix}_SERVICE_HOST`]: '10.96.0.17',
+        [`${prefix}_SERVICE_PORT`]: '3000',
+        [`${prefix}_SERVICE_PORT_HTTP`]: '3000',
+        [`${prefix}_PORT`]: 'tcp://10.96.0.17:3000',
+        [link]: 'tcp://10.96.0.17:3000',
+        [`${link}_PROTO`]: 'tcp',
+        [`${link}_PORT`]: '3000',
+        [`${link}_ADDR`]: '10.96.0.17',
+      };
+      expect(loadConfig(environment)).toEqual(loadConfig({}));
+    },
+  );
+
+  it('ignores variables of other programs', () => {
+    const names = ['HOME', 'HOSTNAME', 'PATH', 'PORTS', 'npm_config_loglevel', 'PINO_LOG_LEVEL', 'TEST_DATABASE_URL'];
+    const others = [...names, 'NODE_OPTIONS', 'NODE_VERSION', 'JWT_LIBRARY', 'COOKIES_POLICY', 'DOC', 'POST'];
+    expect(loadConfig(Object.fromEntries(others.map((name) => [name, '5'])))).toEqual(loadConfig({}));
+  });
+
   it('refuses a private key where a public one belongs', () => {
     const key = rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     expect(faultsOf({ JWT_PUBLIC_KEY: key, ...issued })).toEqual([expect.stringContaining('private key')]);

@@ -1,6 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import { isServiceLink, nearMisses } from './near-misses.js';
 import type { PostgresUrl } from './postgres-url.js';
 import type { LogLevel, SqliteUrl, Variable, VariableName } from './variables.js';
 import { variables } from './variables.js';
@@ -80,9 +81,6 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 type Parsed = { [N in VariableName]: ReturnType<(typeof variables)[N]['parse']> | undefined };
 
-/** Variables of these families are ours alone, so a name we don't know is a typing error. */
-const OWN_FAMILY = /^(COOKIES|JWT)_/;
-
 /**
  * Reads and validates the whole configuration.
  * @throws {ConfigError} naming every faulty variable at once
@@ -98,7 +96,7 @@ export function loadConfig(environment: Environment): Config {
       faults.push(`${name} ${(error as Error).message}. Example: ${name}=${variable.example}`);
     }
   }
-  faults.push(...unknownNames(environment));
+  faults.push(...misspeltNames(environment));
   const parsed = values as Parsed;
   if (parsed.PORT && parsed.PORT === parsed.MANAGEMENT_PORT) {
     faults.push(`PORT and MANAGEMENT_PORT are both ${parsed.PORT}; they must differ. Example: MANAGEMENT_PORT=3001`);
@@ -124,7 +122,7 @@ export function loadConfigFromProcess(): Config {
 
 function readText(name: string, variable: Variable<unknown>, environment: Environment): string | undefined {
   // Compose and shells pass an unset variable on as an empty one.
-  const text = environment[name] || undefined;
+  const text = isServiceLink(name, environment) ? undefined : environment[name] || undefined;
   const path = variable.file ? environment[`${name}_FILE`] || undefined : undefined;
   if (path === undefined) return text ?? variable.default;
   if (text !== undefined) throw new Error(`and ${name}_FILE are both set; set one of them`);
@@ -137,19 +135,12 @@ function readText(name: string, variable: Variable<unknown>, environment: Enviro
   }
 }
 
-function unknownNames(environment: Environment): string[] {
-  const known = new Set(
-    Object.entries<Variable<unknown>>(variables).flatMap(([name, { file }]) =>
-      file ? [name, `${name}_FILE`] : [name],
-    ),
+function misspeltNames(environment: Environment): string[] {
+  const entries = Object.entries<Variable<unknown>>(variables);
+  const known = new Set(entries.flatMap(([name, { file }]) => (file ? [name, `${name}_FILE`] : [name])));
+  return nearMisses(environment, known).map(
+    ([name, meant]) => `${name} is not a setting of this service; did you mean ${meant}?`,
   );
-  return Object.keys(environment)
-    .filter((name) => OWN_FAMILY.test(name) && !known.has(name))
-    .map((name) => {
-      const family = name.slice(0, name.indexOf('_') + 1);
-      const members = [...known].filter((other) => other.startsWith(family)).join(', ');
-      return `${name} is not a variable of this service. Known are: ${members}`;
-    });
 }
 
 function tokenKey(values: Parsed, faults: string[]): TokenKey {

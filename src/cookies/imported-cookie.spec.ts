@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import fc from 'fast-check';
-import { validMembers } from '../http/validation.pipe.js';
+import { validMembers } from '../http/validate.js';
 import { FLAVORS, SIZES } from './cookie.values.js';
 import { ImportCookieDto } from './dto/import-cookie.dto.js';
 import { isPlainlyRight, readCookieLine } from './imported-cookie.js';

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from '../http/api-error.js';
-import { validMembers } from '../http/validation.pipe.js';
+import { validMembers } from '../http/validate.js';
 import { FLAVORS, SIZES, WISH_LENGTH } from './cookie.values.js';
 import { ImportCookieDto } from './dto/import-cookie.dto.js';
 

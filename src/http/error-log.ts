@@ -1,7 +1,8 @@
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { HttpException, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { FastifyRequest } from 'fastify';
 import type { DataSource } from 'typeorm';
+import type { ConstraintViolation } from '../database/constraint-violation.js';
 import { engineOf } from '../database/engine.js';
 import {
   DatabaseUnavailableError,
@@ -55,6 +56,16 @@ export class ErrorLog implements OnApplicationShutdown {
   }
 
   /**
+   * Logs a request whose write broke a constraint, without any value. Conflicts are part of normal work; a value that the database
+   * rejects and the validation does not is something to mend in the code.
+   */
+  violated({ kind, reason }: ConstraintViolation, request: FastifyRequest): void {
+    const level = kind === 'rule' || kind === 'missing parent' ? 'warn' : 'log';
+    const where = `request ${request.id}, ${request.method} ${routeOf(request)}`;
+    this.logger[level](`The database rejects a write: ${reason} (${where})`);
+  }
+
+  /**
    * Logs a list whose source failed after its first part was sent: its client sees a body that breaks off, under status 200.
    * @param bytes that had been sent
    */
@@ -101,8 +112,7 @@ export class ErrorLog implements OnApplicationShutdown {
 
 /** An error of Nest with status 503, such as one of a limit. */
 function isUnavailable(error: unknown): boolean {
-  const { getStatus } = error as { getStatus?: () => number };
-  return getStatus?.call(error) === 503;
+  return error instanceof HttpException && error.getStatus() === 503;
 }
 
 function described({ error, request }: Rejection): string {

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
+import { EntityNotFoundError } from 'typeorm';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../database/errors.js';
 import { StorageFullError } from '../storage/errors.js';
 import { ApiError, codeOfStatus, type ErrorDetail } from './api-error.js';
@@ -26,9 +27,22 @@ const RETRY_AFTER = '1';
 export const OUTCOME_UNKNOWN =
   'The storage did not confirm the change: it may have been made or not. Look first, then repeat the request';
 
-/** Any error as the answer that is sent for it. One that nobody foresaw says nothing of the inside. */
+/**
+ * Any error of a guard, a pipe or a handler as the response that is sent for it. Only those of this service and of Nest have a
+ * status: a `statusCode` or `code` that another library gives its errors means something else. Any other is a 500 and says
+ * nothing of the inside.
+ */
 export function errorResponse(error: unknown, requestId: string): ErrorResponse {
-  const { status, errorCode, message, details, headers } = toApiError(error);
+  return responseOf(toApiError(error), requestId);
+}
+
+/** The same for what Fastify, or Node's parser, rejects before any handler is asked. */
+export function protocolErrorResponse(error: Error, requestId: string): ErrorResponse {
+  if (error instanceof HttpException) return errorResponse(error, requestId);
+  return responseOf(standard(protocolStatus(error)), requestId);
+}
+
+function responseOf({ status, errorCode, message, details, headers }: Answer, requestId: string): ErrorResponse {
   return {
     status,
     headers: {
@@ -71,7 +85,8 @@ function toApiError(error: unknown): Answer {
     // Without Retry-After: clients that repeat by themselves would make the change twice.
     return { status: 503, errorCode: 'OUTCOME_UNKNOWN', message: OUTCOME_UNKNOWN };
   }
-  return fromStatus(statusOf(error), error);
+  if (error instanceof EntityNotFoundError) return { ...standard(404), message: 'There is no such record' };
+  return error instanceof HttpException ? fromException(error) : standard(500);
 }
 
 function unavailable(message: string): Answer {
@@ -86,13 +101,13 @@ const PARSER_STATUS: Readonly<Record<string, number>> = {
   HPE_INVALID_VERSION: 505,
 };
 
-/** The status that Nest, Fastify or Node's parser gives an error; 500 for all others. */
-function statusOf(error: unknown): number {
-  if (error instanceof HttpException) return error.getStatus();
-  const { code, statusCode } = error as { code?: string; statusCode?: number };
-  if (code !== undefined && Object.hasOwn(PARSER_STATUS, code)) return PARSER_STATUS[code]!;
-  if (code?.startsWith('HPE_') || code === 'ERR_HTTP_INVALID_HEADER_VALUE') return 400;
-  return typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500 ? statusCode : 500;
+function protocolStatus(error: Error): number {
+  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
+  if (typeof code !== 'string') return 500;
+  if (Object.hasOwn(PARSER_STATUS, code)) return PARSER_STATUS[code]!;
+  if (code.startsWith('HPE_') || code === 'ERR_HTTP_INVALID_HEADER_VALUE') return 400;
+  const isClientError = typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500;
+  return code.startsWith('FST_') && isClientError ? statusCode : 500;
 }
 
 const MESSAGES: Readonly<Record<number, string>> = {
@@ -105,9 +120,34 @@ const MESSAGES: Readonly<Record<number, string>> = {
   500: 'The service failed to answer this request; its log has the details under this request id',
 };
 
-function fromStatus(status: number, error: unknown): Answer {
-  if (status === 503) return unavailable((error as Error).message);
-  const foreseen = error instanceof HttpException && !(error.cause instanceof Error);
-  const message = foreseen && status !== 404 ? error.message : (MESSAGES[status] ?? STATUS_CODES[status] ?? 'Error');
+/** Status and message of an exception of Nest, as the feature that throws it means them. A 500 says nothing of the inside. */
+function fromException(error: HttpException): Answer {
+  const status = error.getStatus();
+  if (!Number.isInteger(status) || status < 400 || status > 599 || status === 500) return standard(500);
+  if (isMapped(error)) return standard(status);
+  const message = messageOf(error);
+  if (status === 503) return unavailable(message);
+  const { errorCode } = error;
+  return { status, errorCode: isErrorCode(errorCode) ? errorCode : codeOfStatus(status), message };
+}
+
+/** Whether the adapter has made it of an error of Fastify (`mapException`), whose message is not for clients of this service. */
+function isMapped({ constructor, cause, message }: HttpException): boolean {
+  return constructor === HttpException && cause instanceof Error && cause.message === message && 'statusCode' in cause;
+}
+
+/** One string, also where the exception has a list of messages, as Nest's own validation gives. */
+function messageOf(error: HttpException): string {
+  const response = error.getResponse();
+  const { message } = typeof response === 'object' ? (response as { message?: unknown }) : { message: undefined };
+  return Array.isArray(message) && message.length > 0 ? message.map(String).join('; ') : error.message;
+}
+
+function isErrorCode(code: unknown): code is string {
+  return typeof code === 'string' && /^[A-Z_]+$/.test(code);
+}
+
+function standard(status: number): Answer {
+  const message = MESSAGES[status] ?? STATUS_CODES[status] ?? 'Error';
   return { status, errorCode: codeOfStatus(status), message };
 }

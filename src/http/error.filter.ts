@@ -1,26 +1,50 @@
+import { inspect } from 'node:util';
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
+import { InjectDataSource } from '@nestjs/typeorm';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { DataSource } from 'typeorm';
+import { constraintViolation } from '../database/constraint-violation.js';
+import { constraintError } from './constraint-error.js';
 import { ErrorLog } from './error-log.js';
-import { errorResponse } from './error-response.js';
+import { type ErrorResponse, errorResponse, protocolErrorResponse } from './error-response.js';
 
 const logger = new Logger('Error');
 
-/** Answers every error that reaches Nest, whether thrown by a handler, a guard, a pipe or by Fastify before them. */
+/** Responds to every error that reaches Nest, whether thrown by a handler, a guard, a pipe or by Fastify before them. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
-  constructor(private readonly log: ErrorLog) {}
+  constructor(
+    private readonly log: ErrorLog,
+    @InjectDataSource() private readonly dataSource: DataSource,
+  ) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
-    this.log.rejected(error, request);
-    sendError(error, request, http.getResponse<FastifyReply>());
+    const reply = http.getResponse<FastifyReply>();
+    const violation = constraintViolation(error, this.dataSource.entityMetadatas);
+    if (violation === undefined) {
+      this.log.rejected(error, request);
+      sendError(error, request, reply);
+    } else {
+      this.log.violated(violation, request);
+      sendError(constraintError(violation, request), request, reply);
+    }
   }
 }
 
 /** Sends the response for an error, and logs it with its stack when nobody foresaw it. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const { status, headers, body } = errorResponse(error, request.id);
+  send(errorResponse(error, request.id), error, request, reply);
+}
+
+/** The same for what Fastify rejects by itself, such as a path that cannot be decoded. */
+export function sendProtocolError(error: Error, request: FastifyRequest, reply: FastifyReply): void {
+  send(protocolErrorResponse(error, request.id), error, request, reply);
+}
+
+function send(response: ErrorResponse, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const { status, headers, body } = response;
   if (status === 500) {
     logger.error(`${request.method} ${request.routeOptions?.url ?? ''} failed (request ${request.id})`, detail(error));
   }
@@ -33,6 +57,6 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
 }
 
 function detail(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof Error)) return inspect(error);
   return error.cause instanceof Error ? `${error.stack}\nCaused by: ${error.cause.stack}` : String(error.stack);
 }

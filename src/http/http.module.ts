@@ -1,25 +1,30 @@
 import { Global, Module } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import { ErrorLog } from './error-log.js';
 import { ErrorFilter } from './error.filter.js';
+import { Handlers } from './handlers.js';
 import { ListCache } from './list-cache.js';
 import { ListQueue } from './list-queue.js';
 import { ListReaders } from './list-readers.js';
 import { QueryGuard } from './query.guard.js';
+import { RouteCheck } from './route-check.js';
 import { ValidationPipe } from './validation.pipe.js';
 
 /** What every route of every module gets without asking. */
 @Global()
 @Module({
+  imports: [DiscoveryModule],
   providers: [
     { provide: APP_FILTER, useClass: ErrorFilter },
     { provide: APP_GUARD, useClass: QueryGuard },
     { provide: APP_PIPE, useClass: ValidationPipe },
     ErrorLog,
+    Handlers,
+    RouteCheck,
     ListCache,
     ListQueue,
     ListReaders,
   ],
-  exports: [ErrorLog, ListCache, ListQueue, ListReaders],
+  exports: [ErrorLog, Handlers, ListCache, ListQueue, ListReaders],
 })
 export class HttpModule {}

@@ -1,20 +1,20 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
-import { plainToInstance } from 'class-transformer';
-import { getMetadataStorage, type ValidationError, validateSync } from 'class-validator';
-import { ApiError, type ErrorDetail, invalidRequest } from './api-error.js';
+import { ApiError, invalidRequest } from './api-error.js';
 import { RawBody } from './raw-body.js';
+import { parameterDetail, propertyDetail, toDto, validObject } from './validate.js';
 
 /**
- * Turns bodies and query strings into the DTO class that the handler declares, by the decorators of that class alone:
- * nothing is coerced, and a member that the class does not declare is refused. Handlers that declare no class get the
- * parsed body, or the query, as it is.
+ * Turns bodies, query strings and path parameters into the DTO class that the handler declares, by the decorators of that class
+ * alone: nothing is coerced, and a property that the class does not declare is rejected, in nested DTOs, too. What a handler
+ * declares and this pipe cannot validate, `RouteCheck` rejects at start.
  */
 @Injectable()
 export class ValidationPipe implements PipeTransform {
   transform(value: unknown, { type, metatype, data }: ArgumentMetadata): unknown {
-    const dto = isDto(metatype) && data === undefined ? metatype : undefined;
-    if (type === 'query' && dto !== undefined) return toDto(dto, { ...(value as object) }, parameterFault);
-    if (type === 'body') return this.body(value, dto);
+    if (type === 'body') return this.body(value, isDtoType(metatype) ? metatype : undefined);
+    if ((type === 'query' || type === 'param') && data === undefined && isDtoType(metatype)) {
+      return toDto(metatype, { ...(value as object) }, parameterDetail);
+    }
     return value;
   }
 
@@ -24,96 +24,38 @@ export class ValidationPipe implements PipeTransform {
     await Promise.resolve();
     if (!(value instanceof RawBody)) throw new ApiError(400, 'MALFORMED_JSON', 'The body is empty; send a JSON object');
     const parsed = value.json();
-    return dto === undefined ? parsed : validMembers(dto, parsed);
+    return dto === undefined ? parsed : validObject(dto, parsed);
   }
 }
+
+/** Items of a body that is an array, at most; `BODY_LIMIT` holds about as many. */
+const MOST_ITEMS = 1000;
 
 /**
- * Parsed JSON as an instance of a DTO class; its rules for what does not come through a route, too.
- * @throws {ApiError} 400 with a detail for each fault
+ * `@Body(arrayOf(ItemDto)) items: ItemDto[]`: a body that is an array, each item of which is an `ItemDto`. The type of the
+ * argument alone says no more than "array".
  */
-export function validMembers(dto: Type, parsed: unknown): object {
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw new ApiError(400, 'INVALID_REQUEST', `The body must be a JSON object, not ${kindOf(parsed)}`, {
-      details: [{ pointer: '', message: 'must be an object' }],
-    });
-  }
-  return toDto(dto, parsed, memberFault);
+export function arrayOf(dto: Type): PipeTransform<unknown, Promise<object[]>> {
+  return {
+    async transform(parsed) {
+      if (!Array.isArray(parsed) || parsed.length > MOST_ITEMS) {
+        throw invalidRequest([{ pointer: '', message: `must be an array of at most ${MOST_ITEMS} items` }]);
+      }
+      const items: object[] = [];
+      for (const [index, item] of (parsed as unknown[]).entries()) {
+        if (typeof item !== 'object' || item === null || Array.isArray(item)) {
+          throw invalidRequest([{ pointer: `/${index}`, message: 'must be an object' }]);
+        }
+        items.push(await toDto(dto, item, propertyDetail, [String(index)]));
+      }
+      return items;
+    },
+  };
 }
 
-type Fault = (name: string, message: string) => ErrorDetail;
+const NO_DTO: readonly unknown[] = [String, Number, Boolean, BigInt, Symbol, Array, Object, Buffer, Date, Promise];
 
-const memberFault: Fault = (name, message) => ({
-  pointer: `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
-  message,
-});
-
-const parameterFault: Fault = (parameter, message) => ({ parameter, message });
-
-const PRIMITIVES: readonly unknown[] = [String, Number, Boolean, Array, Object, Buffer];
-
-function isDto(metatype: ArgumentMetadata['metatype']): metatype is Type {
-  return metatype !== undefined && !PRIMITIVES.includes(metatype);
-}
-
-/** Unknown members that are named; the rest would only make the answer longer than the request. */
-const MOST_DETAILS = 10;
-
-const membersOfDto = new Map<Type, ReadonlySet<string>>();
-
-/** The members that the validation decorators of a DTO class name. */
-function declaredMembers(dto: Type): ReadonlySet<string> {
-  let members = membersOfDto.get(dto);
-  if (members === undefined) {
-    const metadata = getMetadataStorage().getTargetValidationMetadatas(dto, '', true, false);
-    members = new Set(metadata.map(({ propertyName }) => propertyName));
-    membersOfDto.set(dto, members);
-  }
-  return members;
-}
-
-function toDto(dto: Type, plain: object, fault: Fault): object {
-  // Checked on the plain object: class-transformer drops `__proto__` and `constructor` without a word.
-  const declared = declaredMembers(dto);
-  const unknown = Object.keys(plain)
-    .filter((name) => !declared.has(name))
-    .slice(0, MOST_DETAILS);
-  const details = unknown.map((name) => fault(name, `is not known here; known are ${[...declared].join(', ')}`));
-  if (details.length > 0) throw invalidRequest(details);
-  for (const [name, value] of Object.entries(plain)) {
-    const reason = hostility(value);
-    if (reason !== undefined) throw invalidRequest([fault(name, reason)]);
-  }
-  const instance = plainToInstance(dto, plain) as object;
-  const errors = validateSync(instance, { forbidUnknownValues: true });
-  if (errors.length > 0) throw invalidRequest(errors.map((error) => fault(error.property, messageOf(error))));
-  return instance;
-}
-
-/** Deeper than any DTO reaches, and far from where recursion ends. */
-const DEPTH = 32;
-
-/** What in a value must not reach class-transformer, which follows `constructor` and every depth. */
-function hostility(value: unknown, depth = 0): string | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  if (depth === DEPTH) return `is nested deeper than ${DEPTH} levels`;
-  for (const [name, member] of Object.entries(value)) {
-    if (HOSTILE_NAMES.has(name)) return `has a member "${name}"`;
-    const reason = hostility(member, depth + 1);
-    if (reason !== undefined) return reason;
-  }
-  return undefined;
-}
-
-const HOSTILE_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
-
-/** The message of the decorator nearest to the member: class-validator runs them from there outwards. */
-function messageOf({ property, constraints = {} }: ValidationError): string {
-  const message = Object.values(constraints)[0] ?? 'is not valid';
-  return message.startsWith(`${property} `) ? message.slice(property.length + 1) : message;
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+/** Whether the type that a handler declares is a class of its own, and not one of JavaScript or an interface. */
+export function isDtoType(metatype: unknown): metatype is Type {
+  return typeof metatype === 'function' && !NO_DTO.includes(metatype);
 }

@@ -3,7 +3,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { Config } from '../config/config.js';
 import { Connections } from '../http/connections/connections.js';
 import { trackResponses } from '../http/connections/tracking-hooks.js';
-import { sendError } from '../http/error.filter.js';
+import { sendProtocolError } from '../http/error.filter.js';
 import { addResponseHeaders } from '../http/response-headers.js';
 import { answerUnroutedRequests } from '../http/known-paths.js';
 import { requestId } from '../http/request-id.js';
@@ -38,10 +38,10 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
       forceCloseConnections: true,
       serverFactory: connections.serverFactory,
       clientErrorHandler: connections.clientErrorHandler,
-      frameworkErrors: (error, request, reply) => sendError(error, request, reply),
+      frameworkErrors: (error, request, reply) => sendProtocolError(error, request, reply),
     });
     this.server = server;
-    server.setErrorHandler(sendError);
+    server.setErrorHandler(sendProtocolError);
     trackResponses(server, connections);
     addResponseHeaders(server);
     answerUnroutedRequests(server);

@@ -37,13 +37,20 @@ function explained<T>(load: () => T): T {
     return load();
   } catch (error) {
     if (!isLoadError(error as NodeJS.ErrnoException)) throw error;
-    const [reason] = (error as Error).message.split('\n');
+    const reason = reasonOf((error as Error).message);
     const remedy = PACKAGE === 'better-sqlite3' ? 'npm ci' : 'npm ci && npm run native';
     throw new DatabaseStartError(
       `better-sqlite3 does not load on Node ${process.versions.node} (${reason}): run ${remedy} with this version of Node`,
       error,
     );
   }
+}
+
+/** Of a module that was built for another version of Node, dlopen names the path first and the versions lines below. */
+function reasonOf(message: string): string {
+  const [, builtFor, wanted] = /NODE_MODULE_VERSION (\d+)[\s\S]*NODE_MODULE_VERSION (\d+)/.exec(message) ?? [];
+  if (builtFor === undefined) return message.split('\n')[0]!;
+  return `its native module was built for another version of Node: NODE_MODULE_VERSION ${builtFor}, not ${wanted}`;
 }
 
 /** The last is what version 12 throws where it has not been compiled. */

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Logger } from '@nestjs/common';
-import type { DataSource, ReplicationMode } from 'typeorm';
+import { type DataSource, QueryFailedError, type ReplicationMode } from 'typeorm';
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import { Episode } from '../../logging/episode.js';
 import { DatabaseStartError } from '../errors.js';
@@ -15,7 +15,7 @@ import { ListTurns } from './list-turns.js';
 import { createPrivately, PRIVATE_FOLDER } from './private-file.js';
 import { Snapshots } from './snapshots.js';
 import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
-import { TaggedSql } from './tagged-sql.js';
+import { explained, TaggedSql } from './tagged-sql.js';
 import { SqliteQueryRunner } from './sqlite-query-runner.js';
 import { TableRebuilds } from './table-rebuilds.js';
 import { retryWhileBusy, Writer, type WriterLimits } from './writer.js';
@@ -116,7 +116,8 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
       return result;
     } catch (error) {
       await transaction.rollback();
-      throw error;
+      // What statements throw has been explained; what is left comes from the commit.
+      throw sqliteCode(error) === '' || error instanceof QueryFailedError ? error : explained(error, 'COMMIT', []);
     }
   }
 

@@ -1,3 +1,5 @@
+import { dirname } from 'node:path';
+import { fileProblem, ownersOf } from '../../config/file-problem.js';
 import type { EngineError } from '../error-events.js';
 import { DatabaseStartError, DatabaseUnavailableError, DiskFullError } from '../errors.js';
 
@@ -54,8 +56,11 @@ export function startError(path: string, error: unknown): DatabaseStartError {
       /^SQLITE_CANTOPEN/,
       'cannot be opened; see that its folder exists and that the user of the service may write there',
     ],
-    [/^SQLITE_(FULL|IOERR)/, `cannot be written (${code}); see that its volume has room and is in order`],
+    [/^SQLITE_FULL/, 'cannot be written: its volume is full; make room on it'],
+    [/^SQLITE_IOERR/, `cannot be written (${code}); see that its volume has room and is in order`],
   ];
-  const reason = reasons.find(([pattern]) => pattern.test(code))?.[1] ?? `cannot be used: ${(error as Error).message}`;
-  return new DatabaseStartError(`The database file ${path} ${reason}.`, error);
+  const reason = reasons.find(([pattern]) => pattern.test(code))?.[1] ?? `cannot be used: ${fileProblem(path, error)}`;
+  const isDenied = /^SQLITE_(READONLY|CANTOPEN)/.test(code);
+  const owners = isDenied ? ownersOf([dirname(path), path, `${path}-wal`, `${path}-shm`]) : '';
+  return new DatabaseStartError(`The database file ${path} ${reason}.${owners && ` ${owners}.`}`, error);
 }

@@ -36,7 +36,7 @@ export class TaggedSql implements Sql {
 }
 
 /** An error as TypeORM code meets it, too. */
-function explained(error: unknown, sql: string, values: unknown[]): unknown {
+export function explained(error: unknown, sql: string, values: unknown[]): unknown {
   const translated = translateSqliteError(error);
   if (translated !== undefined) return translated;
   return (error as { code?: string }).code === undefined ? error : new QueryFailedError(sql, values, error as Error);

@@ -1,6 +1,6 @@
 import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { errorResponse } from '../error-response.js';
+import { protocolErrorResponse } from '../error-response.js';
 import { newRequestId, requestId } from '../request-id.js';
 import type { Connections, CutReason } from './connections.js';
 import { isLastOfConnection, protocolError } from './protocol-error.js';
@@ -243,7 +243,7 @@ function rawResponse(error: Error, id: string): string {
 }
 
 function serialized(error: Error, id: string) {
-  const { status, headers, body } = errorResponse(error, id);
+  const { status, headers, body } = protocolErrorResponse(error, id);
   const content = JSON.stringify(body);
   return {
     status,

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { BlockList, isIPv6, type Socket } from 'node:net';
 import { ApiError } from '../api-error.js';
-import { errorResponse } from '../error-response.js';
+import { protocolErrorResponse } from '../error-response.js';
 import { BufferBudget } from './buffer-budget.js';
 import { Connection } from './connection.js';
 import { type RequestEnd, type RequestListener, recordOf } from './request-record.js';
@@ -187,7 +187,7 @@ export class Connections {
 
   /** Logs and measures what was answered without having been a request to Node. */
   recordRaw(error: Error, id: string, method = 'unknown', address?: string): void {
-    const { status } = errorResponse(error, id);
+    const { status } = protocolErrorResponse(error, id);
     const record = { requestId: id, method, route: 'unknown', status, milliseconds: 0, address };
     for (const listener of this.listeners) listener(record, 'sent');
   }

@@ -1,0 +1,23 @@
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { Handlers } from '../http/handlers.js';
+import { PUBLIC, SCOPES } from './scopes.decorator.js';
+
+/** Says in the log, when the service starts, which routes respond with 403 to everyone because nobody said who may use them. */
+@Injectable()
+export class ClosedRoutes implements OnApplicationBootstrap {
+  private readonly logger = new Logger('Routes');
+
+  constructor(
+    private readonly handlers: Handlers,
+    private readonly reflector: Reflector,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    for (const { controller, method, name } of this.handlers.all()) {
+      const targets = [(controller.prototype as Record<string, () => void>)[method]!, controller];
+      const isOpen = [SCOPES, PUBLIC].some((key) => this.reflector.getAllAndOverride<unknown>(key, targets));
+      if (!isOpen) this.logger.warn(`${name} has neither @Scopes() nor @Public(): it is 403 for everyone`);
+    }
+  }
+}

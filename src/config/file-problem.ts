@@ -1,0 +1,33 @@
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** What is wrong with a file or folder, and what would be right, from the error of a system call on it. */
+export function fileProblem(path: string, error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  switch (code) {
+    case 'EACCES':
+    case 'EPERM':
+      return `permission denied (${[message, ownersOf([dirname(path), path])].filter(Boolean).join('; ')}); give the user of the service the right to read and write it`;
+    case 'EROFS':
+      return `it is on a read-only volume (${message}); mount it writable, or name another place`;
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return `its volume is full (${message}); make room on it`;
+    default:
+      return message;
+  }
+}
+
+/** Whose the files are that exist, with their modes, and who this process is: what tells a wrong owner from a wrong mode. */
+export function ownersOf(paths: readonly string[]): string {
+  const known = paths.flatMap((path) => {
+    try {
+      const { uid, gid, mode } = statSync(path);
+      return [`${path} is of ${uid}:${gid} with mode ${(mode & 0o777).toString(8)}`];
+    } catch {
+      return [];
+    }
+  });
+  if (known.length === 0 || process.getuid === undefined) return '';
+  return `${known.join(', ')}; this process runs as ${process.getuid()}:${process.getgid?.()}`;
+}

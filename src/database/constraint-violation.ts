@@ -1,0 +1,112 @@
+import { type EntityMetadata, QueryFailedError } from 'typeorm';
+import type { ForeignKeyMetadata } from 'typeorm/metadata/ForeignKeyMetadata.js';
+
+/**
+ * What a write broke: `unique`, a key that another row has; `missing parent`, a row that it refers to and that does not exist;
+ * `referenced`, rows that refer to what it would delete or change; `rule`, a CHECK, a NOT NULL or the type of a column.
+ */
+export type ViolationKind = 'unique' | 'missing parent' | 'referenced' | 'rule';
+
+export interface ConstraintViolation {
+  readonly kind: ViolationKind;
+  /** What the database says: names of tables, columns and constraints, without any value. */
+  readonly reason: string;
+  /** Names that the columns in question may have in a request: of the column, of its property, of its relation. */
+  readonly names: readonly string[];
+}
+
+/**
+ * Extended result codes of SQLite (https://sqlite.org/rescode.html) and SQLSTATEs of PostgreSQL
+ * (https://www.postgresql.org/docs/current/errcodes-appendix.html). Since version 18 `RESTRICT` has 23001.
+ */
+const KINDS: Readonly<Record<string, ViolationKind | 'foreign key'>> = {
+  SQLITE_CONSTRAINT_UNIQUE: 'unique',
+  SQLITE_CONSTRAINT_PRIMARYKEY: 'unique',
+  SQLITE_CONSTRAINT_ROWID: 'unique',
+  SQLITE_CONSTRAINT_FOREIGNKEY: 'foreign key',
+  SQLITE_CONSTRAINT_NOTNULL: 'rule',
+  SQLITE_CONSTRAINT_CHECK: 'rule',
+  SQLITE_CONSTRAINT_DATATYPE: 'rule',
+  '23505': 'unique',
+  '23P01': 'unique',
+  '23503': 'foreign key',
+  '23001': 'referenced',
+  '23502': 'rule',
+  '23514': 'rule',
+  '22001': 'rule',
+};
+
+/** What is known of a failed statement, on either engine. */
+interface Failure {
+  readonly message: string;
+  readonly sql: string;
+  /** PostgreSQL: the table that has the constraint, the column that is NULL, and the constraint. */
+  readonly table?: string;
+  readonly column?: string;
+  readonly constraint?: string;
+}
+
+/**
+ * The constraint that an error of a statement tells of; `undefined` for any other error. Only an error of this service's own data
+ * source counts: what another client of a database throws has the same codes.
+ * @param entities those of the data source, which know the foreign keys of their tables
+ */
+export function constraintViolation(
+  error: unknown,
+  entities: readonly EntityMetadata[],
+): ConstraintViolation | undefined {
+  if (!(error instanceof QueryFailedError)) return undefined;
+  const driverError = error.driverError as Error & { code?: unknown } & Partial<Failure>;
+  const kind = typeof driverError.code === 'string' ? KINDS[driverError.code] : undefined;
+  if (kind === undefined) return undefined;
+  const { message, table, column, constraint } = driverError;
+  const failure = { message, sql: error.query, table, column, constraint };
+  if (kind === 'foreign key') return foreignKeyViolation(failure, entities);
+  const name = column ?? NOT_NULL_OF_SQLITE.exec(message)?.[1];
+  return { kind, reason: message, names: name === undefined ? [] : [name] };
+}
+
+const NOT_NULL_OF_SQLITE = /^NOT NULL constraint failed: .*\.([^.]+)$/;
+
+/** The statement's first verb; in `INSERT ... ON CONFLICT DO UPDATE` it is the insert. */
+const VERB = /\b(INSERT|REPLACE|UPDATE|DELETE)\b/i;
+const TABLE = /\b(?:INTO|UPDATE|FROM)\s+(?:OR\s+\w+\s+)?(?:["`]?\w+["`]?\.)?["`]?(\w+)/i;
+const ASSIGNMENTS = /\bSET\b([\s\S]*?)(?:\bWHERE\b|\bRETURNING\b|$)/i;
+
+/** SQLite does not say which key it was, nor on which side, and the messages of PostgreSQL may be translated: the statement tells. */
+function foreignKeyViolation(failure: Failure, entities: readonly EntityMetadata[]): ConstraintViolation {
+  const { message: reason, sql } = failure;
+  const verb = VERB.exec(sql)?.[1]?.toUpperCase();
+  const table = TABLE.exec(sql)?.[1];
+  const keys = foreignKeysOf(table, failure.constraint, entities);
+  if (verb === 'INSERT' || verb === 'REPLACE') return { kind: 'missing parent', reason, names: keys.flatMap(namesOf) };
+  // On PostgreSQL, the table is the one that refers to another.
+  const mayRefer = verb === 'UPDATE' && table !== undefined && (failure.table ?? table) === table;
+  const assigned = mayRefer ? (ASSIGNMENTS.exec(sql)?.[1] ?? '') : '';
+  const changed = keys.filter((key) => key.columnNames.some((name) => assigns(assigned, name)));
+  const isMissing = changed.length > 0 || (mayRefer && keys.length === 0 && failure.table !== undefined);
+  return { kind: isMissing ? 'missing parent' : 'referenced', reason, names: changed.flatMap(namesOf) };
+}
+
+/** Those of the table; only the named one, where the entity gives it the same name as the migration. */
+function foreignKeysOf(
+  table: string | undefined,
+  constraint: string | undefined,
+  entities: readonly EntityMetadata[],
+): ForeignKeyMetadata[] {
+  const entity = entities.find(({ tableName }) => tableName.toLowerCase() === table?.toLowerCase());
+  const keys = entity?.foreignKeys ?? [];
+  const named = keys.filter(({ name }) => name === constraint);
+  return named.length > 0 ? named : keys;
+}
+
+function namesOf({ columns }: ForeignKeyMetadata): string[] {
+  return columns.flatMap(({ databaseName, propertyName, relationMetadata }) =>
+    [databaseName, propertyName, relationMetadata?.propertyName].filter((name) => name !== undefined),
+  );
+}
+
+function assigns(assignments: string, column: string): boolean {
+  const name = column.replaceAll(/[^\w]/g, String.raw`\$&`);
+  return new RegExp(String.raw`(?:^|[\s,"\`\[])${name}["\`\]]?\s*=`, 'i').test(assignments);
+}

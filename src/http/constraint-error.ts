@@ -1,0 +1,65 @@
+import type { FastifyRequest } from 'fastify';
+import type { ConstraintViolation, ViolationKind } from '../database/constraint-violation.js';
+import { ApiError, type ErrorDetail } from './api-error.js';
+import { RawBody } from './raw-body.js';
+
+interface Rejection {
+  readonly status: 400 | 409;
+  readonly errorCode: string;
+  readonly message: string;
+  /** What is said of the property in question. */
+  readonly detail: string;
+}
+
+const REJECTIONS: Readonly<Record<ViolationKind, Rejection>> = {
+  unique: {
+    status: 409,
+    errorCode: 'ALREADY_EXISTS',
+    message: 'Another record has the same value, and it must be unique',
+    detail: 'must be unique',
+  },
+  referenced: {
+    status: 409,
+    errorCode: 'STILL_REFERENCED',
+    message: 'Other records refer to this one; delete or change them first',
+    detail: 'is still referred to',
+  },
+  'missing parent': {
+    status: 400,
+    errorCode: 'REFERENCE_NOT_FOUND',
+    message: 'The request refers to a record that does not exist',
+    detail: 'refers to a record that does not exist',
+  },
+  rule: {
+    status: 400,
+    errorCode: 'INVALID_REQUEST',
+    message: 'A value of the request is not one that can be stored',
+    detail: 'is not a value that can be stored',
+  },
+};
+
+/** The rejection of a request whose write the database has rejected. It says nothing of tables, columns or SQL. */
+export function constraintError(violation: ConstraintViolation, request: FastifyRequest): ApiError {
+  const { status, errorCode, message, detail } = REJECTIONS[violation.kind];
+  const property = propertyOf(violation, request);
+  const details: ErrorDetail[] | undefined =
+    status === 400 && property !== undefined ? [{ pointer: `/${property}`, message: detail }] : undefined;
+  return new ApiError(status, errorCode, message, { details });
+}
+
+/** The property of the body that is in question; none where the client has not sent it, or where it could be either of two. */
+function propertyOf({ names }: ConstraintViolation, { body }: FastifyRequest): string | undefined {
+  if (names.length === 0 || !(body instanceof RawBody)) return undefined;
+  const parsed = parse(body);
+  const sent = [...new Set(names)].filter((name) => Object.hasOwn(parsed, name));
+  return sent.length === 1 ? sent[0] : undefined;
+}
+
+/** A handler need not have asked for the body, and then it may be anything. */
+function parse(body: RawBody): object {
+  try {
+    return (body.json() as object | null) ?? {};
+  } catch {
+    return {};
+  }
+}
