@@ -19,6 +19,11 @@ export class DatabaseUnavailableError extends Error {
   }
 }
 
+/** @param timeout milliseconds that a transaction may take */
+export function transactionTooLong(timeout: number): DatabaseUnavailableError {
+  return new DatabaseUnavailableError(`The transaction took longer than ${timeout} ms and was rolled back`);
+}
+
 /**
  * The connection broke, with nothing changed by it: the statement or transaction may be tried again on another connection.
  * Thrown to clients, it is what it extends.

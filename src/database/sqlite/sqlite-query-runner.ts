@@ -6,6 +6,7 @@ import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '..
 import type { StatementResult } from './connection.js';
 import type { OpenTransaction } from './open-transaction.js';
 import type { SqliteDriver } from './sqlite-driver.js';
+import { lateStatement } from '../transaction-control.js';
 import { rejectSharedPragma } from './shared-pragmas.js';
 import { translateSqliteError } from './sqlite-errors.js';
 import { toQueryResult } from './query-result.js';
@@ -178,7 +179,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   private async executeAlone(kind: StatementKind, sql: string, parameters: unknown[]): Promise<StatementResult> {
     if (kind === 'savepoint' || kind === 'rollback to') throw new TypeORMError(NO_TRANSACTION);
-    if (this.transactionOver) await this.stayOpen();
+    if (this.transactionOver) await this.stayOpen(sql);
     const { reader, tableRebuilds, writer } = this.driver;
     if (tableRebuilds.isSettingAside(sql)) return tableRebuilds.keepReferencesAlone(sql, parameters);
     if (this.mode === 'slave' || (kind === 'read' && reader.prepare(sql).readonly)) {
@@ -191,9 +192,12 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
    * A statement that was on its way when the transaction of its runner ended must not become a transaction of its own. A
    * runner that TypeORM made for one transaction is released by the next turn of the event loop.
    */
-  private async stayOpen(): Promise<void> {
+  private async stayOpen(sql: string): Promise<void> {
     await new Promise(setImmediate);
-    if (this.isReleased) throw new QueryRunnerAlreadyReleasedError();
+    if (this.isReleased) {
+      this.dataSource.logger.log('warn', lateStatement(sql));
+      throw new QueryRunnerAlreadyReleasedError();
+    }
     this.transactionOver = false;
   }
 
