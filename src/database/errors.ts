@@ -55,6 +55,18 @@ export class DiskFullError extends Error {
   }
 }
 
+/** A number of JavaScript would round an integer of the database, which has 64 bits there: 2^53 - 1 is the largest it holds. */
+export class UnsafeIntegerError extends Error {
+  /** @param value as the database gave it, or rounded where only that is left of it */
+  constructor(value: string) {
+    super(
+      `An integer beyond 2^53 - 1 would be rounded to a number (about ${value}): read it as text, with CAST(column AS text), or ` +
+        'keep such values in a column of text',
+    );
+    this.name = 'UnsafeIntegerError';
+  }
+}
+
 /** The database cannot be used at all; the message tells the operator which file or server, why, and what to do. */
 export class DatabaseStartError extends Error {
   constructor(message: string, cause?: unknown) {

@@ -3,7 +3,7 @@ import pg from 'pg';
 import type { Config } from '../../config/config.js';
 import type { PostgresUrl } from '../../config/postgres-url.js';
 import { Episode } from '../../logging/episode.js';
-import { DatabaseUnavailableError } from '../errors.js';
+import { DatabaseUnavailableError, UnsafeIntegerError } from '../errors.js';
 import { type Waiter, WaitQueue } from '../wait-queue.js';
 import type { Hosts } from './hosts.js';
 import { PostgresClient, type PostgresClientConfig } from './postgres-client.js';
@@ -256,5 +256,12 @@ function leftOpen({ first, last }: NonNullable<PostgresClient['openTransaction']
 
 /** Ids, revisions and counts are at most 2^53 - 1, so the engine's 64-bit integers are numbers, as on SQLite. */
 function getTypeParser(oid: number, format?: 'text' | 'binary'): unknown {
-  return oid === INT8 ? Number : pg.types.getTypeParser(oid, format);
+  return oid === INT8 ? toSafeInteger : pg.types.getTypeParser(oid, format);
+}
+
+/** @throws {UnsafeIntegerError} rather than round it */
+function toSafeInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new UnsafeIntegerError(text);
+  return value;
 }

@@ -7,7 +7,7 @@ import {
   type TableColumn,
 } from 'typeorm';
 import { PostgresQueryRunner as TypeOrmPostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
-import { ConnectionLostError, OutcomeUnknownError, transactionTooLong } from '../errors.js';
+import { ConnectionLostError, OutcomeUnknownError, transactionTooLong, UnsafeIntegerError } from '../errors.js';
 import { repeatRead } from '../repeat-read.js';
 import { beginOf, isCommit, lateStatement } from '../transaction-control.js';
 import { portableColumn, portableTable } from './portable-columns.js';
@@ -114,6 +114,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     } catch (error) {
       if (this.aborted !== undefined) throw this.aborted;
       const cause = error instanceof QueryFailedError ? (error.driverError as unknown) : error;
+      if (cause instanceof UnsafeIntegerError) throw cause;
       publishEngineError(cause);
       if (this.client && isConnectionFailure(cause)) this.client.mustClose = true;
       throw (isFinal && outcomeUnknown(cause)) || (translatePostgresError(cause) ?? error);
