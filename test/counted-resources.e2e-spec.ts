@@ -66,7 +66,7 @@ describe('a resource without its storage row', () => {
   let dataSource: DataSource;
 
   beforeAll(async () => {
-    service = await startService();
+    service = await startService({ LOG_LEVEL: 'silent' });
     client = await Client.of(service);
     dataSource = service.app.get(DataSource);
     await client.post(COOKIE);

@@ -500,7 +500,7 @@ const HABITS: Record<string, [habit: Habit, expected: unknown]> = {
 };
 
 async function stored(items: Repository<Item>, values: Partial<Item>): Promise<Item> {
-  const { identifiers } = await items.insert(values as object);
+  const { identifiers } = await items.insert(values);
   return items.findOneByOrFail({ id: identifiers[0]!['id'] as number });
 }
 
