@@ -26,7 +26,7 @@ describe('the command line and PostgreSQL', () => {
   const stored = () =>
     onServer(url, async (client) => {
       const { rows } = await client.query(
-        'SELECT used::int, (SELECT count(*)::int FROM cookies) AS count, epoch FROM storage',
+        `SELECT used::int, (SELECT count(*)::int FROM cookies) AS count, epoch FROM storage WHERE resource = 'cookies'`,
       );
       return rows[0] as { used: number; count: number; epoch: string };
     });
@@ -100,7 +100,7 @@ describe('the command line and PostgreSQL', () => {
     await run(folder, ['import'], { input: lines(3), environment: postgres });
     const sound = await run(folder, ['doctor'], { environment: postgres });
     expect(sound).toMatchObject({ code: 0, stdout: expect.stringContaining('3 cookies of 100000') });
-    await onServer(url, (client) => client.query('UPDATE storage SET used = 4'));
+    await onServer(url, (client) => client.query(`UPDATE storage SET used = 4 WHERE resource = 'cookies'`));
     const wrong = await run(folder, ['doctor'], { environment: postgres });
     expect(wrong).toMatchObject({
       code: 1,

@@ -62,7 +62,9 @@ export function countsOf(folder: string): { count: number; used: number } {
   return inDatabase(
     folder,
     (database) =>
-      database.prepare('SELECT (SELECT count(*) FROM cookies) AS count, used FROM storage').get() as {
+      database
+        .prepare("SELECT (SELECT count(*) FROM cookies) AS count, used FROM storage WHERE resource = 'cookies'")
+        .get() as {
         count: number;
         used: number;
       },

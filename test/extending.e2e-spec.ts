@@ -37,10 +37,11 @@ describe('docs/extending.md', () => {
       writeFileSync(join(copy, path!), text!);
     }
     const list = join(copy, 'src/app.module.ts');
-    const line = readFileSync(list, 'utf8').replace(
-      'CookiesModule,\n      ]',
-      'CookiesModule,\n        JarsModule,\n      ]',
-    );
+    // Whatever features there are already: the list of modules ends with them.
+    const source = readFileSync(list, 'utf8');
+    const end = source.indexOf(']', source.indexOf('// features'));
+    expect(end).toBeGreaterThan(0);
+    const line = `${source.slice(0, end)}JarsModule,\n      ${source.slice(end)}`;
     writeFileSync(list, `import { JarsModule } from './jars/jars.module.js';\n${line}`);
 
     await program('@nestjs/cli/bin/nest.js', 'build');

@@ -132,7 +132,7 @@ describe('a server that is frozen', () => {
     for (const { status } of await Promise.all(ready)) expect(status).toBe(503);
     expect(performance.now() - began).toBeLessThan(3000);
     const body = (await (await fetch(`${service.managementUrl}/health/ready`)).json()) as { checks: object };
-    expect(Object.keys(body.checks)).toEqual(['running', 'database', 'migrations']);
+    expect(Object.keys(body.checks)).toEqual(['running', 'database', 'migrations', 'storage']);
     expect(performance.now() - began).toBeLessThan(5000);
   });
 });

@@ -53,7 +53,8 @@ export async function startService(
 ): Promise<Service> {
   const folder = temporaryFolder();
   await provideDatabase(folder);
-  const config = loadConfig(environmentIn(folder, environment));
+  // A 500 that nobody expects shows its cause; where errors are what a test is about, it says `silent` or captures the log.
+  const config = loadConfig(environmentIn(folder, { LOG_LEVEL: 'error', ...environment }));
   const module = await Test.createTestingModule({ imports: [AppModule.forRoot(config), ...modules] }).compile();
   const app = await createApp(config, (adapter, options) => module.createNestApplication(adapter, options));
   await app.listen({ host: config.host, port: config.port });

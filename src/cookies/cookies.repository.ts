@@ -24,7 +24,8 @@ export interface StoredCookie {
 /** Looks at the record inside the transaction that is about to change it; what it throws undoes the transaction. */
 export type WriteCheck = (current: Version) => void;
 
-type Row = CookieRecord & Version;
+/** The epoch is `null` where the resource has no `storage` row. */
+type Row = CookieRecord & { readonly epoch: string | null; readonly revision: number };
 
 /** Records that are stored by one statement, and that are read by one, at most. */
 const LARGEST_CREATE = 100;
@@ -200,13 +201,18 @@ export class CookiesRepository {
   /** @param suffix what the dialect wants of a transaction that is about to change the record */
   private async read(source: Sql, id: number, suffix = ''): Promise<StoredCookie | undefined> {
     const [row] = await source.query<Row[]>(FIND + suffix, [this.storage.resource, id]);
-    return row && stored(row);
+    return row && this.stored(row);
   }
 
   private async readAll(source: Sql, ids: number[]): Promise<(StoredCookie | undefined)[]> {
     const rows = await source.query<Row[]>(FIND_ALL, [this.storage.resource, ids]);
-    const found = new Map(rows.map((row) => [row.id, stored(row)]));
+    const found = new Map(rows.map((row) => [row.id, this.stored(row)]));
     return ids.map((id) => found.get(id));
+  }
+
+  private stored({ epoch, revision, ...cookie }: Row): StoredCookie {
+    if (epoch === null) throw this.storage.rowMissing();
+    return { cookie, version: { epoch, revision } };
   }
 }
 
@@ -216,9 +222,5 @@ const FIND_ALL = `
   FROM cookies WHERE id = ANY(?)`;
 
 const FIND = FIND_ALL.replace('ANY(?)', '?');
-
-function stored({ epoch, revision, ...cookie }: Row): StoredCookie {
-  return { cookie, version: { epoch, revision } };
-}
 
 const placeholders = (values: readonly unknown[]): string => values.map(() => '?').join(', ');

@@ -19,6 +19,11 @@ export class DatabaseUnavailableError extends Error {
   }
 }
 
+/** @param timeout milliseconds that a transaction may take */
+export function transactionTooLong(timeout: number): DatabaseUnavailableError {
+  return new DatabaseUnavailableError(`The transaction took longer than ${timeout} ms and was rolled back`);
+}
+
 /**
  * The connection broke, with nothing changed by it: the statement or transaction may be tried again on another connection.
  * Thrown to clients, it is what it extends.
@@ -47,6 +52,18 @@ export class DiskFullError extends Error {
   constructor(cause: unknown) {
     super('The volume of the database is full', { cause });
     this.name = 'DiskFullError';
+  }
+}
+
+/** A number of JavaScript would round an integer of the database, which has 64 bits there: 2^53 - 1 is the largest it holds. */
+export class UnsafeIntegerError extends Error {
+  /** @param value as the database gave it, or rounded where only that is left of it */
+  constructor(value: string) {
+    super(
+      `An integer beyond 2^53 - 1 would be rounded to a number (about ${value}): read it as text, with CAST(column AS text), or ` +
+        'keep such values in a column of text',
+    );
+    this.name = 'UnsafeIntegerError';
   }
 }
 

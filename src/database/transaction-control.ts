@@ -3,12 +3,22 @@ import { DataSource, type ObjectLiteral, type QueryRunner, TypeORMError } from '
 /** White space, empty statements and comments, as tracing tools put them before a statement (sqlcommenter). */
 export const LEAD = /^(?:[\s;]|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*/;
 
-/** One statement that begins or ends a transaction, or a part of one, and nothing after it. */
-const CONTROL = /^(?:BEGIN|START\s+TRANSACTION|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE)\b[^;]*[;\s]*$/i;
+/** A statement that begins or ends a transaction, or a part of one, whatever follows it. */
+const CONTROL = /^(?:BEGIN|START\s+TRANSACTION|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE)\b/i;
+
+/** No statement after the first. */
+const ALONE = /^[^;]*[;\s]*$/;
+
+const BEGIN = /^(?:BEGIN|START\s+TRANSACTION)\b[^;]*/i;
+const COMMIT = /^(?:COMMIT|END)(?:\s+(?:WORK|TRANSACTION))?[;\s]*$/i;
 
 const NO_RUNNER =
   'Without a query runner of its own, a transaction ends with the statement that begins it. Use ' +
   'dataSource.transaction(...), or call startTransaction() on the result of dataSource.createQueryRunner()';
+
+const SEVERAL =
+  'The SQL string holds several statements, of which the first begins or ends a transaction, and none of them was run: send ' +
+  'each by a query() of its own inside dataSource.transaction(...)';
 
 /**
  * A data source that rejects transaction control where it can't have its meaning: `query` takes a connection for one
@@ -18,11 +28,37 @@ const NO_RUNNER =
 export class GuardedDataSource extends DataSource {
   /** @throws {TypeORMError} for `BEGIN`, `COMMIT`, `ROLLBACK`, `SAVEPOINT` and the like without a query runner */
   override async query<T>(sql: string, parameters?: unknown[] | ObjectLiteral, queryRunner?: QueryRunner): Promise<T> {
-    if (queryRunner === undefined && isTransactionControl(sql)) throw new TypeORMError(NO_RUNNER);
+    if (queryRunner === undefined) rejectTransactionControl(sql);
     return super.query<T>(sql, parameters, queryRunner);
   }
 }
 
-function isTransactionControl(sql: string): boolean {
-  return CONTROL.test(sql.slice(LEAD.exec(sql)![0].length));
+function rejectTransactionControl(sql: string): void {
+  const statement = withoutLead(sql);
+  if (!CONTROL.test(statement)) return;
+  throw new TypeORMError(ALONE.test(statement) ? NO_RUNNER : SEVERAL);
+}
+
+/** The statement that begins a transaction, where that is all that the string holds; without its semicolon. */
+export function beginOf(sql: string): string | undefined {
+  const statement = withoutLead(sql);
+  const begin = BEGIN.exec(statement)?.[0];
+  return begin !== undefined && ALONE.test(statement) ? begin : undefined;
+}
+
+/** Whether the string is one statement that commits. */
+export function isCommit(sql: string): boolean {
+  return COMMIT.test(withoutLead(sql));
+}
+
+function withoutLead(sql: string): string {
+  return sql.slice(LEAD.exec(sql)![0].length);
+}
+
+/** What the log says of a statement that was rejected, since the transaction of its query runner had ended. */
+export function lateStatement(sql: string): string {
+  return (
+    'A statement came after the end of its transaction and was not run; await every call inside ' +
+    `dataSource.transaction(...): ${sql}`
+  );
 }

@@ -3,12 +3,14 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { engineOf } from '../database/engine.js';
 import { pendingMigrations } from '../database/migrations.js';
+import { committed } from '../database/transactions.js';
+import { StorageRegistry } from '../storage/storage.module.js';
 import { Lifecycle } from './lifecycle.js';
 
 /** Whether requests should be sent here; each check says "ok" or what keeps it from being met. */
 export interface Readiness {
   readonly ready: boolean;
-  readonly checks: Readonly<Record<'running' | 'database' | 'migrations', string>>;
+  readonly checks: Readonly<Record<'running' | 'database' | 'migrations' | 'storage', string>>;
 }
 
 /** Milliseconds the database may take to respond before it counts as down. */
@@ -21,19 +23,24 @@ export class Health implements OnApplicationBootstrap {
 
   constructor(
     private readonly lifecycle: Lifecycle,
+    private readonly storages: StorageRegistry,
     @InjectDataSource() private readonly dataSource: DataSource,
   ) {}
 
   /** Before there is load that the first look at the migrations would have to wait for. */
   async onApplicationBootstrap(): Promise<void> {
     await outcome(this.checkMigrations());
+    await outcome(this.checkStorage());
   }
 
-  /** Whether requests should be sent here: not stopping, the database responds, its schema is the code's. */
+  /**
+   * Whether requests should be sent here: not stopping, the database responds, its schema is the code's, and every resource has
+   * its `storage` row.
+   */
   async readiness(): Promise<Readiness> {
-    const { database, migrations } = await withinTimeout(this.checkOnce(), SILENT);
+    const database = await withinTimeout(this.checkOnce(), SILENT);
     const running = this.lifecycle.isStopping ? 'the service is shutting down' : 'ok';
-    const checks = { running, database, migrations };
+    const checks = { running, ...database };
     return { ready: Object.values(checks).every((check) => check === 'ok'), checks };
   }
 
@@ -45,8 +52,10 @@ export class Health implements OnApplicationBootstrap {
 
   private async checkDatabase(): Promise<DatabaseChecks> {
     const database = await outcome(engineOf(this.dataSource).check());
-    const migrations = database === 'ok' ? await outcome(this.checkMigrations()) : 'not known';
-    return { database, migrations };
+    if (database !== 'ok') return { database, migrations: NOT_KNOWN, storage: NOT_KNOWN };
+    const migrations = await outcome(this.checkMigrations());
+    const storage = migrations === 'ok' ? await outcome(this.checkStorage()) : NOT_KNOWN;
+    return { database, migrations, storage };
   }
 
   private async checkMigrations(): Promise<void> {
@@ -56,11 +65,23 @@ export class Health implements OnApplicationBootstrap {
     if (pending.length > 0) throw new Error(`not run yet: ${pending.join(', ')}`);
     this.migrated = true;
   }
+
+  private async checkStorage(): Promise<void> {
+    for (const storage of this.storages.resources) {
+      // Requests look for the row all the time; only where one has missed it, a probe looks whether it is back.
+      if (!storage.hasRow) await storage.account(committed(this.dataSource));
+    }
+  }
 }
 
-type DatabaseChecks = Pick<Readiness['checks'], 'database' | 'migrations'>;
+type DatabaseChecks = Omit<Readiness['checks'], 'running'>;
 
-const SILENT: DatabaseChecks = { database: `no answer within ${TIMEOUT} ms`, migrations: 'not known' };
+const NOT_KNOWN = 'not known';
+const SILENT: DatabaseChecks = {
+  database: `no answer within ${TIMEOUT} ms`,
+  migrations: NOT_KNOWN,
+  storage: NOT_KNOWN,
+};
 
 async function outcome(check: Promise<unknown>): Promise<string> {
   try {

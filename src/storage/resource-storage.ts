@@ -18,6 +18,9 @@ export interface Account extends Version {
  * is one, too), so that the account changes with the records or not at all.
  */
 export class ResourceStorage {
+  /** Whether its row was there when last looked for. */
+  hasRow = false;
+
   /**
    * @param resource the resource's plural name, for which a migration has made a `storage` row
    * @param capacity how many records it may hold
@@ -97,12 +100,17 @@ export class ResourceStorage {
 
   private async one<T>(rows: Promise<T[]>): Promise<T> {
     const [row] = await rows;
-    if (row === undefined) {
-      throw new Error(
-        `The table "storage" has no row for "${this.resource}", without which nothing can be written: the migration that ` +
-          'creates the resource must insert it; if it was deleted, restore a backup',
-      );
-    }
+    if (row === undefined) throw this.rowMissing();
+    this.hasRow = true;
     return row;
+  }
+
+  /** The error for whoever finds no row for the resource. The service is not ready from then on, until there is one. */
+  rowMissing(): Error {
+    this.hasRow = false;
+    return new Error(
+      `The table "storage" has no row for "${this.resource}", without which nothing can be written: the migration that ` +
+        'creates the resource must insert it; if it was deleted, restore a backup',
+    );
   }
 }

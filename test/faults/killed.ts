@@ -17,6 +17,7 @@ export const killed: Fault = ({ times, progress }) =>
       const load = writeUntil(AbortSignal.timeout(LONGEST_LOAD), service, ledger);
       // Not always at the same moment of a commit or of a checkpoint.
       await sleep(200 + 500 * Math.random());
+      await until(() => ledger.acknowledged.size > before);
       await service.end('SIGKILL');
       await load;
       assert.ok(ledger.acknowledged.size > before, 'the load has stored nothing');
@@ -43,10 +44,11 @@ export const killedBesideAnother: Fault = ({ times, progress }) =>
       const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(LONGEST_LOAD)]);
       const [load, survivor] = [writeUntil(signal, service, ledger), writeUntil(signal, other, survivors)];
       await sleep(500 + 500 * Math.random());
+      await until(() => survivors.acknowledged.size > 0);
       await service.end('SIGKILL');
       await load;
       const atDeath = survivors.acknowledged.size;
-      await sleep(500);
+      await until(() => survivors.acknowledged.size > atDeath);
       stopping.abort();
       await survivor;
       assert.ok(atDeath > 0 && survivors.acknowledged.size > atDeath, 'the other process has stopped');
@@ -62,3 +64,11 @@ export const killedBesideAnother: Fault = ({ times, progress }) =>
     assert.equal(await other.end(), 0);
     return expectKept(site.folder, ledger);
   });
+
+/** Milliseconds that a loaded machine may take to store something; a process that has stopped takes for ever. */
+const LONGEST_WAIT = 10_000;
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = performance.now() + LONGEST_WAIT;
+  while (!condition() && performance.now() < deadline) await sleep(20);
+}

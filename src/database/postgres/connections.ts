@@ -3,7 +3,7 @@ import pg from 'pg';
 import type { Config } from '../../config/config.js';
 import type { PostgresUrl } from '../../config/postgres-url.js';
 import { Episode } from '../../logging/episode.js';
-import { DatabaseUnavailableError } from '../errors.js';
+import { DatabaseUnavailableError, UnsafeIntegerError } from '../errors.js';
 import { type Waiter, WaitQueue } from '../wait-queue.js';
 import type { Hosts } from './hosts.js';
 import { PostgresClient, type PostgresClientConfig } from './postgres-client.js';
@@ -107,13 +107,19 @@ export class Connections {
     });
   }
 
-  /** @param failure what went wrong on the connection, if anything did */
+  /**
+   * Takes a connection back. The next caller gets it when the server has said that no transaction is open on it: his writes would
+   * be part of that, and lost with it.
+   * @param failure what went wrong on the connection, if anything did
+   */
   giveBack(client: PostgresClient, failure?: unknown): void {
     const isBroken = isConnectionFailure(failure);
     if (isReadOnlyServer(failure)) this.hosts.leave(client.target);
     // Where one broke, the others that were made before may lead to the same server that is gone.
     if (isBroken && !isTimeout(failure)) this.hosts.distrust(client.generation);
-    this.release(client, client.mustClose || isBroken || this.pool.totalCount > this.limit);
+    const mustClose = client.mustClose || isBroken || this.pool.totalCount > this.limit;
+    if (mustClose || client.isIdle) this.release(client, mustClose);
+    else void this.reset(client);
   }
 
   /** For one whose state is not known: it is closed. */
@@ -212,6 +218,14 @@ export class Connections {
     }
   }
 
+  private async reset(client: PostgresClient): Promise<void> {
+    const isIdle = await client.reset(this.options.queryTimeout).catch(() => false);
+    const { openTransaction } = client;
+    if (openTransaction !== undefined) this.logger.warn(leftOpen(openTransaction));
+    client.openTransaction = undefined;
+    this.release(client, !isIdle || this.pool.totalCount > this.limit);
+  }
+
   private release(client: PostgresClient, mustClose: boolean): void {
     (client as Pooled).release(mustClose);
     this.taken--;
@@ -230,7 +244,24 @@ export class Connections {
 
 const ignored = (): void => undefined;
 
+/** Characters of a statement that the log shows. */
+const SHOWN = 300;
+
+function leftOpen({ first, last }: NonNullable<PostgresClient['openTransaction']>): string {
+  return (
+    'A query runner was released inside an open transaction, which was rolled back. ' +
+    `It began with: ${first.slice(0, SHOWN)} -- its last statement: ${last.slice(0, SHOWN)}`
+  );
+}
+
 /** Ids, revisions and counts are at most 2^53 - 1, so the engine's 64-bit integers are numbers, as on SQLite. */
 function getTypeParser(oid: number, format?: 'text' | 'binary'): unknown {
-  return oid === INT8 ? Number : pg.types.getTypeParser(oid, format);
+  return oid === INT8 ? toSafeInteger : pg.types.getTypeParser(oid, format);
+}
+
+/** @throws {UnsafeIntegerError} rather than round it */
+function toSafeInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new UnsafeIntegerError(text);
+  return value;
 }

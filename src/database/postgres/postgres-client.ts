@@ -1,4 +1,5 @@
-import pg, { type ClientConfig } from 'pg';
+import { once } from 'node:events';
+import pg, { type ClientConfig, type QueryConfig } from 'pg';
 import type { PostgresHost } from '../../config/postgres-url.js';
 import type { Hosts } from './hosts.js';
 import { isServerFull } from './postgres-errors.js';
@@ -15,6 +16,8 @@ export class PostgresClient extends pg.Client {
   readonly generation: number;
   /** Set when its state is not known, so that whoever takes it back closes it. */
   mustClose = false;
+  /** The statement that began the transaction which a query runner has open on it, and the last one. */
+  openTransaction?: { readonly first: string; last: string };
   private readonly hosts: Hosts;
   private unconfirmed = false;
 
@@ -41,6 +44,45 @@ export class PostgresClient extends pg.Client {
       if (error && !isServerFull(error)) this.hosts.leave(this.target);
       callback(error as Error);
     });
+  }
+
+  /** Whether a transaction is open, as far as the server has said: in the status of its last ReadyForQuery message. */
+  get isInTransaction(): boolean {
+    return this.getTransactionStatus() !== 'I';
+  }
+
+  /** Whether no transaction is open and no statement in flight, so that the next caller may have it. */
+  get isIdle(): boolean {
+    return this.isReady && !this.isInTransaction;
+  }
+
+  /** Remembers a statement that has run, for the log, as long as a transaction is open. */
+  noteStatement(sql: string): void {
+    if (!this.isInTransaction) this.openTransaction = undefined;
+    else if (this.openTransaction === undefined) this.openTransaction = { first: sql, last: sql };
+    else this.openTransaction.last = sql;
+  }
+
+  /**
+   * Waits for the statements in flight, then rolls back the transaction that is open, if there is one.
+   * @param timeout milliseconds for each of the two
+   * @returns whether it is idle now; else its state is not known
+   */
+  async reset(timeout: number): Promise<boolean> {
+    if (!this.isReady) await this.whenReady(timeout);
+    if (!this.isReady) return false;
+    if (this.isInTransaction) await this.query({ text: 'ROLLBACK', query_timeout: timeout } as QueryConfig);
+    return this.isIdle;
+  }
+
+  /** An error is thrown when the server reports it, which is before it says that it is ready again. */
+  private async whenReady(timeout: number): Promise<void> {
+    // It emits `drain` when it has nothing left to do.
+    await once(this, 'drain', { signal: AbortSignal.timeout(timeout) }).catch(() => undefined);
+  }
+
+  private get isReady(): boolean {
+    return (this as unknown as { readyForQuery: boolean }).readyForQuery;
   }
 
   /** Milliseconds to wait for an answer; 0 waits for ever. */

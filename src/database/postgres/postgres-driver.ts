@@ -26,6 +26,9 @@ import { beginning, PostgresTransaction, type TransactionLimits } from './postgr
 /** How often a transaction is run when the server undoes it for the sake of another, or its connection breaks before COMMIT. */
 const ATTEMPTS = 5;
 
+/** Milliseconds by which the server waits longer for the next statement of a transaction than this side does. */
+const IDLE_GRACE = 1000;
+
 /** Milliseconds in which a client must read something of a list (`json-array.ts` says 30 s), and some more. */
 const SNAPSHOT_IDLE = 60_000;
 
@@ -147,7 +150,13 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
 
   get limits(): TransactionLimits {
     const { statementTimeout, busyTimeout, transactionTimeout } = this.settings;
-    return { statement: statementTimeout, lock: busyTimeout, idle: transactionTimeout };
+    // This side ends a transaction first, with an error that says why.
+    return { statement: statementTimeout, lock: busyTimeout, idle: transactionTimeout + IDLE_GRACE };
+  }
+
+  /** Milliseconds a transaction may take. */
+  get transactionTimeout(): number {
+    return this.settings.transactionTimeout;
   }
 
   get slow(): SlowStatements {

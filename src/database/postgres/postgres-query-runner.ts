@@ -1,16 +1,21 @@
-import { QueryFailedError, QueryResult, type ReplicationMode, type Table, type TableColumn } from 'typeorm';
+import {
+  QueryFailedError,
+  QueryResult,
+  QueryRunnerAlreadyReleasedError,
+  type ReplicationMode,
+  type Table,
+  type TableColumn,
+} from 'typeorm';
 import { PostgresQueryRunner as TypeOrmPostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
-import { OutcomeUnknownError } from '../errors.js';
+import { ConnectionLostError, OutcomeUnknownError, transactionTooLong, UnsafeIntegerError } from '../errors.js';
 import { repeatRead } from '../repeat-read.js';
+import { beginOf, isCommit, lateStatement } from '../transaction-control.js';
 import { portableColumn, portableTable } from './portable-columns.js';
 import type { PostgresClient } from './postgres-client.js';
 import type { PostgresDriver } from './postgres-driver.js';
 import { isConnectionFailure, outcomeUnknown, publishEngineError, translatePostgresError } from './postgres-errors.js';
 import { mayWrite, measured, READS, UNCONFIRMED } from './postgres-sql.js';
 import { beginning, COMMIT } from './postgres-transaction.js';
-
-/** How TypeORM begins a transaction. */
-const BEGIN = 'START TRANSACTION';
 
 /** The key of the lock that migrating processes take; "cookies" in ASCII, as a number. */
 const MIGRATION_LOCK = 0x636f6f6b696573n;
@@ -25,6 +30,14 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   private migrating = false;
   /** TypeORM releases a runner also when its connection breaks. */
   private isReleasedByCaller = false;
+  /** Ends a transaction that takes too long. */
+  private timer?: NodeJS.Timeout;
+  /** What ended the transaction before its time, until the caller rolls it back. */
+  private aborted?: Error;
+  /** Set from the statement that ends a transaction on, until the next statement. */
+  private ending?: Promise<unknown>;
+  private inFlight = 0;
+  private onSettled?: () => void;
 
   constructor(driver: PostgresDriver, mode: ReplicationMode) {
     super(driver, mode);
@@ -38,24 +51,37 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
    * What begins a transaction, and a SELECT outside of one, is repeated on another connection when its own turns out to be
    * broken.
    * @throws {QueryFailedError} for a fault of the statement or a violated constraint
-   * @throws {DatabaseUnavailableError} for a server that is away, a lock or a statement past its time-out, a deadlock
+   * @throws {DatabaseUnavailableError} for a server that is away, a lock, statement or transaction past its time-out, a deadlock
    * @throws {OutcomeUnknownError} when the response to a COMMIT, or to a write outside a transaction, was lost
    * @throws {DiskFullError} when the server's volume is full
    */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
   override async query(sql: string, parameters?: any[], useStructuredResult = false): Promise<any> {
-    const isRepeatable = sql === BEGIN || (!this.isTransactionActive && READS.test(sql));
+    const begins = beginOf(sql) !== undefined;
+    if (this.ending !== undefined && !begins) await this.stayOpen(sql);
+    this.ending = undefined;
+    if (this.isReleasedByCaller) throw new QueryRunnerAlreadyReleasedError();
+    if (this.isReleased) this.connectionBroke();
+    if (this.aborted !== undefined) return this.queryAborted(sql, this.aborted);
+    if (isCommit(sql) || ROLLS_BACK_ALL.test(sql))
+      return (this.ending = this.queryOnce(sql, parameters, useStructuredResult));
+    const isRepeatable = !this.isInTransaction && (begins || READS.test(sql));
     if (!isRepeatable || this.migrating) return this.queryOnce(sql, parameters, useStructuredResult);
     return repeatRead(() => {
-      this.replaceBrokenConnection();
+      if (this.client?.mustClose) this.leaveConnection();
       return this.queryOnce(sql, parameters, useStructuredResult);
     });
   }
 
-  /** A connection that is broken, or still in a transaction, is closed. */
+  /**
+   * Waits for the statements in flight: they would run on the connection of the next caller. A transaction that is left open is
+   * rolled back, and reported in the log.
+   */
   override async release(): Promise<void> {
     this.isReleasedByCaller = true;
-    if (this.client && (this.isTransactionActive || this.migrating)) this.client.mustClose = true;
+    this.stopTimer();
+    if (this.inFlight > 0) await new Promise<void>((resolve) => (this.onSettled = resolve));
+    if (this.client && this.migrating) this.client.mustClose = true;
     await super.release();
   }
 
@@ -75,36 +101,105 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
 
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
   private async queryOnce(sql: string, parameters: any[] | undefined, useStructuredResult: boolean): Promise<any> {
-    const isFinal = sql === 'COMMIT' || (!this.isTransactionActive && mayWrite(sql));
+    const commits = isCommit(sql);
+    const isFinal = commits || (!this.isInTransaction && mayWrite(sql));
+    // A COMMIT that has been sent must not be cut off: nobody would know what became of it.
+    if (commits) this.stopTimer();
     const started = performance.now();
+    this.inFlight++;
     try {
       const result = (await super.query(this.complete(sql), parameters, true)) as QueryResult;
       if (this.client?.takeUnconfirmed()) throw new OutcomeUnknownError(UNCONFIRMED);
       return useStructuredResult ? result : result.records;
     } catch (error) {
+      if (this.aborted !== undefined) throw this.aborted;
       const cause = error instanceof QueryFailedError ? (error.driverError as unknown) : error;
+      if (cause instanceof UnsafeIntegerError) throw cause;
       publishEngineError(cause);
       if (this.client && isConnectionFailure(cause)) this.client.mustClose = true;
       throw (isFinal && outcomeUnknown(cause)) || (translatePostgresError(cause) ?? error);
     } finally {
+      this.followTransaction(sql);
       measured(sql, performance.now() - started);
+      this.inFlight--;
+      if (this.inFlight === 0) this.onSettled?.();
     }
   }
 
-  private replaceBrokenConnection(): void {
-    if (!this.client?.mustClose || this.isReleasedByCaller) return;
+  /**
+   * A statement that comes while the transaction of its runner ends must not become a transaction of its own. A runner that
+   * TypeORM made for one transaction is released by the next turn of the event loop.
+   */
+  private async stayOpen(sql: string): Promise<void> {
+    await this.ending?.catch(() => undefined);
+    await new Promise(setImmediate);
+    if (!this.isReleasedByCaller) return;
+    this.dataSource.logger.log('warn', lateStatement(sql));
+    throw new QueryRunnerAlreadyReleasedError();
+  }
+
+  /** Whether it was begun by `startTransaction`, or by SQL. */
+  private get isInTransaction(): boolean {
+    return this.transactionDepth > 0 || (this.client?.isInTransaction ?? false);
+  }
+
+  private followTransaction(sql: string): void {
+    const { client } = this;
+    if (client === undefined) return;
+    client.noteStatement(sql);
+    if (!client.isInTransaction) this.stopTimer();
+    else if (!this.migrating && !this.isReleasedByCaller) this.startTimer();
+  }
+
+  private startTimer(): void {
+    const { transactionTimeout } = this.driver;
+    this.timer ??= setTimeout(() => this.abort(transactionTooLong(transactionTimeout)), transactionTimeout).unref();
+  }
+
+  private stopTimer(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+  }
+
+  private connectionBroke(): void {
+    if (this.isInTransaction) this.abort(new ConnectionLostError(undefined));
+    else this.leaveConnection();
+  }
+
+  /** Ends the transaction; what comes after it fails, until the caller rolls it back. */
+  private abort(reason: Error): void {
+    this.aborted = reason;
+    this.leaveConnection();
+  }
+
+  private queryAborted(sql: string, reason: Error): undefined {
+    if (!ROLLS_BACK.test(sql)) throw reason;
+    // To a savepoint: the transaction that it is in goes on, and has failed.
+    if (ROLLS_BACK_ALL.test(sql)) this.aborted = undefined;
+    return undefined;
+  }
+
+  /** Has the connection closed; the next statement takes another. */
+  private leaveConnection(): void {
+    this.stopTimer();
+    if (this.client) this.client.mustClose = true;
     void super.release();
-    this.isReleased = false;
+    this.isReleased = this.isReleasedByCaller;
     this.databaseConnection = undefined;
     this.databaseConnectionPromise = undefined as unknown as Promise<unknown>;
     this.client = undefined;
   }
 
   private complete(sql: string): string {
-    if (sql === 'COMMIT') return COMMIT;
-    if (sql !== BEGIN) return sql;
-    if (!this.migrating) return beginning(sql, this.driver.limits);
+    if (isCommit(sql)) return COMMIT;
+    const begin = beginOf(sql);
+    if (begin === undefined) return sql;
+    if (!this.migrating) return beginning(begin, this.driver.limits);
     // A lock of the transaction and not of the session: through a pooler, the session of a moment is somebody else's.
-    return `${beginning(sql, { statement: 0, lock: 0, idle: 0 })}; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`;
+    return `${beginning(begin, { statement: 0, lock: 0, idle: 0 })}; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`;
   }
 }
+
+/** Not to a savepoint. */
+const ROLLS_BACK_ALL = /^\s*(ROLLBACK|ABORT)\b(?!.*\bTO\b)/i;
+const ROLLS_BACK = /^\s*(ROLLBACK|ABORT)\b/i;

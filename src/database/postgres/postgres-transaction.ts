@@ -1,5 +1,5 @@
 import { TypeORMError } from 'typeorm';
-import { DatabaseUnavailableError } from '../errors.js';
+import { transactionTooLong } from '../errors.js';
 import type { Connections } from './connections.js';
 import type { PostgresClient } from './postgres-client.js';
 import { explained, isConnectionFailure, outcomeUnknown } from './postgres-errors.js';
@@ -120,7 +120,7 @@ export class PostgresTransaction {
   }
 
   private expire(timeout: number): void {
-    this.over = new DatabaseUnavailableError(`The transaction took longer than ${timeout} ms and was rolled back`);
+    this.over = transactionTooLong(timeout);
     this.connections.discard(this.client);
   }
 }

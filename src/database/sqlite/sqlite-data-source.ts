@@ -1,7 +1,15 @@
-import type { DataSource, DataSourceOptions } from 'typeorm';
+import type {
+  DataSource,
+  DataSourceOptions,
+  EntityTarget,
+  ObjectLiteral,
+  QueryRunner,
+  SelectQueryBuilder,
+} from 'typeorm';
 import type { SqliteUrl } from '../../config/variables.js';
 import { GuardedDataSource } from '../transaction-control.js';
 import { betterSqlite3 } from './better-sqlite3.js';
+import { LockFreeQueryBuilder } from './lock-free-query-builder.js';
 import { SqliteDriver } from './sqlite-driver.js';
 import type { WriterLimits } from './writer.js';
 
@@ -10,7 +18,7 @@ export function createSqliteDataSource(
   database: SqliteUrl & WriterLimits,
   options: Partial<DataSourceOptions>,
 ): DataSource {
-  const dataSource = new GuardedDataSource({
+  const dataSource = new SqliteDataSource({
     ...options,
     type: 'better-sqlite3',
     driver: betterSqlite3(),
@@ -19,4 +27,17 @@ export function createSqliteDataSource(
   // TypeORM makes the driver in its constructor and offers no other place to give it one; nothing has used it yet.
   dataSource.driver = new SqliteDriver(dataSource, database);
   return dataSource;
+}
+
+class SqliteDataSource extends GuardedDataSource {
+  override createQueryBuilder<Entity extends ObjectLiteral>(
+    entityOrRunner?: EntityTarget<Entity> | QueryRunner,
+    alias?: string,
+    queryRunner?: QueryRunner,
+  ): SelectQueryBuilder<Entity> {
+    if (alias === undefined) return new LockFreeQueryBuilder<Entity>(this, entityOrRunner as QueryRunner | undefined);
+    const { target } = this.getMetadata(entityOrRunner as EntityTarget<Entity>);
+    const builder = new LockFreeQueryBuilder<Entity>(this, queryRunner);
+    return builder.select(alias).from(target as EntityTarget<Entity>, alias);
+  }
 }

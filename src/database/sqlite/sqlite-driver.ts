@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { type DataSource, QueryFailedError, type ReplicationMode } from 'typeorm';
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { Episode } from '../../logging/episode.js';
 import { DatabaseStartError } from '../errors.js';
 import type { Dialect, Engine } from '../engine.js';
@@ -13,6 +14,7 @@ import { DatabaseFile } from './database-file.js';
 import { DiskReserve } from './disk-reserve.js';
 import { ListTurns } from './list-turns.js';
 import { createPrivately, PRIVATE_FOLDER } from './private-file.js';
+import { hydratedDecimal, NOW, rejectRoundedDecimal } from './portable-values.js';
 import { Snapshots } from './snapshots.js';
 import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
 import { explained, TaggedSql } from './tagged-sql.js';
@@ -50,6 +52,17 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
     readonly limits: WriterLimits,
   ) {
     super(dataSource);
+    Object.assign(this.mappedDataTypes, { createDateDefault: NOW, updateDateDefault: NOW });
+  }
+
+  override preparePersistentValue(value: unknown, column: ColumnMetadata): unknown {
+    const prepared: unknown = super.preparePersistentValue(value, column);
+    rejectRoundedDecimal(prepared, column);
+    return prepared;
+  }
+
+  override prepareHydratedValue(value: unknown, column: ColumnMetadata): unknown {
+    return super.prepareHydratedValue(hydratedDecimal(value, column), column);
   }
 
   /** @throws {DatabaseStartError} naming the file and what is wrong with it */

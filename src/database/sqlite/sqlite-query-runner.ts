@@ -2,10 +2,12 @@ import { QueryFailedError, QueryRunnerAlreadyReleasedError, TypeORMError, type R
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js';
-import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../errors.js';
+import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError, UnsafeIntegerError } from '../errors.js';
 import type { StatementResult } from './connection.js';
+import { rejectRoundedIntegers } from './exact-integers.js';
 import type { OpenTransaction } from './open-transaction.js';
 import type { SqliteDriver } from './sqlite-driver.js';
+import { lateStatement } from '../transaction-control.js';
 import { rejectSharedPragma } from './shared-pragmas.js';
 import { translateSqliteError } from './sqlite-errors.js';
 import { toQueryResult } from './query-result.js';
@@ -126,7 +128,9 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     if (subscribers.length > 0) await this.broadcaster.broadcast('BeforeQuery', sql, bound);
     const started = performance.now();
     try {
-      const outcome = toQueryResult(await this.execute(sql, bound));
+      const result = await this.execute(sql, bound);
+      if (result.rows !== undefined) rejectRoundedIntegers(result.rows, (column) => this.typeOf(sql, column));
+      const outcome = toQueryResult(result);
       if (subscribers.length > 0) await this.broadcast(sql, bound, performance.now() - started, outcome.raw);
       return useStructuredResult ? outcome : outcome.raw;
     } catch (error) {
@@ -135,6 +139,12 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
       if (OWN_ERRORS.some((type) => error instanceof type)) throw error;
       throw translateSqliteError(error) ?? new QueryFailedError(sql, bound, error as Error);
     }
+  }
+
+  /** The declared type of a column of the result; `null` for an expression. */
+  private typeOf(sql: string, name: string): string | null {
+    const columns = this.driver.reader.prepare(sql).columns();
+    return columns.find((column) => column.name === name)?.type ?? null;
   }
 
   private async broadcast(sql: string, bound: unknown[], milliseconds?: number, raw?: unknown, error?: unknown) {
@@ -178,7 +188,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   private async executeAlone(kind: StatementKind, sql: string, parameters: unknown[]): Promise<StatementResult> {
     if (kind === 'savepoint' || kind === 'rollback to') throw new TypeORMError(NO_TRANSACTION);
-    if (this.transactionOver) await this.stayOpen();
+    if (this.transactionOver) await this.stayOpen(sql);
     const { reader, tableRebuilds, writer } = this.driver;
     if (tableRebuilds.isSettingAside(sql)) return tableRebuilds.keepReferencesAlone(sql, parameters);
     if (this.mode === 'slave' || (kind === 'read' && reader.prepare(sql).readonly)) {
@@ -191,9 +201,12 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
    * A statement that was on its way when the transaction of its runner ended must not become a transaction of its own. A
    * runner that TypeORM made for one transaction is released by the next turn of the event loop.
    */
-  private async stayOpen(): Promise<void> {
+  private async stayOpen(sql: string): Promise<void> {
     await new Promise(setImmediate);
-    if (this.isReleased) throw new QueryRunnerAlreadyReleasedError();
+    if (this.isReleased) {
+      this.dataSource.logger.log('warn', lateStatement(sql));
+      throw new QueryRunnerAlreadyReleasedError();
+    }
     this.transactionOver = false;
   }
 
@@ -257,4 +270,4 @@ const DONE: StatementResult = { changes: 0 };
 const TOO_LATE =
   'Foreign keys can only be switched off before the transaction does anything: call beforeMigration() before startTransaction()';
 const NO_TRANSACTION = 'There is no transaction: call startTransaction() first';
-const OWN_ERRORS = [TypeORMError, DatabaseUnavailableError, OutcomeUnknownError, DiskFullError];
+const OWN_ERRORS = [TypeORMError, DatabaseUnavailableError, OutcomeUnknownError, DiskFullError, UnsafeIntegerError];

@@ -1,5 +1,5 @@
 import { TypeORMError } from 'typeorm';
-import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../errors.js';
+import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError, transactionTooLong } from '../errors.js';
 import type { Connection, StatementResult } from './connection.js';
 import type { DatabaseFile } from './database-file.js';
 import type { DiskReserve } from './disk-reserve.js';
@@ -362,7 +362,7 @@ class WriteTransaction implements OpenTransaction {
     timeout: number,
   ) {
     this.timer = setTimeout(() => {
-      this.undo(new DatabaseUnavailableError(`The transaction took longer than ${timeout} ms and was rolled back`));
+      this.undo(transactionTooLong(timeout));
     }, timeout);
   }
 

@@ -1,0 +1,27 @@
+import type { DataSource } from 'typeorm';
+import { DatabaseStartError } from '../database/errors.js';
+
+/** What a foreign key may do to a row when the row that it names is deleted, without telling the service. */
+const CHANGES_ROWS = new Set(['CASCADE', 'SET NULL', 'SET DEFAULT']);
+
+/**
+ * Rejects a schema in which the database deletes or changes records of a resource by itself: neither its count nor its revision
+ * would follow, so that POST would find it full too early, and clients would keep what is no longer there.
+ * @param resource its plural name, which is that of its table
+ * @throws {DatabaseStartError} naming the foreign key and what to do instead
+ */
+export async function rejectCascadesInto(dataSource: DataSource, resource: string): Promise<void> {
+  const runner = dataSource.createQueryRunner();
+  try {
+    const table = await runner.getTable(resource);
+    const key = table?.foreignKeys.find(({ onDelete }) => CHANGES_ROWS.has(onDelete ?? ''));
+    if (key === undefined) return;
+    throw new DatabaseStartError(
+      `The foreign key of ${resource} (${key.columnNames.join(', ')}) to ${key.referencedTableName} is ON DELETE ${key.onDelete}: ` +
+        `${resource} are counted in the table "storage", and what the database deletes or changes by itself is not. Make it ` +
+        `ON DELETE RESTRICT, and delete the ${resource} first, each with release() of ResourceStorage, in the same transaction`,
+    );
+  } finally {
+    await runner.release();
+  }
+}

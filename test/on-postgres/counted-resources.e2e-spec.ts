@@ -1,0 +1,4 @@
+import { usePostgres } from '../engine.js';
+
+usePostgres();
+await import('../counted-resources.e2e-spec.js');
