@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { openDatabase } from '../database/sqlite/better-sqlite3.js';
 import { knownMigrations } from '../database/schema-version.js';
 import { checkFile } from '../database/sqlite/file-check.js';
+import { tryWriting } from '../database/sqlite/write-trial.js';
 import { firstLine, nativeModule } from './doctor-machine.js';
 
 /** Bytes that a volume should have free: the WAL, its reserve, and some thousand cookies. */
@@ -31,6 +32,7 @@ export function sqliteChecks(path: string): Readonly<Record<string, () => string
     'volume writable': () => folderWritable(path),
     'free space': () => freeSpace(path),
     'WAL mode': () => walMode(path),
+    'real write': () => realWrite(path),
     'database file': () => databaseFile(path),
   };
 }
@@ -70,9 +72,27 @@ function walMode(path: string): string {
   });
 }
 
+function realWrite(path: string): string {
+  if (!existsSync(path)) return 'there is no database yet';
+  const database = openDatabase(path, { timeout: 5000 });
+  try {
+    tryWriting(database);
+    return `${path} takes writes`;
+  } catch (error) {
+    throw new Error(
+      `${path} takes no writes (${firstLine(error)}): give the user of the service the right to write it`,
+      {
+        cause: error,
+      },
+    );
+  } finally {
+    database.close();
+  }
+}
+
 async function databaseFile(path: string): Promise<string> {
   if (!existsSync(path)) return `${path} does not exist yet; the first start makes it`;
   const { faults } = checkFile(path, await knownMigrations(), { thoroughly: false });
-  if (faults.length === 0) return `${path} is sound (quick_check, counters)`;
+  if (faults.length === 0) return `${path} is sound (quick_check)`;
   throw new Error(`${path}: ${faults.join('; ')}: restore a backup (cli restore), or use the version it belongs to`);
 }

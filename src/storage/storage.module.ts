@@ -1,20 +1,8 @@
-import { type DynamicModule, Global, Injectable, Module } from '@nestjs/common';
+import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { Config } from '../config/config.js';
+import { CountCheck } from './count-check.js';
 import { ResourceStorage } from './resource-storage.js';
-
-/** Every resource that has an account, for those who report on all of them. */
-@Injectable()
-export class StorageRegistry {
-  private readonly byResource = new Map<string, ResourceStorage>();
-
-  get resources(): Iterable<ResourceStorage> {
-    return this.byResource.values();
-  }
-
-  add(storage: ResourceStorage): void {
-    this.byResource.set(storage.resource, storage);
-  }
-}
+import { StorageRegistry } from './storage-registry.js';
 
 export interface StorageFeature {
   /** The resource's plural name, as in its URL and in its `storage` row. */
@@ -25,7 +13,7 @@ export interface StorageFeature {
 
 /** `StorageModule` itself is imported once; a feature imports `StorageModule.forFeature` and injects `ResourceStorage`. */
 @Global()
-@Module({ providers: [StorageRegistry], exports: [StorageRegistry] })
+@Module({ providers: [StorageRegistry, CountCheck], exports: [StorageRegistry] })
 export class StorageModule {
   static forFeature({ resource, capacity }: StorageFeature): DynamicModule {
     return {
