@@ -17,7 +17,8 @@ import {
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { countsOf, inDatabase, lines, outcomeOf, run, startCommand } from './command.js';
+import type { Database } from '../src/database/sqlite/better-sqlite3.js';
+import { countsOf, inDatabase, lines, type Outcome, outcomeOf, run, startCommand } from './command.js';
 import { Client, COOKIE, temporaryFolder } from './service.js';
 import { ServiceProcess } from './service-process.js';
 
@@ -58,7 +59,7 @@ describe('what export and backup are to write into', () => {
   const expectCookies = (name: string, bytes: Buffer): void => {
     if (name === 'export') return expect(bytes.toString()).toBe(lines(3));
     writeFileSync(at('written'), bytes);
-    const count = (database: { prepare: Function }) => database.prepare('SELECT count(*) FROM cookies').pluck().get();
+    const count = (database: Database): unknown => database.prepare('SELECT count(*) FROM cookies').pluck().get();
     expect(inDatabase(folder, count, 'written')).toBe(3);
   };
 
@@ -182,7 +183,7 @@ describe('restore', () => {
   });
 
   /** Runs a command as another user, to whom the folder belongs. */
-  const runAs = async (uid: number, args: readonly string[]) => {
+  const runAs = (uid: number, args: readonly string[]): Promise<Outcome> => {
     const child = spawn(process.execPath, [join(process.cwd(), 'dist/src/cli/main.js'), ...args], {
       cwd: folder,
       uid,
