@@ -111,7 +111,7 @@ describe('what export and backup are to write into', () => {
     expect(statSync(at('elsewhere/old')).mode & 0o777).toBe(0o640);
   });
 
-  it.each(COMMANDS)('may be /dev/stdout, in a pipe or behind what a file has: %s', async (name, args) => {
+  it.each(COMMANDS)('may be /dev/stdout, in a pipe or behind what a file has: %s', (name, args) => {
     const command = [process.execPath, join(process.cwd(), 'dist/src/cli/main.js'), ...args, '/dev/stdout'];
     const shell = (rest: string): Buffer =>
       execFileSync('sh', ['-c', `"$@" ${rest}`, 'sh', ...command], {
@@ -170,6 +170,17 @@ describe('restore', () => {
       /Warning: these are more than COOKIES_CAPACITY allows \(2\).*until .* 2 cookies are deleted/s,
     );
     expect((await run(folder, ['restore', 'backup.sqlite'])).stderr).not.toContain('Warning');
+  });
+
+  it('takes what comes through a pipe, and nothing that ends too early', async () => {
+    const backup = readFileSync(at('backup.sqlite'));
+    expect(await run(folder, ['restore', '/dev/stdin'], { input: backup.subarray(0, 9000) })).toMatchObject({
+      code: 1,
+    });
+    await store(lines(1, 4));
+    expect(await run(folder, ['restore', '/dev/stdin'], { input: backup })).toMatchObject({ code: 0 });
+    expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
+    expect(remains()).toEqual([]);
   });
 
   it('leaves a link to the database a link', async () => {

@@ -238,6 +238,12 @@ describe('the built service', () => {
       .map((text) => (JSON.parse(text) as { msg: string }).msg);
     expect(messages.at(-1)).toMatch(/^Ran the migrations CreateCookiesAndStorage\d+, CreateImports\d+$/);
     expect(start(at('app/dist/src/cli/main.js'), 'migrate').stdout).toContain('No migration is pending');
+    inDatabase(folder, (database) => database.exec('UPDATE storage SET used = 10001'));
+    expect(start(at('app/dist/src/cli/main.js'), 'migrate', '--check-capacity')).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/COOKIES_CAPACITY is 10000, and 10001 cookies are stored/),
+    });
+    expect(start(at('app/dist/src/cli/main.js'), 'migrate')).toMatchObject({ status: 0 });
     expect(start(at('app/dist/src/cli/main.js'), 'doctor', '--help').stdout).toMatch(/^ {2}cli doctor --fix$/m);
     const compose = readFileSync(join(ROOT, 'compose.cluster.yaml'), 'utf8');
     expect(compose).toContain('command: [cli, migrate]');

@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { access, constants, copyFile, link, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { Command } from 'commander';
 import { loadConfigFromProcess } from '../config/config.js';
 import { knownMigrations } from '../database/schema-version.js';
 import { holdAlone, renewEpoch } from '../database/sqlite/exclusive.js';
 import { checkFile } from '../database/sqlite/file-check.js';
-import { makePrivateFolder } from '../database/sqlite/private-file.js';
+import { makePrivateFolder, PRIVATE_FILE } from '../database/sqlite/private-file.js';
 import { copy } from './backup.js';
-import { followLinks } from './destination.js';
+import { destinationOf, followLinks } from './destination.js';
 import { Failure, UsageError } from './errors.js';
 import { examples } from './examples.js';
 import { isSameFile, requireSqlite } from './open-database.js';
@@ -19,7 +20,10 @@ export function restoreCommand(interrupt: AbortSignal): Command {
   return new Command('restore')
     .description('put a backup in the place of the SQLite database; the service must be stopped')
     .argument('<file>', 'the backup; it stays as it is')
-    .addHelpText('after', `\n${NOTE}${examples('restore /backups/cookies.sqlite')}`)
+    .addHelpText(
+      'after',
+      `\n${NOTE}${examples('restore /backups/cookies.sqlite', 'restore /dev/stdin < cookies.sqlite')}`,
+    )
     .action((file: string) => restore(file, interrupt));
 }
 
@@ -38,7 +42,8 @@ async function restore(file: string, interrupt: AbortSignal): Promise<void> {
   const draft = `${path}.restoring`;
   try {
     makePrivateFolder(dirname(path));
-    const { cookies, pending } = await prepare(file, draft, interrupt);
+    const source = await seekable(file, draft, interrupt);
+    const { cookies, pending } = await prepare(file, source, draft, interrupt);
     interrupt.throwIfAborted();
     const aside = await putInPlace(draft, path);
     console.error(`Restored ${cookies} cookies from ${file} to ${path}, under a new epoch: no ETag of before holds.`);
@@ -91,15 +96,27 @@ function warnOfCapacity(cookies: number, capacity: number): void {
   );
 }
 
-/** Makes of the backup, beside the database, what shall take its place. */
-async function prepare(file: string, draft: string, interrupt: AbortSignal) {
+/**
+ * SQLite reads a file only. What comes through a pipe, as into a container, is first put down beside the database.
+ * @returns the file to read
+ */
+async function seekable(file: string, draft: string, signal: AbortSignal): Promise<string> {
   // An earlier restore may have been killed.
   await discard(draft);
+  if ((await destinationOf(file)).kind === 'file') return file;
+  const received = `${draft}-from`;
+  await pipeline(createReadStream(file), createWriteStream(received, { flags: 'wx', mode: PRIVATE_FILE }), { signal });
+  return received;
+}
+
+/** Makes of the backup, beside the database, what shall take its place. */
+async function prepare(file: string, source: string, draft: string, interrupt: AbortSignal) {
   const known = await knownMigrations();
-  const seen = checkFile(file, known);
+  const seen = checkFile(source, known);
   const wrong = [...seen.faults, ...seen.drifts];
   if (wrong.length > 0) throw new Failure(`${file} cannot be restored: ${wrong.join('; ')}.`);
-  await copy(file, draft, { readonly: true, interrupt });
+  await copy(source, draft, { readonly: true, interrupt });
+  if (source !== file) await rm(source);
   // The backup may lie on a bad disk: what counts is what was read.
   const { faults, counts, migrations } = checkFile(draft, known);
   if (faults.length > 0) throw new Failure(`The copy of ${file} is not sound: ${faults.join('; ')}.`);
@@ -154,5 +171,5 @@ function isAside(name: string, database: string): boolean {
 }
 
 async function discard(draft: string): Promise<void> {
-  for (const suffix of ['', '-journal', '-wal', '-shm']) await rm(draft + suffix, { force: true });
+  for (const suffix of ['', '-journal', '-wal', '-shm', '-from']) await rm(draft + suffix, { force: true });
 }
