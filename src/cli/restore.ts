@@ -103,9 +103,12 @@ function warnOfCapacity(cookies: number, capacity: number): void {
 async function seekable(file: string, draft: string, signal: AbortSignal): Promise<string> {
   // An earlier restore may have been killed.
   await discard(draft);
-  if ((await destinationOf(file)).kind === 'file') return file;
+  const from = await destinationOf(file);
+  if (from.kind === 'file') return file;
   const received = `${draft}-from`;
-  await pipeline(createReadStream(file), createWriteStream(received, { flags: 'wx', mode: PRIVATE_FILE }), { signal });
+  // A socket, as stdin may be, cannot be opened again by its name.
+  const bytes = from.kind === 'descriptor' && from.fd === 0 ? process.stdin : createReadStream(file);
+  await pipeline(bytes, createWriteStream(received, { flags: 'wx', mode: PRIVATE_FILE }), { signal });
   return received;
 }
 
