@@ -17,7 +17,7 @@ import { readRawBodies } from './http/raw-body.js';
 import { requestId } from './http/request-id.js';
 import { logRequests } from './http/request-log.js';
 import { addResponseHeaders } from './http/response-headers.js';
-import { createLogger, NestLogger } from './logger.js';
+import { createLogger, NestLogger } from './logging/logger.js';
 import { Lifecycle } from './management/lifecycle.js';
 import { measureConnections } from './management/http-metrics.js';
 import { Metrics } from './management/metrics.js';

@@ -57,6 +57,27 @@ describe('the command line and PostgreSQL', () => {
     }
   });
 
+  it('keeps the last id that was given, from SQLite and back, also of an empty storage', async () => {
+    for (const text of ['{"lastId":9}\n', `${lines(3)}{"lastId":50}\n`]) {
+      expect(await run(folder, ['import'], { input: text, environment: postgres })).toMatchObject({ code: 0 });
+      expect((await run(folder, ['export'], { environment: postgres })).stdout).toBe(text);
+    }
+    const service = await startService(postgres);
+    try {
+      expect((await (await Client.of(service)).post(COOKIE)).body.id).toBe(51);
+    } finally {
+      await service.stop();
+    }
+  });
+
+  it('counts the cookies again with doctor --fix, while the service serves', async () => {
+    await run(folder, ['import'], { input: lines(3), environment: postgres });
+    await onServer(url, (client) => client.query('UPDATE storage SET used = 7'));
+    const { code, stdout } = await run(folder, ['doctor', '--fix'], { environment: postgres });
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^FIX {3}counter +counted again: there are 3 cookies/m)]);
+    expect(await stored()).toMatchObject({ used: 3, count: 3 });
+  });
+
   it('goes on behind what a killed import has stored', async () => {
     const text = lines(20_000);
     const child = startCommand(folder, ['import'], postgres);

@@ -1,19 +1,26 @@
+import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
 import { Command } from 'commander';
 import { loadConfigFromProcess } from '../config/config.js';
 import { knownMigrations } from '../database/schema-version.js';
 import { checkFile } from '../database/sqlite/file-check.js';
 import { copyDatabase } from '../database/sqlite/file-copy.js';
-import { Failure, UsageError } from './errors.js';
+import { CLI } from '../config/program-names.js';
+import { type Destination, destinationOf, openDestination } from './destination.js';
+import { Failure } from './errors.js';
 import { examples } from './examples.js';
-import { databaseExists, requireSqlite } from './open-database.js';
+import { databaseExists, rejectDatabaseFile, requireSqlite } from './open-database.js';
 import { Progress } from './progress.js';
 import { replaceFile } from './replace-file.js';
 
 export function backupCommand(interrupt: AbortSignal): Command {
   return new Command('backup')
     .description('copy the SQLite database, as it is at one moment, into one file, while the service serves')
-    .argument('<file>', 'where to; a file that is there already is replaced when the copy is whole and checked')
+    .argument(
+      '<file>',
+      'where to; a file is replaced when the copy is whole and checked, a device or FIFO is written into',
+    )
     .addHelpText('after', examples('backup /backups/cookies.sqlite'))
     .action((file: string) => backup(file, interrupt));
 }
@@ -22,21 +29,38 @@ async function backup(file: string, interrupt: AbortSignal): Promise<void> {
   const config = loadConfigFromProcess();
   const path = requireSqlite(config, 'backup', 'pg_dump');
   if (!databaseExists(config)) throw new Failure(`There is no database at ${path}; see DATABASE_URL.`);
-  if (await isSameFile(file, path)) throw new UsageError(`${file} is the database itself`);
-  const draft = `${file}.partial-${process.pid}`;
+  await rejectDatabaseFile(config, file);
+  const destination = await destinationOf(file);
+  // SQLite writes a copy in no order, which only a file takes.
+  const draft = `${destination.kind === 'file' ? destination.path : path}.partial-${process.pid}`;
   try {
-    await copy(path, draft, { readonly: false, interrupt });
-    const { faults, counts } = checkFile(draft, await knownMigrations());
-    if (faults.length > 0) throw new Failure(`the copy is not sound: ${faults.join('; ')}. See: cli doctor`);
-    interrupt.throwIfAborted();
-    await replaceFile(draft, file);
-    const { size } = await stat(file);
-    console.error(`Backed up ${counts.get('cookies')} cookies to ${file} (${size} bytes), and checked it.`);
+    const cookies = await makeDraft(path, draft, interrupt);
+    const { size } = await stat(draft);
+    await deliver(draft, destination, interrupt);
+    console.error(`Backed up ${cookies} cookies to ${file} (${size} bytes), and checked it.`);
   } catch (error) {
     for (const leftover of [draft, `${draft}-journal`]) await rm(leftover, { force: true }).catch(() => {});
     interrupt.throwIfAborted();
     throw new Failure(`There is no new backup: ${(error as Error).message}`, error);
   }
+}
+
+/** @returns how many cookies the copy has */
+async function makeDraft(path: string, draft: string, interrupt: AbortSignal): Promise<number | undefined> {
+  await copy(path, draft, { readonly: false, interrupt });
+  const { faults, drifts, counts } = checkFile(draft, await knownMigrations());
+  if (drifts.length > 0) {
+    throw new Failure(`${drifts.join('; ')}, as the database does. Mend that first: ${CLI} doctor --fix`);
+  }
+  if (faults.length > 0) throw new Failure(`the copy is not sound: ${faults.join('; ')}. See: ${CLI} doctor`);
+  interrupt.throwIfAborted();
+  return counts.get('cookies');
+}
+
+async function deliver(draft: string, destination: Destination, signal: AbortSignal): Promise<void> {
+  if (destination.kind === 'file') return replaceFile(draft, destination.path);
+  await pipeline(createReadStream(draft), await openDestination(destination, signal), { signal });
+  await rm(draft);
 }
 
 export interface CopyOptions {
@@ -58,9 +82,4 @@ export async function copy(from: string, to: string, { readonly, interrupt }: Co
   } finally {
     bar.stop();
   }
-}
-
-export async function isSameFile(one: string, other: string): Promise<boolean> {
-  const [first, second] = await Promise.all([one, other].map((path) => stat(path).catch(() => undefined)));
-  return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
 }

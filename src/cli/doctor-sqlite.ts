@@ -4,7 +4,8 @@ import { fileProblem } from '../config/file-problem.js';
 import { openDatabase } from '../database/sqlite/better-sqlite3.js';
 import { knownMigrations } from '../database/schema-version.js';
 import { checkFile } from '../database/sqlite/file-check.js';
-import { nativeModule } from './doctor-machine.js';
+import { tryWriting } from '../database/sqlite/write-trial.js';
+import { firstLine, nativeModule } from './doctor-machine.js';
 
 /** Bytes that a volume should have free: the WAL, its reserve, and some thousand cookies. */
 const LEAST_FREE = 64 * 1024 * 1024;
@@ -32,6 +33,7 @@ export function sqliteChecks(path: string): Readonly<Record<string, () => string
     'volume writable': () => folderWritable(path),
     'free space': () => freeSpace(path),
     'WAL mode': () => walMode(path),
+    'real write': () => realWrite(path),
     'database file': () => databaseFile(path),
   };
 }
@@ -73,14 +75,30 @@ function walMode(path: string): string {
   });
 }
 
+function realWrite(path: string): string {
+  if (!existsSync(path)) return 'there is no database yet';
+  const database = openDatabase(path, { timeout: 5000 });
+  try {
+    tryWriting(database);
+    return `${path} takes writes`;
+  } catch (error) {
+    throw new Error(
+      `${path} takes no writes (${firstLine(error)}): give the user of the service the right to write it`,
+      {
+        cause: error,
+      },
+    );
+  } finally {
+    database.close();
+  }
+}
+
 async function databaseFile(path: string): Promise<string> {
   if (!existsSync(path)) return `${path} does not exist yet; the first start makes it`;
   requireAccess(path);
   const { faults } = checkFile(path, await knownMigrations(), { thoroughly: false });
-  // A wrong count is another check's, and no reason to give up the records.
-  const serious = faults.filter((fault) => !fault.startsWith('it counts '));
-  if (serious.length === 0) return `${path} is sound (quick_check)`;
-  throw new Error(`${path}: ${serious.join('; ')}: ${remedyFor(serious)}`);
+  if (faults.length === 0) return `${path} is sound (quick_check)`;
+  throw new Error(`${path}: ${faults.join('; ')}: ${remedyFor(faults)}`);
 }
 
 /** Whether this user may read and write the files of the database. */

@@ -1,10 +1,12 @@
 import type { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
+import { CLI, MIGRATE } from '../config/program-names.js';
 import { createDataSource } from '../database/data-source.js';
 import { pendingMigrations, unknownMigrations } from '../database/migrations.js';
 import { committed } from '../database/transactions.js';
 import { ImportProgress } from '../storage/import-progress.js';
-import { databaseExists } from './open-database.js';
+import { recount, storedCount } from '../storage/stored-count.js';
+import { databaseExists, openStorage } from './open-database.js';
 
 const NONE_YET = 'there is no database yet';
 
@@ -27,24 +29,35 @@ export function migrations(config: Config): Promise<string> {
     const pending = await pendingMigrations(dataSource);
     if (pending.length === 0) return 'all have run';
     if (config.database.migrateOnStart) return `the next start runs ${pending.join(', ')}`;
-    throw new Error(`${pending.join(', ')} have not run, and MIGRATE_ON_START is false: npm run migration:run`);
+    throw new Error(`${pending.join(', ')} have not run, and MIGRATE_ON_START is false: ${MIGRATE}`);
   });
-}
-
-interface Counter {
-  readonly used: number;
-  readonly count: number;
 }
 
 export function counter(config: Config): Promise<string> {
   return withDatabase(config, async (dataSource) => {
-    // One statement sees one state, whatever the service writes meanwhile.
-    const [found] = await committed(dataSource).sql<Counter[]>`
-      SELECT used, (SELECT count(*) FROM cookies) AS count FROM storage WHERE resource = 'cookies'`;
-    const [used, count] = [Number(found?.used), Number(found?.count)];
-    if (used !== count) throw new Error(`it says ${used}, and there are ${count} cookies: restore a backup`);
-    return `${used} cookies of ${config.cookiesCapacity}${used > config.cookiesCapacity ? ': POST is refused' : ''}`;
+    const found = await storedCount(dataSource, 'cookies');
+    if (found === undefined) throw new Error('the table "storage" has no row for cookies: restore a backup');
+    const { used, count } = found;
+    if (used !== count) throw new Error(`it says ${used}, and there are ${count} cookies: run ${CLI} doctor --fix`);
+    return `${used} cookies of ${config.cookiesCapacity}${used > config.cookiesCapacity ? ': POST is rejected' : ''}`;
   });
+}
+
+/**
+ * Counts the cookies again, while the service may write, and sets the counter to what there are.
+ * @returns what was changed; nothing when the counter was right
+ */
+export async function mendCounter(config: Config): Promise<string | undefined> {
+  if (!databaseExists(config)) return undefined;
+  const storage = await openStorage(config, { mayMigrate: false });
+  const { dataSource } = storage;
+  try {
+    const before = await storedCount(dataSource, 'cookies');
+    if (before === undefined || before.used === before.count) return undefined;
+    return `counted again: there are ${await recount(dataSource, 'cookies')} cookies, the counter said ${before.used}`;
+  } finally {
+    await storage.close();
+  }
 }
 
 export function unfinishedImport(config: Config): Promise<string> {

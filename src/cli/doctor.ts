@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { type Config, ConfigError, loadConfigFromProcess } from '../config/config.js';
 import { clock, keys } from './doctor-machine.js';
 import { sqliteChecks } from './doctor-sqlite.js';
-import { migrations, counter, unfinishedImport } from './doctor-storage.js';
+import { counter, mendCounter, migrations, unfinishedImport } from './doctor-storage.js';
 import { Failure } from './errors.js';
 import { examples } from './examples.js';
 
@@ -15,12 +15,14 @@ const STORAGE: Readonly<Record<string, Check>> = { migrations, counter, import: 
 export function doctorCommand(): Command {
   return new Command('doctor')
     .description('check settings, volume, database, clock and keys: a line for each, with what to do')
-    .addHelpText('after', examples('doctor'))
+    .option('--fix', 'first count the cookies again where the counter does not agree with them')
+    .addHelpText('after', examples('doctor', 'doctor --fix'))
     .action(doctor);
 }
 
-async function doctor(): Promise<void> {
+async function doctor({ fix = false }: { readonly fix?: boolean }): Promise<void> {
   const config = settings();
+  if (fix) await mend(config);
   const { database } = config;
   const checks: Readonly<Record<string, Check>> = {
     ...EVERYWHERE,
@@ -39,6 +41,11 @@ async function doctor(): Promise<void> {
   if (failed > 0) throw new Failure(`${failed} of ${Object.keys(checks).length + 1} checks failed.`);
 }
 
+async function mend(config: Config): Promise<void> {
+  const done = await mendCounter(config);
+  if (done !== undefined) say('FIX ', 'counter', done);
+}
+
 function settings(): Config {
   try {
     const config = loadConfigFromProcess();
@@ -51,6 +58,6 @@ function settings(): Config {
   }
 }
 
-function say(outcome: 'ok  ' | 'FAIL', name: string, detail: string): void {
+function say(outcome: 'ok  ' | 'FAIL' | 'FIX ', name: string, detail: string): void {
   console.log(`${outcome}  ${name.padEnd(15)}  ${detail}`);
 }

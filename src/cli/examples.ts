@@ -1,7 +1,6 @@
-/** How the examples call the program. */
-export const CALL = 'npm run --silent cli --';
+import { CLI } from '../config/program-names.js';
 
 /** The examples at the end of a command's help. */
 export function examples(...calls: string[]): string {
-  return `\nExamples:\n${calls.map((call) => `  ${CALL} ${call}`).join('\n')}`;
+  return `\nExamples:\n${calls.map((call) => `  ${CLI} ${call}`).join('\n')}`;
 }

@@ -4,15 +4,16 @@ import { rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { Command, Option } from 'commander';
-import { loadConfigFromProcess } from '../config/config.js';
+import { type Config, loadConfigFromProcess } from '../config/config.js';
 import type { CookiesSnapshot } from '../cookies/cookies-snapshot.js';
 import { type Flavor, FLAVORS, type Size, SIZES } from '../cookies/cookie.values.js';
 import { PRIVATE_FILE } from '../database/sqlite/private-file.js';
 import { parseNatural } from '../http/parse-id.pipe.js';
-import { cookieLine } from './cookie-line.js';
+import { cookieLine, lastIdLine } from './cookie-line.js';
+import { type Destination, destinationOf, openDestination } from './destination.js';
 import { Failure, UsageError } from './errors.js';
 import { examples } from './examples.js';
-import { openStorage } from './open-database.js';
+import { openStorage, rejectDatabaseFile } from './open-database.js';
 import { Progress } from './progress.js';
 import { replaceFile } from './replace-file.js';
 
@@ -27,7 +28,10 @@ interface ExportOptions {
 export function exportCommand(interrupt: AbortSignal): Command {
   return new Command('export')
     .description('write the cookies as NDJSON, one {"id","flavor","size","wish"} a line, as they are at one moment')
-    .option('-o, --output <file>', 'write to a file, which appears only when it is whole (default: stdout)')
+    .option(
+      '-o, --output <file>',
+      'write to a file, which appears only when it is whole, or into a device or FIFO (default: stdout)',
+    )
     .addOption(repeatable('--flavor <flavor>', 'only this flavor; repeat it for "or"', FLAVORS))
     .addOption(repeatable('--size <size>', 'only this size; repeat it for "or"', SIZES))
     .option('--after <id>', 'only cookies after the one with this id', natural('--after', 0))
@@ -36,7 +40,9 @@ export function exportCommand(interrupt: AbortSignal): Command {
     .action((options: ExportOptions) => exportCookies(options, interrupt));
 }
 
-const NOTE = `The last line on stderr has the count and a SHA-256 of the lines: equal storages give equal ones.
+const NOTE = `The last line on stderr has the count and a SHA-256 of the cookies' lines: equal storages give equal ones.
+Where the newest cookies have been deleted, an export of all ends with {"lastId":<id>}: import then never gives an id
+again that was given before.
 While a reader of stdout stalls, SQLite keeps what the service writes meanwhile in its WAL; prefer --output.
 `;
 const EXAMPLES = [
@@ -67,19 +73,26 @@ function natural(name: string, least: number) {
 }
 
 async function exportCookies(options: ExportOptions, interrupt: AbortSignal): Promise<void> {
-  const storage = await openStorage(loadConfigFromProcess(), { mayMigrate: false });
+  const config = loadConfigFromProcess();
+  const destination = options.output === undefined ? undefined : await outputOf(config, options.output);
+  const storage = await openStorage(config, { mayMigrate: false });
   try {
     const snapshot = await storage.cookies.openSnapshot();
     try {
       const run = new Run(snapshot, options);
-      if (options.output === undefined) await toStdout(run, interrupt);
-      else await toFile(run, options.output, interrupt);
+      if (destination === undefined) await toStdout(run, interrupt);
+      else await toOutput(run, options.output!, destination, interrupt);
     } finally {
       snapshot.close();
     }
   } finally {
     await storage.close();
   }
+}
+
+async function outputOf(config: Config, output: string): Promise<Destination> {
+  await rejectDatabaseFile(config, output);
+  return destinationOf(output);
 }
 
 /** One pass over the selected cookies, which counts them and adds up their checksum. */
@@ -97,18 +110,27 @@ class Run {
     this.progress = new Progress({ done: 'Exported', unit: 'cookies' }, total);
   }
 
+  private get isWhole(): boolean {
+    const { flavor, size, after, limit } = this.options;
+    return [flavor, size, after, limit].every((option) => option === undefined);
+  }
+
   /** The lines, a page at a time. */
   async *lines(): AsyncGenerator<string> {
     const { flavor, size, after, limit } = this.options;
     const selection = { flavors: flavor, sizes: size, after, order: 'ascending' } as const;
+    let last = 0;
     try {
       for await (const page of this.snapshot.records(selection, limit)) {
         const text = page.map(cookieLine).join('');
         this.hash.update(text);
         this.count += page.length;
+        last = page.at(-1)!.id;
         yield text;
         this.progress.update(this.count);
       }
+      const given = this.isWhole ? await this.snapshot.lastGivenId() : 0;
+      if (given > last) yield lastIdLine(given);
     } finally {
       this.progress.stop();
     }
@@ -137,15 +159,25 @@ function stdout(): NodeJS.WritableStream {
   return kind.isFIFO() || kind.isSocket() ? new Socket({ fd: 1, readable: false, writable: true }) : process.stdout;
 }
 
-async function toFile(run: Run, output: string, signal: AbortSignal): Promise<void> {
-  const draft = `${output}.partial-${process.pid}`;
+async function toOutput(run: Run, output: string, destination: Destination, signal: AbortSignal): Promise<void> {
   try {
-    await pipeline(run.lines(), createWriteStream(draft, { flags: 'wx', mode: PRIVATE_FILE }), { signal });
-    await replaceFile(draft, output);
+    if (destination.kind === 'file') await toFile(run, destination.path, signal);
+    else await pipeline(run.lines(), await openDestination(destination, signal), { signal });
   } catch (error) {
-    await rm(draft, { force: true }).catch(() => {});
     signal.throwIfAborted();
-    throw new Failure(`${output} cannot be written: ${(error as Error).message}. Nothing is left of it.`, error);
+    const rest = destination.kind === 'file' ? ' Nothing is left of it.' : '';
+    throw new Failure(`${output} cannot be written: ${(error as Error).message}.${rest}`, error);
   }
   console.error(run.summary());
+}
+
+async function toFile(run: Run, path: string, signal: AbortSignal): Promise<void> {
+  const draft = `${path}.partial-${process.pid}`;
+  try {
+    await pipeline(run.lines(), createWriteStream(draft, { flags: 'wx', mode: PRIVATE_FILE }), { signal });
+    await replaceFile(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true }).catch(() => {});
+    throw error;
+  }
 }

@@ -2,6 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { BrokenLineError, readCookieLine } from '../cookies/imported-cookie.js';
 import type { NewCookie } from '../cookies/cookies.repository.js';
 import type { UnfinishedImport } from '../storage/import-progress.js';
+import { readLastIdLine } from './cookie-line.js';
 import { Failure } from './errors.js';
 import { IdSet } from './id-set.js';
 import { type Line, LINE_LIMIT, linesOf } from './lines.js';
@@ -65,6 +66,8 @@ export interface Reading {
 /** Reads an input once, in batches of valid lines. */
 export class ImportInput {
   ids?: IdsOption;
+  /** The last id that the storage has given which the input comes from, where its last line says so. */
+  lastId?: number;
   private hash = createHash('sha256');
   private readonly seen = new IdSet();
   private entries: Entry[] = [];
@@ -105,6 +108,9 @@ export class ImportInput {
 
   private take({ number, bytes }: Line): void {
     try {
+      if (this.lastId !== undefined) throw new BrokenLineError('it comes after "lastId", which ends an export');
+      this.lastId = bytes && readLastIdLine(bytes);
+      if (this.lastId !== undefined) return;
       if (bytes === undefined) {
         throw new BrokenLineError(`it is longer than the ${LINE_LIMIT} bytes that a cookie may take`);
       }

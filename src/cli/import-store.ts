@@ -32,6 +32,7 @@ export async function storeAtOnce(storage: OpenStorage, job: ImportJob, total?: 
         await createAll(storage, tx, batch);
         progress.update((stored += batch.entries.length));
       }
+      await keepLastId(storage, tx, input);
       return stored;
     });
   } catch (error) {
@@ -79,7 +80,10 @@ class Run {
         await this.store(batch, input.ids!);
         this.progress.update(this.stored);
       }
-      if (this.at !== undefined) await transaction(this.storage.dataSource, (tx) => this.note.forget(tx));
+      await transaction(this.storage.dataSource, async (tx) => {
+        await keepLastId(this.storage, tx, input);
+        if (this.at !== undefined) await this.note.forget(tx);
+      });
     } finally {
       this.progress.stop();
     }
@@ -121,6 +125,11 @@ class Run {
       'Lines after these may be mended before; the stored ones must stay as they are.'
     );
   }
+}
+
+/** Ids that the old storage has given are never given again, also those of cookies that it has deleted. */
+async function keepLastId({ cookies }: OpenStorage, tx: Sql, { ids, lastId }: ImportInput): Promise<void> {
+  if (lastId !== undefined && ids !== 'assign') await cookies.advanceIds(tx, lastId);
 }
 
 /** Stores a batch, and names the line whose id is taken. */

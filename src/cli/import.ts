@@ -1,5 +1,3 @@
-import { createReadStream } from 'node:fs';
-import { addAbortSignal } from 'node:stream';
 import { Command, Option } from 'commander';
 import { type Config, loadConfigFromProcess } from '../config/config.js';
 import { committed, transaction } from '../database/transactions.js';
@@ -8,6 +6,7 @@ import { contentsOf } from './checksum.js';
 import { Failure, UsageError } from './errors.js';
 import { examples } from './examples.js';
 import type { IdsOption } from './import-input.js';
+import { openInput } from './input.js';
 import { storeAtOnce, storeInBatches } from './import-store.js';
 import { survey } from './import-survey.js';
 import { databaseExists, openStorage, type OpenStorage } from './open-database.js';
@@ -34,7 +33,9 @@ export interface ImportJob {
 
 export function importCommand(interrupt: AbortSignal): Command {
   return new Command('import')
-    .description('store the cookies of an NDJSON file, or of stdin; every line must be valid as a POST would be')
+    .description(
+      'store the cookies of an NDJSON file (or .gz), or of stdin; every line must be valid as a POST would be',
+    )
     .argument('[file]', 'what to read (default: stdin)')
     .addOption(
       new Option(
@@ -62,6 +63,7 @@ const EXAMPLES = [
   'import cookies.ndjson --dry-run',
   'import cookies.ndjson',
   'import cookies.ndjson --resume',
+  'import cookies.ndjson.gz',
   'import --ids assign < cookies.ndjson',
 ];
 
@@ -123,20 +125,5 @@ async function dryRun(config: Config, job: ImportJob): Promise<void> {
     );
   } finally {
     await storage?.close();
-  }
-}
-
-function openInput(file: string | undefined, signal: AbortSignal): AsyncIterable<Buffer> {
-  const stream = file === undefined ? process.stdin : createReadStream(file, { highWaterMark: 256 * 1024 });
-  addAbortSignal(signal, stream);
-  return readable(stream, file ?? 'stdin', signal);
-}
-
-async function* readable(stream: NodeJS.ReadableStream, name: string, signal: AbortSignal): AsyncGenerator<Buffer> {
-  try {
-    for await (const chunk of stream) yield chunk as Buffer;
-  } catch (error) {
-    signal.throwIfAborted();
-    throw new Failure(`${name} cannot be read: ${(error as Error).message}`, error);
   }
 }

@@ -4,6 +4,7 @@ import { backupCommand } from './backup.js';
 import { doctorCommand } from './doctor.js';
 import { exportCommand } from './export.js';
 import { importCommand } from './import.js';
+import { migrateCommand } from './migrate.js';
 import { restoreCommand } from './restore.js';
 import { tokenCommand } from './token.js';
 
@@ -23,6 +24,7 @@ export function program(interrupt: AbortSignal): Command {
     importCommand(interrupt),
     backupCommand(interrupt),
     restoreCommand(interrupt),
+    migrateCommand(),
     doctorCommand(),
     tokenCommand(),
   ];

@@ -1,5 +1,6 @@
-import { chmod, chown, open, rename, stat } from 'node:fs/promises';
+import { chmod, lchown, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { giveToFolderOwner } from '../database/sqlite/private-file.js';
 
 /**
  * Puts a finished draft in the place of a file, in the same folder: whoever looks sees the old one or the whole new one,
@@ -12,13 +13,16 @@ export async function replaceFile(draft: string, path: string): Promise<void> {
   await sync(dirname(path));
 }
 
-/** Gives the draft owner, group and mode of a file; where it can't have its owner and group, it stays with its maker alone. */
+/**
+ * Gives the draft owner, group and mode of the file; where it can't have its owner and group, it stays with its maker alone. Where
+ * there is no file yet, root gives the draft to the owner of the folder.
+ */
 async function inheritAccess(draft: string, path: string): Promise<void> {
   const [old, made] = await Promise.all([stat(path).catch(() => undefined), stat(draft)]);
-  if (old === undefined) return;
+  if (old === undefined) return giveToFolderOwner(draft, path);
   if (old.uid !== made.uid || old.gid !== made.gid) {
     try {
-      await chown(draft, old.uid, old.gid);
+      await lchown(draft, old.uid, old.gid);
     } catch {
       return;
     }

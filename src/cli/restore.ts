@@ -1,43 +1,57 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { copyFile, link, mkdir, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
+import { access, constants, copyFile, link, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { Command } from 'commander';
 import { loadConfigFromProcess } from '../config/config.js';
 import { knownMigrations } from '../database/schema-version.js';
 import { holdAlone, renewEpoch } from '../database/sqlite/exclusive.js';
 import { checkFile } from '../database/sqlite/file-check.js';
-import { PRIVATE_FOLDER } from '../database/sqlite/private-file.js';
-import { copy, isSameFile } from './backup.js';
+import { makePrivateFolder, PRIVATE_FILE } from '../database/sqlite/private-file.js';
+import { copy } from './backup.js';
+import { destinationOf, followLinks } from './destination.js';
 import { Failure, UsageError } from './errors.js';
 import { examples } from './examples.js';
-import { requireSqlite } from './open-database.js';
+import { isSameFile, requireSqlite } from './open-database.js';
 import { replaceFile, sync } from './replace-file.js';
 
 export function restoreCommand(interrupt: AbortSignal): Command {
   return new Command('restore')
     .description('put a backup in the place of the SQLite database; the service must be stopped')
     .argument('<file>', 'the backup; it stays as it is')
-    .addHelpText('after', `\n${NOTE}${examples('restore /backups/cookies.sqlite')}`)
+    .addHelpText(
+      'after',
+      `\n${NOTE}${examples('restore /backups/cookies.sqlite', 'restore /dev/stdin < cookies.sqlite')}`,
+    )
     .action((file: string) => restore(file, interrupt));
 }
 
-const NOTE = `Refuses a file that is damaged, comes from a newer version, or counts other cookies than it holds. The database that
-is replaced stays beside the new one. Until the last step, which is one rename, the storage is as it was.
+const NOTE = `Rejects a file that is damaged, comes from a newer version, or counts other cookies than it holds. The database that
+is replaced stays beside the new one, in place of the one that an earlier restore kept. Until the last step, which is
+one rename, the storage is as it was.
 `;
 
 async function restore(file: string, interrupt: AbortSignal): Promise<void> {
-  const path = requireSqlite(loadConfigFromProcess(), 'restore', 'pg_restore');
-  if (!existsSync(file)) throw new Failure(`There is no file ${file}.`);
+  const config = loadConfigFromProcess();
+  // A link to the database stays one.
+  const path = await followLinks(requireSqlite(config, 'restore', 'pg_restore'));
   if (await isSameFile(file, path)) throw new UsageError(`${file} is the database itself`);
+  await requireReadable(file);
+  await requireOwner(path);
   const draft = `${path}.restoring`;
   try {
-    await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER });
-    const { cookies, pending } = await prepare(file, draft, interrupt);
+    makePrivateFolder(dirname(path));
+    const source = await seekable(file, draft, interrupt);
+    const { cookies, pending } = await prepare(file, source, draft, interrupt);
     interrupt.throwIfAborted();
     const aside = await putInPlace(draft, path);
     console.error(`Restored ${cookies} cookies from ${file} to ${path}, under a new epoch: no ETag of before holds.`);
-    if (aside !== undefined) console.error(`What was there is now ${aside}; remove it when you need it no more.`);
+    if (aside !== undefined) {
+      console.error(`What was there is now ${aside}; remove it when you need it no more.`);
+      await removeEarlierAsides(path, aside);
+    }
+    warnOfCapacity(cookies, config.cookiesCapacity);
     if (pending.length > 0) console.error(`The next start runs the migrations ${pending.join(', ')}.`);
   } catch (error) {
     await discard(draft);
@@ -47,20 +61,71 @@ async function restore(file: string, interrupt: AbortSignal): Promise<void> {
   }
 }
 
-/** Makes of the backup, beside the database, what shall take its place. */
-async function prepare(file: string, draft: string, interrupt: AbortSignal) {
+/** @throws {Failure} which names who cannot read the file: in a container that is not who is asking */
+async function requireReadable(file: string): Promise<void> {
+  try {
+    await access(file, constants.R_OK);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') throw new Failure(`There is no file ${file}.`, error);
+    if (code !== 'EACCES') throw new Failure(`${file} cannot be read: ${message}.`, error);
+    throw new Failure(
+      `${file} cannot be read by the user ${process.geteuid?.()}, as whom this command runs: give that user the right to ` +
+        'read it and to enter its folder, or copy it to where that user may read.',
+      error,
+    );
+  }
+}
+
+/** @throws {Failure} when the restored database could not have the owner of the one that it replaces */
+async function requireOwner(path: string): Promise<void> {
+  const user = process.geteuid?.();
+  const owner = (await stat(path).catch(() => undefined))?.uid;
+  if (user === undefined || user === 0 || owner === undefined || owner === user) return;
+  throw new Failure(
+    `${path} belongs to the user ${owner}, and this command runs as the user ${user}, who cannot make a file for another: ` +
+      `run it as the user ${owner}, or as root.`,
+  );
+}
+
+function warnOfCapacity(cookies: number, capacity: number): void {
+  if (cookies <= capacity) return;
+  console.error(
+    `Warning: these are more than COOKIES_CAPACITY allows (${capacity}): POST is rejected with 507 until it is raised or ` +
+      `${cookies - capacity + 1} cookies are deleted.`,
+  );
+}
+
+/**
+ * SQLite reads a file only. What comes through a pipe, as into a container, is first put down beside the database.
+ * @returns the file to read
+ */
+async function seekable(file: string, draft: string, signal: AbortSignal): Promise<string> {
   // An earlier restore may have been killed.
   await discard(draft);
+  const from = await destinationOf(file);
+  if (from.kind === 'file') return file;
+  const received = `${draft}-from`;
+  // A socket, as stdin may be, cannot be opened again by its name.
+  const bytes = from.kind === 'descriptor' && from.fd === 0 ? process.stdin : createReadStream(file);
+  await pipeline(bytes, createWriteStream(received, { flags: 'wx', mode: PRIVATE_FILE }), { signal });
+  return received;
+}
+
+/** Makes of the backup, beside the database, what shall take its place. */
+async function prepare(file: string, source: string, draft: string, interrupt: AbortSignal) {
   const known = await knownMigrations();
-  const seen = checkFile(file, known);
-  if (seen.faults.length > 0) throw new Failure(`${file} cannot be restored: ${seen.faults.join('; ')}.`);
-  await copy(file, draft, { readonly: true, interrupt });
+  const seen = checkFile(source, known);
+  const wrong = [...seen.faults, ...seen.drifts];
+  if (wrong.length > 0) throw new Failure(`${file} cannot be restored: ${wrong.join('; ')}.`);
+  await copy(source, draft, { readonly: true, interrupt });
+  if (source !== file) await rm(source);
   // The backup may lie on a bad disk: what counts is what was read.
   const { faults, counts, migrations } = checkFile(draft, known);
   if (faults.length > 0) throw new Failure(`The copy of ${file} is not sound: ${faults.join('; ')}.`);
   renewEpoch(draft, randomBytes(6).toString('hex'));
   await sync(draft);
-  return { cookies: counts.get('cookies'), pending: known.filter((name) => !migrations.includes(name)) };
+  return { cookies: counts.get('cookies') ?? 0, pending: known.filter((name) => !migrations.includes(name)) };
 }
 
 /** @returns where the database is now that was there */
@@ -92,6 +157,22 @@ async function keepAside(path: string, aside: string): Promise<void> {
   await link(path, aside).catch(() => copyFile(path, aside));
 }
 
+/** What earlier restores kept: one whole database is enough to go back to. */
+async function removeEarlierAsides(path: string, aside: string): Promise<void> {
+  const kept = basename(aside);
+  for (const name of await readdir(dirname(path))) {
+    if (!isAside(name, basename(path)) || name.startsWith(kept)) continue;
+    await rm(join(dirname(path), name), { force: true });
+    console.error(`Removed ${join(dirname(path), name)}, which an earlier restore had kept.`);
+  }
+}
+
+/** By its time, so that no file is removed that somebody else gave a name that begins like it. */
+function isAside(name: string, database: string): boolean {
+  if (!name.startsWith(`${database}.before-`)) return false;
+  return /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z(-wal|-shm)?$/.test(name.slice(`${database}.before-`.length));
+}
+
 async function discard(draft: string): Promise<void> {
-  for (const suffix of ['', '-journal', '-wal', '-shm']) await rm(draft + suffix, { force: true });
+  for (const suffix of ['', '-journal', '-wal', '-shm', '-from']) await rm(draft + suffix, { force: true });
 }

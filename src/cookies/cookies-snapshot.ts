@@ -98,6 +98,13 @@ export class CookiesSnapshot {
     }
   }
 
+  /** The largest id that a cookie has ever had; 0 when there was none. */
+  async lastGivenId(): Promise<number> {
+    const sql = `SELECT ${this.engine.dialect.lastGivenId('cookies')} AS last`;
+    const [row] = await this.snapshot.query<{ last: number | string }[]>(sql, []);
+    return Number(row!.last);
+  }
+
   close(): void {
     this.snapshot.close();
   }

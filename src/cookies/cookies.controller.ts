@@ -69,7 +69,7 @@ export class CookiesController {
     }
     reply.type(JSON_TYPE);
     const cached = this.lists.get(etagOf(account), request.url);
-    if (cached !== undefined) return replay(cached, this.lists, this.config.listTimeout);
+    if (cached !== undefined) return replay(cached, this.lists, this.config.listTimeout, request.method);
     // Something may have changed since: the list is that of its snapshot.
     const make = (snapshot: CookiesSnapshot): Promise<string | StreamableFile> => {
       describe(snapshot.account, query, reply);

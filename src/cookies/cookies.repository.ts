@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { type DataSource, QueryFailedError, type Repository } from 'typeorm';
 import { Batcher } from '../database/batcher.js';
 import { type Dialect, engineOf } from '../database/engine.js';
-import { keepIdsAhead } from '../database/kept-ids.js';
+import { advanceIdSequence, keepIdsAhead } from '../database/kept-ids.js';
 import { repeatRead } from '../database/repeat-read.js';
 import { openSnapshot } from '../database/snapshot.js';
 import { committed, transaction } from '../database/transactions.js';
@@ -80,6 +80,13 @@ export class CookiesRepository {
     await this.insertRows(transaction, records, versions);
     const ids = records.flatMap(({ id }) => id ?? []);
     if (ids.length > 0) await keepIdsAhead(this.dataSource, transaction, 'cookies', Math.max(...ids));
+  }
+
+  /** Gives no id up to this one again, such as the last one that another storage has given. */
+  async advanceIds(transaction: Sql, lastGivenId: number): Promise<void> {
+    // No id is given while its row is locked.
+    await this.storage.touch(transaction);
+    await advanceIdSequence(this.dataSource, transaction, 'cookies', lastGivenId);
   }
 
   /** Those of the ids that exist. */

@@ -2,6 +2,7 @@ import { type DynamicModule, Logger, Module } from '@nestjs/common';
 import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
+import { MIGRATE, REVERT } from '../config/program-names.js';
 import { createDataSource } from './data-source.js';
 import { engineOf } from './engine.js';
 import { DatabaseStartError } from './errors.js';
@@ -47,7 +48,8 @@ async function bringUpToDate(dataSource: DataSource, mayMigrate: boolean): Promi
   if (unknown.length > 0) {
     throw new DatabaseStartError(
       `The database has the migrations ${unknown.join(', ')}, which this version does not know: a newer one has changed it. ` +
-        'Start that version, or revert the migrations with it: npm run migration:revert',
+        'Start that version, or revert the migrations with it: ' +
+        REVERT,
     );
   }
   if (mayMigrate) {
@@ -58,7 +60,7 @@ async function bringUpToDate(dataSource: DataSource, mayMigrate: boolean): Promi
   const pending = await pendingMigrations(dataSource);
   if (pending.length > 0) {
     throw new DatabaseStartError(
-      `The database lacks the migrations ${pending.join(', ')}, and MIGRATE_ON_START is false. Run: npm run migration:run`,
+      `The database lacks the migrations ${pending.join(', ')}, and MIGRATE_ON_START is false. Run: ${MIGRATE}`,
     );
   }
 }

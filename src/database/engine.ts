@@ -50,6 +50,9 @@ export interface Dialect {
    * where writers are alone anyway.
    */
   forUpdate(table: string): string;
+
+  /** An expression that gives the largest id that a table has ever given or stored; 0 for a table that never had a record. */
+  lastGivenId(table: string): string;
 }
 
 export function engineOf({ driver }: DataSource): Engine {

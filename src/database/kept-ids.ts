@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import { engineOf } from './engine.js';
 import type { Sql } from './sql.js';
 
 /**
@@ -16,4 +17,23 @@ export async function keepIdsAhead(
   await transaction.sql`
     SELECT setval(sequence::regclass, ${id}) FROM pg_get_serial_sequence(${table}, 'id') AS sequence
     WHERE coalesce(pg_sequence_last_value(sequence::regclass), 0) < ${id}`;
+}
+
+/**
+ * Sees to it that ids made from now on are beyond one that another storage has given, whether a record with it is stored here or
+ * not. The caller holds the lock of the resource's `storage` row.
+ */
+export async function advanceIdSequence(
+  dataSource: DataSource,
+  transaction: Sql,
+  table: string,
+  id: number,
+): Promise<void> {
+  if (dataSource.options.type === 'postgres') return keepIdsAhead(dataSource, transaction, table, id);
+  const { dialect } = engineOf(dataSource);
+  const [{ last }] = await transaction.query<[{ last: number }]>(`SELECT ${dialect.lastGivenId(table)} AS last`, []);
+  if (last >= id) return;
+  // The table has neither a key nor a row before the first record (https://sqlite.org/autoinc.html).
+  await transaction.sql`DELETE FROM sqlite_sequence WHERE name = ${table}`;
+  await transaction.sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, ${id})`;
 }

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /** The project's root as it runs: the sources in tests, `dist` when built. */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -15,7 +15,9 @@ export async function loadClasses(folder: string, name: RegExp): Promise<Class[]
   const files = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).filter((file) =>
     name.test(file),
   );
-  const modules = await Promise.all(files.sort().map((file) => import(join(ROOT, folder, file)) as Promise<object>));
+  const modules = await Promise.all(
+    files.sort().map((file) => import(pathToFileURL(join(ROOT, folder, file)).href) as Promise<object>),
+  );
   return modules
     .flatMap((module) => Object.values(module) as unknown[])
     .filter((value) => typeof value === 'function') as Class[];

@@ -43,6 +43,10 @@ export async function jsonArray(
       options.close();
       return first.done ? '[]' : `[${first.value.records}]`;
     }
+    if (options.reply.request.method === 'HEAD') {
+      options.close();
+      return unsent();
+    }
     return stream([first.value as JsonRecords, second.value], pages, options);
   } catch (error) {
     options.close();
@@ -50,11 +54,17 @@ export async function jsonArray(
   }
 }
 
+/** What HEAD has in place of a stream: Fastify would read all of that, to send nothing of it. */
+function unsent(): StreamableFile {
+  return new StreamableFile(Readable.from([]), { type: JSON_TYPE });
+}
+
 /**
  * A list that has been sent before, as a stream like the first time.
  * @param timeout milliseconds the client may take to read all of it
  */
-export function replay(list: CachedList, cache: ListCache, timeout: number): StreamableFile {
+export function replay(list: CachedList, cache: ListCache, timeout: number, method: string): StreamableFile {
+  if (method === 'HEAD') return unsent();
   const array = Readable.from(list.chunks, BYTES);
   const deadline = setTimeout(() => array.destroy(new Error(TOO_SLOW)), timeout);
   cache.retain(list);

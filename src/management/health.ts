@@ -4,7 +4,7 @@ import type { DataSource } from 'typeorm';
 import { engineOf } from '../database/engine.js';
 import { pendingMigrations } from '../database/migrations.js';
 import { committed } from '../database/transactions.js';
-import { StorageRegistry } from '../storage/storage.module.js';
+import { StorageRegistry } from '../storage/storage-registry.js';
 import { Lifecycle } from './lifecycle.js';
 
 /** Whether requests should be sent here; each check says "ok" or what keeps it from being met. */

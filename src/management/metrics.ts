@@ -6,7 +6,7 @@ import type { DataSource } from 'typeorm';
 import { committed } from '../database/transactions.js';
 import { type StatementTiming, statementTimings } from '../database/timing.js';
 import { standardOutput } from '../logging/standard-output.js';
-import { StorageRegistry } from '../storage/storage.module.js';
+import { StorageRegistry } from '../storage/storage-registry.js';
 
 // Seconds.
 const STATEMENT_BUCKETS = [0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];

@@ -1,30 +1,8 @@
-import { type DynamicModule, Global, Injectable, Module, type OnModuleInit } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
-import { DataSource } from 'typeorm';
+import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { Config } from '../config/config.js';
-import { rejectCascadesInto } from './foreign-keys.js';
+import { CountCheck } from './count-check.js';
 import { ResourceStorage } from './resource-storage.js';
-
-/** Every resource that has an account, for those who report on all of them. */
-@Injectable()
-export class StorageRegistry implements OnModuleInit {
-  private readonly byResource = new Map<string, ResourceStorage>();
-
-  constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
-
-  /** @throws {DatabaseStartError} for a schema that would make a count wrong */
-  async onModuleInit(): Promise<void> {
-    for (const resource of this.byResource.keys()) await rejectCascadesInto(this.dataSource, resource);
-  }
-
-  get resources(): Iterable<ResourceStorage> {
-    return this.byResource.values();
-  }
-
-  add(storage: ResourceStorage): void {
-    this.byResource.set(storage.resource, storage);
-  }
-}
+import { StorageRegistry } from './storage-registry.js';
 
 export interface StorageFeature {
   /** The resource's plural name, as in its URL and in its `storage` row. */
@@ -35,7 +13,7 @@ export interface StorageFeature {
 
 /** `StorageModule` itself is imported once; a feature imports `StorageModule.forFeature` and injects `ResourceStorage`. */
 @Global()
-@Module({ providers: [StorageRegistry], exports: [StorageRegistry] })
+@Module({ providers: [StorageRegistry, CountCheck], exports: [StorageRegistry] })
 export class StorageModule {
   static forFeature({ resource, capacity }: StorageFeature): DynamicModule {
     return {

@@ -44,6 +44,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
   readonly dialect: Dialect = {
     json: (expression) => `to_json(${expression})::text`,
     forUpdate: (table) => ` FOR UPDATE OF ${table}`,
+    lastGivenId: (table) => `coalesce(pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass), 0)`,
   };
 
   readonly isRemote = true;

@@ -1,10 +1,10 @@
-import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { dirname } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { Episode } from '../../logging/episode.js';
 import type { Connection } from './connection.js';
-import { PRIVATE_FILE } from './private-file.js';
+import { giveToFolderOwner, PRIVATE_FILE } from './private-file.js';
 
 const PAGE = 4096;
 const LARGEST = 1000 * PAGE;
@@ -30,11 +30,13 @@ export class DiskReserve {
   constructor(databasePath: string) {
     this.file = `${databasePath}-reserve`;
     const kept = sizeOf(this.file);
-    this.size = kept > 0 ? kept : reserveFor(freeBytes(this.file));
-    this.held = kept > 0 || this.make();
+    const isUsable = kept % PAGE === 0 && kept >= SMALLEST && kept <= LARGEST;
+    // One of a wrong size gives its room to the one that takes its place.
+    this.size = isUsable ? kept : reserveFor(freeBytes(this.file) + kept);
+    this.held = isUsable || this.make();
   }
 
-  /** Pages the WAL may hold before its checkpoint (https://sqlite.org/pragma.html#pragma_wal_autocheckpoint). */
+  /** Pages the WAL may hold before its checkpoint, at least 16: 0 would mean never (https://sqlite.org/pragma.html#pragma_wal_autocheckpoint). */
   get walPages(): number {
     return Math.floor(this.size / PAGE);
   }
@@ -60,16 +62,26 @@ export class DiskReserve {
     // An empty WAL is moved with success and gives nothing.
     if (checkpoint(connection) && freeBytes(this.file) >= SMALLEST) return true;
     if (!freesRoom) return false;
-    rmSync(this.file, { force: true });
+    this.remove();
     this.held = false;
     checkpoint(connection);
     return false;
   }
 
+  private remove(): void {
+    try {
+      rmSync(this.file, { force: true });
+    } catch (error) {
+      this.missing.report(error as Error);
+    }
+  }
+
   private make(): boolean {
     try {
-      const descriptor = openSync(this.file, 'w', PRIVATE_FILE);
+      rmSync(this.file, { force: true });
+      const descriptor = openSync(this.file, 'wx', PRIVATE_FILE);
       try {
+        giveToFolderOwner(descriptor, this.file);
         // Random, for file systems that store no zeros.
         if (writeSync(descriptor, randomBytes(this.size)) < this.size) throw new Error('short write');
         fsyncSync(descriptor);
@@ -79,7 +91,7 @@ export class DiskReserve {
       return true;
     } catch (error) {
       this.missing.report(error as Error);
-      rmSync(this.file, { force: true });
+      this.remove();
       return false;
     }
   }
@@ -101,7 +113,8 @@ function reserveFor(free: number): number {
 }
 
 function sizeOf(file: string): number {
-  return existsSync(file) ? statSync(file).size : 0;
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found?.isFile() ? found.size : 0;
 }
 
 function freeBytes(file: string): number {

@@ -3,8 +3,10 @@ import { sqliteCode } from './sqlite-errors.js';
 
 /** What a database file holds, and what is wrong with it. */
 export interface FileReport {
-  /** One line for each fault; none when the file is sound. */
+  /** One line for each fault; none when the file is sound, but for its counters. */
   readonly faults: string[];
+  /** One line for each counter that does not agree with the records; counting them again mends it. */
+  readonly drifts: string[];
   /** Names of the migrations it has had. */
   readonly migrations: string[];
   /** Records of each resource. */
@@ -20,7 +22,12 @@ const MOST_FAULTS = 5;
  * @param thoroughly also whether every index agrees with its table, which takes longer
  */
 export function checkFile(path: string, known: readonly string[], { thoroughly = true } = {}): FileReport {
-  const report = { faults: [] as string[], migrations: [] as string[], counts: new Map<string, number>() };
+  const report = {
+    faults: [] as string[],
+    drifts: [] as string[],
+    migrations: [] as string[],
+    counts: new Map<string, number>(),
+  };
   try {
     const database = openDatabase(path, { readonly: true, fileMustExist: true, timeout: 5000 });
     try {
@@ -68,7 +75,7 @@ function checkDatabase(database: Database, known: readonly string[], thoroughly:
   for (const { resource, used } of accounts.filter(({ resource }) => tables.has(resource))) {
     const [count] = column(`SELECT count(*) FROM "${resource}"`) as number[];
     counts.set(resource, count!);
-    if (count !== used) faults.push(`it counts ${used} ${resource} and holds ${count}`);
+    if (count !== used) report.drifts.push(`it counts ${used} ${resource} and holds ${count}`);
   }
   const [behind] = column(
     `SELECT max(id) FROM cookies HAVING max(id) > coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'cookies'), 0)`,

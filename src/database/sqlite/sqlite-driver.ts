@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { type DataSource, QueryFailedError, type ReplicationMode } from 'typeorm';
@@ -13,13 +12,14 @@ import { Connection, type SlowStatements, type StatementResult } from './connect
 import { DatabaseFile } from './database-file.js';
 import { DiskReserve } from './disk-reserve.js';
 import { ListTurns } from './list-turns.js';
-import { createPrivately, PRIVATE_FOLDER } from './private-file.js';
 import { hydratedDecimal, NOW, rejectRoundedDecimal } from './portable-values.js';
+import { createPrivately, makePrivateFolder } from './private-file.js';
 import { Snapshots } from './snapshots.js';
 import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
 import { explained, TaggedSql } from './tagged-sql.js';
 import { SqliteQueryRunner } from './sqlite-query-runner.js';
 import { TableRebuilds } from './table-rebuilds.js';
+import { tryWriting } from './write-trial.js';
 import { retryWhileBusy, Writer, type WriterLimits } from './writer.js';
 
 /**
@@ -29,7 +29,11 @@ import { retryWhileBusy, Writer, type WriterLimits } from './writer.js';
  */
 export class SqliteDriver extends BetterSqlite3Driver implements Engine {
   readonly isRemote = false;
-  readonly dialect: Dialect = { json: (expression) => `json_quote(${expression})`, forUpdate: () => '' };
+  readonly dialect: Dialect = {
+    json: (expression) => `json_quote(${expression})`,
+    forUpdate: () => '',
+    lastGivenId: (table) => `coalesce((SELECT seq FROM sqlite_sequence WHERE name = '${table}'), 0)`,
+  };
 
   writer!: Writer;
   reader!: Connection;
@@ -69,7 +73,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
   override async connect(): Promise<void> {
     const path = this.options.database;
     try {
-      mkdirSync(dirname(path), { recursive: true, mode: PRIVATE_FOLDER });
+      makePrivateFolder(dirname(path));
       createPrivately(path);
       this.writing = new Connection(path, { readonly: false }, this.slow);
       await retryWhileBusy(() => prepareForWriting(this.writing), this.limits.busyTimeout);
@@ -174,9 +178,7 @@ function prepareForWriting(connection: Connection): void {
   database.pragma('foreign_keys = ON');
   // What a long reader made it grow to, the WAL gives back when it is begun anew.
   database.pragma('journal_size_limit = 16777216');
-  // A read-only file opens without complaint; only the attempt to write tells.
-  database.exec('BEGIN IMMEDIATE');
-  database.exec('ROLLBACK');
+  tryWriting(database);
   database.prepare('SELECT count(*) FROM sqlite_schema').get();
 }
 

@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { TypeORMError } from 'typeorm';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError, transactionTooLong } from '../errors.js';
 import type { Connection, StatementResult } from './connection.js';
@@ -174,7 +175,17 @@ export class Writer {
   /** Undoes the first unit of a batch, which is all of it so far. To be called in its turn. */
   abandonBatch(): void {
     this.batch = undefined;
-    if (this.connection.inTransaction) this.connection.run('ROLLBACK');
+    this.rollBack();
+  }
+
+  /** Undoes what the connection has begun. What cannot be undone now is before the next transaction begins; nothing commits it. */
+  private rollBack(): void {
+    if (!this.connection.inTransaction) return;
+    try {
+      this.connection.run('ROLLBACK');
+    } catch (error) {
+      new Logger('Database').error(`A transaction could not be rolled back: ${(error as Error).message}`);
+    }
   }
 
   /** What a unit met may have undone more than the unit: then all of the batch has failed. To be called in its turn. */
@@ -252,6 +263,8 @@ export class Writer {
 
   private open(): void {
     const freeingOnly = performance.now() < this.fullUntil || !this.reserve.isHeld(this.connection);
+    // Left by a ROLLBACK that failed.
+    if (this.connection.inTransaction) this.connection.run('ROLLBACK');
     // IMMEDIATE: a transaction that reads first and then writes would otherwise fail after another process's commit.
     this.connection.run('BEGIN IMMEDIATE');
     this.batch = { began: performance.now(), freeingOnly, kept: [], size: 0 };
@@ -296,7 +309,7 @@ export class Writer {
       if (this.file.sizeOfWal() > LARGEST_WAL) this.onLargeWal();
     } catch (error) {
       const isUnknown = !this.connection.inTransaction && !isFull(error);
-      if (this.connection.inTransaction) this.connection.run('ROLLBACK');
+      this.rollBack();
       const freesRoom = batch.kept.some((unit) => unit.freesRoom);
       this.fail(isUnknown ? new OutcomeUnknownError(UNKNOWN, error) : error);
       if (isFull(error)) this.regainRoom(freesRoom);
@@ -309,6 +322,12 @@ export class Writer {
   /** While there is no room, what takes some would fail what frees some and shares its commit. */
   private regainRoom(freesRoom: boolean): void {
     if (!this.reserve.regainRoom(this.connection, freesRoom)) this.fullUntil = performance.now() + FULL_PAUSE;
+  }
+
+  /** Undoes all units of the batch. To be called in the turn of one of them. */
+  failBatch(error: unknown): void {
+    this.rollBack();
+    this.fail(error);
   }
 
   private fail(error: unknown): void {
@@ -402,15 +421,23 @@ class WriteTransaction implements OpenTransaction {
     this.over = reason;
     clearTimeout(this.timer);
     if (this.isFirst) this.writer.abandonBatch();
-    else if (this.connection.inTransaction) {
-      this.connection.run('ROLLBACK TO unit');
-      this.connection.run('RELEASE unit');
-    }
+    else this.undoSavepoint();
     this.settled = new Promise((done, fail) => this.writer.settleRejected(done, fail));
     // Whoever undid it by a timer or a failing statement asks later, or never.
     this.settled.catch(() => {});
     if (failure !== undefined) this.writer.afterFailure(failure, this.freesRoom);
     this.writer.endTurn();
+  }
+
+  /** Where that fails, the other units of the batch would commit this one, too: all of it is undone. */
+  private undoSavepoint(): void {
+    if (!this.connection.inTransaction) return;
+    try {
+      this.connection.run('ROLLBACK TO unit');
+      this.connection.run('RELEASE unit');
+    } catch (error) {
+      this.writer.failBatch(error);
+    }
   }
 
   /** SQLite would check only at the shared commit, and then fail everyone's. */

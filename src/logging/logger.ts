@@ -1,12 +1,17 @@
 import type { LoggerService } from '@nestjs/common';
 import { type Logger, pino } from 'pino';
-import type { Config } from './config/config.js';
-import type { LogBuffer } from './logging/log-buffer.js';
-import { ReadableLog } from './logging/readable-log.js';
-import { standardOutput } from './logging/standard-output.js';
+import type { LogBuffer } from './log-buffer.js';
+import { ReadableLog } from './readable-log.js';
+import { standardOutput } from './standard-output.js';
+
+export interface LogSettings {
+  readonly environment: string;
+  /** The least severe level that is logged. */
+  readonly logLevel: string;
+}
 
 /** The log of the service: JSON lines in production, text for people otherwise. */
-export function createLogger({ environment, logLevel }: Pick<Config, 'environment' | 'logLevel'>): Logger {
+export function createLogger({ environment, logLevel }: LogSettings): Logger {
   const options = { level: logLevel, base: null, timestamp, formatters };
   const buffer = standardOutput();
   const logger = pino(options, environment === 'production' ? buffer : new ReadableLog(buffer));

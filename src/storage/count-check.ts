@@ -1,0 +1,51 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { InjectDataSource } from '@nestjs/typeorm';
+import type { DataSource } from 'typeorm';
+import { CLI } from '../config/program-names.js';
+import { storedCount } from './stored-count.js';
+import { StorageRegistry } from './storage-registry.js';
+
+/**
+ * Compares every resource's counter with its records once after the start, while the service serves. Only what went past the
+ * service (SQL by hand, a damaged file) can make them differ; capacity and `X-Total-Count` are wrong from then on.
+ */
+@Injectable()
+export class CountCheck implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger('Storage');
+  private readonly stop = new AbortController();
+  private running?: Promise<void>;
+
+  constructor(
+    private readonly registry: StorageRegistry,
+    @InjectDataSource() private readonly dataSource: DataSource,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.running = this.checkAll();
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.stop.abort();
+    await this.running;
+  }
+
+  private async checkAll(): Promise<void> {
+    for (const { resource } of this.registry.resources) {
+      try {
+        await this.check(resource);
+      } catch (error) {
+        if (this.stop.signal.aborted) return;
+        this.logger.warn(`The counter of ${resource} was not checked (${(error as Error).message}): run ${CLI} doctor`);
+      }
+    }
+  }
+
+  private async check(resource: string): Promise<void> {
+    const found = await storedCount(this.dataSource, resource, this.stop.signal);
+    if (found === undefined || found.used === found.count) return;
+    this.logger.error(
+      `The counter of ${resource} says ${found.used}, and there are ${found.count}: something has changed the table past the ` +
+        `service. Run ${CLI} doctor --fix, which counts them again`,
+    );
+  }
+}

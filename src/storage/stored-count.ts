@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DataSource, EntityMetadata } from 'typeorm';
+import { engineOf } from '../database/engine.js';
+import { openSnapshot } from '../database/snapshot.js';
+import type { Sql } from '../database/sql.js';
+import { committed, transaction } from '../database/transactions.js';
+
+/** What the row in `storage` says, and how many records there are. */
+export interface StoredCount {
+  readonly used: number;
+  readonly count: number;
+}
+
+/** Records that one statement counts on SQLite, where it holds the event loop: about a millisecond. */
+const PIECE = 10_000;
+
+/** Milliseconds between two such statements, for requests. */
+const PAUSE = 5;
+
+/**
+ * Counts the records of a resource in one committed state, which others may change meanwhile. On SQLite it does so in pieces, so
+ * that a service can count while it serves.
+ * @param signal ends the counting
+ * @returns `undefined` when the resource has no table of its name, or no row in `storage`
+ * @throws {DatabaseUnavailableError} when it takes longer than a statement may
+ */
+export async function storedCount(
+  dataSource: DataSource,
+  resource: string,
+  signal?: AbortSignal,
+): Promise<StoredCount | undefined> {
+  const table = tableOf(dataSource, resource);
+  if (table === undefined) return undefined;
+  if (engineOf(dataSource).isRemote) return countAtOnce(committed(dataSource), resource, table);
+  const snapshot = await openSnapshot(dataSource);
+  try {
+    const [row] = await snapshot.sql<{ used: number }[]>`SELECT used FROM storage WHERE resource = ${resource}`;
+    return row && { used: row.used, count: await countInPieces(snapshot, table, signal) };
+  } finally {
+    snapshot.close();
+  }
+}
+
+/**
+ * Sets the counter of a resource to the number of its records, under the lock that every write of the resource takes.
+ * @returns the number of records
+ */
+export function recount(dataSource: DataSource, resource: string): Promise<number | undefined> {
+  const table = tableOf(dataSource, resource);
+  if (table === undefined) return Promise.resolve(undefined);
+  return transaction(dataSource, async (tx) => {
+    // First the lock, then the count: a statement of PostgreSQL sees what was committed when it began.
+    await tx.sql`UPDATE storage SET revision = revision + 1 WHERE resource = ${resource}`;
+    const [row] = await tx.query<{ used: number }[]>(
+      `UPDATE storage SET used = (SELECT count(*) FROM ${table.name}) WHERE resource = ? RETURNING used`,
+      [resource],
+    );
+    return row && Number(row.used);
+  });
+}
+
+interface Table {
+  readonly name: string;
+  readonly key: string;
+}
+
+/** The table of a resource has its name; the names are quoted. */
+function tableOf({ entityMetadatas, driver }: DataSource, resource: string): Table | undefined {
+  const metadata = entityMetadatas.find(({ tableName }: EntityMetadata) => tableName === resource);
+  const key = metadata?.primaryColumns[0]?.databaseName;
+  return key === undefined ? undefined : { name: driver.escape(resource), key: driver.escape(key) };
+}
+
+async function countAtOnce(source: Sql, resource: string, { name }: Table): Promise<StoredCount | undefined> {
+  const [row] = await source.query<StoredCount[]>(
+    `SELECT used, (SELECT count(*) FROM ${name}) AS count FROM storage WHERE resource = ?`,
+    [resource],
+  );
+  return row && { used: Number(row.used), count: Number(row.count) };
+}
+
+async function countInPieces(source: Sql, { name, key }: Table, signal?: AbortSignal): Promise<number> {
+  let count = 0;
+  let beyond = '';
+  let parameters: unknown[] = [];
+  for (;;) {
+    signal?.throwIfAborted();
+    const [end] = await source.query<{ last: unknown }[]>(
+      `SELECT ${key} AS last FROM ${name} ${beyond} ORDER BY ${key} LIMIT 1 OFFSET ${PIECE - 1}`,
+      parameters,
+    );
+    if (end === undefined) break;
+    count += PIECE;
+    beyond = `WHERE ${key} > ?`;
+    parameters = [end.last];
+    await sleep(PAUSE);
+  }
+  const [rest] = await source.query<[{ count: number }]>(`SELECT count(*) AS count FROM ${name} ${beyond}`, parameters);
+  return count + rest.count;
+}

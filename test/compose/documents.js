@@ -1,0 +1,138 @@
+// Runs the command blocks of README.md and docs/operating.md as they are printed, with a real Docker Engine, in a copy of the project
+// and under project names of its own: node test/compose/documents.js
+// With --check it only compares the blocks with the list below; test/documents.e2e-spec.ts runs that.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PORT = process.env['DOCUMENTS_PORT'] ?? '3900';
+const API = `http://127.0.0.1:${PORT}`;
+
+/** Run by .ci/run and test/readme.e2e-spec.ts: they are about a checkout, not about containers. */
+const ELSEWHERE = ['README.md Start 1', 'README.md Start 2'];
+
+/** Every other block, in an order in which each finds what it needs, and what must hold after it. */
+const ORDER = [
+  ['README.md Deploy 1'],
+  ['README.md A tour with curl 1', (output) => expectTour(output)],
+  ['docs/operating.md One container 1', (output) => expect(/^ey[\w-]+\.[\w-]+\.[\w-]+$/m, output)],
+  ['docs/operating.md One container 2', () => expectCapacity('compose.yaml', 1_000_000)],
+  ['docs/operating.md Back up and restore 1'],
+  ['docs/operating.md Back up and restore 2', (output) => expect(/Restored 0 cookies/, output)],
+  ['docs/operating.md From one container to a cluster 1', (output) => expect(/"msg":"Ran the migrations /, output)],
+  ['docs/operating.md From one container to a cluster 2', (output) => expect(/Imported 0 cookies/, output)],
+  ['docs/operating.md From one container to a cluster 3', () => expectNextId(2)],
+  ['docs/operating.md Upgrade 1', () => expectReplicas(3)],
+  ['docs/operating.md Back up and restore 3', () => expectReplicas(3)],
+];
+
+/** Every bash block of a document by its heading and its number under that. */
+function blocksOf(file) {
+  const blocks = new Map();
+  let heading = '';
+  let name;
+  let indent = '';
+  for (const line of readFileSync(join(ROOT, file), 'utf8').split('\n')) {
+    const fence = /^( *)```(\w*)$/.exec(line);
+    if (fence !== null && name !== undefined) name = undefined;
+    else if (fence?.[2] === 'bash') {
+      indent = fence[1];
+      name = nextName(blocks, `${file} ${heading}`);
+      blocks.set(name, '');
+    } else if (name !== undefined) blocks.set(name, `${blocks.get(name)}${line.replace(indent, '')}\n`);
+    else heading = /^#+ (.*)$/.exec(line)?.[1] ?? heading;
+  }
+  return blocks;
+}
+
+function nextName(blocks, prefix) {
+  let number = 1;
+  while (blocks.has(`${prefix} ${number}`)) number++;
+  return `${prefix} ${number}`;
+}
+
+function expect(pattern, text) {
+  if (!pattern.test(text)) throw new Error(`${pattern} is not in what was printed`);
+}
+
+/** The status behind each command of the tour is that of its response. */
+function expectTour(output) {
+  const wanted = [...blocks.get('README.md A tour with curl 1').matchAll(/^#> (\d{3})/gm)].map(([, status]) => status);
+  const got = [...output.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status);
+  if (wanted.join() !== got.join()) throw new Error(`the tour gave ${got.join()}, not ${wanted.join()}`);
+}
+
+function expectCapacity(file, capacity) {
+  expect(new RegExp(`of ${capacity}$`, 'm'), run(`docker compose -f ${file} exec -T service cli doctor`));
+}
+
+function expectReplicas(count) {
+  const running = run('docker compose -f compose.cluster.yaml ps -q service').trim().split('\n');
+  if (running.length !== count) throw new Error(`${running.length} replicas run, not ${count}`);
+  expectCapacity('compose.cluster.yaml', 1_000_000);
+  // HAProxy looks for its replicas every second.
+  run(`for i in $(seq 30); do curl -sf ${API}/cookies -H "$(${AUTH})" > /dev/null && exit 0; sleep 1; done; exit 1`);
+}
+
+/** The cookie of the tour had id 1 and was deleted: no storage that it moved to gives the id again. */
+function expectNextId(id) {
+  const cookie = '{"flavor":"vanilla","size":"small","wish":"Rain"}';
+  const post = `curl -s ${API}/cookies -H "$(${AUTH})" -H 'Content-Type: application/json' -d '${cookie}'`;
+  expect(new RegExp(`^\\{"id":${id},`), run(post));
+}
+
+const AUTH =
+  'echo "Authorization: Bearer $(docker compose -f compose.cluster.yaml exec -T service cli token --sub alice)"';
+
+function run(script) {
+  const env = { ...process.env, PUBLISH: `127.0.0.1:${PORT}`, PUBLISH_PROMETHEUS: '127.0.0.1:0' };
+  const { status, stdout, stderr } = spawnSync('bash', ['-c', `set -eo pipefail\n${script}`], {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+    timeout: 600_000,
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  if (status !== 0) throw new Error(`exit code ${status}\n${stdout}\n${stderr}`);
+  return stdout + stderr;
+}
+
+/** What a reader would put in place: his own date, and the port that is free here. */
+function adapted(block) {
+  const today = new Date().toISOString().slice(0, 10);
+  return block.replaceAll('2026-11-21', today).replaceAll('http://127.0.0.1:3000', API);
+}
+
+const blocks = new Map([...blocksOf('README.md'), ...blocksOf('docs/operating.md')]);
+const listed = [...ELSEWHERE, ...ORDER.map(([name]) => name)];
+const unlisted = [...blocks.keys()].filter((name) => !listed.includes(name));
+const gone = listed.filter((name) => !blocks.has(name));
+if (unlisted.length + gone.length > 0) {
+  console.error(`No test runs: ${unlisted.join('; ') || 'none'}. Not there: ${gone.join('; ') || 'none'}.`);
+  process.exit(1);
+}
+if (process.argv.includes('--check')) process.exit(0);
+
+const folder = mkdtempSync(join(tmpdir(), 'cookies-documents-'));
+let shell = '';
+try {
+  execFileSync('bash', ['-c', `git ls-files -z | xargs -0 cp --parents -t ${folder}`], { cwd: ROOT });
+  for (const file of ['compose.yaml', 'compose.cluster.yaml']) {
+    const text = readFileSync(join(folder, file), 'utf8');
+    writeFileSync(join(folder, file), text.replace(/^name: /m, 'name: documents-'));
+  }
+  for (const [name, check = () => {}] of ORDER) {
+    // The tour is run in the shell that deployed.
+    shell = name.startsWith('README.md') ? shell + adapted(blocks.get(name)) : adapted(blocks.get(name));
+    console.log(`==> ${name}`);
+    check(run(shell));
+  }
+  console.log('Every command block did what it says.');
+} finally {
+  for (const file of ['compose.yaml', 'compose.cluster.yaml']) {
+    spawnSync('docker', ['compose', '-f', file, 'down', '-v', '--timeout', '5'], { cwd: folder, stdio: 'inherit' });
+  }
+  rmSync(folder, { recursive: true });
+}
