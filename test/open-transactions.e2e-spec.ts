@@ -138,6 +138,22 @@ describe('a query runner that is released inside an open transaction', () => {
     expect(warnings).toEqual([]);
   });
 
+  it('is told of a write past the transaction that it is called in, which is not rolled back', async () => {
+    const insertBy = (source: Pick<DataSource, 'query'>, name: string) =>
+      source.query('INSERT INTO notes (name) VALUES ($1)', [name]);
+    const failing = dataSource.transaction('READ COMMITTED', async (manager) => {
+      await insertBy(manager, 'inside');
+      await insertBy(dataSource, 'outside');
+      await dataSource.query('SELECT count(*) FROM notes');
+      throw new Error('rolled back');
+    });
+    await expect(failing).rejects.toThrow('rolled back');
+    await Promise.all([dataSource.transaction((manager) => insertBy(manager, 'a')), insertBy(dataSource, 'b')]);
+    expect(await stored()).toEqual(expect.arrayContaining(['outside', 'a', 'b']));
+    expect(await stored()).not.toContain('inside');
+    expect(warnings).toEqual([expect.stringMatching(/goes past the transaction.*INSERT INTO notes/)]);
+  });
+
   it('is told of a COMMIT by SQL that the server would turn into a ROLLBACK after an overlooked failure', async () => {
     const runner = dataSource.createQueryRunner();
     await runner.query('BEGIN');

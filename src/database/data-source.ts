@@ -23,8 +23,8 @@ export async function createDataSource(config: Config, entities: readonly Class[
     maxQueryExecutionTime: SLOW_STATEMENT,
     logger: new DatabaseLogger(),
   };
-  const { database } = config;
+  const { database, environment } = config;
   return database.engine === 'postgres'
-    ? createPostgresDataSource(database, options)
+    ? createPostgresDataSource(database, options, environment !== 'production')
     : createSqliteDataSource(database, options);
 }

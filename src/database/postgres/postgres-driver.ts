@@ -9,6 +9,7 @@ import { ConnectionPools } from './connection-pools.js';
 import type { PostgresSettings } from './connections.js';
 import { Hosts } from './hosts.js';
 import { portable } from './portable-columns.js';
+import type { OutsideWrites } from './outside-writes.js';
 import type { PostgresClient } from './postgres-client.js';
 import {
   explained,
@@ -49,6 +50,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
 
   readonly isRemote = true;
   readonly hosts: Hosts;
+  outsideWrites?: OutsideWrites;
   private pools!: ConnectionPools;
 
   constructor(
@@ -94,6 +96,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
   readonly committed: Sql = new PostgresSql((sql, parameters) => this.autocommit(sql, parameters));
 
   async transaction<T>(work: (transaction: Sql) => Promise<T>): Promise<T> {
+    this.outsideWrites?.check(undefined, 'a transaction of its own');
     const deadline = performance.now() + this.busyTimeout;
     for (let attempt = 1; ; attempt++) {
       const [result, failure] = await this.attempt(work);

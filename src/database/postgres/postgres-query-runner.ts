@@ -57,6 +57,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
    */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
   override async query(sql: string, parameters?: any[], useStructuredResult = false): Promise<any> {
+    this.driver.outsideWrites?.check(this, sql);
     const begins = beginOf(sql) !== undefined;
     if (this.ending !== undefined && !begins) await this.stayOpen(sql);
     this.ending = undefined;

@@ -57,12 +57,17 @@ export class Snapshots {
     return transaction;
   }
 
-  /** Ends all that are running: they keep SQLite from beginning the WAL anew, and it has grown too large for that. */
-  endAll(): void {
+  /**
+   * Ends all that are running: they keep SQLite from beginning the WAL anew, and it has grown too large for that.
+   * @returns how many that were
+   */
+  endAll(): number {
+    const { size } = this.running;
     const reason = new DatabaseUnavailableError(
       'The list was read too slowly: what was written meanwhile needs its room',
     );
     for (const transaction of this.running) transaction.end(reason);
+    return size;
   }
 
   private take(): Connection | Promise<Connection> {

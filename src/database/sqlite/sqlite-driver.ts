@@ -1,9 +1,7 @@
 import { dirname } from 'node:path';
-import { Logger } from '@nestjs/common';
 import { type DataSource, QueryFailedError, type ReplicationMode } from 'typeorm';
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { Episode } from '../../logging/episode.js';
 import { DatabaseStartError } from '../errors.js';
 import type { Dialect, Engine } from '../engine.js';
 import type { Snapshot } from '../snapshot.js';
@@ -11,6 +9,7 @@ import type { Sql } from '../sql.js';
 import { Connection, type SlowStatements, type StatementResult } from './connection.js';
 import { DatabaseFile } from './database-file.js';
 import { DiskReserve } from './disk-reserve.js';
+import { LargeWal } from './large-wal.js';
 import { ListTurns } from './list-turns.js';
 import { hydratedDecimal, NOW, rejectRoundedDecimal } from './portable-values.js';
 import { createPrivately, makePrivateFolder } from './private-file.js';
@@ -39,13 +38,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
   reader!: Connection;
   snapshots!: Snapshots;
   tableRebuilds!: TableRebuilds;
-  private readonly largeWal = new Episode({
-    interval: 60_000,
-    began: () =>
-      new Logger('Database').warn(
-        'The write-ahead log has grown too large; the lists that kept it from restarting are cut off',
-      ),
-  });
+  private largeWal!: LargeWal;
   private readonly listTurns = new ListTurns();
   private reserve!: DiskReserve;
   private file!: DatabaseFile;
@@ -81,19 +74,15 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
       this.writing.database.pragma(`wal_autocheckpoint = ${this.reserve.walPages}`);
       this.reader = new Connection(path, { readonly: true }, this.slow);
       this.snapshots = new Snapshots(path, this.limits.busyTimeout, this.slow);
+      this.largeWal = new LargeWal(this.writing, this.snapshots);
     } catch (error) {
       this.writing?.close();
       throw error instanceof DatabaseStartError ? error : startError(path, rootCause(error));
     }
     this.databaseConnection = this.writing.database;
     this.file = new DatabaseFile(path);
-    this.writer = new Writer(this.writing, this.reserve, this.file, this.limits, () => this.endSnapshots());
+    this.writer = new Writer(this.writing, this.reserve, this.file, this.limits, () => this.largeWal.shrink());
     this.tableRebuilds = new TableRebuilds(this.writing, this.writer);
-  }
-
-  private endSnapshots(): void {
-    this.largeWal.report();
-    this.snapshots.endAll();
   }
 
   /** Waits for running writes, then closes; the last process to close leaves one tidy file. */
