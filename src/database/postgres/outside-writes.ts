@@ -17,10 +17,10 @@ export class OutsideWrites {
     const { manager } = dataSource;
     const runTransaction = manager.transaction.bind(manager) as RunTransaction;
     // TypeORM gives no hook; `dataSource.transaction` comes here, too.
-    manager.transaction = ((...parameters: [...unknown[], Work]) => {
+    manager.transaction = (...parameters: [...unknown[], Work]) => {
       const work = parameters.pop() as Work;
       return runTransaction(...parameters, (inner) => this.transactions.run(inner.queryRunner!, () => work(inner)));
-    });
+    };
   }
 
   /** @param runner of the statement; absent for a transaction of its own */
