@@ -5,8 +5,8 @@ import { runInNewContext } from 'node:vm';
 /** Milliseconds between two looks, for which the service must have been calm. */
 const INTERVAL = 10_000;
 
-/** The share of its time that a calm service is at work. */
-const CALM = 0.2;
+/** The share of its time that a calm service is at work, disk flushes included. */
+const CALM = 0.4;
 
 /** How much larger than after the last collection the heap must be. */
 const GROWTH = 1.4;
