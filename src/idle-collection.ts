@@ -6,34 +6,39 @@ import { runInNewContext } from 'node:vm';
 const INTERVAL = 10_000;
 
 /** The share of its time that a calm service is at work, disk flushes included. */
-const CALM = 0.4;
+const CALM = 0.15;
 
-/** How much larger than after the last collection the heap must be. */
+/** How much larger than it ever was in calm the heap must be. */
 const GROWTH = 1.4;
 
 /**
  * Collects garbage when a burst is over. V8 collects for those who allocate: a service that is calm after a burst would keep the
- * memory of the burst for hours. A collection takes about 0.1 s, so it waits for calm and for something to give back.
+ * memory of the burst for hours. A collection takes about 0.1 s, so it waits for calm and for something to give back; after one
+ * that gave nothing back, twice as long each time.
  */
 export function collectWhenCalm(interval = INTERVAL): NodeJS.Timeout {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   let last = performance.eventLoopUtilization();
-  let size = Infinity;
-  let isGivingBack = false;
+  let smallest = Infinity;
+  let looksToSkip = 0;
+  let fruitless = 0;
   const look = (): void => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, last);
     last = now;
-    const { total_heap_size: before } = getHeapStatistics();
-    if (utilization > CALM || (!isGivingBack && before <= GROWTH * size)) {
-      size = Math.min(size, before);
-      return;
-    }
+    const before = heapSize();
+    smallest = Math.min(smallest, before);
+    looksToSkip -= 1;
+    if (looksToSkip >= 0 || utilization > CALM || before <= GROWTH * smallest) return;
     collect();
-    size = getHeapStatistics().total_heap_size;
-    // V8 gives the space of young objects back with the second collection.
-    isGivingBack = size < 0.9 * before;
+    // V8 gives the space of young objects back with the second collection in a row.
+    fruitless = heapSize() < 0.9 * before ? 0 : fruitless + 1;
+    looksToSkip = fruitless === 0 ? 0 : 2 ** (fruitless - 1);
   };
   return setInterval(look, interval).unref();
+}
+
+function heapSize(): number {
+  return getHeapStatistics().total_heap_size;
 }

@@ -76,7 +76,7 @@ export class Snapshots {
     if (this.open.size >= this.limit) return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
     const connection = new Connection(this.path, { readonly: true }, this.slow);
     // Lists pass once over their pages; many of them must not hold 16 MB each, SQLite's setting here otherwise.
-    connection.database.pragma('cache_size = -256');
+    connection.database.pragma('cache_size = -64');
     this.open.add(connection);
     return connection;
   }
