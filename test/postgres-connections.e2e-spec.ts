@@ -54,16 +54,24 @@ describe('a server with 12 slots, 3 of them reserved', () => {
   it('that is full of the connections of others is 503 in time, and serves as soon as there is room', async () => {
     const service = await startService({ DATABASE_URL: url, DATABASE_BUSY_TIMEOUT: '1000' });
     const others: Promise<unknown>[] = [];
+    let leave = (): void => undefined;
+    const leaving = new Promise<void>((resolve) => (leave = resolve));
     try {
       const client = await Client.of(service);
-      await onServer(server.url(), (session) =>
-        session.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'cookies'`),
-      );
-      await sleep(50);
-      let leave = (): void => undefined;
-      const leaving = new Promise<void>((resolve) => (leave = resolve));
-      for (let slot = 0; slot < 9; slot++) others.push(onServer(url, () => leaving).catch(() => undefined));
-      await sleep(300);
+      let held = 0;
+      const hold = (): Promise<void> => {
+        held++;
+        return leaving;
+      };
+      // The service may take a slot again, until the others have all of them.
+      for (let attempt = 0; held < 9 && attempt < 100; attempt++) {
+        await onServer(server.url(), (session) =>
+          session.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'cookies'`),
+        );
+        for (let slot = held; slot < 9; slot++) others.push(onServer(url, hold).catch(() => undefined));
+        await sleep(100);
+      }
+      expect(held).toBe(9);
       const began = performance.now();
       const first = await client.get('/cookies/987654321');
       expect(first.status).toBe(503);
@@ -74,6 +82,7 @@ describe('a server with 12 slots, 3 of them reserved', () => {
       leave();
       expect((await second).status).toBe(404);
     } finally {
+      leave();
       await service.stop();
       await Promise.all(others);
     }
