@@ -15,9 +15,12 @@ export interface CookieSelection {
   readonly after?: number;
 }
 
-/** Records as the elements of a JSON array, without its brackets. The engine writes them: no object is made for any. */
+/**
+ * Records as the elements of a JSON array in UTF-8, without its brackets and without the commas between the chunks. The engine
+ * writes them: no object is made for any, and on SQLite no string.
+ */
 export interface JsonPage {
-  readonly records: string;
+  readonly chunks: readonly Buffer[];
   readonly count: number;
   /** The id of the last record. */
   readonly last: number;
@@ -33,9 +36,16 @@ const LARGEST_ID = Number.MAX_SAFE_INTEGER;
 // has 255 emoji; see "A list holds the event loop for a few milliseconds" in docs/decisions.md.
 /** Rows that one statement may read in search of matching records. */
 const SCANNED_ROWS = 2000;
-/** UTF-16 units of JSON that one statement should return, and the records it returns while their length is unknown. */
+/** Bytes of JSON that one statement should return, and the records it returns while their length is unknown. */
 const JSON_LENGTH = 128 * 1024;
 const FIRST_RECORDS = 200;
+
+/** What the statement returns for a page; without records all but the count is null. */
+interface PageRow {
+  readonly records: Buffer | string;
+  readonly count: number;
+  readonly last: number;
+}
 
 /** What one statement found. */
 interface Step {
@@ -147,19 +157,22 @@ export class CookiesSnapshot {
   ): Promise<JsonPage> {
     const { direction, beyond, upTo, last } = SQL_ORDER[selection.order];
     const conditions = [`id ${beyond} ?`, ...(end === undefined ? [] : [`id ${upTo} ?`]), ...filters(selection)];
-    const [page] = await this.snapshot.query<JsonPage[]>(
-      `SELECT string_agg(record, ',' ORDER BY id ${direction}) AS records, count(*) AS count, ${last}(id) AS last
-       FROM (SELECT id, ${recordIn(this.engine.dialect)} AS record FROM cookies
+    const { dialect } = this.engine;
+    const [row] = await this.snapshot.query<[PageRow]>(
+      `SELECT ${dialect.join('record', 'id', direction)} AS records, count(*) AS count, ${last}(id) AS last
+       FROM (SELECT id, ${recordIn(dialect)} AS record FROM cookies
              WHERE ${conditions.join(' AND ')} ORDER BY id ${direction} LIMIT ?) AS page`,
       [position, ...(end === undefined ? [] : [end]), ...(selection.flavors ?? []), ...(selection.sizes ?? []), limit],
     );
-    if (page!.count > 0) this.learnLength(page!);
-    return page!;
+    if (row.count === 0) return { chunks: [], count: 0, last: 0 };
+    const records = typeof row.records === 'string' ? Buffer.from(row.records) : row.records;
+    this.learnLength(records.length / row.count);
+    return { chunks: [records], count: row.count, last: row.last };
   }
 
-  private learnLength({ records, count }: JsonPage): void {
+  private learnLength(bytesPerRecord: number): void {
     if (this.engine.isRemote) return;
-    const fitting = Math.floor((JSON_LENGTH * count) / records.length);
+    const fitting = Math.floor(JSON_LENGTH / bytesPerRecord);
     this.recordsPerStep = Math.max(1, Math.min(PAGE, fitting));
   }
 }
@@ -190,7 +203,7 @@ function joined(pages: readonly JsonPage[]): JsonPage | undefined {
   const final = pages.at(-1);
   if (final === undefined || pages.length === 1) return final;
   return {
-    records: pages.map(({ records }) => records).join(','),
+    chunks: pages.flatMap(({ chunks }) => chunks),
     count: pages.reduce((sum, { count }) => sum + count, 0),
     last: final.last,
   };

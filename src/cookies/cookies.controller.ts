@@ -19,7 +19,7 @@ import { Config } from '../config/config.js';
 import { Scopes } from '../auth/scopes.decorator.js';
 import { Conditions, etagOf, RequestConditions } from '../http/conditions.js';
 import { ErrorLog } from '../http/error-log.js';
-import { JSON_TYPE, jsonArray, replay } from '../http/json-array.js';
+import { JSON_TYPE, jsonArray, replay, wholeArray } from '../http/json-array.js';
 import { ListCache } from '../http/list-cache.js';
 import { ListQueue } from '../http/list-queue.js';
 import { ListReaders } from '../http/list-readers.js';
@@ -60,7 +60,7 @@ export class CookiesController {
     @RequestConditions() conditions: Conditions,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<string | StreamableFile | undefined> {
+  ): Promise<Buffer | StreamableFile | undefined> {
     const account = await this.cookies.account();
     describe(account, query, reply);
     if (conditions.isFresh(account)) {
@@ -71,7 +71,7 @@ export class CookiesController {
     const cached = this.lists.get(etagOf(account), request.url);
     if (cached !== undefined) return replay(cached, this.lists, this.config.listTimeout, request.method);
     // Something may have changed since: the list is that of its snapshot.
-    const make = (snapshot: CookiesSnapshot): Promise<string | StreamableFile> => {
+    const make = (snapshot: CookiesSnapshot): Promise<Buffer | StreamableFile> => {
       describe(snapshot.account, query, reply);
       if (query.limit !== undefined) return page(snapshot, query.limit, selection(query), request, reply);
       return this.wholeList(snapshot, query, request, reply);
@@ -142,7 +142,7 @@ export class CookiesController {
     query: ListCookiesQuery,
     request: FastifyRequest,
     reply: FastifyReply,
-  ): Promise<string | StreamableFile> {
+  ): Promise<Buffer | StreamableFile> {
     const { url } = request;
     const etag = etagOf(snapshot.account);
     return jsonArray(snapshot.pages(selection(query)), {
@@ -170,13 +170,13 @@ async function page(
   selected: CookieSelection,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<string> {
+): Promise<Buffer> {
   try {
     const found = await snapshot.first(limit, selected);
-    if (found === undefined) return '[]';
+    if (found === undefined) return wholeArray([]);
     const isLast = found.count < limit || !(await snapshot.first(1, { ...selected, after: found.last }));
     if (!isLast) reply.header('link', nextPageLink(request.url, found.last));
-    return `[${found.records}]`;
+    return wholeArray(found.chunks);
   } finally {
     snapshot.close();
   }

@@ -46,6 +46,12 @@ export interface Dialect {
   json(expression: string): string;
 
   /**
+   * An aggregate that joins strings with commas, as UTF-8 or as a string: those of a subquery that is in the order of
+   * `column`, in that order.
+   */
+  join(expression: string, column: string, direction: 'ASC' | 'DESC'): string;
+
+  /**
    * What follows a SELECT whose record the transaction is about to change, so that no other changes it meanwhile. Nothing
    * where writers are alone anyway.
    */

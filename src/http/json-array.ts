@@ -6,9 +6,9 @@ import { TrackedResponse } from './connections/tracked-response.js';
 import type { CachedList, ListCache } from './list-cache.js';
 import type { ListReaders } from './list-readers.js';
 
-/** Records as the members of a JSON array, separated by commas, without its brackets. */
+/** Records as the elements of a JSON array in UTF-8: without its brackets, and without the commas between the chunks. */
 export interface JsonRecords {
-  readonly records: string;
+  readonly chunks: readonly Buffer[];
 }
 
 export interface JsonArrayOptions {
@@ -29,19 +29,18 @@ export interface JsonArrayOptions {
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * What a handler returns for a list: the text of the array when it is a single page, else a stream of it that holds one
- * page at a time. A client that does not read is cut off: what it holds back, others need.
+ * What a handler returns for a list: the array when it is a single page, else a stream of it that holds one page at a time. A client that does not read is cut off: what it holds back, others need.
  */
 export async function jsonArray(
   pages: AsyncIterator<JsonRecords>,
   options: JsonArrayOptions,
-): Promise<string | StreamableFile> {
+): Promise<Buffer | StreamableFile> {
   try {
     const first = await pages.next();
     const second = first.done ? first : await pages.next();
     if (second.done) {
       options.close();
-      return first.done ? '[]' : `[${first.value.records}]`;
+      return wholeArray(first.done ? [] : first.value.chunks);
     }
     if (options.reply.request.method === 'HEAD') {
       options.close();
@@ -52,6 +51,11 @@ export async function jsonArray(
     options.close();
     throw error;
   }
+}
+
+/** The array of these records, and of no others. */
+export function wholeArray(chunks: readonly Buffer[]): Buffer {
+  return joined(OPENING, chunks, CLOSING);
 }
 
 /** What HEAD has in place of a stream: Fastify would read all of that, to send nothing of it. */
@@ -98,8 +102,7 @@ function stream(read: JsonRecords[], unread: AsyncIterator<JsonRecords>, options
   }
 
   async function* chunks(): AsyncGenerator<Buffer> {
-    for await (const text of arrayChunks(read, { next })) {
-      const chunk = Buffer.from(text);
+    for await (const chunk of arrayChunks(read, { next })) {
       length += chunk.length;
       if (length > limit) chunksSoFar = undefined;
       chunksSoFar?.push(chunk);
@@ -126,16 +129,27 @@ function countChunk({ raw }: FastifyReply, { length }: Buffer): void {
   if (raw instanceof TrackedResponse) raw.httpConnection.countBuffered(raw, 2 * length);
 }
 
-async function* arrayChunks(read: JsonRecords[], unread: AsyncIterator<JsonRecords>): AsyncGenerator<string> {
-  let separator = '[';
-  for (const { records } of read) {
-    yield separator + records;
-    separator = ',';
+const [OPENING, COMMA, CLOSING] = ['[', ',', ']'].map((character) => Buffer.from(character)) as [
+  Buffer,
+  Buffer,
+  Buffer,
+];
+
+async function* arrayChunks(read: JsonRecords[], unread: AsyncIterator<JsonRecords>): AsyncGenerator<Buffer> {
+  let separator = OPENING;
+  for (const { chunks } of read) {
+    yield joined(separator, chunks);
+    separator = COMMA;
   }
   for (let next = await unread.next(); !next.done; next = await unread.next()) {
-    yield separator + next.value.records;
+    yield joined(separator, next.value.chunks);
     // Otherwise a fast reader would keep the event loop to itself until the list ends.
     await yieldToOthers();
   }
-  yield ']';
+  yield CLOSING;
+}
+
+function joined(before: Buffer, chunks: readonly Buffer[], ...after: Buffer[]): Buffer {
+  const withCommas = chunks.flatMap((chunk, index) => (index === 0 ? [chunk] : [COMMA, chunk]));
+  return Buffer.concat([before, ...withCommas, ...after]);
 }

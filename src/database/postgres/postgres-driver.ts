@@ -44,6 +44,7 @@ const IS_READ_ONLY = `SELECT current_setting('transaction_read_only')::boolean A
 export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
   readonly dialect: Dialect = {
     json: (expression) => `to_json(${expression})::text`,
+    join: (expression, column, direction) => `string_agg(${expression}, ',' ORDER BY ${column} ${direction})`,
     forUpdate: (table) => ` FOR UPDATE OF ${table}`,
     lastGivenId: (table) => `coalesce(pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass), 0)`,
   };
