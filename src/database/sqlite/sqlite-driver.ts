@@ -8,10 +8,11 @@ import type { Snapshot } from '../snapshot.js';
 import type { Sql } from '../sql.js';
 import { Connection, type SlowStatements, type StatementResult } from './connection.js';
 import { DatabaseFile } from './database-file.js';
+import { hydratedDecimal, storedDecimal } from './decimals.js';
 import { DiskReserve } from './disk-reserve.js';
 import { LargeWal } from './large-wal.js';
 import { ListTurns } from './list-turns.js';
-import { hydratedDecimal, NOW, rejectRoundedDecimal } from './portable-values.js';
+import { NOW } from './portable-query-builders.js';
 import { createPrivately, makePrivateFolder } from './private-file.js';
 import { Snapshots } from './snapshots.js';
 import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
@@ -53,9 +54,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
   }
 
   override preparePersistentValue(value: unknown, column: ColumnMetadata): unknown {
-    const prepared: unknown = super.preparePersistentValue(value, column);
-    rejectRoundedDecimal(prepared, column);
-    return prepared;
+    return storedDecimal(super.preparePersistentValue(value, column), column);
   }
 
   override prepareHydratedValue(value: unknown, column: ColumnMetadata): unknown {
