@@ -6,6 +6,7 @@ import { DatabaseStartError } from '../errors.js';
 import type { Dialect, Engine } from '../engine.js';
 import type { Snapshot } from '../snapshot.js';
 import type { Sql } from '../sql.js';
+import { retryWhileBusy } from './busy-retries.js';
 import { Connection, type SlowStatements, type StatementResult } from './connection.js';
 import { DatabaseFile } from './database-file.js';
 import { hydratedDecimal, storedDecimal } from './decimals.js';
@@ -20,7 +21,7 @@ import { explained, TaggedSql } from './tagged-sql.js';
 import { SqliteQueryRunner } from './sqlite-query-runner.js';
 import { TableRebuilds } from './table-rebuilds.js';
 import { tryWriting } from './write-trial.js';
-import { retryWhileBusy, Writer, type WriterLimits } from './writer.js';
+import { Writer, type WriterLimits } from './writer.js';
 
 /**
  * TypeORM's better-sqlite3 driver made safe for concurrent callers. As shipped it hands out one query runner on one
