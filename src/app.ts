@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import type { NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyCorsOptionsDelegateCallback } from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -9,6 +9,7 @@ import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { serveDocs } from './docs/docs-routes.js';
 import { sendProtocolError } from './http/error.filter.js';
+import { ErrorAdapter } from './http/fastify-errors.js';
 import { answerUnroutedRequests, MAX_PARAM_LENGTH } from './http/known-paths.js';
 import { type ConnectionLimits, Connections } from './http/connections/connections.js';
 import { trustedProxies } from './http/connections/proxies.js';
@@ -62,7 +63,7 @@ function limitsOf(config: Config): ConnectionLimits {
 }
 
 function createAdapter(config: Config, connections: Connections): FastifyAdapter {
-  return new FastifyAdapter({
+  return new ErrorAdapter({
     genReqId: requestId,
     trustProxy: config.trustProxy,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },

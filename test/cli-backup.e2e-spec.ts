@@ -18,7 +18,10 @@ describe('cli backup and restore', () => {
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  const epoch = () => inDatabase(folder, (database) => database.prepare('SELECT epoch FROM storage').pluck().get());
+  const epoch = () =>
+    inDatabase(folder, (database) =>
+      database.prepare("SELECT epoch FROM storage WHERE resource = 'cookies'").pluck().get(),
+    );
   const database = () => readFileSync(join(folder, 'cookies.sqlite'));
   const tamper = (change: (database: Database) => void) => inDatabase(folder, change, 'backup.sqlite');
 
@@ -42,7 +45,7 @@ describe('cli backup and restore', () => {
         expect(copy.pragma('journal_mode', { simple: true })).toBe('delete');
         expect(copy.pragma('integrity_check', { simple: true })).toBe('ok');
         const { used, count } = copy
-          .prepare('SELECT used, (SELECT count(*) FROM cookies) AS count FROM storage')
+          .prepare("SELECT used, (SELECT count(*) FROM cookies) AS count FROM storage WHERE resource = 'cookies'")
           .get() as Record<string, number>;
         expect(used).toBe(count);
         expect(count).toBeGreaterThanOrEqual(53_000);
@@ -57,7 +60,7 @@ describe('cli backup and restore', () => {
     expect(await run(folder, ['backup', 'nowhere/backup.sqlite'])).toMatchObject({ code: 1 });
     await run(folder, ['backup', 'backup.sqlite']);
     const before = readFileSync(join(folder, 'backup.sqlite'));
-    inDatabase(folder, (broken) => broken.exec('UPDATE storage SET used = used + 1'));
+    inDatabase(folder, (broken) => broken.exec("UPDATE storage SET used = used + 1 WHERE resource = 'cookies'"));
     const { code, stderr } = await run(folder, ['backup', 'backup.sqlite']);
     expect({ code, stderr }).toMatchObject({
       code: 1,
@@ -128,7 +131,11 @@ describe('cli backup and restore', () => {
       /migrations Later9000000000000 of a newer version/,
     ],
     ['a wrong counter', () => tamper((db) => db.exec('DELETE FROM cookies WHERE id = 7')), /counts 3000 .* holds 2999/],
-    ['no counter', () => tamper((db) => db.exec('DELETE FROM storage')), /no row for cookies/],
+    [
+      'no counter',
+      () => tamper((db) => db.exec("DELETE FROM storage WHERE resource = 'cookies'")),
+      /no row for cookies/,
+    ],
     ['no cookies', () => tamper((db) => db.exec('DROP TABLE cookies')), /no table cookies/],
     [
       'ids that would be given again',

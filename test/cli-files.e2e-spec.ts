@@ -40,6 +40,12 @@ const store = async (text: string): Promise<void> => {
 };
 const remains = (): string[] => readdirSync(folder).filter((name) => /partial|restoring/.test(name));
 
+/** Whether a process has opened a file of the folder; then it has started, and catches signals. */
+function hasOpened({ pid }: ChildProcess, file: string): boolean {
+  const descriptors = readdirSync(`/proc/${pid}/fd`).map((name) => `/proc/${pid}/fd/${name}`);
+  return descriptors.some((path) => existsSync(path) && readlinkSync(path) === at(file));
+}
+
 /** Reads a FIFO in a process of its own: opening it waits for its writer. */
 function reader(fifo: string): { child: ChildProcess; bytes: Promise<Buffer> } {
   const child = spawn('cat', [fifo]);
@@ -78,7 +84,8 @@ describe('what export and backup are to write into', () => {
     execFileSync('mkfifo', [at('fifo')]);
     const child = startCommand(folder, ['export', '--output', at('fifo')]);
     const outcome = outcomeOf(child);
-    await sleep(2500);
+    for (let waits = 0; waits < 300 && !hasOpened(child, 'cookies.sqlite'); waits++) await sleep(100);
+    await sleep(1000);
     expect(child.exitCode).toBeNull();
     child.kill('SIGINT');
     expect(await outcome).toMatchObject({ code: 130, stderr: 'Interrupted.\n' });
@@ -284,7 +291,9 @@ describe('an import after a move', () => {
 
   it.each([[[]], [['--atomic']]])('never gives an id again that the old storage has given (%j)', async (options) => {
     await store(lines(5));
-    inDatabase(folder, (db) => db.exec('DELETE FROM cookies WHERE id > 3; UPDATE storage SET used = 3'));
+    inDatabase(folder, (db) =>
+      db.exec("DELETE FROM cookies WHERE id > 3; UPDATE storage SET used = 3 WHERE resource = 'cookies'"),
+    );
     const exported = await run(folder, ['export', '--output', 'out.ndjson']);
     expect(exported).toMatchObject({ code: 0, stderr: expect.stringContaining('Exported 3 cookies') });
     expect(readFileSync(at('out.ndjson'), 'utf8')).toBe(`${lines(3)}{"lastId":5}\n`);

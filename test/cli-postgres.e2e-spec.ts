@@ -72,7 +72,7 @@ describe('the command line and PostgreSQL', () => {
 
   it('counts the cookies again with doctor --fix, while the service serves', async () => {
     await run(folder, ['import'], { input: lines(3), environment: postgres });
-    await onServer(url, (client) => client.query('UPDATE storage SET used = 7'));
+    await onServer(url, (client) => client.query("UPDATE storage SET used = 7 WHERE resource = 'cookies'"));
     const { code, stdout } = await run(folder, ['doctor', '--fix'], { environment: postgres });
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^FIX {3}counter +counted again: there are 3 cookies/m)]);
     expect(await stored()).toMatchObject({ used: 3, count: 3 });

@@ -90,7 +90,7 @@ describe('the command line', () => {
     it.each<[string, () => void, RegExp]>([
       [
         'a counter that is wrong',
-        () => inDatabase(folder, (db) => db.exec('UPDATE storage SET used = 5')),
+        () => inDatabase(folder, (db) => db.exec("UPDATE storage SET used = 5 WHERE resource = 'cookies'")),
         /^FAIL {2}counter +it says 5, and there are 1 cookies: run npm run --silent cli -- doctor --fix$/m,
       ],
       [

@@ -226,7 +226,7 @@ describe('readers of long lists', () => {
     const database = openDatabase(join(folder, 'cookies.sqlite'));
     database.exec(`
       INSERT INTO cookies (flavor, size, wish, revision) SELECT a.flavor, a.size, a.wish, a.revision FROM cookies AS a, (SELECT 1 FROM cookies LIMIT 20);
-      UPDATE storage SET used = (SELECT count(*) FROM cookies), revision = revision + 1`);
+      UPDATE storage SET used = (SELECT count(*) FROM cookies), revision = revision + 1 WHERE resource = 'cookies'`);
     database.close();
     for (let reader = 0; reader < 60; reader++) (await connection({ reads: false })).write(get('/cookies', 'stalled'));
     const bob = await Client.of(service, { subject: 'bob' });

@@ -25,7 +25,8 @@ async function fill(service: Service, count: number, wish: string): Promise<void
       SELECT CASE n % 3 WHEN 0 THEN 'chocolate' WHEN 1 THEN 'vanilla' ELSE 'cinnamon' END,
              CASE n / 3 % 3 WHEN 0 THEN 'small' WHEN 1 THEN 'medium' ELSE 'large' END, ${wish}, 1
       FROM numbers`;
-    await transaction.sql`UPDATE storage SET used = used + ${count}, revision = revision + 1`;
+    await transaction.sql`
+      UPDATE storage SET used = used + ${count}, revision = revision + 1 WHERE resource = 'cookies'`;
   });
 }
 

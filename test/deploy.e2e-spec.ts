@@ -1,11 +1,16 @@
-import { readFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client, COOKIE, type Service, startService } from './service.js';
+import { Client, COOKIE, type Service, startService, temporaryFolder } from './service.js';
 
 const DEPLOY = join(import.meta.dirname, '../deploy');
 const read = (file: string) => readFileSync(join(DEPLOY, file), 'utf8');
 /** `up` is Prometheus's own. */
 const METRIC = /\b(?:http|storage|database|nodejs|process)_[a-z0-9_]+/g;
+
+/** The load balancer itself, where it is installed; `HAPROXY_PATH` names another. */
+const HAPROXY = process.env['HAPROXY_PATH'] ?? 'haproxy';
+const withHaproxy = spawnSync(HAPROXY, ['-v']).status === 0 ? it : it.skip;
 
 interface Dashboard {
   panels: { title: string; targets: { expr: string; datasource: { uid: string } }[] }[];
@@ -46,5 +51,22 @@ describe('what is deployed beside the service', () => {
     const names = [...read('prometheus/alerts.yml').matchAll(/alert: (\w+)/g)].map(([, name]) => name!);
     expect(names.length).toBeGreaterThan(5);
     expect(names.filter((name) => !guide.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  withHaproxy.each(readdirSync(join(DEPLOY, 'haproxy')))('is a configuration that HAProxy takes: %s', (file) => {
+    const folder = temporaryFolder();
+    const at = (name: string): string => join(folder, name);
+    const subject = ['-subj', '/CN=localhost', '-days', '1'];
+    execFileSync('openssl', ['req', '-x509', '-nodes', '-keyout', at('key'), '-out', at('certificate'), ...subject], {
+      stdio: 'ignore',
+    });
+    writeFileSync(at('pem'), readFileSync(at('key'), 'utf8') + readFileSync(at('certificate'), 'utf8'));
+    writeFileSync(at('cfg'), read(join('haproxy', file)).replace('/etc/haproxy/cookies.pem', at('pem')));
+    const { status, stderr } = spawnSync(HAPROXY, ['-c', '-f', at('cfg')], {
+      encoding: 'utf8',
+      env: { ...process.env, OUTER_PROXY: '255.255.255.255' },
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: expect.not.stringMatching(/ALERT|WARNING/) });
+    rmSync(folder, { recursive: true });
   });
 });

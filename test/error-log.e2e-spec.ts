@@ -48,7 +48,7 @@ function damage(path: string): void {
      INSERT INTO cookies (flavor, size, wish, revision) SELECT 'vanilla', 'small', 'wish ' || id, id FROM numbers`,
     )
     .run();
-  file.prepare('UPDATE storage SET used = ?, revision = ?').run(RECORDS, RECORDS);
+  file.prepare("UPDATE storage SET used = ?, revision = ? WHERE resource = 'cookies'").run(RECORDS, RECORDS);
   file.pragma('wal_checkpoint(TRUNCATE)');
   const pages = file.pragma('page_count', { simple: true }) as number;
   file.close();
@@ -64,7 +64,7 @@ describe('the log of a service in trouble', () => {
       try {
         const client = await Client.of(service);
         expect((await client.post(COOKIE)).status).toBe(201);
-        await service.app.get(DataSource).query('DELETE FROM storage');
+        await service.app.get(DataSource).query("DELETE FROM storage WHERE resource = 'cookies'");
         const lines = captureLog();
         expect((await client.post(COOKIE)).status).toBe(500);
         const [line] = problems(lines);

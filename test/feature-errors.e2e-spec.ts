@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import {
   BadGatewayException,
   BadRequestException,
@@ -11,12 +12,17 @@ import {
   Logger,
   Module,
   NotFoundException,
+  type OnModuleInit,
   Param,
   Patch,
   Post,
+  StreamableFile,
 } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { IsOptional } from 'class-validator';
+import type { FastifyInstance } from 'fastify';
 import { Column, DataSource, Entity, ManyToOne, PrimaryColumn, Repository } from 'typeorm';
 import { Scopes } from '../src/auth/scopes.decorator.js';
 import { transaction } from '../src/database/transactions.js';
@@ -145,14 +151,49 @@ class PantryController {
     await transaction(this.dataSource, (tx) => tx.sql`INSERT INTO lids (id, jar) VALUES (${id}, ${shelfId})`);
   }
 
+  /** An upstream's error, before the first byte of the body. */
+  @Get('broken-stream')
+  brokenStream(): StreamableFile {
+    const upstream = new Readable({ read: () => void upstream.destroy(foreign({ statusCode: 404 })) });
+    return new StreamableFile(upstream);
+  }
+
   @Get('thrown/:name')
   thrown(@Param('name') name: string): void {
     throw THROWN[name];
   }
 }
 
+/** What hooks of Fastify throw, by the name in `x-plugin`; @fastify/rate-limit throws an `Error` with a `statusCode` after it has set the header fields. */
+const THROWN_BY_PLUGINS: Readonly<Record<string, unknown>> = {
+  'rate-limit': foreign({ statusCode: 429 }),
+  banned: foreign({ statusCode: 403 }),
+  object: { statusCode: 429, error: 'Too Many Requests', message: 'secret inside' },
+  pressure: foreign({ name: 'FastifyError', code: 'FST_UNDER_PRESSURE', statusCode: 503 }),
+  'its-own': new ConflictException('The lid is on', { errorCode: 'LID_ON' }),
+  'server-error': foreign({ statusCode: 502 }),
+  'status-of-another': foreign({ status: 404, response: { status: 404 } }),
+  'text-status': foreign({ statusCode: '404' }),
+  'no-status': foreign({}),
+};
+
+/** A team registers its plugins so, since they need no injection. */
 @Module({ imports: [TypeOrmModule.forFeature([Shelf, Jar])], controllers: [PantryController] })
-class PantryModule {}
+class PantryModule implements OnModuleInit {
+  constructor(private readonly host: HttpAdapterHost<FastifyAdapter>) {}
+
+  onModuleInit(): void {
+    const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
+    for (const hook of ['onRequest', 'preHandler'] as const) {
+      fastify.addHook(hook, async (request, reply) => {
+        const { 'x-hook': chosen, 'x-plugin': name } = request.headers;
+        if (chosen !== hook) return;
+        reply.header('retry-after', 7).header('x-ratelimit-remaining', 0);
+        throw THROWN_BY_PLUGINS[name as string];
+      });
+    }
+  }
+}
 
 describe('errors of a feature', () => {
   let service: Service;
@@ -274,6 +315,43 @@ describe('errors of a feature', () => {
       expect(log).toEqual([expect.stringMatching(/^error GET \/thrown\/:name failed /)]);
     },
   );
+
+  it.each([
+    ['rate-limit', 429, 'TOO_MANY_REQUESTS'],
+    ['object', 429, 'TOO_MANY_REQUESTS'],
+    ['banned', 403, 'FORBIDDEN'],
+    ['pressure', 503, 'SERVICE_UNAVAILABLE'],
+    ['its-own', 409, 'LID_ON'],
+  ])(
+    'the error of a hook of Fastify has its status, and the header fields of the plugin: %s',
+    async (name, status, code) => {
+      for (const hook of ['onRequest', 'preHandler']) {
+        const response = await client.get('/cookies', { 'x-hook': hook, 'x-plugin': name });
+        expectError(response, status, code);
+        expectDiscreet(response);
+        expect(response.headers.get('retry-after')).toBe('7');
+        expect(response.headers.get('x-ratelimit-remaining')).toBe('0');
+      }
+      expect(log.filter((line) => line.startsWith('error'))).toEqual([]);
+    },
+  );
+
+  it.each(['server-error', 'status-of-another', 'text-status', 'no-status'])(
+    'an error of a hook without a status for clients is a 500 and is logged: %s',
+    async (name) => {
+      const response = await client.get('/cookies', { 'x-hook': 'onRequest', 'x-plugin': name });
+      expectError(response, 500, 'INTERNAL_SERVER_ERROR');
+      expectDiscreet(response);
+      expect(log).toEqual([expect.stringMatching(/^error GET \/cookies failed /)]);
+    },
+  );
+
+  it("an upstream's error in a stream that a handler has returned is a 500 and is logged", async () => {
+    const response = await client.get('/broken-stream');
+    expectError(response, 500, 'INTERNAL_SERVER_ERROR');
+    expectDiscreet(response);
+    expect(log).toContainEqual(expect.stringMatching(/^error GET \/broken-stream failed /));
+  });
 
   it('what Fastify rejects keeps its own status', async () => {
     expectError(await send('POST', '/jars', 'x'.repeat(20_000)), 413, 'PAYLOAD_TOO_LARGE');

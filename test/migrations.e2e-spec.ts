@@ -117,9 +117,9 @@ describe('migrations', () => {
       ['no size', INSERT, ['vanilla', null, 'w', 1], NOT_NULL],
       ['no wish', INSERT, ['vanilla', 'small', null, 1], NOT_NULL],
       ['no revision', INSERT, ['vanilla', 'small', 'w', null], NOT_NULL],
-      ['a negative count', 'UPDATE storage SET used = $1', [-1], 'storage_used'],
-      ['no count', 'UPDATE storage SET used = $1', [null], NOT_NULL],
-      ['no epoch', 'UPDATE storage SET epoch = $1', [null], NOT_NULL],
+      ['a negative count', "UPDATE storage SET used = $1 WHERE resource = 'cookies'", [-1], 'storage_used'],
+      ['no count', "UPDATE storage SET used = $1 WHERE resource = 'cookies'", [null], NOT_NULL],
+      ['no epoch', "UPDATE storage SET epoch = $1 WHERE resource = 'cookies'", [null], NOT_NULL],
       [
         'a second account of a resource',
         `INSERT INTO storage (resource, epoch, revision, used) VALUES ('cookies', $1, 0, 0)`,

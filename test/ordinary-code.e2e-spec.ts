@@ -18,6 +18,7 @@ import {
   PrimaryGeneratedColumn,
   QueryFailedError,
   type Repository,
+  TypeORMError,
   UpdateDateColumn,
   VersionColumn,
 } from 'typeorm';
@@ -25,6 +26,8 @@ import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
 import { DatabaseUnavailableError, UnsafeIntegerError } from '../src/database/errors.js';
 import { migrate } from '../src/database/migrations.js';
+import { openSnapshot } from '../src/database/snapshot.js';
+import { committed, transaction } from '../src/database/transactions.js';
 import { engineInUse, provideDatabase } from './engine.js';
 import { environmentIn, temporaryFolder } from './service.js';
 
@@ -50,6 +53,9 @@ class Item {
 
   @Column('decimal', { precision: 10, scale: 2, default: 0 })
   price!: string;
+
+  @Column('decimal', { precision: 6, nullable: true })
+  pieces!: string | null;
 
   @Column('bigint', { nullable: true })
   big!: number | string | null;
@@ -88,6 +94,25 @@ type Habit = (context: Context) => Promise<unknown>;
 
 const boom = new Error('changed my mind');
 const count = ({ items, name }: Context) => items.countBy({ name: Like(`${name}%`) });
+
+/** PostgreSQL rounds a decimal half away from zero (https://www.postgresql.org/docs/current/datatype-numeric.html). */
+const ROUNDED: readonly [given: string | number, stored: string][] = [
+  ['1.005', '1.01'],
+  ['1.0049999', '1.00'],
+  ['-1.005', '-1.01'],
+  ['-0.004', '0.00'],
+  ['9.995', '10.00'],
+  ['.5', '0.50'],
+  ['5.', '5.00'],
+  [' +1.5 ', '1.50'],
+  ['1.25e1', '12.50'],
+  ['12345e-3', '12.35'],
+  [1e-7, '0.00'],
+  [0.1 + 0.2, '0.30'],
+  [-2.675, '-2.68'],
+  ['99999999.99', '99999999.99'],
+  ['0.12345678901234567890', '0.12'],
+];
 
 /** What each resolves to, or the error it rejects with, is the same on both engines. */
 const HABITS: Record<string, [habit: Habit, expected: unknown]> = {
@@ -258,6 +283,38 @@ const HABITS: Record<string, [habit: Habit, expected: unknown]> = {
     '12.50',
   ],
   'a whole decimal, too': [async ({ items, name }) => (await stored(items, { name, price: '7' })).price, '7.00'],
+  ...Object.fromEntries(
+    ROUNDED.map(([given, expected]): [string, [Habit, unknown]] => [
+      `a decimal of ${String(given)} is rounded to the scale of its column`,
+      [async ({ items, name }) => (await stored(items, { name, price: given as string })).price, expected],
+    ]),
+  ),
+  'so it is by update() and save()': [
+    async ({ items, name }) => {
+      await items.insert({ name });
+      await items.update({ name }, { price: '1.005' });
+      const updated = await items.findOneByOrFail({ name });
+      await items.save({ ...updated, price: '-2.675' });
+      return [updated.price, (await items.findOneByOrFail({ name })).price];
+    },
+    ['1.01', '-2.68'],
+  ],
+  'a decimal without a scale is rounded to a whole number': [
+    async ({ items, name }) => (await stored(items, { name, pieces: '2.5' })).pieces,
+    '3',
+  ],
+  'a decimal that is compared is not rounded': [
+    async ({ items, name }) => {
+      await items.insert({ name, price: '1.01' });
+      return items.countBy({ name, price: '1.005' });
+    },
+    0,
+  ],
+  'a decimal of more digits than its column has is an error': [
+    ({ items, name }) => items.insert({ name, price: '99999999.995' }),
+    TypeORMError,
+  ],
+  'what is no decimal is an error': [({ items, name }) => items.insert({ name, price: 'cheap' }), TypeORMError],
   'a decimal is compared as a number': [
     async ({ items, name }) => {
       await items.insert({ name, price: '9.50' });
@@ -284,6 +341,44 @@ const HABITS: Record<string, [habit: Habit, expected: unknown]> = {
     },
     UnsafeIntegerError,
   ],
+  'and in SQL without a query runner': [
+    async ({ dataSource, items, name }) => {
+      await items.insert({ name, big: '9007199254740993' });
+      return committed(dataSource).sql`SELECT big FROM items WHERE name = ${name}`;
+    },
+    UnsafeIntegerError,
+  ],
+  'in a transaction without one, which it ends': [
+    async (context) => {
+      const { dataSource, name } = context;
+      const outcome = await transaction(dataSource, async (tx) => {
+        await tx.sql`INSERT INTO items (name, version, big) VALUES (${name}, 1, ${'-9007199254740993'})`;
+        return tx.sql`SELECT big FROM items WHERE name = ${name}`;
+      }).catch((error: unknown) => error);
+      return [outcome instanceof UnsafeIntegerError, await count(context)];
+    },
+    [true, 0],
+  ],
+  'and in a snapshot': [
+    async ({ dataSource, items, name }) => {
+      await items.insert({ name, big: '9223372036854775807' });
+      const snapshot = await openSnapshot(dataSource);
+      try {
+        return await snapshot.sql`SELECT max(big) AS big FROM items WHERE name = ${name}`;
+      } finally {
+        snapshot.close();
+      }
+    },
+    UnsafeIntegerError,
+  ],
+  'a floating-point number is read there however large it is': [
+    async ({ dataSource }) => {
+      await dataSource.query('CREATE TABLE IF NOT EXISTS large_reals (value double precision)');
+      await dataSource.query('INSERT INTO large_reals VALUES (1e16)');
+      return committed(dataSource).sql`SELECT value FROM large_reals LIMIT 1`;
+    },
+    [{ value: 1e16 }],
+  ],
   'as text it is exact': [
     async ({ dataSource, items, name }) => {
       await items.insert({ name, big: '9007199254740993' });
@@ -305,16 +400,61 @@ const HABITS: Record<string, [habit: Habit, expected: unknown]> = {
     1.7e12 + 123,
   ],
   'a CreateDateColumn has milliseconds, and is the time of now': [
+    ({ items, name }) => areMomentsOfNow(async (round) => (await stored(items, { name: `${name} ${round}` })).created),
+    true,
+  ],
+  'an UpdateDateColumn has them after update()': [
     async ({ items, name }) => {
-      const milliseconds = new Set<number>();
-      const began = Date.now();
-      for (let round = 0; round < 5; round++) {
-        const { created } = await stored(items, { name: `${name} ${round}` });
-        if (Math.abs(created.getTime() - began) > 10_000) return created;
-        milliseconds.add(created.getMilliseconds());
-        await sleep(7);
-      }
-      return milliseconds.size > 1;
+      const { id } = await items.save({ name });
+      return areMomentsOfNow(async (round) => {
+        await items.update({ id }, { big: round });
+        return (await items.findOneByOrFail({ id })).updated;
+      });
+    },
+    true,
+  ],
+  'after save(), which gives the stored moment': [
+    async ({ items, name }) => {
+      const { id } = await items.save({ name });
+      return areMomentsOfNow(async (big) => {
+        const { updated } = await items.save({ id, big });
+        const found = await items.findOneByOrFail({ name });
+        if (updated.getTime() !== found.updated.getTime())
+          throw new Error(`${updated.toISOString()} is not what is stored`);
+        return updated;
+      });
+    },
+    true,
+  ],
+  'after a query builder': [
+    async ({ items, name }) => {
+      await items.insert({ name });
+      return areMomentsOfNow(async (big) => {
+        await items.createQueryBuilder().update().set({ big }).where({ name }).execute();
+        return (await items.findOneByOrFail({ name })).updated;
+      });
+    },
+    true,
+  ],
+  'after upsert()': [
+    async ({ items, name }) =>
+      areMomentsOfNow(async (big) => {
+        await items.upsert({ name, big }, ['name']);
+        return (await items.findOneByOrFail({ name })).updated;
+      }),
+    true,
+  ],
+  'a DeleteDateColumn has them, too, after softDelete() and softRemove()': [
+    async ({ items, name }) => {
+      const item = await items.save({ name });
+      return areMomentsOfNow(async (round) => {
+        if (round % 2 === 0) await items.softDelete({ name });
+        else await items.softRemove(item);
+        const { deleted, updated } = await items.findOneOrFail({ where: { name }, withDeleted: true });
+        if (deleted!.getTime() !== updated.getTime()) return new Date(0);
+        await items.restore({ name });
+        return deleted!;
+      });
     },
     true,
   ],
@@ -498,6 +638,20 @@ const HABITS: Record<string, [habit: Habit, expected: unknown]> = {
     [{ big: 6 }],
   ],
 };
+
+/** Whether each moment is the time of now, and they are more exact than a second. */
+async function areMomentsOfNow(take: (round: number) => Promise<Date>): Promise<true | Date> {
+  const milliseconds = new Set<number>();
+  for (let round = 0; round < 5; round++) {
+    const began = Date.now();
+    const moment = await take(round);
+    // Servers of PostgreSQL for the tests run on this machine, by the same clock.
+    if (moment.getTime() < began - 5 || moment.getTime() > Date.now() + 5) return moment;
+    milliseconds.add(moment.getMilliseconds());
+    await sleep(7);
+  }
+  return milliseconds.size > 1 ? true : new Date(0);
+}
 
 async function stored(items: Repository<Item>, values: Partial<Item>): Promise<Item> {
   const { identifiers } = await items.insert(values);

@@ -62,7 +62,8 @@ describe('the disk reserve', () => {
 });
 
 describe('a counter that does not agree with the records', () => {
-  const drift = () => inDatabase(folder, (database) => database.exec('UPDATE storage SET used = used + 7'));
+  const drift = () =>
+    inDatabase(folder, (database) => database.exec("UPDATE storage SET used = used + 7 WHERE resource = 'cookies'"));
 
   it('is said after the start, while the service serves, and counted again by doctor --fix beside it', async () => {
     const environment = { COOKIES_CAPACITY: '100000' };
@@ -129,7 +130,7 @@ describe('HEAD of a long list', () => {
       database.exec(`
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${COUNT})
         INSERT INTO cookies (flavor, size, wish, revision) SELECT 'vanilla', 'small', 'Rain', i FROM n;
-        UPDATE storage SET used = ${COUNT}, revision = ${COUNT}`);
+        UPDATE storage SET used = ${COUNT}, revision = ${COUNT} WHERE resource = 'cookies'`);
     });
   });
 
@@ -238,7 +239,7 @@ describe('the built service', () => {
       .map((text) => (JSON.parse(text) as { msg: string }).msg);
     expect(messages.at(-1)).toMatch(/^Ran the migrations CreateCookiesAndStorage\d+, CreateImports\d+$/);
     expect(start(at('app/dist/src/cli/main.js'), 'migrate').stdout).toContain('No migration is pending');
-    inDatabase(folder, (database) => database.exec('UPDATE storage SET used = 10001'));
+    inDatabase(folder, (database) => database.exec("UPDATE storage SET used = 10001 WHERE resource = 'cookies'"));
     expect(start(at('app/dist/src/cli/main.js'), 'migrate', '--check-capacity')).toMatchObject({
       status: 1,
       stderr: expect.stringMatching(/COOKIES_CAPACITY is 10000, and 10001 cookies are stored/),

@@ -30,6 +30,11 @@ export class WaitQueue<W extends Waiter> {
     return this.waiters.length;
   }
 
+  /** The one that has waited longest; it goes on waiting. */
+  get first(): W | undefined {
+    return this.waiters[0];
+  }
+
   /** Lets `waiter` wait; rejects it when too many wait already. */
   push(waiter: W): void {
     if (this.waiters.length >= MOST_WAITING) return waiter.reject(overloaded());
@@ -38,13 +43,13 @@ export class WaitQueue<W extends Waiter> {
     this.timer ??= this.startTimer();
   }
 
-  /** The one that has waited longest. */
+  /** Takes the one that has waited longest. */
   shift(): W | undefined {
     this.deadlines.shift();
     return this.waiters.shift();
   }
 
-  /** At most `count` of those that have waited longest. */
+  /** Takes at most `count` of those that have waited longest. */
   take(count: number): W[] {
     this.deadlines.splice(0, count);
     return this.waiters.splice(0, count);

@@ -29,8 +29,8 @@ export const OUTCOME_UNKNOWN =
 
 /**
  * Any error of a guard, a pipe or a handler as the response that is sent for it. Only those of this service and of Nest have a
- * status: a `statusCode` or `code` that another library gives its errors means something else. Any other is a 500 and says
- * nothing of the inside.
+ * status: a `statusCode` or `code` that another library gives its errors means something else (but see `fastify-errors.ts`). Any
+ * other is a 500 and says nothing of the inside.
  */
 export function errorResponse(error: unknown, requestId: string): ErrorResponse {
   return responseOf(toApiError(error), requestId);
@@ -124,16 +124,10 @@ const MESSAGES: Readonly<Record<number, string>> = {
 function fromException(error: HttpException): Answer {
   const status = error.getStatus();
   if (!Number.isInteger(status) || status < 400 || status > 599 || status === 500) return standard(500);
-  if (isMapped(error)) return standard(status);
   const message = messageOf(error);
   if (status === 503) return unavailable(message);
   const { errorCode } = error;
   return { status, errorCode: isErrorCode(errorCode) ? errorCode : codeOfStatus(status), message };
-}
-
-/** Whether the adapter has made it of an error of Fastify (`mapException`), whose message is not for clients of this service. */
-function isMapped({ constructor, cause, message }: HttpException): boolean {
-  return constructor === HttpException && cause instanceof Error && cause.message === message && 'statusCode' in cause;
 }
 
 /** One string, also where the exception has a list of messages, as Nest's own validation gives. */
@@ -148,6 +142,10 @@ function isErrorCode(code: unknown): code is string {
 }
 
 function standard(status: number): Answer {
-  const message = MESSAGES[status] ?? STATUS_CODES[status] ?? 'Error';
-  return { status, errorCode: codeOfStatus(status), message };
+  return { status, errorCode: codeOfStatus(status), message: messageOfStatus(status) };
+}
+
+/** What is said of an error of which nothing but the status is for clients. */
+export function messageOfStatus(status: number): string {
+  return MESSAGES[status] ?? STATUS_CODES[status] ?? 'Error';
 }

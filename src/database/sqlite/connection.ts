@@ -10,6 +10,8 @@ export type Row = Record<string, unknown>;
 /** What a statement gave: its rows, or for one without rows how many it changed and the last id it made. */
 export interface StatementResult {
   readonly rows?: Row[];
+  /** The statement that gave the rows; see `exact-integers.ts`. */
+  readonly source?: Statement;
   readonly changes: number;
   readonly lastInsertRowid?: number | bigint;
 }
@@ -66,7 +68,7 @@ export class Connection {
       const statement = this.prepare(sql);
       if (!statement.reader) return statement.run(...parameters);
       const rows = statement.all(...parameters) as Row[];
-      return { rows, changes: rows.length };
+      return { rows, source: statement, changes: rows.length };
     } catch (error) {
       const kind = engineErrorOf(error);
       if (kind !== undefined) engineErrors.publish(kind);

@@ -1,9 +1,9 @@
 import { TypeORMError } from 'typeorm';
 import { DatabaseUnavailableError } from '../errors.js';
 import { type Waiter, WaitQueue } from '../wait-queue.js';
+import { retryWhileBusy } from './busy-retries.js';
 import { Connection, type SlowStatements, type StatementResult } from './connection.js';
 import type { OpenTransaction } from './open-transaction.js';
-import { retryWhileBusy } from './writer.js';
 
 /** Connections that are kept for the next transaction; more of them would only hold memory and descriptors. */
 const MOST_IDLE = 4;

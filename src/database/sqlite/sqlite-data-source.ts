@@ -9,7 +9,7 @@ import type {
 import type { SqliteUrl } from '../../config/variables.js';
 import { GuardedDataSource } from '../transaction-control.js';
 import { betterSqlite3 } from './better-sqlite3.js';
-import { LockFreeQueryBuilder } from './lock-free-query-builder.js';
+import { PortableQueryBuilder } from './portable-query-builders.js';
 import { SqliteDriver } from './sqlite-driver.js';
 import type { WriterLimits } from './writer.js';
 
@@ -35,9 +35,9 @@ class SqliteDataSource extends GuardedDataSource {
     alias?: string,
     queryRunner?: QueryRunner,
   ): SelectQueryBuilder<Entity> {
-    if (alias === undefined) return new LockFreeQueryBuilder<Entity>(this, entityOrRunner as QueryRunner | undefined);
+    if (alias === undefined) return new PortableQueryBuilder<Entity>(this, entityOrRunner as QueryRunner | undefined);
     const { target } = this.getMetadata(entityOrRunner as EntityTarget<Entity>);
-    const builder = new LockFreeQueryBuilder<Entity>(this, queryRunner);
+    const builder = new PortableQueryBuilder<Entity>(this, queryRunner);
     return builder.select(alias).from(target as EntityTarget<Entity>, alias);
   }
 }

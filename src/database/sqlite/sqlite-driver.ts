@@ -6,12 +6,14 @@ import { DatabaseStartError } from '../errors.js';
 import type { Dialect, Engine } from '../engine.js';
 import type { Snapshot } from '../snapshot.js';
 import type { Sql } from '../sql.js';
+import { retryWhileBusy } from './busy-retries.js';
 import { Connection, type SlowStatements, type StatementResult } from './connection.js';
 import { DatabaseFile } from './database-file.js';
+import { hydratedDecimal, storedDecimal } from './decimals.js';
 import { DiskReserve } from './disk-reserve.js';
 import { LargeWal } from './large-wal.js';
 import { ListTurns } from './list-turns.js';
-import { hydratedDecimal, NOW, rejectRoundedDecimal } from './portable-values.js';
+import { NOW } from './portable-query-builders.js';
 import { createPrivately, makePrivateFolder } from './private-file.js';
 import { Snapshots } from './snapshots.js';
 import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
@@ -19,7 +21,7 @@ import { explained, TaggedSql } from './tagged-sql.js';
 import { SqliteQueryRunner } from './sqlite-query-runner.js';
 import { TableRebuilds } from './table-rebuilds.js';
 import { tryWriting } from './write-trial.js';
-import { retryWhileBusy, Writer, type WriterLimits } from './writer.js';
+import { Writer, type WriterLimits } from './writer.js';
 
 /**
  * TypeORM's better-sqlite3 driver made safe for concurrent callers. As shipped it hands out one query runner on one
@@ -55,9 +57,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
   }
 
   override preparePersistentValue(value: unknown, column: ColumnMetadata): unknown {
-    const prepared: unknown = super.preparePersistentValue(value, column);
-    rejectRoundedDecimal(prepared, column);
-    return prepared;
+    return storedDecimal(super.preparePersistentValue(value, column), column);
   }
 
   override prepareHydratedValue(value: unknown, column: ColumnMetadata): unknown {

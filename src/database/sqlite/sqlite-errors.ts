@@ -31,6 +31,11 @@ export function translateSqliteError(error: unknown): Error | undefined {
   return new DatabaseUnavailableError(message, error, kind === 'unreachable' ? 'away' : 'damaged');
 }
 
+/** The same, or the error itself. */
+export function translated(error: unknown): Error {
+  return translateSqliteError(error) ?? (error as Error);
+}
+
 /** What the error says of the file and its volume; nothing for a failure of the statement, or a lock. */
 export function engineErrorOf(error: unknown): EngineError | undefined {
   const code = sqliteCode(error);

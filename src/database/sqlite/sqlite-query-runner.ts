@@ -129,7 +129,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     const started = performance.now();
     try {
       const result = await this.execute(sql, bound);
-      if (result.rows !== undefined) rejectRoundedIntegers(result.rows, (column) => this.typeOf(sql, column));
+      rejectRoundedIntegers(result);
       const outcome = toQueryResult(result);
       if (subscribers.length > 0) await this.broadcast(sql, bound, performance.now() - started, outcome.raw);
       return useStructuredResult ? outcome : outcome.raw;
@@ -139,12 +139,6 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
       if (OWN_ERRORS.some((type) => error instanceof type)) throw error;
       throw translateSqliteError(error) ?? new QueryFailedError(sql, bound, error as Error);
     }
-  }
-
-  /** The declared type of a column of the result; `null` for an expression. */
-  private typeOf(sql: string, name: string): string | null {
-    const columns = this.driver.reader.prepare(sql).columns();
-    return columns.find((column) => column.name === name)?.type ?? null;
   }
 
   private async broadcast(sql: string, bound: unknown[], milliseconds?: number, raw?: unknown, error?: unknown) {

@@ -1,6 +1,7 @@
 import { QueryFailedError } from 'typeorm';
 import type { Sql } from '../sql.js';
 import type { StatementResult } from './connection.js';
+import { rejectRoundedIntegers } from './exact-integers.js';
 import { translateSqliteError } from './sqlite-errors.js';
 
 /** The text of each template, with a placeholder for each value; templates are constants, so each is put together once. */
@@ -27,8 +28,10 @@ export class TaggedSql implements Sql {
 
   async query<Rows>(sql: string, parameters: unknown[]): Promise<Rows> {
     try {
-      const result = this.run(sql, parameters);
-      return ((result instanceof Promise ? await result : result).rows ?? []) as Rows;
+      const pending = this.run(sql, parameters);
+      const result = pending instanceof Promise ? await pending : pending;
+      rejectRoundedIntegers(result);
+      return (result.rows ?? []) as Rows;
     } catch (error) {
       throw explained(error, sql, parameters);
     }

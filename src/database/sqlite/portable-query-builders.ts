@@ -1,0 +1,79 @@
+import {
+  InsertQueryBuilder,
+  type ObjectLiteral,
+  type QueryBuilder,
+  SelectQueryBuilder,
+  UpdateQueryBuilder,
+} from 'typeorm';
+import { SoftDeleteQueryBuilder } from 'typeorm/query-builder/SoftDeleteQueryBuilder.js';
+
+/** How SQLite gives the moment as TypeORM writes its dates, in UTC with milliseconds; `CURRENT_TIMESTAMP` has whole seconds. */
+export const NOW = `strftime('%Y-%m-%d %H:%M:%f', 'now')`;
+
+/**
+ * TypeORM's own, to which a pessimistic lock is nothing to do: a transaction on SQLite is alone with all rows from its
+ * beginning (`BEGIN IMMEDIATE`). Outside a transaction it is an error, as on PostgreSQL. The builders that it turns into
+ * write moments with milliseconds.
+ */
+export class PortableQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilder<Entity> {
+  protected override createLockExpression(): string {
+    return '';
+  }
+
+  override insert(): InsertQueryBuilder<Entity> {
+    return new PortableInsertQueryBuilder(super.insert());
+  }
+
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- stands for the four overloads of TypeORM
+  override update(...parameters: any[]): any {
+    return new PortableUpdateQueryBuilder(super.update(...(parameters as [])));
+  }
+
+  override softDelete(): SoftDeleteQueryBuilder<ObjectLiteral> {
+    return new PortableSoftDeleteQueryBuilder(super.softDelete());
+  }
+
+  override restore(): SoftDeleteQueryBuilder<ObjectLiteral> {
+    return new PortableSoftDeleteQueryBuilder(super.restore());
+  }
+}
+
+class PortableInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQueryBuilder<Entity> {
+  /** An upsert that finds the row updates its date. On PostgreSQL TypeORM sets it to its default, which SQLite does not know here. */
+  protected override createInsertExpression(): string {
+    const sql = super.createInsertExpression();
+    const { mainAlias, onUpdate } = this.expressionMap;
+    if (onUpdate === undefined || !mainAlias?.hasMetadata) return sql;
+    const { updateDateColumn: column } = mainAlias.metadata;
+    if (column === undefined || onUpdate.overwrite?.includes(column.databaseName)) return sql;
+    return sql.replace(UPSERT, () => `${UPSERT}${this.escape(column.databaseName)} = ${NOW}, `);
+  }
+}
+
+const UPSERT = ' DO UPDATE SET ';
+
+class PortableUpdateQueryBuilder<Entity extends ObjectLiteral> extends UpdateQueryBuilder<Entity> {
+  protected override createUpdateExpression(): string {
+    return withMilliseconds(super.createUpdateExpression(), this);
+  }
+}
+
+class PortableSoftDeleteQueryBuilder<Entity extends ObjectLiteral> extends SoftDeleteQueryBuilder<Entity> {
+  protected override createUpdateExpression(): string {
+    return withMilliseconds(super.createUpdateExpression(), this);
+  }
+}
+
+/** TypeORM sets its dates to `CURRENT_TIMESTAMP`, whatever its driver says of a default. */
+function withMilliseconds(sql: string, builder: QueryBuilder<ObjectLiteral>): string {
+  const { mainAlias } = builder.expressionMap;
+  if (!mainAlias?.hasMetadata) return sql;
+  const { updateDateColumn, deleteDateColumn } = mainAlias.metadata;
+  let precise = sql;
+  for (const column of [updateDateColumn, deleteDateColumn]) {
+    if (column === undefined) continue;
+    const assignment = `${builder.escape(column.databaseName)} = `;
+    precise = precise.replace(`${assignment}CURRENT_TIMESTAMP`, () => assignment + NOW);
+  }
+  return precise;
+}
