@@ -1,5 +1,5 @@
-import { Logger } from '@nestjs/common';
 import { TypeORMError } from 'typeorm';
+import { Logger } from '../../logging/nest-logger.js';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError, transactionTooLong } from '../errors.js';
 import type { Connection, StatementResult } from './connection.js';
 import type { DatabaseFile } from './database-file.js';
