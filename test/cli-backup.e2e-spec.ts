@@ -1,4 +1,14 @@
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase } from '../src/database/sqlite/better-sqlite3.js';
@@ -9,14 +19,22 @@ import { ServiceProcess } from './service-process.js';
 const roomy = { COOKIES_CAPACITY: '100000' };
 
 describe('cli backup and restore', () => {
+  /** What each test begins with: a storage of 3000 cookies. */
+  let stored: string;
   let folder: string;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
+    stored = temporaryFolder();
+    expect(await run(stored, ['import'], { input: lines(3000) })).toMatchObject({ code: 0 });
+  });
+
+  beforeEach(() => {
     folder = temporaryFolder();
-    expect(await run(folder, ['import'], { input: lines(3000) })).toMatchObject({ code: 0 });
+    cpSync(stored, folder, { recursive: true });
   });
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  afterAll(() => rmSync(stored, { recursive: true, force: true }));
 
   const epoch = () =>
     inDatabase(folder, (database) =>

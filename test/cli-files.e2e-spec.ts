@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
+  cpSync,
   existsSync,
   linkSync,
   lstatSync,
@@ -60,7 +61,16 @@ describe('what export and backup are to write into', () => {
     ['backup', ['backup']],
   ] as const;
 
-  beforeEach(() => store(lines(3)));
+  /** What each test begins with: a storage of three cookies. */
+  let stored: string;
+
+  beforeAll(async () => {
+    stored = temporaryFolder();
+    expect(await run(stored, ['import'], { input: lines(3) })).toMatchObject({ code: 0 });
+  });
+
+  beforeEach(() => cpSync(stored, folder, { recursive: true }));
+  afterAll(() => rmSync(stored, { recursive: true, force: true }));
 
   const expectCookies = (name: string, bytes: Buffer): void => {
     if (name === 'export') return expect(bytes.toString()).toBe(lines(3));

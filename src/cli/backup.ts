@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { Command } from 'commander';
 import { loadConfigFromProcess } from '../config/config.js';
 import { knownMigrations } from '../database/schema-version.js';
 import { checkFile } from '../database/sqlite/file-check.js';
@@ -9,23 +8,11 @@ import { copyDatabase } from '../database/sqlite/file-copy.js';
 import { CLI } from '../config/program-names.js';
 import { type Destination, destinationOf, openDestination } from './destination.js';
 import { Failure } from './errors.js';
-import { examples } from './examples.js';
-import { databaseExists, rejectDatabaseFile, requireSqlite } from './open-database.js';
+import { databaseExists, rejectDatabaseFile, requireSqlite } from './database-file.js';
 import { Progress } from './progress.js';
 import { replaceFile } from './replace-file.js';
 
-export function backupCommand(interrupt: AbortSignal): Command {
-  return new Command('backup')
-    .description('copy the SQLite database, as it is at one moment, into one file, while the service serves')
-    .argument(
-      '<file>',
-      'where to; a file is replaced when the copy is whole and checked, a device or FIFO is written into',
-    )
-    .addHelpText('after', examples('backup /backups/cookies.sqlite'))
-    .action((file: string) => backup(file, interrupt));
-}
-
-async function backup(file: string, interrupt: AbortSignal): Promise<void> {
+export async function backup(file: string, interrupt: AbortSignal): Promise<void> {
   const config = loadConfigFromProcess();
   const path = requireSqlite(config, 'backup', 'pg_dump');
   if (!databaseExists(config)) throw new Failure(`There is no database at ${path}; see DATABASE_URL.`);

@@ -1,5 +1,3 @@
-import 'reflect-metadata';
-import { Logger } from '@nestjs/common';
 import { CommanderError, type Command } from 'commander';
 import { ConfigError } from '../config/config.js';
 import {
@@ -40,8 +38,6 @@ function report(error: unknown, cli: Command): number {
   return exitCode;
 }
 
-// What the data layer logs goes to stdout, which belongs to what the command prints; what matters it throws, too.
-Logger.overrideLogger(false);
 const cli = program(interruptSignal());
 try {
   await cli.parseAsync();

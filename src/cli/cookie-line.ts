@@ -1,4 +1,4 @@
-import { parseNatural } from '../http/parse-id.pipe.js';
+import { parseNatural } from '../http/parse-natural.js';
 import type { CookieRecord } from '../cookies/cookies-snapshot.js';
 
 /** A cookie as a line of NDJSON: the same text for the same cookie, whatever engine it comes from, so that checksums agree. */

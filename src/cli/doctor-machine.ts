@@ -1,7 +1,8 @@
 import { createSecretKey } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { jwtVerify, SignJWT } from 'jose';
+import { SignJWT } from 'jose/jwt/sign';
+import { jwtVerify } from 'jose/jwt/verify';
 import { developmentSecretFile } from '../auth/token-key.js';
 import { openDatabase } from '../database/sqlite/better-sqlite3.js';
 import type { Config } from '../config/config.js';

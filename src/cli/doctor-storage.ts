@@ -1,20 +1,19 @@
 import type { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CLI, MIGRATE } from '../config/program-names.js';
-import { createDataSource } from '../database/data-source.js';
 import { pendingMigrations, unknownMigrations } from '../database/migrations.js';
 import { committed } from '../database/transactions.js';
 import { ImportProgress } from '../storage/import-progress.js';
 import { recount, storedCount } from '../storage/stored-count.js';
-import { databaseExists, openStorage } from './open-database.js';
+import { databaseExists } from './database-file.js';
+import { openDataSource, openStorage } from './open-database.js';
 
 const NONE_YET = 'there is no database yet';
 
 async function withDatabase(config: Config, look: (dataSource: DataSource) => Promise<string>): Promise<string> {
   // Opening a SQLite database makes it; a doctor should not.
   if (!databaseExists(config)) return NONE_YET;
-  const dataSource = await createDataSource(config);
-  await dataSource.initialize();
+  const dataSource = await openDataSource(config);
   try {
     return await look(dataSource);
   } finally {

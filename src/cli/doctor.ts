@@ -1,10 +1,8 @@
-import { Command } from 'commander';
 import { type Config, ConfigError, loadConfigFromProcess } from '../config/config.js';
 import { clock, keys } from './doctor-machine.js';
 import { sqliteChecks } from './doctor-sqlite.js';
 import { counter, mendCounter, migrations, unfinishedImport } from './doctor-storage.js';
 import { Failure } from './errors.js';
-import { examples } from './examples.js';
 
 /** Looks at one thing. Gives what it saw, or throws an error that says what is wrong and, behind a colon, what to do. */
 export type Check = (config: Config) => string | Promise<string>;
@@ -12,15 +10,11 @@ export type Check = (config: Config) => string | Promise<string>;
 const EVERYWHERE: Readonly<Record<string, Check>> = { keys, clock };
 const STORAGE: Readonly<Record<string, Check>> = { migrations, counter, import: unfinishedImport };
 
-export function doctorCommand(): Command {
-  return new Command('doctor')
-    .description('check settings, volume, database, clock and keys: a line for each, with what to do')
-    .option('--fix', 'first count the cookies again where the counter does not agree with them')
-    .addHelpText('after', examples('doctor', 'doctor --fix'))
-    .action(doctor);
+export interface DoctorOptions {
+  readonly fix?: boolean;
 }
 
-async function doctor({ fix = false }: { readonly fix?: boolean }): Promise<void> {
+export async function doctor({ fix = false }: DoctorOptions): Promise<void> {
   const config = settings();
   if (fix) await mend(config);
   const { database } = config;

@@ -3,21 +3,19 @@ import { createWriteStream, fstatSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
-import { Command, Option } from 'commander';
 import { type Config, loadConfigFromProcess } from '../config/config.js';
 import type { CookiesSnapshot } from '../cookies/cookies-snapshot.js';
-import { type Flavor, FLAVORS, type Size, SIZES } from '../cookies/cookie.values.js';
+import type { Flavor, Size } from '../cookies/cookie.values.js';
 import { PRIVATE_FILE } from '../database/sqlite/private-file.js';
-import { parseNatural } from '../http/parse-id.pipe.js';
 import { cookieLine, lastIdLine } from './cookie-line.js';
+import { rejectDatabaseFile } from './database-file.js';
 import { type Destination, destinationOf, openDestination } from './destination.js';
-import { Failure, UsageError } from './errors.js';
-import { examples } from './examples.js';
-import { openStorage, rejectDatabaseFile } from './open-database.js';
+import { Failure } from './errors.js';
+import { openStorage } from './open-database.js';
 import { Progress } from './progress.js';
 import { replaceFile } from './replace-file.js';
 
-interface ExportOptions {
+export interface ExportOptions {
   readonly output?: string;
   readonly flavor?: Flavor[];
   readonly size?: Size[];
@@ -25,54 +23,7 @@ interface ExportOptions {
   readonly limit?: number;
 }
 
-export function exportCommand(interrupt: AbortSignal): Command {
-  return new Command('export')
-    .description('write the cookies as NDJSON, one {"id","flavor","size","wish"} a line, as they are at one moment')
-    .option(
-      '-o, --output <file>',
-      'write to a file, which appears only when it is whole, or into a device or FIFO (default: stdout)',
-    )
-    .addOption(repeatable('--flavor <flavor>', 'only this flavor; repeat it for "or"', FLAVORS))
-    .addOption(repeatable('--size <size>', 'only this size; repeat it for "or"', SIZES))
-    .option('--after <id>', 'only cookies after the one with this id', natural('--after', 0))
-    .option('--limit <count>', 'at most so many', natural('--limit', 1))
-    .addHelpText('after', `\n${NOTE}${examples(...EXAMPLES)}`)
-    .action((options: ExportOptions) => exportCookies(options, interrupt));
-}
-
-const NOTE = `The last line on stderr has the count and a SHA-256 of the cookies' lines: equal storages give equal ones.
-Where the newest cookies have been deleted, an export of all ends with {"lastId":<id>}: import then never gives an id
-again that was given before.
-While a reader of stdout stalls, SQLite keeps what the service writes meanwhile in its WAL; prefer --output.
-`;
-const EXAMPLES = [
-  'export --output cookies.ndjson',
-  'export --flavor vanilla --flavor cinnamon | gzip > some.ndjson.gz',
-];
-
-function repeatable(flags: string, description: string, values: readonly string[]): Option {
-  return new Option(flags, `${description} (choices: ${values.join(', ')})`).argParser(
-    (value: string, earlier: string[] = []) => {
-      const name = flags.split(' ')[0];
-      if (!values.includes(value))
-        throw new UsageError(`${name} must be one of ${values.join(', ')}; it is "${value}"`);
-      if (earlier.includes(value)) throw new UsageError(`${name} names "${value}" twice`);
-      return [...earlier, value];
-    },
-  );
-}
-
-function natural(name: string, least: number) {
-  return (text: string): number => {
-    const number = parseNatural(text);
-    if (number === undefined || number < least) {
-      throw new UsageError(`${name} must be a whole number from ${least} on; it is "${text}"`);
-    }
-    return number;
-  };
-}
-
-async function exportCookies(options: ExportOptions, interrupt: AbortSignal): Promise<void> {
+export async function exportCookies(options: ExportOptions, interrupt: AbortSignal): Promise<void> {
   const config = loadConfigFromProcess();
   const destination = options.output === undefined ? undefined : await outputOf(config, options.output);
   const storage = await openStorage(config, { mayMigrate: false });

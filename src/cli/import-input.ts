@@ -84,7 +84,7 @@ export class ImportInput {
     for await (const lines of linesOf(input)) {
       for (const line of lines) {
         last = line.number;
-        if (line.number > stored) this.take(line);
+        if (line.number > stored) await this.take(line);
         else this.skip(line);
         if (this.entries.length === BATCH) yield this.flush();
       }
@@ -106,7 +106,7 @@ export class ImportInput {
     if (number === lines && this.hash.copy().digest('hex') !== digest) throw anotherInput(lines);
   }
 
-  private take({ number, bytes }: Line): void {
+  private async take({ number, bytes }: Line): Promise<void> {
     try {
       if (this.lastId !== undefined) throw new BrokenLineError('it comes after "lastId", which ends an export');
       this.lastId = bytes && readLastIdLine(bytes);
@@ -114,7 +114,7 @@ export class ImportInput {
       if (bytes === undefined) {
         throw new BrokenLineError(`it is longer than the ${LINE_LIMIT} bytes that a cookie may take`);
       }
-      const { id, flavor, size, wish } = readCookieLine(bytes);
+      const { id, flavor, size, wish } = await readCookieLine(bytes);
       this.entries.push({ number, bytes, cookie: { id: this.idFor(id), flavor, size, wish } });
     } catch (error) {
       if (!(error instanceof BrokenLineError)) throw error;

@@ -1,15 +1,14 @@
-import { Command, Option } from 'commander';
 import { type Config, loadConfigFromProcess } from '../config/config.js';
 import { committed, transaction } from '../database/transactions.js';
 import { ImportProgress, type UnfinishedImport } from '../storage/import-progress.js';
 import { contentsOf } from './checksum.js';
 import { Failure, UsageError } from './errors.js';
-import { examples } from './examples.js';
 import type { IdsOption } from './import-input.js';
 import { openInput } from './input.js';
 import { storeAtOnce, storeInBatches } from './import-store.js';
 import { survey } from './import-survey.js';
-import { databaseExists, openStorage, type OpenStorage } from './open-database.js';
+import { databaseExists } from './database-file.js';
+import { openStorage, type OpenStorage } from './open-database.js';
 
 export interface ImportOptions {
   readonly ids?: IdsOption;
@@ -31,43 +30,11 @@ export interface ImportJob {
   readonly resumed?: UnfinishedImport;
 }
 
-export function importCommand(interrupt: AbortSignal): Command {
-  return new Command('import')
-    .description(
-      'store the cookies of an NDJSON file (or .gz), or of stdin; every line must be valid as a POST would be',
-    )
-    .argument('[file]', 'what to read (default: stdin)')
-    .addOption(
-      new Option(
-        '--ids <how>',
-        'keep the ids, or assign new ones (default: keep those of lines that have them)',
-      ).choices(['keep', 'assign']),
-    )
-    .option('--dry-run', 'check everything and store nothing')
-    .addOption(
-      new Option('--atomic', 'store all or nothing, in one transaction; the service cannot write meanwhile').conflicts(
-        'resume',
-      ),
-    )
-    .addOption(new Option('--resume', 'go on with the import that was interrupted').conflicts(['forget', 'dryRun']))
-    .option('--forget', 'begin anew though an import was interrupted; what that one has stored stays')
-    .addHelpText('after', `\n${NOTE}${examples(...EXAMPLES)}`)
-    .action((file: string | undefined, options: ImportOptions) => importCookies(file, options, interrupt));
-}
-
-const NOTE = `A file is checked as a whole before anything is stored; stdin is checked as it comes. Lines are stored in batches, and
-each notes how far it has got: what is interrupted goes on with --resume and the same input, nothing lost, nothing
-twice. The service may serve meanwhile. Never more than COOKIES_CAPACITY cookies are stored.
-`;
-const EXAMPLES = [
-  'import cookies.ndjson --dry-run',
-  'import cookies.ndjson',
-  'import cookies.ndjson --resume',
-  'import cookies.ndjson.gz',
-  'import --ids assign < cookies.ndjson',
-];
-
-async function importCookies(file: string | undefined, options: ImportOptions, interrupt: AbortSignal): Promise<void> {
+export async function importCookies(
+  file: string | undefined,
+  options: ImportOptions,
+  interrupt: AbortSignal,
+): Promise<void> {
   if (options.atomic && file === undefined) {
     throw new UsageError('--atomic needs a file: it is read twice, first to check it, and stdin cannot be');
   }

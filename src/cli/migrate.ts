@@ -1,30 +1,18 @@
-import { Logger } from '@nestjs/common';
-import { Command } from 'commander';
 import { type DataSource, MigrationExecutor } from 'typeorm';
 import { loadConfigFromProcess } from '../config/config.js';
 import { createDataSource } from '../database/data-source.js';
 import { engineOf } from '../database/engine.js';
 import { migrate, unknownMigrations } from '../database/migrations.js';
 import { createLogger, NestLogger } from '../logging/logger.js';
+import { Logger } from '../logging/nest-logger.js';
 import { committed } from '../database/transactions.js';
 import { Failure } from './errors.js';
-import { examples } from './examples.js';
 
-export function migrateCommand(): Command {
-  return new Command('migrate')
-    .description(
-      'run the pending migrations, as the start does unless MIGRATE_ON_START is false; logs as the service does',
-    )
-    .option('--check-capacity', 'change nothing, and fail, where more cookies are stored than COOKIES_CAPACITY allows')
-    .addHelpText('after', examples('migrate'))
-    .action(runMigrations);
-}
-
-interface MigrateOptions {
+export interface MigrateOptions {
   readonly checkCapacity?: true;
 }
 
-async function runMigrations({ checkCapacity }: MigrateOptions): Promise<void> {
+export async function runMigrations({ checkCapacity }: MigrateOptions): Promise<void> {
   const config = loadConfigFromProcess();
   // Unlike what other commands print, this is read where the log of the service is.
   Logger.overrideLogger(new NestLogger(createLogger(config)));

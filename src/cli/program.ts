@@ -1,15 +1,16 @@
 import { Command } from 'commander';
 import { serviceVersion } from '../config/service-version.js';
-import { backupCommand } from './backup.js';
-import { doctorCommand } from './doctor.js';
-import { exportCommand } from './export.js';
-import { importCommand } from './import.js';
-import { migrateCommand } from './migrate.js';
-import { restoreCommand } from './restore.js';
-import { tokenCommand } from './token.js';
+import { backupCommand } from './commands/backup.js';
+import { doctorCommand } from './commands/doctor.js';
+import { exportCommand } from './commands/export.js';
+import { importCommand } from './commands/import.js';
+import { migrateCommand } from './commands/migrate.js';
+import { restoreCommand } from './commands/restore.js';
+import { tokenCommand } from './commands/token.js';
 
 /**
- * The command line. Every command reads the service's own settings, from the environment or in development from `.env`.
+ * The command line. What a command does is imported when it runs, so that help, a version or a token need not wait for the data
+ * layer. Every command reads the service's own settings, from the environment or in development from `.env`.
  * @param interrupt aborted when the command shall stop
  */
 export function program(interrupt: AbortSignal): Command {

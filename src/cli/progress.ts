@@ -1,4 +1,7 @@
-import cliProgress from 'cli-progress';
+import { createRequire } from 'node:module';
+import type { SingleBar } from 'cli-progress';
+
+const require = createRequire(import.meta.url);
 
 /** Milliseconds between two lines where nobody watches a bar. */
 const INTERVAL = 5000;
@@ -11,7 +14,7 @@ export type Screen = Pick<NodeJS.WriteStream, 'write' | 'isTTY'>;
  * seconds, and so none for work that takes less.
  */
 export class Progress {
-  private readonly bar?: cliProgress.SingleBar;
+  private readonly bar?: SingleBar;
   private readonly started = performance.now();
   private lastLine = this.started;
 
@@ -25,6 +28,7 @@ export class Progress {
     private readonly screen: Screen = process.stderr,
   ) {
     if (!screen.isTTY || !total) return;
+    const cliProgress = require('cli-progress') as typeof import('cli-progress');
     this.bar = new cliProgress.SingleBar({
       format: `${what.done} {value} of {total} ${what.unit} [{bar}] {percentage} %, {eta_formatted} left`,
       stream: screen as NodeJS.WriteStream,

@@ -3,7 +3,6 @@ import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { access, constants, copyFile, link, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { Command } from 'commander';
 import { loadConfigFromProcess } from '../config/config.js';
 import { knownMigrations } from '../database/schema-version.js';
 import { holdAlone, renewEpoch } from '../database/sqlite/exclusive.js';
@@ -12,27 +11,10 @@ import { makePrivateFolder, PRIVATE_FILE } from '../database/sqlite/private-file
 import { copy } from './backup.js';
 import { destinationOf, followLinks } from './destination.js';
 import { Failure, UsageError } from './errors.js';
-import { examples } from './examples.js';
-import { isSameFile, requireSqlite } from './open-database.js';
+import { isSameFile, requireSqlite } from './database-file.js';
 import { replaceFile, sync } from './replace-file.js';
 
-export function restoreCommand(interrupt: AbortSignal): Command {
-  return new Command('restore')
-    .description('put a backup in the place of the SQLite database; the service must be stopped')
-    .argument('<file>', 'the backup; it stays as it is')
-    .addHelpText(
-      'after',
-      `\n${NOTE}${examples('restore /backups/cookies.sqlite', 'restore /dev/stdin < cookies.sqlite')}`,
-    )
-    .action((file: string) => restore(file, interrupt));
-}
-
-const NOTE = `Rejects a file that is damaged, comes from a newer version, or counts other cookies than it holds. The database that
-is replaced stays beside the new one, in place of the one that an earlier restore kept. Until the last step, which is
-one rename, the storage is as it was.
-`;
-
-async function restore(file: string, interrupt: AbortSignal): Promise<void> {
+export async function restore(file: string, interrupt: AbortSignal): Promise<void> {
   const config = loadConfigFromProcess();
   // A link to the database stays one.
   const path = await followLinks(requireSqlite(config, 'restore', 'pg_restore'));

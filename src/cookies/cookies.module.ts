@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
-import { TypeOrmModule } from '@nestjs/typeorm';
+import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
+import { ResourceStorage } from '../storage/resource-storage.js';
 import { StorageModule } from '../storage/storage.module.js';
 import { Cookie } from './cookie.entity.js';
 import { CookiesController } from './cookies.controller.js';
@@ -12,7 +14,14 @@ import { CookiesService } from './cookies.service.js';
     StorageModule.forFeature({ resource: 'cookies', capacity: ({ cookiesCapacity }) => cookiesCapacity }),
   ],
   controllers: [CookiesController],
-  providers: [CookiesService, CookiesRepository],
+  providers: [
+    CookiesService,
+    {
+      provide: CookiesRepository,
+      inject: [getRepositoryToken(Cookie), ResourceStorage],
+      useFactory: (cookies: Repository<Cookie>, storage: ResourceStorage) => new CookiesRepository(cookies, storage),
+    },
+  ],
   exports: [CookiesService],
 })
 export class CookiesModule {}

@@ -1,5 +1,3 @@
-import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
 import { type DataSource, QueryFailedError, type Repository } from 'typeorm';
 import { Batcher } from '../database/batcher.js';
 import { type Dialect, engineOf } from '../database/engine.js';
@@ -9,8 +7,8 @@ import { openSnapshot } from '../database/snapshot.js';
 import { committed, transaction } from '../database/transactions.js';
 import type { Sql } from '../database/sql.js';
 import { StorageFullError } from '../storage/errors.js';
-import { type Account, ResourceStorage, type Version } from '../storage/resource-storage.js';
-import { Cookie } from './cookie.entity.js';
+import type { Account, ResourceStorage, Version } from '../storage/resource-storage.js';
+import type { Cookie } from './cookie.entity.js';
 import { type CookieRecord, CookiesSnapshot } from './cookies-snapshot.js';
 
 /** A cookie to be stored, with the id that it shall have or without one. */
@@ -31,11 +29,10 @@ type Row = CookieRecord & { readonly epoch: string | null; readonly revision: nu
 const LARGEST_CREATE = 100;
 const LARGEST_READ = 500;
 
-/** The only place that knows how cookies are stored. */
-@Injectable()
+/** The only place that knows how cookies are stored. It does without Nest, since the command line does. */
 export class CookiesRepository {
   constructor(
-    @InjectRepository(Cookie) private readonly cookies: Repository<Cookie>,
+    private readonly cookies: Repository<Cookie>,
     private readonly storage: ResourceStorage,
   ) {}
 

@@ -1,8 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { ApiError } from '../http/api-error.js';
-import { validMembers } from '../http/validate.js';
 import { FLAVORS, SIZES, WISH_LENGTH } from './cookie.values.js';
-import { ImportCookieDto } from './dto/import-cookie.dto.js';
+import type { ImportCookieDto } from './dto/import-cookie.dto.js';
 
 /** A line that is no cookie; the message says what is wrong with it and what would be right. */
 export class BrokenLineError extends Error {
@@ -18,10 +16,10 @@ const EXAMPLE = '{"id":1,"flavor":"vanilla","size":"small","wish":"Rain"}';
  * Reads a cookie from one line of NDJSON, by the rules that POST has for a body; a member that comes twice is refused, too.
  * @throws {BrokenLineError}
  */
-export function readCookieLine(line: Uint8Array): ImportCookieDto {
+export async function readCookieLine(line: Uint8Array): Promise<ImportCookieDto> {
   const text = textOf(line);
   const value = parse(text);
-  if (!isPlainlyRight(value)) judge(value);
+  if (!isPlainlyRight(value)) await validate(value);
   // What is written as this service writes it has no member twice.
   if (JSON.stringify(value) !== text) refuseRepeatedMembers(text);
   return value as ImportCookieDto;
@@ -67,7 +65,11 @@ export function isPlainlyRight(value: unknown): boolean {
   );
 }
 
-function judge(value: unknown): void {
+/** By the class, which is loaded for the first line that needs it: it brings class-validator and the decorators of OpenAPI. */
+async function validate(value: unknown): Promise<void> {
+  const { ApiError } = await import('../http/api-error.js');
+  const { validMembers } = await import('../http/validate.js');
+  const { ImportCookieDto } = await import('./dto/import-cookie.dto.js');
   try {
     validMembers(ImportCookieDto, value);
   } catch (error) {

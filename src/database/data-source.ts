@@ -2,9 +2,7 @@ import { type DataSource, type DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { DatabaseLogger } from './database-logger.js';
 import { type Class, loadClasses } from './module-files.js';
-import { createPostgresDataSource } from './postgres/postgres-data-source.js';
 import { loadMigrations } from './schema-version.js';
-import { createSqliteDataSource } from './sqlite/sqlite-data-source.js';
 
 /** Statements that take longer than this many milliseconds are logged. */
 const SLOW_STATEMENT = 200;
@@ -24,7 +22,10 @@ export async function createDataSource(config: Config, entities: readonly Class[
     logger: new DatabaseLogger(),
   };
   const { database, environment } = config;
-  return database.engine === 'postgres'
-    ? createPostgresDataSource(database, options, environment !== 'production')
-    : createSqliteDataSource(database, options);
+  if (database.engine === 'postgres') {
+    const { createPostgresDataSource } = await import('./postgres/postgres-data-source.js');
+    return createPostgresDataSource(database, options, environment !== 'production');
+  }
+  const { createSqliteDataSource } = await import('./sqlite/sqlite-data-source.js');
+  return createSqliteDataSource(database, options);
 }

@@ -1,11 +1,14 @@
 import type { DataSource } from 'typeorm';
-import { PostgresDriver } from './postgres/postgres-driver.js';
 import type { Snapshot } from './snapshot.js';
 import type { Sql } from './sql.js';
-import { SqliteDriver } from './sqlite/sqlite-driver.js';
+
+/** What a driver has that is an engine. By this it is known without its class, so that only the engine in use is loaded. */
+export const ENGINE = Symbol('engine');
 
 /** What runs the SQL of a data source; each engine's driver for TypeORM is one. */
 export interface Engine {
+  readonly [ENGINE]: true;
+
   readonly dialect: Dialect;
 
   /** Whether a statement is a round trip to another process, so that gathering several into one pays. */
@@ -62,6 +65,6 @@ export interface Dialect {
 }
 
 export function engineOf({ driver }: DataSource): Engine {
-  if (driver instanceof SqliteDriver || driver instanceof PostgresDriver) return driver;
+  if (ENGINE in driver) return driver as typeof driver & Engine;
   throw new Error(`There is no engine for ${driver.options.type}`);
 }

@@ -1,5 +1,5 @@
 import { Transform } from 'class-transformer';
-import { parseNatural } from './parse-id.pipe.js';
+import { parseNatural } from './parse-natural.js';
 
 /**
  * Reads a query parameter as a whole number. What is none stays the text it was (or the array, when the parameter came

@@ -1,10 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { ApiError } from './api-error.js';
+import { BODY_LIMIT } from './body-limit.js';
 import { type MediaType, parseMediaType } from './media-type.js';
-
-/** Largest body that is read, in bytes. */
-export const BODY_LIMIT = 16 * 1024;
 
 const JSON_TYPE = 'application/json';
 const MERGE_PATCH_TYPE = 'application/merge-patch+json';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, ReplicationMode } from 'typeorm';
 import { PostgresDriver as TypeOrmPostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
-import type { Dialect, Engine } from '../engine.js';
+import { type Dialect, ENGINE, type Engine } from '../engine.js';
 import { repeatRead } from '../repeat-read.js';
 import type { Snapshot } from '../snapshot.js';
 import type { Sql } from '../sql.js';
@@ -42,6 +42,7 @@ const IS_READ_ONLY = `SELECT current_setting('transaction_read_only')::boolean A
  * record is locked before the `storage` row, so two of them never wait for each other.
  */
 export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
+  readonly [ENGINE] = true;
   readonly dialect: Dialect = {
     json: (expression) => `to_json(${expression})::text`,
     join: (expression, column, direction) => `string_agg(${expression}, ',' ORDER BY ${column} ${direction})`,

@@ -3,7 +3,7 @@ import { type DataSource, QueryFailedError, type ReplicationMode } from 'typeorm
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { DatabaseStartError } from '../errors.js';
-import type { Dialect, Engine } from '../engine.js';
+import { type Dialect, ENGINE, type Engine } from '../engine.js';
 import type { Snapshot } from '../snapshot.js';
 import type { Sql } from '../sql.js';
 import { retryWhileBusy } from './busy-retries.js';
@@ -29,6 +29,7 @@ import { Writer, type WriterLimits } from './writer.js';
  * turns on one connection, reads outside a transaction use another, which sees committed data only (WAL).
  */
 export class SqliteDriver extends BetterSqlite3Driver implements Engine {
+  readonly [ENGINE] = true;
   readonly isRemote = false;
   readonly dialect: Dialect = {
     json: (expression) => `json_quote(${expression})`,

@@ -1,0 +1,21 @@
+import { Command } from 'commander';
+import { examples } from '../examples.js';
+
+export function restoreCommand(interrupt: AbortSignal): Command {
+  return new Command('restore')
+    .description('put a backup in the place of the SQLite database; the service must be stopped')
+    .argument('<file>', 'the backup; it stays as it is')
+    .addHelpText(
+      'after',
+      `\n${NOTE}${examples('restore /backups/cookies.sqlite', 'restore /dev/stdin < cookies.sqlite')}`,
+    )
+    .action(async (file: string) => {
+      const { restore } = await import('../restore.js');
+      await restore(file, interrupt);
+    });
+}
+
+const NOTE = `Rejects a file that is damaged, comes from a newer version, or counts other cookies than it holds. The database that
+is replaced stays beside the new one, in place of the one that an earlier restore kept. Until the last step, which is
+one rename, the storage is as it was.
+`;

@@ -1,0 +1,2 @@
+/** Largest body that is read, in bytes. */
+export const BODY_LIMIT = 16 * 1024;
