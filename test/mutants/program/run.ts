@@ -74,7 +74,7 @@ async function tryAll(project: Project, mutants: readonly NamedMutant[], process
 }
 
 /** The result of a mutant that cannot be tried. */
-function obstacle(mutant: NamedMutant): Result | undefined {
+function obstacleTo(mutant: NamedMutant): Result | undefined {
   const message = obstacleOf(ROOT, mutant);
   return message === undefined ? undefined : { name: mutant.name, key: '', outcome: 'invalid', seconds: 0, message };
 }
@@ -88,7 +88,10 @@ async function main(): Promise<void> {
   const results = new Results(join(CACHE, 'results.ndjson'));
   const done: Tried[] = [];
   for (const mutant of mutants) {
-    const result = obstacle(mutant) ?? (again ? undefined : results.get(sources.keyOf(mutant)));
+    const obstacle = obstacleTo(mutant);
+    // Also where it is not asked for: what the key rests on is read before anybody can change it.
+    const earlier = obstacle === undefined ? results.get(sources.keyOf(mutant)) : undefined;
+    const result = obstacle ?? (again ? undefined : earlier);
     if (result !== undefined) done.push({ mutant, result });
   }
   if (done.length > 0) console.error(`${done.length} of ${mutants.length} need not be tried`);

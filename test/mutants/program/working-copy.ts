@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -20,12 +21,10 @@ export class WorkingCopy {
   /** Where the tests put their temporary files. */
   readonly temporary: string;
   private readonly compiler: Compiler;
-  private mutatedFile?: string;
+  /** The file that holds a mutant now, and its text without it. */
+  private mutated?: { readonly file: string; readonly text: string };
 
-  private constructor(
-    private readonly root: string,
-    readonly folder: string,
-  ) {
+  private constructor(readonly folder: string) {
     this.temporary = join(folder, 'tmp');
     this.compiler = new Compiler(folder);
   }
@@ -41,7 +40,7 @@ export class WorkingCopy {
       copyFileSync(join(root, file), join(folder, file));
     }
     symlinkSync(realpathSync(join(root, 'node_modules')), join(folder, 'node_modules'));
-    const copy = new WorkingCopy(root, folder);
+    const copy = new WorkingCopy(folder);
     copy.emptyTemporary();
     const errors = copy.compiler.compile();
     if (errors.length > 0) throw new Error(`Without any mutant the project does not compile:\n${errors.join('\n')}`);
@@ -54,15 +53,16 @@ export class WorkingCopy {
    */
   apply(mutant: NamedMutant): string[] {
     this.undo();
-    writeFileSync(join(this.folder, mutant.file), mutatedText(this.root, mutant));
-    this.mutatedFile = mutant.file;
-    this.compiler.reread(mutant.file);
+    const { file } = mutant;
+    this.mutated = { file, text: readFileSync(join(this.folder, file), 'utf8') };
+    writeFileSync(join(this.folder, file), mutatedText(this.folder, mutant));
+    this.compiler.reread(file);
     return this.compiler.compile();
   }
 
-  /** Makes the copy equal to the working tree again. */
+  /** Makes the copy what it was at first. */
   restore(): void {
-    if (this.mutatedFile === undefined) return;
+    if (this.mutated === undefined) return;
     this.undo();
     this.compiler.compile();
   }
@@ -74,10 +74,11 @@ export class WorkingCopy {
   }
 
   private undo(): void {
-    if (this.mutatedFile === undefined) return;
-    copyFileSync(join(this.root, this.mutatedFile), join(this.folder, this.mutatedFile));
-    this.compiler.reread(this.mutatedFile);
-    this.mutatedFile = undefined;
+    if (this.mutated === undefined) return;
+    const { file, text } = this.mutated;
+    writeFileSync(join(this.folder, file), text);
+    this.compiler.reread(file);
+    this.mutated = undefined;
   }
 }
 
