@@ -46,6 +46,11 @@ export class ListReaders {
     this.addressShare = Math.max(1, listStreams - Math.ceil(listStreams / 8));
   }
 
+  /** Lists that are being read now. */
+  get count(): number {
+    return this.readers.size;
+  }
+
   /**
    * @param cutOff ends the list when another reader needs the place
    * @throws {ApiError} 503 when there is no place, and nobody pauses

@@ -5,6 +5,7 @@ import { engineOf } from '../database/engine.js';
 import { pendingMigrations } from '../database/migrations.js';
 import { committed } from '../database/transactions.js';
 import { StorageRegistry } from '../storage/storage-registry.js';
+import { DATABASE_TIMEOUT, withinTimeout } from './database-timeout.js';
 import { Lifecycle } from './lifecycle.js';
 
 /** Whether requests should be sent here; each check says "ok" or what keeps it from being met. */
@@ -12,9 +13,6 @@ export interface Readiness {
   readonly ready: boolean;
   readonly checks: Readonly<Record<'running' | 'database' | 'migrations' | 'storage', string>>;
 }
-
-/** Milliseconds the database may take to respond before it counts as down. */
-const TIMEOUT = 2000;
 
 @Injectable()
 export class Health implements OnApplicationBootstrap {
@@ -78,7 +76,7 @@ type DatabaseChecks = Omit<Readiness['checks'], 'running'>;
 
 const NOT_KNOWN = 'not known';
 const SILENT: DatabaseChecks = {
-  database: `no answer within ${TIMEOUT} ms`,
+  database: `no answer within ${DATABASE_TIMEOUT} ms`,
   migrations: NOT_KNOWN,
   storage: NOT_KNOWN,
 };
@@ -90,14 +88,4 @@ async function outcome(check: Promise<unknown>): Promise<string> {
   } catch (error) {
     return (error as Error).message;
   }
-}
-
-/** What `promise` resolves to, or `late` after the time-out. */
-async function withinTimeout<T>(promise: Promise<T>, late: T): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<T>((resolve) => {
-    // Where the event loop was busy for long, the response may have arrived meanwhile: it is read before `setImmediate`.
-    timer = setTimeout(() => setImmediate(resolve, late), TIMEOUT);
-  });
-  return Promise.race([promise, timeout]).finally(() => clearTimeout(timer));
 }

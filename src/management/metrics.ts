@@ -7,6 +7,7 @@ import { committed } from '../database/transactions.js';
 import { type StatementTiming, statementTimings } from '../database/timing.js';
 import { standardOutput } from '../logging/standard-output.js';
 import { StorageRegistry } from '../storage/storage-registry.js';
+import { withinTimeout } from './database-timeout.js';
 
 // Seconds.
 const STATEMENT_BUCKETS = [0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
@@ -38,8 +39,11 @@ export class Metrics implements OnModuleDestroy {
       async collect() {
         this.reset();
         for (const storage of storages.resources) {
-          // A database that is down must not take the other figures away.
-          const account = await storage.account(committed(dataSource)).catch(() => undefined);
+          // A database that is down or silent must not take the other figures away.
+          const account = await withinTimeout(
+            storage.account(committed(dataSource)).catch(() => undefined),
+            undefined,
+          );
           if (account !== undefined) this.set({ resource: storage.resource }, account.used);
         }
       },

@@ -155,6 +155,8 @@ export class Connections {
 
   /** Notes how many bytes of a response wait in memory now. */
   countBuffered(response: TrackedResponse, bytes: number): void {
+    // A list may have read its next chunk while its client left: nobody would give these bytes back.
+    if (response.isRecorded) return;
     this.budget.add(bytes - response.bufferedBytes);
     response.bufferedBytes = bytes;
   }
@@ -166,8 +168,8 @@ export class Connections {
   /** Logs and measures a request; what is told of it a second time is ignored. */
   requestEnded(response: TrackedResponse, end: RequestEnd): void {
     if (response.isRecorded) return;
-    response.isRecorded = true;
     this.countBuffered(response, 0);
+    response.isRecorded = true;
     if (end !== 'dropped') this.requestsInFlight -= 1;
     const record = recordOf(response);
     for (const listener of this.listeners) listener(record, end);

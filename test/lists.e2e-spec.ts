@@ -1,0 +1,199 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DataSource } from 'typeorm';
+import type { Environment } from '../src/config/config.js';
+import { ListCache } from '../src/http/list-cache.js';
+import { ListReaders } from '../src/http/list-readers.js';
+import { until } from './faults/fault.js';
+import { createDatabase, dropDatabases } from './engine.js';
+import { Client, type Service, startService } from './service.js';
+import { growthDuring, metricsOf, untilMetric } from './support/metrics.js';
+import { StallingClient } from './support/stalling-client.js';
+
+/** Records with the longest wishes: about 1090 bytes of JSON each, in about 570 UTF-16 units. */
+const WISH = '🍪'.repeat(255);
+/** A list of 13 MB, which is more than the sockets of both sides hold, so that a reader can stall. */
+const LONG = 12_000;
+
+const READS = 'database_statement_duration_seconds_count{kind="read"}';
+/** Statements for a list that is cached: for its ETag, and for the metrics themselves. */
+const FROM_CACHE = 2;
+const IN_FLIGHT = 'http_requests_in_flight';
+
+let service: Service;
+let client: Client;
+
+async function start(count: number, environment: Environment = {}, wish = WISH): Promise<void> {
+  service = await startService({ COOKIES_CAPACITY: '100000', ...environment });
+  client = await Client.of(service);
+  await service.app.get(DataSource).transaction(async (transaction) => {
+    await transaction.sql`
+      INSERT INTO cookies (flavor, size, wish, revision)
+      WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})
+      SELECT 'vanilla', 'small', ${wish}, 1 FROM numbers`;
+    await transaction.sql`UPDATE storage SET used = used + ${count}, revision = revision + 1`;
+  });
+}
+
+afterEach(() => service.stop());
+
+/** Reads the beginning of a list and goes away. */
+async function leaveHalfWay(path = '/cookies'): Promise<number> {
+  const reader = await StallingClient.get(service, { path });
+  await reader.read(50_000);
+  reader.leave();
+  return reader.status;
+}
+
+const change = () => client.request('PATCH', '/cookies/1', { body: { size: 'large' } });
+
+/** How many statements that read a GET takes. */
+async function statementsFor(path: string): Promise<number> {
+  return (await growthDuring(service, () => client.get(path))).get(READS)!;
+}
+
+describe('GET /cookies after readers have left half-way', () => {
+  it('is the whole list, and so is that of the next, which comes from the cache', async () => {
+    await start(LONG, { LIST_CACHE_BYTES: String(2 ** 28) });
+    // As many as are collected for the cache at the same time, and one more.
+    for (let reader = 0; reader < 3; reader++) expect(await leaveHalfWay()).toBe(200);
+    await untilMetric(service, IN_FLIGHT, 0);
+    expect((await client.get('/cookies')).body).toHaveLength(LONG);
+    expect(await statementsFor('/cookies')).toBe(FROM_CACHE);
+    expect((await client.get('/cookies')).body).toHaveLength(LONG);
+  });
+
+  it('is 200, however many snapshots they had, and none of them counts as a reader', async () => {
+    await start(6000, { LIST_CACHE_BYTES: '0' });
+    // There are 64 snapshots.
+    for (let wave = 0; wave < 7; wave++) {
+      const statuses = await Promise.all(Array.from({ length: 10 }, () => leaveHalfWay()));
+      expect(statuses).toEqual(Array(10).fill(200));
+    }
+    await untilMetric(service, IN_FLIGHT, 0);
+    const readers = service.app.get(ListReaders);
+    await until(
+      () => readers.count === 0,
+      () => `${readers.count} readers are left`,
+    );
+    expect((await metricsOf(service)).get('http_response_buffer_bytes')).toBe(0);
+    const { status, body } = await client.get('/cookies?after=3000');
+    expect([status, body.length]).toEqual([200, 3000]);
+  });
+
+  it.each([
+    ['HEAD', '/cookies'],
+    ['GET', '/cookies?limit=3'],
+    ['GET', '/cookies?after=1400'],
+    ['GET', '/cookies'],
+  ])('leaves no snapshot open: %s %s is 200 seventy times', async (method, path) => {
+    await start(1500, { LIST_CACHE_BYTES: '0', DATABASE_BUSY_TIMEOUT: '2000' }, 'short');
+    for (let asked = 0; asked < 70; asked += 10) {
+      const responses = await Promise.all(Array.from({ length: 10 }, () => client.request(method, path)));
+      expect(responses.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    }
+  });
+});
+
+describe('the cache of lists', () => {
+  it('keeps lists up to a quarter of LIST_CACHE_BYTES, in bytes of UTF-8', async () => {
+    // A quarter is 2 MB: 1500 records have 1.6 MB, and 2500 have 2.7 MB, in 1.4 million UTF-16 units.
+    await start(2500, { LIST_CACHE_BYTES: '8000000' });
+    for (const path of ['/cookies?after=1000', '/cookies']) expect(await statementsFor(path)).toBeGreaterThan(5);
+    expect(await statementsFor('/cookies?after=1000')).toBe(FROM_CACHE);
+    expect(await statementsFor('/cookies')).toBeGreaterThan(5);
+    expect(service.app.get(ListCache).bytes).toBeGreaterThan(1_500_000);
+    expect(service.app.get(ListCache).bytes).toBeLessThan(2_000_000);
+  });
+
+  it('gives every query its own list, and after a change a new one', async () => {
+    await start(1500);
+    const whole = await client.get('/cookies');
+    const newestFirst = await client.get('/cookies?sort=-id');
+    expect((await client.get('/cookies')).text).toBe(whole.text);
+    expect((await client.get('/cookies?sort=-id')).text).toBe(newestFirst.text);
+    expect(newestFirst.body.map(({ id }: { id: number }) => id)).toEqual(
+      whole.body.map(({ id }: { id: number }) => id).reverse(),
+    );
+    await change();
+    expect((await client.get('/cookies')).body[0]).toMatchObject({ id: 1, size: 'large' });
+  });
+
+  it('gives back the memory of an old list when its last reader leaves half-way', async () => {
+    await start(LONG, { LIST_CACHE_BYTES: '60000000' });
+    await client.get('/cookies');
+    const cache = service.app.get(ListCache);
+    const list = cache.bytes;
+    expect(list).toBeGreaterThan(12_000_000);
+    const reader = await StallingClient.get(service);
+    await reader.read(50_000);
+    for (let changes = 0; changes < 4; changes++) {
+      await client.request('PATCH', '/cookies/1', { body: { size: changes % 2 === 0 ? 'large' : 'small' } });
+      await client.get('/cookies');
+    }
+    const held = cache.bytes;
+    reader.leave();
+    await untilMetric(service, IN_FLIGHT, 0);
+    expect(held - cache.bytes).toBe(list - 1);
+  });
+});
+
+describe('a reader of GET /cookies that stalls', () => {
+  it.each([
+    ['read from the database', '0'],
+    ['from the cache', String(2 ** 28)],
+  ])('is cut off after LIST_TIMEOUT, the list being %s', async (_what, LIST_CACHE_BYTES) => {
+    await start(LONG, { LIST_TIMEOUT: '1000', LIST_CACHE_BYTES });
+    if (LIST_CACHE_BYTES !== '0') await client.get('/cookies');
+    const began = performance.now();
+    const reader = await StallingClient.get(service);
+    await reader.read(50_000);
+    await untilMetric(service, IN_FLIGHT, 0);
+    const milliseconds = performance.now() - began;
+    expect(milliseconds).toBeGreaterThan(900);
+    expect(milliseconds).toBeLessThan(2500);
+    await reader.readAll();
+    expect({ status: reader.status, isWhole: reader.isWhole }).toEqual({ status: 200, isWhole: false });
+  });
+
+  it('is cut off after RESPONSE_STALL_TIMEOUT, and one that reads on slowly for longer gets all of it', async () => {
+    await start(LONG, { RESPONSE_STALL_TIMEOUT: '1000' });
+    const [slow, stalled] = [await StallingClient.get(service), await StallingClient.get(service)];
+    for (let turn = 0; turn < 12; turn++) {
+      await slow.read(1_000_000);
+      await sleep(250);
+    }
+    await slow.readAll();
+    expect({ status: slow.status, isWhole: slow.isWhole }).toEqual({ status: 200, isWhole: true });
+    await untilMetric(service, IN_FLIGHT, 0);
+    await stalled.readAll();
+    expect({ status: stalled.status, isWhole: stalled.isWhole }).toEqual({ status: 200, isWhole: false });
+    await untilMetric(service, 'http_connections_cut_total{reason="stalled"}', 1);
+  });
+});
+
+describe('readers of GET /cookies on PostgreSQL, with one place for long lists', () => {
+  beforeAll(async () => {
+    await createDatabase(`lists_${process.pid}`);
+  });
+
+  afterAll(dropDatabases);
+
+  it('keep the place while they read, and a newcomer is 503; one that pauses is cut off for it', async () => {
+    const DATABASE_URL = await createDatabase(`lists_${process.pid}`);
+    await start(2 * LONG, { DATABASE_URL, DATABASE_LIST_POOL_SIZE: '2', LIST_CACHE_BYTES: '0' });
+    const reader = await StallingClient.get(service);
+    for (let turn = 0; turn < 6; turn++) {
+      await reader.read(600_000);
+      await sleep(250);
+    }
+    const second = await client.get('/cookies');
+    expect([second.status, second.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(second.body.message).toMatch(/^1 long lists are read with this subject already/);
+    expect(reader.isClosed).toBe(false);
+    await sleep(1500);
+    const third = await client.get('/cookies');
+    expect([third.status, third.body.length]).toEqual([200, 2 * LONG]);
+    await reader.readAll();
+    expect({ status: reader.status, isWhole: reader.isWhole }).toEqual({ status: 200, isWhole: false });
+  });
+});

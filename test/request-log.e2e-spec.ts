@@ -1,0 +1,222 @@
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { Controller, Get, Logger, Module } from '@nestjs/common';
+import { Scopes } from '../src/auth/scopes.decorator.js';
+import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
+import { until } from './faults/fault.js';
+import { Client, COOKIE, startService, temporaryFolder, token } from './service.js';
+import { ServiceProcess } from './service-process.js';
+
+type Line = Record<string, unknown> & { readonly msg: string };
+
+let folder: string;
+let service: ServiceProcess;
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  service = await ServiceProcess.start(folder, {
+    COOKIES_CAPACITY: '2',
+    DATABASE_BUSY_TIMEOUT: '300',
+    RESPONSE_STALL_TIMEOUT: '600000',
+    TRUST_PROXY: 'loopback',
+  });
+});
+
+afterAll(async () => {
+  await service.end('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const linesOf = ({ output }: ServiceProcess): Line[] =>
+  output
+    .split('\n')
+    .slice(0, -1)
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Line);
+
+/** The lines of requests with this id, as soon as there is one. */
+async function logged(id: string): Promise<Line[]> {
+  const lines = () => linesOf(service).filter(({ requestId }) => requestId === id);
+  await until(
+    () => lines().length > 0,
+    () => `a line of request ${id}`,
+  );
+  return lines();
+}
+
+type Asked = [what: string, id: string, method: string, path: string, body: unknown, status: number, route: string];
+
+const ASKED: readonly Asked[] = [
+  ['a POST', 'post', 'POST', '/cookies', COOKIE, 201, '/cookies'],
+  ['a GET, with the pattern of its route', 'get', 'GET', '/cookies/1?', undefined, 200, '/cookies/:id'],
+  ['a PATCH', 'patch', 'PATCH', '/cookies/1', { size: 'large' }, 204, '/cookies/:id'],
+  ['a rejected body', 'body', 'POST', '/cookies', { wish: 'secret wish' }, 400, '/cookies'],
+  ['an unknown record', 'record', 'GET', '/cookies/987', undefined, 404, '/cookies/:id'],
+  ['an unknown path, without that path', 'path', 'GET', '/secret-path?x=secret', undefined, 404, 'unknown'],
+  ['an unknown method', 'method', 'POST', '/cookies/1', {}, 405, 'unknown'],
+  ['a path that cannot be decoded', 'decode', 'GET', '/secret%zz', undefined, 400, 'unknown'],
+];
+
+describe('the log has one line for', () => {
+  // Lines of requests are written once a second: all are sent before any is looked for.
+  beforeAll(async () => {
+    const client = await Client.of(service, { subject: 'carol' });
+    for (const [, id, method, path, body, status] of ASKED) {
+      const headers = { 'x-request-id': id, 'x-forwarded-for': '192.0.2.7' };
+      expect((await client.request(method, path, { body, headers })).status).toBe(status);
+    }
+    await Client.bearing(service).get('/cookies', { 'x-request-id': 'no-token' });
+  });
+
+  it.each(ASKED)('%s', async (_what, id, method, _path, _body, status, route) => {
+    const [line, ...others] = await logged(id);
+    expect(others).toEqual([]);
+    expect(line).toEqual({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      requestId: id,
+      method,
+      route,
+      status,
+      milliseconds: expect.any(Number),
+      // Who asks is known only where a token is asked for.
+      ...(route !== 'unknown' && { subject: 'carol' }),
+      // What Fastify rejects before any hook runs is known by its connection only.
+      address: id === 'decode' ? '127.0.0.1' : '192.0.2.7',
+      msg: 'request',
+    });
+    expect(line!['milliseconds']).toBeGreaterThan(0);
+    expect(service.output).not.toContain('secret');
+  });
+
+  it('a request without a token, without a subject', async () => {
+    const [line, ...others] = await logged('no-token');
+    expect([line, others]).toEqual([expect.objectContaining({ status: 401, route: '/cookies', msg: 'request' }), []]);
+    expect(line).not.toHaveProperty('subject');
+  });
+
+  it('a 503, with the time it has waited in milliseconds, and a warning with its cause', async () => {
+    const other = openDatabase(join(folder, 'cookies.sqlite'));
+    other.exec('BEGIN IMMEDIATE');
+    const began = Date.now();
+    let ended: number;
+    try {
+      const client = await Client.of(service);
+      expect((await client.post(COOKIE, { 'x-request-id': 'waits' })).status).toBe(503);
+      ended = Date.now();
+    } finally {
+      other.close();
+    }
+    const lines = await logged('waits');
+    expect(lines).toEqual([expect.objectContaining({ status: 503, method: 'POST', route: '/cookies' })]);
+    expect(Date.parse(lines[0]!['time'] as string)).toBeGreaterThanOrEqual(began);
+    expect(Date.parse(lines[0]!['time'] as string)).toBeLessThanOrEqual(ended + 100);
+    expect(lines[0]!['milliseconds']).toBeGreaterThan(290);
+    expect(lines[0]!['milliseconds']).toBeLessThan(20_000);
+    const warnings = linesOf(service).filter(({ level }) => level === 'warn');
+    expect(warnings).toEqual([
+      expect.objectContaining({
+        msg: expect.stringMatching(
+          /^Requests are rejected with 503: .*\(first met by request waits, POST \/cookies\)$/,
+        ),
+      }),
+    ]);
+  });
+
+  it('a request whose client has left, with "cut off", its status and its subject', async () => {
+    const other = openDatabase(join(folder, 'cookies.sqlite'));
+    other.exec('BEGIN IMMEDIATE');
+    const { hostname, port } = new URL(service.url);
+    const socket = connect({ host: hostname, port: Number(port) }).on('error', () => undefined);
+    const fields = `Host: cookies\r\nAuthorization: Bearer ${await token({ subject: 'dave' })}\r\nX-Request-Id: `;
+    const body = 'Content-Type: application/json\r\nContent-Length: 16\r\n\r\n{"size":"large"}';
+    socket.write(
+      `PATCH /cookies/1 HTTP/1.1\r\n${fields}left\r\n${body}GET /cookies/1 HTTP/1.1\r\n${fields}behind\r\n\r\n`,
+    );
+    await once(socket, 'ready');
+    await until(
+      () => socket.bytesWritten > 0,
+      () => 'the requests are sent',
+    );
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    socket.resetAndDestroy();
+    await logged('behind');
+    other.close();
+    expect(await logged('left')).toEqual([
+      expect.objectContaining({ msg: 'request cut off', status: expect.any(Number), subject: 'dave', method: 'PATCH' }),
+    ]);
+    // What waits behind it has not been handed on: nothing of it has been done.
+    const [behind] = await logged('behind');
+    expect(behind).toMatchObject({ msg: 'request dropped', method: 'GET', milliseconds: 0 });
+    expect(behind).not.toHaveProperty('status');
+  });
+
+  it('what was no request to the parser, with its status', async () => {
+    const before = linesOf(service).length;
+    const { hostname, port } = new URL(service.url);
+    const socket = connect({ host: hostname, port: Number(port) }).on('error', () => undefined);
+    socket.resume().write('nonsense\r\n\r\n');
+    await once(socket, 'close');
+    await until(
+      () => linesOf(service).length > before,
+      () => 'the line of it',
+    );
+    expect(linesOf(service).slice(before)).toEqual([
+      expect.objectContaining({ msg: 'request', method: 'unknown', route: 'unknown', status: 400 }),
+    ]);
+  });
+});
+
+@Controller()
+@Scopes('cookies:read')
+class FailingController {
+  @Get('failing/:id')
+  fail(): never {
+    throw new Error('the outer error', { cause: new TypeError('the inner cause') });
+  }
+}
+
+@Module({ controllers: [FailingController] })
+class FailingModule {}
+
+describe('the log of a 500', () => {
+  it('has an error with the pattern of the route, the request id, the stack and that of its cause', async () => {
+    const failing = await startService({ LOG_LEVEL: 'silent' }, [FailingModule]);
+    const lines: unknown[][] = [];
+    try {
+      const ignore = (): void => undefined;
+      Logger.overrideLogger({ log: ignore, warn: ignore, error: (...line: unknown[]) => lines.push(line) });
+      const client = await Client.of(failing);
+      const { status, text } = await client.get('/failing/7', { 'x-request-id': 'fails' });
+      expect(status).toBe(500);
+      expect(text).not.toMatch(/outer|inner/);
+      expect(lines).toHaveLength(1);
+      const [message, stack, context] = lines[0]!;
+      expect([message, context]).toEqual(['GET /failing/:id failed (request fails)', 'Error']);
+      expect(stack).toMatch(/^Error: the outer error\n +at .*FailingController/);
+      expect(stack).toMatch(/\nCaused by: TypeError: the inner cause\n +at /);
+    } finally {
+      Logger.overrideLogger(false);
+      await failing.stop();
+    }
+  });
+});
+
+describe('the log of a service that ends', () => {
+  it('has the line of the last request before SIGTERM', async () => {
+    const own = temporaryFolder();
+    const ending = await ServiceProcess.start(own);
+    try {
+      const client = await Client.of(ending);
+      await client.get('/cookies', { 'x-request-id': 'the-last' });
+      expect(await ending.end()).toBe(0);
+      if (!ending.child.stdout!.readableEnded) await once(ending.child.stdout!, 'end');
+      expect(linesOf(ending).filter(({ requestId }) => requestId === 'the-last')).toHaveLength(1);
+    } finally {
+      await ending.end('SIGKILL');
+      rmSync(own, { recursive: true, force: true });
+    }
+  });
+});

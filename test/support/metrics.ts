@@ -1,0 +1,35 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+interface Managed {
+  readonly managementUrl: string;
+}
+
+/** The values of `/metrics`, by the name of each series with its labels, such as `nodejs_version_info{...}`. */
+export async function metricsOf({ managementUrl }: Managed): Promise<Map<string, number>> {
+  const response = await fetch(`${managementUrl}/metrics`);
+  if (response.status !== 200) throw new Error(`GET /metrics is ${response.status}: ${await response.text()}`);
+  const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  );
+}
+
+/** By how much each series has grown while `work` ran; those that have not are left out. */
+export async function growthDuring(service: Managed, work: () => Promise<unknown>): Promise<Map<string, number>> {
+  const before = await metricsOf(service);
+  await work();
+  const after = await metricsOf(service);
+  const growth = [...after].map(([name, value]) => [name, value - (before.get(name) ?? 0)] as const);
+  return new Map(growth.filter(([, value]) => value !== 0));
+}
+
+/** Waits until a series has a value; for what is counted a moment after the client has its response. */
+export async function untilMetric(service: Managed, name: string, value: number): Promise<void> {
+  let seen: number | undefined;
+  for (let waited = 0; waited < 5000; waited += 20) {
+    seen = (await metricsOf(service)).get(name);
+    if (seen === value) return;
+    await sleep(20);
+  }
+  throw new Error(`${name} is ${seen} after 5 s, not ${value}`);
+}
