@@ -1,0 +1,93 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Compiler } from './compiler.js';
+import { mutatedText, type NamedMutant } from './mutant.js';
+
+/** A copy of the working tree in a temporary folder, with one mutant at a time in it. */
+export class WorkingCopy {
+  /** Where the tests put their temporary files. */
+  readonly temporary: string;
+  private readonly compiler: Compiler;
+  private mutatedFile?: string;
+
+  private constructor(
+    private readonly root: string,
+    readonly folder: string,
+  ) {
+    this.temporary = join(folder, 'tmp');
+    this.compiler = new Compiler(folder);
+  }
+
+  /** @param root of the project */
+  static create(root: string): WorkingCopy {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'mutants-')));
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+    // Some tests run the service, or PostgreSQL, as another user.
+    chmodSync(folder, 0o755);
+    for (const file of filesOf(root)) {
+      mkdirSync(dirname(join(folder, file)), { recursive: true });
+      copyFileSync(join(root, file), join(folder, file));
+    }
+    symlinkSync(realpathSync(join(root, 'node_modules')), join(folder, 'node_modules'));
+    const copy = new WorkingCopy(root, folder);
+    copy.emptyTemporary();
+    const errors = copy.compiler.compile();
+    if (errors.length > 0) throw new Error(`Without any mutant the project does not compile:\n${errors.join('\n')}`);
+    return copy;
+  }
+
+  /**
+   * Puts the mutant into the copy, in place of the one before, and builds `dist`.
+   * @returns what the compiler rejects; then `dist` is not built
+   */
+  apply(mutant: NamedMutant): string[] {
+    this.undo();
+    writeFileSync(join(this.folder, mutant.file), mutatedText(this.root, mutant));
+    this.mutatedFile = mutant.file;
+    this.compiler.reread(mutant.file);
+    return this.compiler.compile();
+  }
+
+  /** Makes the copy equal to the working tree again. */
+  restore(): void {
+    if (this.mutatedFile === undefined) return;
+    this.undo();
+    this.compiler.compile();
+  }
+
+  emptyTemporary(): void {
+    rmSync(this.temporary, { recursive: true, force: true });
+    mkdirSync(this.temporary);
+    chmodSync(this.temporary, 0o1777);
+  }
+
+  private undo(): void {
+    if (this.mutatedFile === undefined) return;
+    copyFileSync(join(this.root, this.mutatedFile), join(this.folder, this.mutatedFile));
+    this.compiler.reread(this.mutatedFile);
+    this.mutatedFile = undefined;
+  }
+}
+
+/** What git would take into a commit, with changes that are in none yet. */
+function filesOf(root: string): string[] {
+  const list = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  // One that is deleted but not committed is still listed.
+  return [...new Set(list.split('\0'))].filter((file) => file !== '' && existsSync(join(root, file)));
+}
