@@ -49,8 +49,8 @@ const mutants: readonly Mutant[] = [
     id: 'batches-share-a-revision',
     file: 'src/storage/resource-storage.ts',
     replace: 'last.revision - count + 1 + index',
-    by: 'last.revision - count + index',
-    breaks: 'The record that is created last has the revision of its resource.',
+    by: 'last.revision',
+    breaks: 'Creates that wait together each get the id of their own record.',
     specs: ['test/cookies.e2e-spec.ts', 'test/capacity.e2e-spec.ts', 'test/data-layer.e2e-spec.ts'],
   },
   {
