@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Body, Controller, Get, Module, Param, Post, Query } from '@nestjs/common';
 import { IsInt, IsString, Max, Min } from 'class-validator';
 import { Public, Scopes } from '../src/auth/scopes.decorator.js';
+import { TokenVerifier } from '../src/auth/token-verifier.js';
 import { ParseIdPipe } from '../src/http/parse-id.pipe.js';
 import { QueryInteger } from '../src/http/query-values.js';
 import { MayBeAbsent } from '../src/http/may-be-absent.decorator.js';
@@ -283,6 +284,20 @@ describe('a token', () => {
     expectInvalidToken(await list(service, `Bearer ${token()}`));
   });
 
+  it.each<[what: string, token: () => string, reason: string]>([
+    ['without exp', () => jws(HS256, claims({ exp: undefined })), 'claim "exp"'],
+    ['without sub', () => jws(HS256, claims({ sub: undefined })), 'claim "sub"'],
+    ['with critical extensions', () => jws({ ...HS256, crit: ['b64'], b64: true }, claims()), '(crit)'],
+    ['that has expired', () => jws(HS256, claims({ exp: now() - 60 })), 'expired'],
+    ['with another signature', () => jws(HS256, claims(), hmac('sha256', 'other')), 'signature'],
+    ['of another algorithm', () => jws({ alg: 'HS512' }, claims(), hmac('sha512', SECRET)), 'algorithm'],
+    ['of another kind', () => jws({ ...HS256, typ: 'logout+jwt' }, claims()), 'typ'],
+  ])('%s is 401, and the message says why', async (_what, token, reason) => {
+    const response = await list(service, `Bearer ${token()}`);
+    expectInvalidToken(response);
+    expect(response.body.message).toContain(reason);
+  });
+
   it('whose signature has another last character is 401, also where that decodes to the same bytes', async () => {
     const token = jws(HS256, claims());
     const changed = `${header}.${payload}.${withSlack(signature)}`;
@@ -363,6 +378,20 @@ describe('a token that has been accepted before', () => {
     expect([await at(0), await at(9), await at(11), await at(38)]).toEqual([200, 200, 200, 200]);
     expect([await at(41), await at(3600)]).toEqual([401, 401]);
     expectInvalidToken(await list(service, authorization));
+  });
+
+  it('is verified once, and one that is too long to be cached for each request', async () => {
+    const verifications = clock.spyOn(service.app.get(TokenVerifier, { strict: false }), 'verify');
+    for (const [more, times] of [
+      [{ sub: 'once' }, 1],
+      [{ sub: 'each time', note: 'x'.repeat(9000) }, 3],
+    ] as const) {
+      verifications.mockClear();
+      const authorization = `Bearer ${jws(HS256, claims(more))}`;
+      for (let time = 0; time < 3; time++) expect((await list(service, authorization)).status).toBe(200);
+      expect(verifications).toHaveBeenCalledTimes(times);
+    }
+    verifications.mockRestore();
   });
 
   it('answers each of many first requests at once with what its own token allows', async () => {

@@ -23,6 +23,14 @@ function faultsOf(environment: Environment): string[] {
   }
 }
 
+function parsedExample({ example, parse }: Variable<unknown>): unknown {
+  try {
+    return parse(example);
+  } catch {
+    return undefined;
+  }
+}
+
 describe('the configuration', () => {
   it('has a default for everything in development', () => {
     expect(loadConfig({})).toMatchObject({
@@ -47,6 +55,42 @@ describe('the configuration', () => {
     for (const name of ['PORT', 'COOKIES_CAPACITY', 'LOG_LEVEL', 'JWT_SECRET']) {
       expect(faults).toContainEqual(expect.stringMatching(new RegExp(`^${name} .*Example: ${name}=`)));
     }
+  });
+
+  /** The ends of every range, and of what is beyond them. */
+  const RANGES: readonly (readonly [name: string, first: number, last: number])[] = [
+    ['PORT', 0, 65_535],
+    ['MANAGEMENT_PORT', 0, 65_535],
+    ['DATABASE_POOL_SIZE', 1, 1000],
+    ['DATABASE_LIST_POOL_SIZE', 2, 1000],
+    ['DATABASE_STATEMENT_TIMEOUT', 1, 600_000],
+    ['DATABASE_BUSY_TIMEOUT', 1, 600_000],
+    ['DATABASE_TRANSACTION_TIMEOUT', 1, 3_600_000],
+    ['MAX_CONNECTIONS', 1, 1_000_000],
+    ['MAX_CONNECTIONS_PER_ADDRESS', 1, 1_000_000],
+    ['REQUEST_TIMEOUT', 100, 600_000],
+    ['RESPONSE_STALL_TIMEOUT', 100, 600_000],
+    ['RESPONSE_BUFFER_BYTES', 65_536, 2 ** 40],
+    ['COOKIES_CAPACITY', 0, Number.MAX_SAFE_INTEGER],
+    ['LIST_CACHE_BYTES', 0, 2 ** 40],
+    ['LIST_TIMEOUT', 1000, 86_400_000],
+    ['JWT_MAX_LIFETIME', 60, 3_155_760_000],
+    ['SHUTDOWN_DELAY', 0, 600_000],
+    ['SHUTDOWN_TIMEOUT', 0, 600_000],
+  ];
+
+  it.each(RANGES)('takes %s from %d to %d, and nothing beyond', (name, first, last) => {
+    for (const inside of [first, last]) expect(faultsOf({ [name]: String(inside) })).toEqual([]);
+    for (const outside of [first - 1, BigInt(last) + 1n]) {
+      expect(faultsOf({ [name]: String(outside) })).toEqual([expect.stringContaining(`from ${first} to ${last}`)]);
+    }
+  });
+
+  it('has a range for every number', () => {
+    const names = Object.entries<Variable<unknown>>(variables).flatMap(([name, variable]) =>
+      typeof parsedExample(variable) === 'number' ? [name] : [],
+    );
+    expect(RANGES.map(([name]) => name)).toEqual(names);
   });
 
   it.each<[string, Environment]>([
@@ -154,6 +198,7 @@ describe('the configuration', () => {
     const file = join(folder, 'secret');
     writeFileSync(file, `${SECRET}\n`);
     expect(loadConfig({ JWT_SECRET_FILE: file }).jwt.key).toEqual({ kind: 'secret', secret: SECRET });
+    expect(faultsOf({ JWT_SECRET_FILE: file, JWT_SECRET: SECRET })).toEqual([expect.stringContaining('are both set')]);
     rmSync(folder, { recursive: true });
   });
 
@@ -200,6 +245,14 @@ describe('the configuration', () => {
         expect(faultsOf({ JWT_SECRET: secret })).toEqual([]);
       }
     }
+  });
+
+  it('measures a JWT_SECRET in bytes: 32 are enough, in however few characters, and 31 are not', () => {
+    const emoji = '🍪🧁🍩🍰🎂🥧🍫🍬';
+    expect(Buffer.from(emoji)).toHaveLength(32);
+    expect(faultsOf({ JWT_SECRET: emoji })).toEqual([]);
+    expect(faultsOf({ JWT_SECRET: SECRET.slice(0, 32) })).toEqual([]);
+    expect(faultsOf({ JWT_SECRET: SECRET.slice(0, 31) })).toEqual([expect.stringContaining('it has 31')]);
   });
 
   it('accepts a passphrase of words as JWT_SECRET', () => {

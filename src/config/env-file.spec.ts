@@ -1,0 +1,50 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ConfigError, loadConfigFromProcess } from './config.js';
+
+const NAMES = ['NODE_ENV', 'PORT', 'COOKIES_CAPACITY', 'JWT_SECRET'];
+
+describe('The file .env', () => {
+  const start = process.cwd();
+  const environment = { ...process.env };
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'cookies-'));
+    process.chdir(folder);
+    for (const name of NAMES) delete process.env[name];
+  });
+
+  afterEach(() => {
+    process.chdir(start);
+    for (const name of NAMES) {
+      if (environment[name] === undefined) delete process.env[name];
+      else process.env[name] = environment[name];
+    }
+    rmSync(folder, { recursive: true });
+  });
+
+  it('gives the settings that the environment does not have', () => {
+    writeFileSync('.env', 'PORT=4000\nCOOKIES_CAPACITY=7\n');
+    process.env['PORT'] = '5000';
+    expect(loadConfigFromProcess()).toMatchObject({ port: 5000, cookiesCapacity: 7 });
+  });
+
+  it('need not be there', () => {
+    expect(loadConfigFromProcess().port).toBe(3000);
+  });
+
+  it('stops the start when it is there and cannot be read', () => {
+    mkdirSync('.env');
+    expect(() => loadConfigFromProcess()).toThrow(ConfigError);
+    expect(() => loadConfigFromProcess()).toThrow(/\.env cannot be read: EISDIR/);
+  });
+
+  it('is not read in production', () => {
+    writeFileSync('.env', 'PORT=4000\n');
+    process.env['NODE_ENV'] = 'production';
+    process.env['JWT_SECRET'] = 'q8Zr0Yt3vX5mN7bK2pL9sD4fG6hJ1wEcUaQiOoRk';
+    expect(loadConfigFromProcess().port).toBe(3000);
+  });
+});
