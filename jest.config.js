@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/src', '<rootDir>/test'],
@@ -22,6 +24,7 @@ export default {
   globalTeardown: '<rootDir>/test/start-postgres.ts',
   // Far beyond what any takes: a loaded machine is no fault, and a test that hangs ends all the same.
   testTimeout: 120_000,
-  maxWorkers: 2,
+  // One more than there are cores: many tests wait for processes, time-outs and the disk.
+  maxWorkers: availableParallelism() + 1,
   collectCoverageFrom: ['src/**/*.ts', '!src/**/*.spec.ts', '!src/main.ts'],
 };
