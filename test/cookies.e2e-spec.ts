@@ -757,6 +757,27 @@ describe('If-Match', () => {
       expectError(answer, 412, 'PRECONDITION_FAILED');
     });
 
+    // RFC 9110 section 13.1.2: the comparison is weak, and the method is not performed.
+    it.each<[name: string, field: (etag: string) => string]>([
+      ['the ETag', (etag) => etag],
+      ['the ETag as a weak one', (etag) => `W/${etag}`],
+      ['any version (*)', () => '*'],
+      ['a list of tags with it', (etag) => `"other", ${etag}`],
+    ])('stops the write with 412 when If-None-Match is %s', async (_name, field) => {
+      const { path, etag } = await create(client);
+      const before = await client.get(path);
+      const response = await client.request(method, path, { body, headers: { 'if-none-match': field(etag) } });
+      expectError(response, 412, 'PRECONDITION_FAILED');
+      const after = await client.get(path);
+      expect([after.text, after.headers.get('etag')]).toEqual([before.text, etag]);
+    });
+
+    it('lets the write through when If-None-Match is another tag', async () => {
+      const { path } = await create(client);
+      const response = await client.request(method, path, { body, headers: { 'if-none-match': '"other"' } });
+      expect(response.status).toBe(status);
+    });
+
     it('does not hide that there is no record', async () => {
       const answer = await client.request(method, '/cookies/999999', { body, headers: { 'if-match': '*' } });
       expectError(answer, 404, 'COOKIE_NOT_FOUND');
