@@ -142,6 +142,9 @@ describe('the configuration', () => {
     ['JWT_SECRETFILE', 'JWT_SECRET_FILE'],
     ['JWT_SECRET_KEY', 'JWT_SECRET'],
     ['JWT_AUD', 'JWT_AUDIENCE'],
+    ['DATABASE_TRANSCATION_TIMOUT', 'DATABASE_TRANSACTION_TIMEOUT'],
+    ['JWT_SECRET_FILE_PATH', 'JWT_SECRET_FILE'],
+    ['LOG_LEVELS', 'LOG_LEVEL'],
   ])('rejects %s, and asks whether %s was meant', (name, meant) => {
     const faults = faultsOf({ [name]: '5' });
     expect(faults).toEqual([`${name} is not a setting of this service; did you mean ${meant}?`]);
@@ -168,7 +171,18 @@ describe('the configuration', () => {
 
   it('ignores variables of other programs', () => {
     const names = ['HOME', 'HOSTNAME', 'PATH', 'PORTS', 'npm_config_loglevel', 'PINO_LOG_LEVEL', 'TEST_DATABASE_URL'];
-    const others = [...names, 'NODE_OPTIONS', 'NODE_VERSION', 'JWT_LIBRARY', 'COOKIES_POLICY', 'DOC', 'POST'];
+    const others = [
+      ...names,
+      'BLOG_LEVELS',
+      'MY_JWT_SECRET_KEY',
+
+      'NODE_OPTIONS',
+      'NODE_VERSION',
+      'JWT_LIBRARY',
+      'COOKIES_POLICY',
+      'DOC',
+      'POST',
+    ];
     expect(loadConfig(Object.fromEntries(others.map((name) => [name, '5'])))).toEqual(loadConfig({}));
   });
 
@@ -226,7 +240,7 @@ describe('the configuration', () => {
     ['the example of this one', variables.JWT_SECRET.example, /32 bytes/],
   ])('rejects a JWT_SECRET that is %s, and says what would be right', (_what, secret, reason) => {
     const faults = faultsOf({ JWT_SECRET: secret });
-    expect(faults).toEqual([expect.stringMatching(/^JWT_SECRET .*openssl rand -base64 32/)]);
+    expect(faults).toEqual([expect.stringMatching(/^JWT_SECRET .*openssl rand -base64 32.*Example/)]);
     expect(faults[0]).toMatch(reason);
     if (secret !== variables.JWT_SECRET.example) expect(faults[0]).not.toContain(secret);
   });
