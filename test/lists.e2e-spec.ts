@@ -94,6 +94,28 @@ describe('GET /cookies after readers have left half-way', () => {
   });
 });
 
+describe('GET /cookies after readers have left before it began', () => {
+  it('is 200, and none of them counts as a reader', async () => {
+    await start(3000, { LIST_CACHE_BYTES: '0' });
+    // At any moment between the request and the first byte, which comes after some milliseconds.
+    for (let wave = 0; wave < 8; wave++) {
+      const leave = async (milliseconds: number): Promise<void> => {
+        const reader = await StallingClient.get(service);
+        await sleep(milliseconds);
+        reader.leave();
+      };
+      await Promise.all(Array.from({ length: 10 }, (_, index) => leave(index)));
+    }
+    await untilMetric(service, IN_FLIGHT, 0);
+    const readers = service.app.get(ListReaders);
+    await until(
+      () => readers.count === 0,
+      () => `${readers.count} readers are left`,
+    );
+    expect((await client.get('/cookies')).body).toHaveLength(3000);
+  });
+});
+
 describe('the cache of lists', () => {
   it('keeps lists up to a quarter of LIST_CACHE_BYTES, in bytes of UTF-8', async () => {
     // A quarter is 2 MB: 1500 records have 1.6 MB, and 2500 have 2.7 MB, in 1.4 million UTF-16 units.

@@ -8,6 +8,7 @@ import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { until } from './faults/fault.js';
 import { Client, COOKIE, startService, temporaryFolder, token } from './service.js';
 import { ServiceProcess } from './service-process.js';
+import { untilMetric } from './support/metrics.js';
 
 type Line = Record<string, unknown> & { readonly msg: string };
 
@@ -104,7 +105,8 @@ describe('the log has one line for', () => {
     let ended: number;
     try {
       const client = await Client.of(service);
-      expect((await client.post(COOKIE, { 'x-request-id': 'waits' })).status).toBe(503);
+      const { status, headers } = await client.post(COOKIE, { 'x-request-id': 'waits' });
+      expect([status, headers.get('retry-after')]).toEqual([503, '1']);
       ended = Date.now();
     } finally {
       other.close();
@@ -128,19 +130,14 @@ describe('the log has one line for', () => {
   it('a request whose client has left, with "cut off", its status and its subject', async () => {
     const other = openDatabase(join(folder, 'cookies.sqlite'));
     other.exec('BEGIN IMMEDIATE');
-    const { hostname, port } = new URL(service.url);
-    const socket = connect({ host: hostname, port: Number(port) }).on('error', () => undefined);
     const fields = `Host: cookies\r\nAuthorization: Bearer ${await token({ subject: 'dave' })}\r\nX-Request-Id: `;
     const body = 'Content-Type: application/json\r\nContent-Length: 16\r\n\r\n{"size":"large"}';
+    const { hostname, port } = new URL(service.url);
+    const socket = connect({ host: hostname, port: Number(port) }).on('error', () => undefined);
     socket.write(
       `PATCH /cookies/1 HTTP/1.1\r\n${fields}left\r\n${body}GET /cookies/1 HTTP/1.1\r\n${fields}behind\r\n\r\n`,
     );
-    await once(socket, 'ready');
-    await until(
-      () => socket.bytesWritten > 0,
-      () => 'the requests are sent',
-    );
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await untilMetric(service, 'http_requests_in_flight', 1);
     socket.resetAndDestroy();
     await logged('behind');
     other.close();
