@@ -2,11 +2,12 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { Controller, Get, Logger, Module } from '@nestjs/common';
+import { Controller, Get, Logger, Module, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 import { Scopes } from '../src/auth/scopes.decorator.js';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { until } from './faults/fault.js';
-import { Client, COOKIE, startService, temporaryFolder, token } from './service.js';
+import { Client, COOKIE, type Service, startService, temporaryFolder, token } from './service.js';
 import { ServiceProcess } from './service-process.js';
 import { untilMetric } from './support/metrics.js';
 
@@ -173,31 +174,53 @@ class FailingController {
   fail(): never {
     throw new Error('the outer error', { cause: new TypeError('the inner cause') });
   }
+
+  @Get('half')
+  failHalfWay(@Res() reply: FastifyReply): never {
+    reply.raw.writeHead(200, { 'content-type': 'application/json' });
+    reply.raw.write('[1');
+    throw new Error('the rest cannot be made');
+  }
 }
 
 @Module({ controllers: [FailingController] })
 class FailingModule {}
 
-describe('the log of a 500', () => {
-  it('has an error with the pattern of the route, the request id, the stack and that of its cause', async () => {
-    const failing = await startService({ LOG_LEVEL: 'silent' }, [FailingModule]);
-    const lines: unknown[][] = [];
-    try {
-      const ignore = (): void => undefined;
-      Logger.overrideLogger({ log: ignore, warn: ignore, error: (...line: unknown[]) => lines.push(line) });
-      const client = await Client.of(failing);
-      const { status, text } = await client.get('/failing/7', { 'x-request-id': 'fails' });
-      expect(status).toBe(500);
-      expect(text).not.toMatch(/outer|inner/);
-      expect(lines).toHaveLength(1);
-      const [message, stack, context] = lines[0]!;
-      expect([message, context]).toEqual(['GET /failing/:id failed (request fails)', 'Error']);
-      expect(stack).toMatch(/^Error: the outer error\n +at .*FailingController/);
-      expect(stack).toMatch(/\nCaused by: TypeError: the inner cause\n +at /);
-    } finally {
-      Logger.overrideLogger(false);
-      await failing.stop();
-    }
+describe('the log of a handler that throws', () => {
+  let failing: Service;
+  let client: Client;
+  let lines: unknown[][];
+
+  beforeAll(async () => {
+    failing = await startService({ LOG_LEVEL: 'silent' }, [FailingModule]);
+    client = await Client.of(failing);
+  });
+
+  beforeEach(() => {
+    lines = [];
+    const ignore = (): void => undefined;
+    Logger.overrideLogger({ log: ignore, warn: ignore, error: (...line: unknown[]) => lines.push(line) });
+  });
+
+  afterAll(async () => {
+    Logger.overrideLogger(false);
+    await failing.stop();
+  });
+
+  it('has an error with the pattern of the route, the request id, the stack and that of its cause; it is 500', async () => {
+    const { status, text } = await client.get('/failing/7', { 'x-request-id': 'fails' });
+    expect(status).toBe(500);
+    expect(text).not.toMatch(/outer|inner/);
+    expect(lines).toHaveLength(1);
+    const [message, stack, context] = lines[0]!;
+    expect([message, context]).toEqual(['GET /failing/:id failed (request fails)', 'Error']);
+    expect(stack).toMatch(/^Error: the outer error\n +at .*FailingController/);
+    expect(stack).toMatch(/\nCaused by: TypeError: the inner cause\n +at /);
+  });
+
+  it('has an error where the beginning was sent, and the response breaks off, so that nobody takes it for whole', async () => {
+    await expect(client.get('/half', { 'x-request-id': 'half' })).rejects.toThrow();
+    expect(lines.map(([message]) => message)).toEqual(['GET /half failed (request half)']);
   });
 });
 

@@ -132,7 +132,7 @@ const mutants: readonly Mutant[] = [
     by: `if (typeof destroy === 'string') throw new Error(destroy);`,
     breaks: 'A list whose client has left before its response began gives back its snapshot.',
     specs: ['test/lists.e2e-spec.ts'],
-    tests: 'after readers have left before it began',
+    tests: 'after readers have left before its first byte',
   },
   {
     id: 'one-connection-too-many-for-each-address',
@@ -220,9 +220,9 @@ const mutants: readonly Mutant[] = [
     file: 'src/http/error.filter.ts',
     replace: '    reply.raw.destroy();\n',
     by: '    reply.raw.end();\n',
-    breaks: 'A list that fails half-way breaks off, so that nobody takes it for whole.',
-    specs: ['test/error-log.e2e-spec.ts'],
-    tests: 'with a damaged page',
+    breaks: 'A response that fails half-way breaks off, so that nobody takes it for whole.',
+    specs: ['test/request-log.e2e-spec.ts'],
+    tests: 'the log of a handler that throws',
   },
 ];
 

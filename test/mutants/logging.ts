@@ -131,7 +131,7 @@ const mutants: readonly Mutant[] = [
     by: `?? ''} failed (request \${request.id})\`);`,
     breaks: 'A 500 is logged with its stack.',
     specs: REQUESTS,
-    tests: 'the log of a 500',
+    tests: 'the log of a handler that throws',
   },
   {
     id: 'cause-is-not-logged',
@@ -140,7 +140,7 @@ const mutants: readonly Mutant[] = [
     by: 'return error.cause === null ?',
     breaks: 'A 500 is logged with the stack of its cause.',
     specs: REQUESTS,
-    tests: 'the log of a 500',
+    tests: 'the log of a handler that throws',
   },
   {
     id: 'rejections-are-not-logged',
