@@ -20,9 +20,9 @@ const mutants: readonly Mutant[] = [
     file: 'src/database/postgres/connection-pools.ts',
     replace: 'this.checks = make(1, CHECK_TIMEOUT);',
     by: 'this.checks = make(1);',
-    breaks: 'Readiness comes back soon after a silent database has come back.',
+    breaks: 'A check of readiness on a dead connection is given up, and the next takes a new one.',
     specs: HEALTH,
-    tests: 'while PostgreSQL is silent',
+    tests: 'have died without a word',
   },
   {
     id: 'not-ready-is-200',
