@@ -120,8 +120,15 @@ describe('a client that sends requests and does not read', () => {
   it('is cut off when it takes nothing for RESPONSE_STALL_TIMEOUT, with one line in the log for each request', async () => {
     await start({ RESPONSE_STALL_TIMEOUT: '500' });
     const socket = await connection({ reads: false });
+    const began = performance.now();
     socket.write(pages().join('') + post('behind'));
-    await once(socket, 'close', { signal: AbortSignal.timeout(10_000) }).catch(() => socket.resume());
+    await until(
+      () => service.output.includes('request cut off'),
+      () => 'the connection is cut off',
+      4000,
+    );
+    expect(performance.now() - began).toBeGreaterThan(500);
+    socket.resume();
     await until(
       () => logged('behind').length > 0,
       () => 'the connection is cut off',
@@ -175,6 +182,24 @@ describe('a client that sends requests and does not read', () => {
   });
 });
 
+describe('a client that sends more requests than it reads responses', () => {
+  it('has at most 16 of them waiting in memory', async () => {
+    await start();
+    const socket = await connection({ reads: false });
+    socket.setNoDelay(true);
+    // Each in a packet of its own, and some 20 of the responses fill the sockets of both sides.
+    for (let page = 0; page < 250; page++) {
+      socket.write(get('/cookies?limit=1000', `page-${page}`));
+      await sleep(2);
+    }
+    await sleep(500);
+    const waiting = 16 * 4096;
+    const response = 700_000;
+    expect(await metric('http_response_buffer_bytes')).toBeGreaterThan(waiting);
+    expect(await metric('http_response_buffer_bytes')).toBeLessThan(waiting + response);
+  });
+});
+
 describe('connections', () => {
   it('are bounded for each address: the oldest that has sent nothing gives way to a newcomer', async () => {
     await start({ MAX_CONNECTIONS_PER_ADDRESS: '10' });
@@ -204,10 +229,37 @@ describe('connections', () => {
     sockets.push(socket);
     const received: Buffer[] = [];
     socket.on('data', (chunk) => received.push(chunk));
+    const began = performance.now();
     socket.write(half);
     // Node itself looks only every 30 s.
     await once(socket, 'close', { signal: AbortSignal.timeout(15_000) });
+    expect(performance.now() - began).toBeGreaterThan(950);
+    expect(performance.now() - began).toBeLessThan(5000);
     expect(responsesIn(Buffer.concat(received)).map(({ status }) => status)).toEqual([408]);
+  });
+
+  it('have no limit for each address where they come from a proxy in TRUST_PROXY', async () => {
+    await start({ MAX_CONNECTIONS_PER_ADDRESS: '3', TRUST_PROXY: 'loopback' });
+    for (let number = 0; number < 10; number++) await connection({ reads: true });
+    await sleep(300);
+    expect(await metric('http_connections_open')).toBe(10);
+    expect(await metric('http_connections_cut_total{reason="too many connections"}')).toBe(0);
+  });
+
+  it('are closed 2 s after an error that ends them, also where the client keeps its side open', async () => {
+    await start();
+    const { hostname, port } = new URL(service.url);
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+    sockets.push(socket);
+    socket.on('error', () => {});
+    socket.write('nonsense\r\n\r\n');
+    const [response] = (await once(socket, 'data')) as [Buffer];
+    expect(responsesIn(response).map(({ status }) => status)).toEqual([400]);
+    expect(await metric('http_connections_open')).toBe(1);
+    await sleep(1000);
+    expect(await metric('http_connections_open')).toBe(1);
+    for (let waited = 0; waited < 4000 && (await metric('http_connections_open')) > 0; waited += 100) await sleep(100);
+    expect(await metric('http_connections_open')).toBe(0);
   });
 
   it('are closed without a response when nothing was asked on them', async () => {

@@ -502,6 +502,7 @@ describe('the list', () => {
     expect(response.headers['link']).toMatch(/^<\/cookies\?/);
   });
 
+  // The next three are served from the cache; test/lists.e2e-spec.ts asks the same of lists that are not cached.
   it('answers seventy who ask for all of it at once', async () => {
     const lists = await Promise.all(Array.from({ length: 70 }, () => client.get('/cookies')));
     expect(tally(lists)).toEqual({ 200: 70 });
@@ -511,7 +512,6 @@ describe('the list', () => {
   it('goes on answering after many clients have left in the middle of it', async () => {
     const { port, hostname } = new URL(service.url);
     const headers = { authorization: `Bearer ${await token()}` };
-    // More than the service keeps snapshots for.
     for (let left = 0; left < 70; left++) {
       const response = await responseTo({ hostname, port, path: '/cookies', headers });
       response.destroy();

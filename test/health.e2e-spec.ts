@@ -9,6 +9,7 @@ import { StorageRegistry } from '../src/storage/storage-registry.js';
 import { createDatabase, dropDatabases, type EngineName } from './engine.js';
 import { onServer, PostgresServer } from './postgres-server.js';
 import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './service.js';
+import { TcpProxy } from './tcp-proxy.js';
 
 interface Probe {
   readonly status: number;
@@ -121,6 +122,22 @@ describe('GET /health/ready', () => {
     expect(await probe(service, 'live')).toMatchObject(LIVE);
     server.thaw();
     expect(await untilReady()).toMatchObject(READY);
+  });
+
+  it('is 503 once when the connections have died without a word, and then 200 on a new one', async () => {
+    const proxy = await TcpProxy.start(server.url());
+    const timeouts = { DATABASE_BUSY_TIMEOUT: '8000', DATABASE_STATEMENT_TIMEOUT: '8000' };
+    const behind = await startService({ DATABASE_URL: proxy.url, LOG_LEVEL: 'silent', ...timeouts });
+    try {
+      expect(await probe(behind)).toMatchObject(READY);
+      proxy.silenceConnections();
+      expect((await probe(behind)).status).toBe(503);
+      await sleep(500);
+      expect(await probe(behind)).toMatchObject(READY);
+    } finally {
+      await behind.stop();
+      await proxy.stop();
+    }
   });
 
   it('is 503 where PostgreSQL takes no writes, as a standby does, and 200 when it does again', async () => {

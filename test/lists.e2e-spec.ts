@@ -1,4 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type CallHandler, type ExecutionContext, Module, type NestInterceptor } from '@nestjs/common';
+import { APP_INTERCEPTOR } from '@nestjs/core';
+import { delay, type Observable } from 'rxjs';
 import { DataSource } from 'typeorm';
 import type { Environment } from '../src/config/config.js';
 import { ListCache } from '../src/http/list-cache.js';
@@ -22,8 +25,13 @@ const IN_FLIGHT = 'http_requests_in_flight';
 let service: Service;
 let client: Client;
 
-async function start(count: number, environment: Environment = {}, wish = WISH): Promise<void> {
-  service = await startService({ COOKIES_CAPACITY: '100000', ...environment });
+async function start(
+  count: number,
+  environment: Environment = {},
+  wish = WISH,
+  modules: Parameters<typeof startService>[1] = [],
+): Promise<void> {
+  service = await startService({ COOKIES_CAPACITY: '100000', ...environment }, modules);
   client = await Client.of(service);
   await service.app.get(DataSource).transaction(async (transaction) => {
     await transaction.sql`
@@ -94,6 +102,36 @@ describe('GET /cookies after readers have left half-way', () => {
   });
 });
 
+/** What a team may add: something that takes time between the handler and the response. */
+class SlowResponses implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(delay(300));
+  }
+}
+
+@Module({ providers: [{ provide: APP_INTERCEPTOR, useClass: SlowResponses }] })
+class SlowResponsesModule {}
+
+describe('GET /cookies after readers have left before its first byte', () => {
+  it('is 200, and none of them counts as a reader', async () => {
+    await start(1500, { LIST_CACHE_BYTES: '0' }, 'short', [SlowResponsesModule]);
+    const readers = service.app.get(ListReaders);
+    const clients = await Promise.all(Array.from({ length: 5 }, () => StallingClient.get(service)));
+    await until(
+      () => readers.count === 5,
+      () => `${readers.count} readers of 5 have come`,
+    );
+    for (const each of clients) each.leave();
+    await untilMetric(service, IN_FLIGHT, 0);
+    await until(
+      () => readers.count === 0,
+      () => `${readers.count} readers are left`,
+      5000,
+    );
+    expect((await client.get('/cookies')).body).toHaveLength(1500);
+  });
+});
+
 describe('the cache of lists', () => {
   it('keeps lists up to a quarter of LIST_CACHE_BYTES, in bytes of UTF-8', async () => {
     // A quarter is 2 MB: 1500 records have 1.6 MB, and 2500 have 2.7 MB, in 1.4 million UTF-16 units.
@@ -156,9 +194,9 @@ describe('a reader of GET /cookies that stalls', () => {
   });
 
   it('is cut off after RESPONSE_STALL_TIMEOUT, and one that reads on slowly for longer gets all of it', async () => {
-    await start(LONG, { RESPONSE_STALL_TIMEOUT: '1000' });
+    await start(2 * LONG, { RESPONSE_STALL_TIMEOUT: '1000' });
     const [slow, stalled] = [await StallingClient.get(service), await StallingClient.get(service)];
-    for (let turn = 0; turn < 12; turn++) {
+    for (let turn = 0; turn < 16; turn++) {
       await slow.read(1_000_000);
       await sleep(250);
     }

@@ -9,10 +9,14 @@ import { ServiceProcess } from './service-process.js';
 
 const DROPPED = 'Log lines were dropped while the reader of the log did not take them';
 
-/** Logs a warning on each SIGUSR2. */
+/** More than fit into what a dropped line of a request leaves free. */
+const WARNINGS = 50;
+
+/** Logs warnings on SIGUSR2. */
 const WARNS = preloaded(`
-  let count = 0;
-  process.on('SIGUSR2', () => new Logger('Test').warn(\`warning \${++count}\`));
+  process.on('SIGUSR2', () => {
+    for (let count = 1; count <= ${WARNINGS}; count++) new Logger('Test').warn(\`warning \${count}\`);
+  });
 `);
 
 describe('the log in production', () => {
@@ -45,7 +49,8 @@ describe('the log in production', () => {
     );
     expect(await service.end()).toBe(0);
     const lines = linesOf(service);
-    expect(lines.filter(({ msg }) => msg === 'warning 1')).toHaveLength(1);
+    const warnings = lines.map(({ msg }) => msg as string).filter((msg) => msg.startsWith('warning '));
+    expect(warnings).toEqual(Array.from({ length: WARNINGS }, (_, index) => `warning ${index + 1}`));
     const reports = lines.filter(({ msg }) => msg === DROPPED);
     expect(reports).toHaveLength(1);
     expect(Date.parse(reports[0]!['since'] as string)).toBeLessThan(Date.parse(reports[0]!['time'] as string));
@@ -60,7 +65,7 @@ describe('the log in production', () => {
     expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
     const before = processorTimeOf(service);
     await sleep(2000);
-    expect(processorTimeOf(service) - before).toBeLessThan(0.5);
+    expect(processorTimeOf(service) - before).toBeLessThan(0.2);
     const began = performance.now();
     expect(await service.end()).toBe(0);
     expect(performance.now() - began).toBeLessThan(3000);

@@ -2,12 +2,14 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { Controller, Get, Logger, Module } from '@nestjs/common';
+import { Controller, Get, Logger, Module, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 import { Scopes } from '../src/auth/scopes.decorator.js';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { until } from './faults/fault.js';
-import { Client, COOKIE, startService, temporaryFolder, token } from './service.js';
+import { Client, COOKIE, type Service, startService, temporaryFolder, token } from './service.js';
 import { ServiceProcess } from './service-process.js';
+import { untilMetric } from './support/metrics.js';
 
 type Line = Record<string, unknown> & { readonly msg: string };
 
@@ -104,7 +106,8 @@ describe('the log has one line for', () => {
     let ended: number;
     try {
       const client = await Client.of(service);
-      expect((await client.post(COOKIE, { 'x-request-id': 'waits' })).status).toBe(503);
+      const { status, headers } = await client.post(COOKIE, { 'x-request-id': 'waits' });
+      expect([status, headers.get('retry-after')]).toEqual([503, '1']);
       ended = Date.now();
     } finally {
       other.close();
@@ -128,19 +131,14 @@ describe('the log has one line for', () => {
   it('a request whose client has left, with "cut off", its status and its subject', async () => {
     const other = openDatabase(join(folder, 'cookies.sqlite'));
     other.exec('BEGIN IMMEDIATE');
-    const { hostname, port } = new URL(service.url);
-    const socket = connect({ host: hostname, port: Number(port) }).on('error', () => undefined);
     const fields = `Host: cookies\r\nAuthorization: Bearer ${await token({ subject: 'dave' })}\r\nX-Request-Id: `;
     const body = 'Content-Type: application/json\r\nContent-Length: 16\r\n\r\n{"size":"large"}';
+    const { hostname, port } = new URL(service.url);
+    const socket = connect({ host: hostname, port: Number(port) }).on('error', () => undefined);
     socket.write(
       `PATCH /cookies/1 HTTP/1.1\r\n${fields}left\r\n${body}GET /cookies/1 HTTP/1.1\r\n${fields}behind\r\n\r\n`,
     );
-    await once(socket, 'ready');
-    await until(
-      () => socket.bytesWritten > 0,
-      () => 'the requests are sent',
-    );
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await untilMetric(service, 'http_requests_in_flight', 1);
     socket.resetAndDestroy();
     await logged('behind');
     other.close();
@@ -176,31 +174,53 @@ class FailingController {
   fail(): never {
     throw new Error('the outer error', { cause: new TypeError('the inner cause') });
   }
+
+  @Get('half')
+  failHalfWay(@Res() reply: FastifyReply): never {
+    reply.raw.writeHead(200, { 'content-type': 'application/json' });
+    reply.raw.write('[1');
+    throw new Error('the rest cannot be made');
+  }
 }
 
 @Module({ controllers: [FailingController] })
 class FailingModule {}
 
-describe('the log of a 500', () => {
-  it('has an error with the pattern of the route, the request id, the stack and that of its cause', async () => {
-    const failing = await startService({ LOG_LEVEL: 'silent' }, [FailingModule]);
-    const lines: unknown[][] = [];
-    try {
-      const ignore = (): void => undefined;
-      Logger.overrideLogger({ log: ignore, warn: ignore, error: (...line: unknown[]) => lines.push(line) });
-      const client = await Client.of(failing);
-      const { status, text } = await client.get('/failing/7', { 'x-request-id': 'fails' });
-      expect(status).toBe(500);
-      expect(text).not.toMatch(/outer|inner/);
-      expect(lines).toHaveLength(1);
-      const [message, stack, context] = lines[0]!;
-      expect([message, context]).toEqual(['GET /failing/:id failed (request fails)', 'Error']);
-      expect(stack).toMatch(/^Error: the outer error\n +at .*FailingController/);
-      expect(stack).toMatch(/\nCaused by: TypeError: the inner cause\n +at /);
-    } finally {
-      Logger.overrideLogger(false);
-      await failing.stop();
-    }
+describe('the log of a handler that throws', () => {
+  let failing: Service;
+  let client: Client;
+  let lines: unknown[][];
+
+  beforeAll(async () => {
+    failing = await startService({ LOG_LEVEL: 'silent' }, [FailingModule]);
+    client = await Client.of(failing);
+  });
+
+  beforeEach(() => {
+    lines = [];
+    const ignore = (): void => undefined;
+    Logger.overrideLogger({ log: ignore, warn: ignore, error: (...line: unknown[]) => lines.push(line) });
+  });
+
+  afterAll(async () => {
+    Logger.overrideLogger(false);
+    await failing.stop();
+  });
+
+  it('has an error with the pattern of the route, the request id, the stack and that of its cause; it is 500', async () => {
+    const { status, text } = await client.get('/failing/7', { 'x-request-id': 'fails' });
+    expect(status).toBe(500);
+    expect(text).not.toMatch(/outer|inner/);
+    expect(lines).toHaveLength(1);
+    const [message, stack, context] = lines[0]!;
+    expect([message, context]).toEqual(['GET /failing/:id failed (request fails)', 'Error']);
+    expect(stack).toMatch(/^Error: the outer error\n +at .*FailingController/);
+    expect(stack).toMatch(/\nCaused by: TypeError: the inner cause\n +at /);
+  });
+
+  it('has an error where the beginning was sent, and the response breaks off, so that nobody takes it for whole', async () => {
+    await expect(client.get('/half', { 'x-request-id': 'half' })).rejects.toThrow();
+    expect(lines.map(([message]) => message)).toEqual(['GET /half failed (request half)']);
   });
 });
 

@@ -52,6 +52,11 @@ export class TcpProxy {
     this.isSilent = true;
   }
 
+  /** Nothing is passed on any more in the connections there are, as after a firewall has forgotten them; new ones are in order. */
+  silenceConnections(): void {
+    for (const pair of this.pairs) pair.isSilent = true;
+  }
+
   async stop(): Promise<void> {
     for (const { client, server } of this.pairs) [client, server].forEach((socket) => socket.destroy());
     this.server.close();
@@ -61,7 +66,7 @@ export class TcpProxy {
   private accept(client: Socket): void {
     const { hostname, port } = new URL(this.target);
     const server = connect({ host: hostname, port: Number(port), noDelay: true });
-    const pair: Pair = { client, server, isBroken: false, isResponseLost: false };
+    const pair: Pair = { client, server, isBroken: false, isSilent: false, isResponseLost: false };
     this.pairs.add(pair);
     const end = (): void => {
       this.pairs.delete(pair);
@@ -73,7 +78,7 @@ export class TcpProxy {
       socket.on('close', end);
     }
     client.on('data', (bytes) => {
-      if (this.isSilent) return;
+      if (this.isSilent || pair.isSilent) return;
       if (pair.isBroken) return void client.resetAndDestroy();
       if (this.lost !== undefined && bytes.includes(this.lost)) {
         this.seen++;
@@ -82,7 +87,7 @@ export class TcpProxy {
       server.write(bytes);
     });
     server.on('data', (bytes) => {
-      if (this.isSilent) return;
+      if (this.isSilent || pair.isSilent) return;
       // The server has responded, so it has done what was asked.
       if (pair.isResponseLost) client.resetAndDestroy();
       else client.write(bytes);
@@ -94,5 +99,6 @@ interface Pair {
   readonly client: Socket;
   readonly server: Socket;
   isBroken: boolean;
+  isSilent: boolean;
   isResponseLost: boolean;
 }
