@@ -176,6 +176,9 @@ describe('a COMMIT that fails with an I/O error', () => {
     expect(failed.headers.get('retry-after')).toBeNull();
     expect((await client.post(COOKIE)).status).toBe(201);
     await service.end();
+    expect(service.output).toMatch(
+      new RegExp(`Nobody knows whether a change was stored: .*request ${failed.body.requestId}, POST /cookies`),
+    );
     const database = openDatabase(file, { readonly: true });
     expect(database.prepare('SELECT count(*) FROM cookies WHERE wish = ?').pluck().get('in doubt')).toBeLessThan(2);
     database.close();

@@ -177,8 +177,8 @@ const mutants: readonly Mutant[] = [
     replace: 'if (error instanceof OutcomeUnknownError) {',
     by: `if (error instanceof OutcomeUnknownError && request.id === '') {`,
     breaks: 'A write whose outcome is unknown is logged by itself, with its request id.',
-    specs: ['test/postgres-connections.e2e-spec.ts'],
-    tests: 'a response to COMMIT that is lost',
+    specs: ['test/faults.e2e-spec.ts'],
+    tests: 'a COMMIT that fails with an I/O error',
   },
   {
     id: 'line-ends-in-the-development-log-are-not-escaped',
