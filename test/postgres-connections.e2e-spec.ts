@@ -335,17 +335,30 @@ describe('a response to COMMIT that is lost', () => {
     expect(await rowsOf('never')).toBe(0);
   });
 
-  it('is 503 with Retry-After when the connection was silent before COMMIT', async () => {
+  it('is 503 with Retry-After when the connection was silent before COMMIT, and a silent read is; neither is repeated', async () => {
     const other = await TcpProxy.start(url);
     const impatient = await startService({
       DATABASE_URL: other.url,
-      DATABASE_BUSY_TIMEOUT: '500',
+      // Longer than for a second try.
+      DATABASE_BUSY_TIMEOUT: '5000',
       DATABASE_STATEMENT_TIMEOUT: '100',
     });
     try {
+      const impatiently = await Client.of(impatient);
+      // Both have an idle connection.
+      await Promise.all([impatiently.get('/cookies/987654321'), impatiently.post(COOKIE)]);
       other.fallSilent();
-      const { status, body } = await (await Client.of(impatient)).post({ ...COOKIE, wish: 'silent' });
-      expect([status, body.errorCode]).toEqual([503, 'SERVICE_UNAVAILABLE']);
+      const began = performance.now();
+      const responses = await Promise.all([
+        impatiently.post({ ...COOKIE, wish: 'silent' }),
+        impatiently.get('/cookies/987654321'),
+      ]);
+      const milliseconds = performance.now() - began;
+      expect(responses.map(({ status, body }) => [status, body.errorCode])).toEqual(
+        Array(2).fill([503, 'SERVICE_UNAVAILABLE']),
+      );
+      // The 100 ms, and the second by which this side waits longer; a second try would take 2 s for a new connection.
+      expect(milliseconds).toBeLessThan(2500);
       expect(await rowsOf('silent')).toBe(0);
     } finally {
       await other.stop();
