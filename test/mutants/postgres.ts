@@ -8,7 +8,7 @@ const OPEN = ['test/open-transactions.e2e-spec.ts'];
 const BROKEN = 'a pooled connection that turns out to be broken';
 const FROZEN = 'makes none of 1000 creates';
 const LOST = 'a response to COMMIT that is lost';
-const SILENT = 'silent';
+const SILENT = 'silent to a statement';
 const TRANSACTION = '^a transaction ';
 
 const mutants: readonly Mutant[] = [
@@ -36,6 +36,7 @@ const mutants: readonly Mutant[] = [
     by: '',
     breaks: 'A server that takes no writes any more is left for the next.',
     specs: FAILOVER,
+    survives: 'the next connection asks its server, too, and leaves it then (`expectPrimary`)',
   },
   {
     id: 'old-primary-is-read',
@@ -234,7 +235,6 @@ const mutants: readonly Mutant[] = [
     by: '',
     breaks: 'A statement in flight does not run on the connection of the next caller.',
     specs: OPEN,
-    survives: 'the connection is reset before the next caller gets it, which waits for the statement, too',
   },
   {
     id: 'broken-transaction-goes-on-elsewhere',
