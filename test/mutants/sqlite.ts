@@ -161,8 +161,8 @@ const mutants: readonly Mutant[] = [
     replace: `'foreign_keys = ON'`,
     by: `'foreign_keys = OFF'`,
     breaks: 'Foreign keys are enforced.',
-    specs: DATA_LAYER,
-    tests: 'is on disk when it is acknowledged',
+    specs: COMMITS,
+    tests: 'foreign key',
   },
   {
     id: 'commits-are-not-flushed',
