@@ -214,22 +214,36 @@ export async function writeUntil(
 export interface Stored {
   /** By wish. */
   readonly rows: Map<string, { id: number; size: string }>;
+  /** Wishes that more than one row has, though each was sent once. */
+  readonly twice: readonly string[];
   readonly used: number;
   readonly count: number;
   readonly integrity: string;
+}
+
+interface Row {
+  readonly id: number;
+  readonly size: string;
+  readonly wish: string;
+}
+
+function byWish(all: readonly Row[]): Pick<Stored, 'rows' | 'twice'> {
+  const rows = new Map<string, Row>();
+  const twice: string[] = [];
+  for (const row of all) {
+    if (rows.has(row.wish)) twice.push(row.wish);
+    rows.set(row.wish, row);
+  }
+  return { rows, twice };
 }
 
 /** The committed contents of the database in `folder`, read past the service. */
 export function storedIn(folder: string): Stored {
   const database = openDatabase(join(folder, 'cookies.sqlite'), { readonly: true });
   try {
-    const rows = database.prepare('SELECT id, size, wish FROM cookies').all() as {
-      id: number;
-      size: string;
-      wish: string;
-    }[];
+    const rows = database.prepare('SELECT id, size, wish FROM cookies').all() as Row[];
     return {
-      rows: new Map(rows.map(({ id, size, wish }) => [wish, { id, size }])),
+      ...byWish(rows),
       used: database.prepare(`SELECT used FROM storage WHERE resource = 'cookies'`).pluck().get() as number,
       count: rows.length,
       integrity: database.pragma('integrity_check', { simple: true }) as string,
@@ -248,14 +262,12 @@ export async function contentsOf(folder: string): Promise<Stored> {
 export function storedOn(url: string): Promise<Stored> {
   return onServer(url, async (client) => {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    const { rows } = await client.query<{ id: string; size: string; wish: string }>(
-      'SELECT id, size, wish FROM cookies',
-    );
+    const { rows } = await client.query<Row>('SELECT id::int, size, wish FROM cookies');
     const { rows: accounts } = await client.query<{ used: string }>(
       `SELECT used FROM storage WHERE resource = 'cookies'`,
     );
     return {
-      rows: new Map(rows.map(({ id, size, wish }) => [wish, { id: Number(id), size }])),
+      ...byWish(rows),
       used: Number(accounts[0]!.used),
       count: rows.length,
       integrity: 'ok',
@@ -272,12 +284,13 @@ export type Counts = {
   readonly unknown: number;
   readonly lost: number;
   readonly foundThoughRefused: number;
+  readonly storedTwice: number;
   readonly used: number;
   readonly rows: number;
   readonly integrity: string;
 };
 
-/** Every acknowledged change is there, nothing refused is, the count is true and the file is sound. */
+/** Every acknowledged change is there, nothing refused is, nothing is stored twice, the count is true and the file is sound. */
 export function expectKept(folder: string, ledger: Ledger): Counts {
   return expectKeptIn(storedIn(folder), ledger);
 }
@@ -292,12 +305,13 @@ export function expectKeptIn(stored: Stored, ledger: Ledger): Counts {
     unknown: ledger.answered(/ (503 OUTCOME_UNKNOWN|unknown)$/),
     lost: lost.length,
     foundThoughRefused: found.length,
+    storedTwice: stored.twice.length,
     used: stored.used,
     rows: stored.count,
     integrity: stored.integrity,
   };
-  const kept = { lost: 0, foundThoughRefused: 0, used: stored.count, integrity: 'ok' };
-  const examples = [...lost.slice(0, 5), ...found.slice(0, 5)].join(', ');
+  const kept = { lost: 0, foundThoughRefused: 0, storedTwice: 0, used: stored.count, integrity: 'ok' };
+  const examples = [lost, found, stored.twice].flatMap((wishes) => wishes.slice(0, 5)).join(', ');
   assert.deepEqual({ ...counts, ...kept }, counts, `${JSON.stringify(counts)}; for example ${examples}`);
   return counts;
 }

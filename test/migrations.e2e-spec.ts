@@ -155,8 +155,23 @@ describe('migrations', () => {
     }
   });
 
-  it('run in exactly one of six processes that start at once on a fresh file', async () => {
-    const starts = await Promise.allSettled(Array.from({ length: 6 }, () => ServiceProcess.start(folder)));
+  it('are run by exactly one of several that migrate at once, and the others find it done', async () => {
+    const dataSources = await Promise.all([1, 2, 3, 4].map(() => createDataSource(loadConfig(environmentIn(folder)))));
+    try {
+      await Promise.all(dataSources.map((each) => each.initialize()));
+      const runs = await Promise.allSettled(dataSources.map(migrate));
+      expect(runs.map((run) => (run.status === 'rejected' ? String(run.reason) : 'done'))).toEqual(
+        Array(4).fill('done'),
+      );
+      const names = runs.map((run) => (run.status === 'fulfilled' ? run.value : []));
+      expect(names.filter(({ length }) => length > 0)).toEqual([expect.arrayContaining([MIGRATION])]);
+    } finally {
+      await Promise.all(dataSources.filter(({ isInitialized }) => isInitialized).map((each) => each.destroy()));
+    }
+  });
+
+  it('run in exactly one of three processes that start at once on an empty database', async () => {
+    const starts = await Promise.allSettled(Array.from({ length: 3 }, () => ServiceProcess.start(folder)));
     const services = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
     try {
       expect(starts.filter(({ status }) => status === 'rejected')).toEqual([]);

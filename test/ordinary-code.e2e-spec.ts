@@ -322,6 +322,14 @@ const HABITS: Record<string, [habit: Habit, expected: unknown]> = {
     },
     0,
   ],
+  'a generated id goes beyond 2^31': [
+    async ({ dataSource, items, name }) => {
+      await items.insert({ name });
+      await dataSource.query(`UPDATE items SET id = ${2 ** 40} WHERE name = '${name}'`);
+      return (await items.findOneByOrFail({ name })).id;
+    },
+    2 ** 40,
+  ],
   'a bigint of 2^53 - 1 is a number': [
     async ({ items, name }) => (await stored(items, { name, big: 9007199254740991 })).big,
     9007199254740991,

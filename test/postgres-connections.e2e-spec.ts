@@ -334,22 +334,41 @@ describe('a response to COMMIT that is lost', () => {
     expect([status, body.errorCode, headers.get('retry-after')]).toEqual([503, 'SERVICE_UNAVAILABLE', '1']);
     expect(await rowsOf('never')).toBe(0);
   });
+});
 
-  it('is 503 with Retry-After when the connection was silent before COMMIT', async () => {
-    const other = await TcpProxy.start(url);
-    const impatient = await startService({
-      DATABASE_URL: other.url,
-      DATABASE_BUSY_TIMEOUT: '500',
-      DATABASE_STATEMENT_TIMEOUT: '100',
-    });
-    try {
-      other.fallSilent();
-      const { status, body } = await (await Client.of(impatient)).post({ ...COOKIE, wish: 'silent' });
-      expect([status, body.errorCode]).toEqual([503, 'SERVICE_UNAVAILABLE']);
-      expect(await rowsOf('silent')).toBe(0);
-    } finally {
-      await other.stop();
-      await impatient.stop();
-    }
+describe('a server that is silent to a statement', () => {
+  let proxy: TcpProxy;
+  let service: Service;
+  let client: Client;
+
+  beforeAll(async () => {
+    proxy = await TcpProxy.start(await freshDatabase());
+    // Time enough for another try, if there were one.
+    const timeouts = { DATABASE_BUSY_TIMEOUT: '5000', DATABASE_STATEMENT_TIMEOUT: '100' };
+    service = await startService({ DATABASE_URL: proxy.url, LOG_LEVEL: 'silent', ...timeouts });
+    client = await Client.of(service);
   });
+
+  afterAll(async () => {
+    await service.stop();
+    await proxy.stop();
+  });
+
+  it.each([
+    ['GET of a record', 'FROM cookies', () => client.get('/cookies/1')],
+    ['GET of the list', 'REPEATABLE READ', () => client.get('/cookies')],
+    ['POST', 'BEGIN', () => client.post(COOKIE)],
+    ['POST before its COMMIT', 'INSERT INTO cookies', () => client.post(COOKIE)],
+    ['PATCH', 'BEGIN', () => client.request('PATCH', '/cookies/1', { body: { size: 'large' } })],
+  ])(
+    'makes %s 503 with Retry-After, and is asked once: who waits would wait as long again',
+    async (_what, sql, send) => {
+      proxy.loseRequest(sql);
+      const { status, headers, body } = await send();
+      expect([status, body.errorCode, headers.get('retry-after')]).toEqual([503, 'SERVICE_UNAVAILABLE', '1']);
+      expect(proxy.seen).toBe(1);
+      proxy.loseRequest(undefined);
+      expect((await client.get('/cookies')).body).toEqual([]);
+    },
+  );
 });

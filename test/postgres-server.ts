@@ -94,8 +94,21 @@ export class PostgresServer {
     return server;
   }
 
+  /** Starts a second server, a synchronous standby: it has every commit before the client learns of it. Restarts this one. */
+  async makeStandby(): Promise<PostgresServer> {
+    await this.stop();
+    const standby = await this.copy();
+    const conninfo = `host=127.0.0.1 port=${this.port} user=cookies password='${PASSWORD}'`;
+    standby.configure({ primary_conninfo: conninfo });
+    standby.write('standby.signal', '');
+    this.configure({ synchronous_standby_names: '*' });
+    await this.start();
+    await standby.start();
+    return standby;
+  }
+
   /** A second server with the data of this one, which must be stopped; not started yet. */
-  async copy(): Promise<PostgresServer> {
+  private async copy(): Promise<PostgresServer> {
     const folder = mkdtempSync(join(tmpdir(), 'cookies-postgres-'));
     cpSync(this.folder, folder, { recursive: true, preserveTimestamps: true });
     if (USER.uid !== undefined) spawnSync('chown', ['-R', `${USER.uid}:${USER.gid}`, folder]);

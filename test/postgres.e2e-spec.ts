@@ -6,12 +6,18 @@ import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
-import { DatabaseUnavailableError, OutcomeUnknownError } from '../src/database/errors.js';
+import { engineOf } from '../src/database/engine.js';
+import { ConnectionLostError, DatabaseUnavailableError, OutcomeUnknownError } from '../src/database/errors.js';
+import { openSnapshot, type Snapshot } from '../src/database/snapshot.js';
 import { transaction } from '../src/database/transactions.js';
 import { createDatabase, dropDatabases } from './engine.js';
 import { Ledger, expectKeptIn, storedOn, writeUntil } from './load.js';
 import { onServer, PostgresServer } from './postgres-server.js';
 import { type Answer, Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './service.js';
+
+// https://www.postgresql.org/docs/current/errcodes-appendix.html
+const LOCK_NOT_AVAILABLE = '55P03';
+const QUERY_CANCELED = '57014';
 
 const POOLS = { DATABASE_POOL_SIZE: '4', DATABASE_LIST_POOL_SIZE: '2' };
 
@@ -102,11 +108,12 @@ describe('three replicas on one database', () => {
 describe('a transaction', () => {
   let service: Service;
   let dataSource: DataSource;
+  let url: string;
 
   beforeAll(async () => {
-    const DATABASE_URL = await freshDatabase();
+    url = await freshDatabase();
     service = await startService({
-      DATABASE_URL,
+      DATABASE_URL: url,
       DATABASE_BUSY_TIMEOUT: '300',
       DATABASE_STATEMENT_TIMEOUT: '500',
       DATABASE_TRANSACTION_TIMEOUT: '1000',
@@ -148,12 +155,89 @@ describe('a transaction', () => {
     await runner.startTransaction();
     await runner.query('UPDATE notes SET name = $1 WHERE id = 1', ['held']);
     const rename = () => transaction(dataSource, (tx) => tx.sql`UPDATE notes SET name = 'late' WHERE id = 1`);
-    await expect(rename()).rejects.toThrow(DatabaseUnavailableError);
+    const error = await rename().catch((reason: Error) => reason);
+    expect(error).toBeInstanceOf(DatabaseUnavailableError);
+    // Not by the time-out of the statement, nor by that of the transaction.
+    expect(error).toMatchObject({ cause: { code: LOCK_NOT_AVAILABLE } });
     await expect(dataSource.query(`SET lock_timeout = 0`)).resolves.toBeDefined();
     await runner.rollbackTransaction();
     await runner.release();
     await rename();
     expect(await connections(new URL('/postgres', process.env['TEST_POSTGRES_URL']).href)).toBeLessThan(20);
+  });
+
+  it('whose statement takes longer than it may is unavailable', async () => {
+    const sleeping = transaction(dataSource, (tx) => tx.sql`SELECT pg_sleep(5)`);
+    await expect(sleeping).rejects.toThrow(DatabaseUnavailableError);
+    await expect(sleeping).rejects.toMatchObject({ cause: { code: QUERY_CANCELED } });
+  });
+
+  it('has its time-outs at the server as well, in milliseconds, and leaves none behind on its connection', async () => {
+    const LIMITS = `SELECT current_setting('lock_timeout') AS lock, current_setting('statement_timeout') AS statement,
+      current_setting('idle_in_transaction_session_timeout') AS idle`;
+    const limits = { lock: '300ms', statement: '500ms', idle: '2s' };
+    expect(await transaction(dataSource, (tx) => tx.query(LIMITS, []))).toEqual([limits]);
+    expect(await dataSource.transaction((manager) => manager.query(LIMITS))).toEqual([limits]);
+    const list = await openSnapshot(dataSource);
+    expect(await list.query(LIMITS, [])).toEqual([{ ...limits, idle: '1min' }]);
+    list.close();
+    expect(await dataSource.query(LIMITS)).toEqual([{ lock: '0', statement: '0', idle: '0' }]);
+  });
+
+  it('whose connection breaks before its COMMIT is sent is unavailable, and its outcome is known', async () => {
+    const broken = transaction(dataSource, async (tx) => {
+      await tx.sql`UPDATE notes SET name = 'broken' WHERE id = 2`;
+      const [session] = await tx.sql<[{ pid: number }]>`SELECT pg_backend_pid() AS pid`;
+      await onServer(url, (client) => client.query('SELECT pg_terminate_backend($1)', [session.pid]));
+      await sleep(100);
+    });
+    await expect(broken).rejects.toThrow(ConnectionLostError);
+    expect(await dataSource.query('SELECT name FROM notes WHERE id = 2')).toEqual([{ name: 'b' }]);
+  });
+
+  it('that holds a connection, as all others do, keeps no check of the database waiting', async () => {
+    const runners = Array.from({ length: 4 }, () => dataSource.createQueryRunner());
+    await Promise.all(runners.map((runner) => runner.startTransaction()));
+    await expect(dataSource.query('SELECT 1')).rejects.toThrow('No connection to the database was free within 300 ms');
+    await expect(engineOf(dataSource).check()).resolves.toBeUndefined();
+    for (const runner of runners) {
+      await runner.rollbackTransaction();
+      await runner.release();
+    }
+  });
+
+  it('beside a list is not seen by it; as many lists as have connections of their own are open at once', async () => {
+    const read = (list: Snapshot) => list.sql<{ name: string }[]>`SELECT name FROM notes WHERE id = 2`;
+    const list = await openSnapshot(dataSource);
+    expect(await read(list)).toEqual([{ name: 'b' }]);
+    await transaction(dataSource, (tx) => tx.sql`UPDATE notes SET name = 'later' WHERE id = 2`);
+    expect(await read(list)).toEqual([{ name: 'b' }]);
+    const second = await openSnapshot(dataSource);
+    expect(await read(second)).toEqual([{ name: 'later' }]);
+    await expect(openSnapshot(dataSource)).rejects.toThrow('No connection to the database was free within 300 ms');
+    await transaction(dataSource, (tx) => tx.sql`UPDATE notes SET name = 'b' WHERE id = 2`);
+    list.close();
+    second.close();
+  });
+
+  it('is logged when a statement of it takes longer than 200 ms, as any slow statement is, without parameters', async () => {
+    const warnings: string[] = [];
+    Logger.overrideLogger({
+      log: () => undefined,
+      error: () => undefined,
+      warn: (line: string) => warnings.push(line),
+    });
+    try {
+      await transaction(dataSource, (tx) => tx.sql`SELECT pg_sleep(0.25), ${'personal'}::text AS lean`);
+      await dataSource.query('SELECT pg_sleep(0.25), $1::text AS ordinary', ['personal']);
+      await dataSource.query('SELECT 1 AS quick');
+    } finally {
+      Logger.overrideLogger(false);
+    }
+    expect(warnings).toEqual([
+      expect.stringMatching(/^A statement took \d{3,5} ms: SELECT pg_sleep\(0\.25\), \$1::text AS lean$/),
+      expect.stringMatching(/^A statement took \d{3,5}(\.\d+)? ms: SELECT pg_sleep\(0\.25\), \$1::text AS ordinary$/),
+    ]);
   });
 
   it('that lasts longer than it may is undone', async () => {
@@ -300,9 +384,12 @@ describe('a server', () => {
       const client = await Client.of(service);
       expect((await client.post(COOKIE)).status).toBe(201);
       server.freeze();
+      const began = performance.now();
       try {
         const answers = await Promise.all([client.get('/cookies/1'), client.post(COOKIE), client.get('/cookies')]);
         expect(statuses(answers)).toEqual({ 503: 3 });
+        // The time-out of a statement, and the second by which this side waits longer than the server.
+        expect(performance.now() - began).toBeLessThan(3000);
         expect(await isReady(service)).toBe(false);
       } finally {
         server.thaw();

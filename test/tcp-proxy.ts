@@ -6,8 +6,9 @@ export class TcpProxy {
   private readonly pairs = new Set<Pair>();
   /** The bytes of a request whose response is to be lost. */
   private lost?: string;
-  private isSilent = false;
-  /** How many requests with the bytes of `loseResponseTo` came. */
+  /** The bytes of a request that is to be lost itself. */
+  private swallowed?: string;
+  /** How many requests with the bytes of `loseResponseTo` or `loseRequest` came. */
   seen = 0;
 
   private constructor(
@@ -47,9 +48,10 @@ export class TcpProxy {
     this.seen = 0;
   }
 
-  /** Nothing is passed on any more, in connections old and new, and none is refused. */
-  fallSilent(): void {
-    this.isSilent = true;
+  /** From now on, whatever request has these bytes is met with silence; its connection stays open. */
+  loseRequest(bytes: string | undefined): void {
+    this.swallowed = bytes;
+    this.seen = 0;
   }
 
   /** Nothing is passed on any more in the connections there are, as after a firewall has forgotten them; new ones are in order. */
@@ -78,8 +80,12 @@ export class TcpProxy {
       socket.on('close', end);
     }
     client.on('data', (bytes) => {
-      if (this.isSilent || pair.isSilent) return;
+      if (pair.isSilent) return;
       if (pair.isBroken) return void client.resetAndDestroy();
+      if (this.swallowed !== undefined && bytes.includes(this.swallowed)) {
+        this.seen++;
+        return;
+      }
       if (this.lost !== undefined && bytes.includes(this.lost)) {
         this.seen++;
         pair.isResponseLost = true;
@@ -87,7 +93,7 @@ export class TcpProxy {
       server.write(bytes);
     });
     server.on('data', (bytes) => {
-      if (this.isSilent || pair.isSilent) return;
+      if (pair.isSilent) return;
       // The server has responded, so it has done what was asked.
       if (pair.isResponseLost) client.resetAndDestroy();
       else client.write(bytes);

@@ -128,7 +128,7 @@ export const standbyPromoted: Fault = async ({ times, progress }) => {
 function promoteOnce(): Promise<[Counts, number]> {
   return Site.use((site) =>
     onItsOwn(async (primary) => {
-      const standby = await standbyOf(primary);
+      const standby = await primary.makeStandby();
       try {
         const url = primary.url().replace(/@[^/]+/, `@127.0.0.1:${primary.port},127.0.0.1:${standby.port}`);
         const service = await site.start({ DATABASE_URL: `${url}?target_session_attrs=read-write` });
@@ -149,19 +149,4 @@ function promoteOnce(): Promise<[Counts, number]> {
       }
     }),
   );
-}
-
-/** A second server that has every commit before its client is answered. */
-async function standbyOf(primary: PostgresServer): Promise<PostgresServer> {
-  await primary.stop();
-  const standby = await primary.copy();
-  const { username, password, hostname, port } = new URL(primary.url());
-  standby.configure({
-    primary_conninfo: `host=${hostname} port=${port} user=${username} password='${decodeURIComponent(password)}'`,
-  });
-  standby.write('standby.signal', '');
-  primary.configure({ synchronous_standby_names: '*' });
-  await primary.start();
-  await standby.start();
-  return standby;
 }
