@@ -128,6 +128,30 @@ describe('cli import', () => {
     expect(countsOf(folder)).toEqual({ count: 0, used: 0 });
   });
 
+  it.each([
+    ['a file', 'in.ndjson', [], /There is not enough room: 4 cookies are to be stored, and 2 of 2 places are free/, 0],
+    ['a file, with --atomic', 'in.ndjson', ['--atomic'], /There is not enough room: 4 cookies/, 0],
+    [
+      'stdin',
+      undefined,
+      [],
+      /Line 3 finds no room: .* holds 2 cookies.*\nThe first 2 lines are stored\. Go on with/,
+      2,
+    ],
+  ] as const)(
+    'says how many are stored of four cookies for two places from %s',
+    async (_, file, options, says, count) => {
+      writeFileSync(join(folder, 'in.ndjson'), lines(4));
+      const { code, stderr } = await run(folder, ['import', ...(file ? [file] : []), ...options], {
+        environment: { COOKIES_CAPACITY: '2' },
+        input: lines(4),
+      });
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(says) });
+      expect(stderr).not.toMatch(/^Imported/m);
+      expect(countsOf(folder)).toEqual({ count, used: count });
+    },
+  );
+
   it('fills the storage to its last place from stdin, and goes on when there is more room', async () => {
     const input = lines(2000);
     const full = await run(folder, ['import'], { input, environment: { COOKIES_CAPACITY: '1234' } });
