@@ -178,10 +178,8 @@ describe('cli backup and restore', () => {
     // Before anything opens the database, which would take a WAL of that name for its own.
     expect(existsSync(join(folder, 'cookies.sqlite-wal'))).toBe(false);
     const aside = readdirSync(folder).filter((name) => name.includes('.before-'));
-    expect(aside.map((name) => readFileSync(join(folder, name), 'utf8'))).toEqual([
-      'broken'.repeat(2000),
-      'broken'.repeat(2000),
-    ]);
+    expect(aside).toHaveLength(1);
+    expect(readFileSync(join(folder, aside[0]!), 'utf8') === 'broken'.repeat(2000)).toBe(true);
     expect(countsOf(folder)).toEqual({ count: 3000, used: 3000 });
   });
 });

@@ -104,7 +104,7 @@ describe('migrations', () => {
         async down(): Promise<void> {}
       }
       try {
-        for (const each of [dataSource, other]) (each.migrations as MigrationInterface[]).push(new Slow9000000000000());
+        for (const each of [dataSource, other]) each.migrations.push(new Slow9000000000000());
         const first = migrate(dataSource);
         await until(
           () => runs === 1,

@@ -150,6 +150,7 @@ const mutants: readonly Mutant[] = [
     breaks: 'SQLite never takes the WAL of the old database for that of the restored one.',
     specs: BACKUP,
     tests: 'damaged beyond opening',
+    survives: 'SQLite itself folds in or removes a WAL when the database is held, in every case that was tried.',
   },
   {
     id: 'failed-restore-leaves-a-second-name',
