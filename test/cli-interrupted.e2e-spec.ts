@@ -105,7 +105,9 @@ describe('a command that replaces a file', () => {
     const { code, stderr } = await runWith(command, { at: 'sync .', what: 'EIO' });
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: expect.stringMatching(/^\S+ is the new file, but its folder cannot be put on disk \(EIO: .*\): .*\.\n$/),
+      stderr: expect.stringMatching(
+        /^\S+ is the new file, but its folder cannot be put on disk \(EIO: .*\): .* Check the disk\.\n$/,
+      ),
     });
     expect(contentsOf(command.file)).toBe(command === RESTORE ? 3 : 4);
   });
