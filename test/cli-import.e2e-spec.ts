@@ -122,10 +122,12 @@ describe('cli import', () => {
   });
 
   it('says before it starts that a file finds too little room', async () => {
-    const { code, stderr } = await importFile(lines(11), [], { COOKIES_CAPACITY: '10' });
+    const environment = { COOKIES_CAPACITY: '10' };
+    await importFile(lines(4), [], environment);
+    const { code, stderr } = await importFile(lines(7, 5), [], environment);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/10 of 10 places are free.*11 cookies are to be stored, and 10 of 10/s);
-    expect(countsOf(folder)).toEqual({ count: 0, used: 0 });
+    expect(stderr).toMatch(/6 of 10 places are free.*7 cookies are to be stored, and 6 of 10/s);
+    expect(countsOf(folder)).toEqual({ count: 4, used: 4 });
   });
 
   it.each([

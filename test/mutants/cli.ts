@@ -199,7 +199,7 @@ const mutants: readonly Mutant[] = [
     by: '  if (cookies > capacity) {',
     breaks: 'A file whose cookies find too little room stores none.',
     specs: IMPORT,
-    tests: 'two places|all or nothing',
+    tests: 'too little room',
   },
   {
     id: 'full-storage-ends-an-import-silently',
