@@ -10,13 +10,10 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase } from '../src/database/sqlite/better-sqlite3.js';
-import { countsOf, inDatabase, lines, outcomeOf, run, startCommand } from './command.js';
+import { countsOf, inDatabase, lines, run } from './command.js';
 import { Client, COOKIE, temporaryFolder } from './service.js';
 import { ServiceProcess } from './service-process.js';
-
-const roomy = { COOKIES_CAPACITY: '100000' };
 
 describe('cli backup and restore', () => {
   /** What each test begins with: a storage of 3000 cookies. */
@@ -44,8 +41,7 @@ describe('cli backup and restore', () => {
   const tamper = (change: (database: Database) => void) => inDatabase(folder, change, 'backup.sqlite');
 
   it('copies one state into one sound file while the service is written to', async () => {
-    await run(folder, ['import', '--ids', 'assign'], { input: lines(50_000), environment: roomy });
-    const service = await ServiceProcess.start(folder, roomy);
+    const service = await ServiceProcess.start(folder);
     try {
       const client = await Client.of(service);
       let over = false;
@@ -66,7 +62,8 @@ describe('cli backup and restore', () => {
           .prepare("SELECT used, (SELECT count(*) FROM cookies) AS count FROM storage WHERE resource = 'cookies'")
           .get() as Record<string, number>;
         expect(used).toBe(count);
-        expect(count).toBeGreaterThanOrEqual(53_000);
+        expect(count).toBeGreaterThanOrEqual(3000);
+        expect(count).toBeLessThanOrEqual(3000 + posted);
       });
     } finally {
       await service.end();
@@ -94,13 +91,14 @@ describe('cli backup and restore', () => {
     await run(folder, ['import'], { input: lines(5, 3001) });
     const { code, stderr } = await run(folder, ['restore', 'backup.sqlite']);
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('Restored 3000 cookies') });
+    // Before anything opens the database, which would tidy up.
+    expect(readdirSync(folder).filter((name) => /-(wal|shm)$/.test(name))).toEqual([]);
     expect(countsOf(folder)).toEqual({ count: 3000, used: 3000 });
     expect(epoch()).not.toBe(before);
     const aside = /is now (\S+);/.exec(stderr)![1]!;
     const kept = openDatabase(aside, { readonly: true });
     expect(kept.prepare('SELECT count(*) FROM cookies').pluck().get()).toBe(3005);
     kept.close();
-    expect(existsSync(join(folder, 'cookies.sqlite-wal'))).toBe(false);
     const service = await ServiceProcess.start(folder);
     expect((await (await Client.of(service)).post(COOKIE)).body.id).toBe(3001);
     await service.end();
@@ -173,33 +171,15 @@ describe('cli backup and restore', () => {
     expect(readdirSync(folder).filter((name) => /restoring|before/.test(name))).toEqual([]);
   });
 
-  it('leaves the storage whole when it is killed, and restores the next time', async () => {
-    await run(folder, ['import', '--ids', 'assign'], { input: lines(60_000), environment: roomy });
-    await run(folder, ['backup', 'backup.sqlite']);
-    await run(folder, ['import', '--ids', 'assign'], { input: lines(1), environment: roomy });
-    let killed = 0;
-    for (const delay of [0, 20, 60, 120]) {
-      const child = startCommand(folder, ['restore', 'backup.sqlite']);
-      const outcome = outcomeOf(child);
-      while (!existsSync(join(folder, 'cookies.sqlite.restoring')) && child.exitCode === null) await sleep(2);
-      await sleep(delay);
-      if (child.kill('SIGKILL')) killed++;
-      await outcome;
-      const { count, used } = countsOf(folder);
-      expect(used).toBe(count);
-      expect([63_000, 63_001]).toContain(count);
-    }
-    expect(killed).toBeGreaterThan(0);
-    expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject({ code: 0 });
-    expect(countsOf(folder)).toEqual({ count: 63_000, used: 63_000 });
-    expect(existsSync(join(folder, 'cookies.sqlite.restoring'))).toBe(false);
-  });
-
   it('restores over a database that is damaged beyond opening, and leaves it no WAL that is not its own', async () => {
     await run(folder, ['backup', 'backup.sqlite']);
     for (const suffix of ['', '-wal']) writeFileSync(join(folder, `cookies.sqlite${suffix}`), 'broken'.repeat(2000));
     expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject({ code: 0 });
-    expect(countsOf(folder)).toEqual({ count: 3000, used: 3000 });
+    // Before anything opens the database, which would take a WAL of that name for its own.
     expect(existsSync(join(folder, 'cookies.sqlite-wal'))).toBe(false);
+    const aside = readdirSync(folder).filter((name) => name.includes('.before-'));
+    expect(aside).toHaveLength(1);
+    expect(readFileSync(join(folder, aside[0]!), 'utf8') === 'broken'.repeat(2000)).toBe(true);
+    expect(countsOf(folder)).toEqual({ count: 3000, used: 3000 });
   });
 });

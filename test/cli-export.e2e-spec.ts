@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, cpSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { line, lines, outcomeOf, run, startCommand } from './command.js';
 import { Client, COOKIE, temporaryFolder } from './service.js';
@@ -12,11 +12,28 @@ describe('cli export', () => {
     line({ id: 2, flavor: 'cinnamon', size: 'large' }) +
     line({ id: 7, flavor: 'chocolate' });
 
+  /** Storages that tests begin with: of the three cookies of TEXT, and of so many that no pipe takes them at once. */
+  const stored = { three: '', many: '' };
+  const MANY = 9000;
+
+  beforeAll(async () => {
+    for (const [name, input] of [
+      ['three', TEXT],
+      ['many', lines(MANY)],
+    ] as const) {
+      stored[name] = temporaryFolder();
+      expect(await run(stored[name], ['import'], { input })).toMatchObject({ code: 0 });
+    }
+  });
+
   beforeEach(() => {
     folder = temporaryFolder();
   });
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  afterAll(() => Object.values(stored).forEach((each) => rmSync(each, { recursive: true, force: true })));
+
+  const begin = (name: keyof typeof stored): void => cpSync(stored[name], folder, { recursive: true });
 
   it.each<[string[], number[]]>([
     [[], [1, 2, 7]],
@@ -32,7 +49,7 @@ describe('cli export', () => {
     [['--after', '1', '--limit', '1'], [2]],
     [['--flavor', 'cinnamon', '--size', 'small'], []],
   ])('selects with %j', async (args, ids) => {
-    await run(folder, ['import'], { input: TEXT });
+    begin('three');
     const { code, stdout, stderr } = await run(folder, ['export', ...args]);
     expect(code).toBe(0);
     expect(stdout).toBe(
@@ -56,7 +73,7 @@ describe('cli export', () => {
   });
 
   it('ends quietly when its reader has had enough', async () => {
-    await run(folder, ['import'], { input: lines(20_000), environment: { COOKIES_CAPACITY: '20000' } });
+    begin('many');
     const child = startCommand(folder, ['export']);
     const [first] = (await once(child.stdout!, 'data')) as [Buffer];
     expect(first.toString()).toMatch(/^\{"id":1,/);
@@ -66,7 +83,7 @@ describe('cli export', () => {
   });
 
   it('can be interrupted while its reader stalls', async () => {
-    await run(folder, ['import'], { input: lines(20_000), environment: { COOKIES_CAPACITY: '20000' } });
+    begin('many');
     const child = startCommand(folder, ['export']);
     let stderr = '';
     child.stderr!.on('data', (text) => (stderr += String(text)));
@@ -78,10 +95,10 @@ describe('cli export', () => {
   });
 
   it('writes a file that appears whole or not at all', async () => {
-    await run(folder, ['import'], { input: lines(3000) });
+    begin('many');
     const files = readdirSync(folder);
     expect(await run(folder, ['export', '--output', 'out.ndjson'])).toMatchObject({ code: 0, stdout: '' });
-    expect(readFileSync(join(folder, 'out.ndjson'), 'utf8')).toBe(lines(3000));
+    expect(readFileSync(join(folder, 'out.ndjson'), 'utf8')).toBe(lines(MANY));
     expect(readdirSync(folder).sort()).toEqual([...files, 'out.ndjson'].sort());
 
     writeFileSync(join(folder, 'no-folder'), '');
@@ -89,8 +106,26 @@ describe('cli export', () => {
     expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('Nothing is left of it') });
   });
 
+  it('fails when stdout cannot take it, and says so', async () => {
+    begin('three');
+    // A device of Linux that is always full.
+    const full = openSync('/dev/full', 'w');
+    try {
+      const child = startCommand(folder, ['export'], {}, full);
+      let stderr = '';
+      child.stderr!.on('data', (text) => (stderr += String(text)));
+      await once(child, 'close');
+      expect({ code: child.exitCode, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(/^The output cannot be written: .*ENOSPC/),
+      });
+    } finally {
+      closeSync(full);
+    }
+  });
+
   it('is of one moment, while the service is written to', async () => {
-    await run(folder, ['import'], { input: lines(9000) });
+    begin('many');
     const service = await ServiceProcess.start(folder);
     try {
       const client = await Client.of(service);
@@ -98,7 +133,7 @@ describe('cli export', () => {
       await once(child.stdout!, 'readable');
       expect((await client.post(COOKIE)).status).toBe(201);
       expect((await client.request('DELETE', '/cookies/8999')).status).toBe(204);
-      expect(await outcomeOf(child)).toMatchObject({ code: 0, stdout: lines(9000) });
+      expect(await outcomeOf(child)).toMatchObject({ code: 0, stdout: lines(MANY) });
     } finally {
       await service.end();
     }

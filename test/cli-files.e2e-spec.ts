@@ -161,10 +161,17 @@ describe('what export and backup are to write into', () => {
 });
 
 describe('restore', () => {
-  beforeEach(async () => {
-    await store(lines(3));
-    expect(await run(folder, ['backup', 'backup.sqlite'])).toMatchObject({ code: 0 });
+  /** What each test begins with: a storage of three cookies, and a backup of it. */
+  let stored: string;
+
+  beforeAll(async () => {
+    stored = temporaryFolder();
+    expect(await run(stored, ['import'], { input: lines(3) })).toMatchObject({ code: 0 });
+    expect(await run(stored, ['backup', 'backup.sqlite'])).toMatchObject({ code: 0 });
   });
+
+  beforeEach(() => cpSync(stored, folder, { recursive: true }));
+  afterAll(() => rmSync(stored, { recursive: true, force: true }));
 
   const asides = (): string[] => readdirSync(folder).filter((name) => name.includes('.before-'));
 

@@ -122,11 +122,37 @@ describe('cli import', () => {
   });
 
   it('says before it starts that a file finds too little room', async () => {
-    const { code, stderr } = await importFile(lines(11), [], { COOKIES_CAPACITY: '10' });
+    const environment = { COOKIES_CAPACITY: '10' };
+    await importFile(lines(4), [], environment);
+    const { code, stderr } = await importFile(lines(7, 5), [], environment);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/10 of 10 places are free.*11 cookies are to be stored, and 10 of 10/s);
-    expect(countsOf(folder)).toEqual({ count: 0, used: 0 });
+    expect(stderr).toMatch(/6 of 10 places are free.*7 cookies are to be stored, and 6 of 10/s);
+    expect(countsOf(folder)).toEqual({ count: 4, used: 4 });
   });
+
+  it.each([
+    ['a file', 'in.ndjson', [], /There is not enough room: 4 cookies are to be stored, and 2 of 2 places are free/, 0],
+    ['a file, with --atomic', 'in.ndjson', ['--atomic'], /There is not enough room: 4 cookies/, 0],
+    [
+      'stdin',
+      undefined,
+      [],
+      /Line 3 finds no room: .* holds 2 cookies.*\nThe first 2 lines are stored\. Go on with/,
+      2,
+    ],
+  ] as const)(
+    'says how many are stored of four cookies for two places from %s',
+    async (_, file, options, says, count) => {
+      writeFileSync(join(folder, 'in.ndjson'), lines(4));
+      const { code, stderr } = await run(folder, ['import', ...(file ? [file] : []), ...options], {
+        environment: { COOKIES_CAPACITY: '2' },
+        input: lines(4),
+      });
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(says) });
+      expect(stderr).not.toMatch(/^Imported/m);
+      expect(countsOf(folder)).toEqual({ count, used: count });
+    },
+  );
 
   it('fills the storage to its last place from stdin, and goes on when there is more room', async () => {
     const input = lines(2000);

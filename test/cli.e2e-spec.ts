@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, rmSync, utimesSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { inDatabase, line, run } from './command.js';
 import { Client, temporaryFolder } from './service.js';
+import { preloaded } from './preloaded.js';
 import { ServiceProcess } from './service-process.js';
 
 const COMMANDS = ['export', 'import', 'backup', 'restore', 'doctor', 'token'];
@@ -69,22 +70,103 @@ describe('the command line', () => {
     expect(await run(folder, ['token', '--sub', 'a', '--expires', 'soon'])).toMatchObject({ code: 2 });
   });
 
+  it.each([
+    [['--expires', '30s'], 30],
+    [['--expires', '15m'], 15 * 60],
+    [[], 3600],
+    [['--expires', '7d'], 7 * 24 * 3600],
+  ])('prints a token that expires when it should: %j', async (options, lifetime) => {
+    const environment = { JWT_MAX_LIFETIME: String(7 * 24 * 3600) };
+    const { stdout } = await run(folder, ['token', '--sub', 'alice', ...options], { environment });
+    const { sub, iat, exp } = JSON.parse(Buffer.from(stdout.split('.')[1]!, 'base64url').toString()) as {
+      sub: string;
+      iat: number;
+      exp: number;
+    };
+    expect({ sub, lifetime: exp - iat }).toEqual({ sub: 'alice', lifetime });
+    expect(Math.abs(iat - Date.now() / 1000)).toBeLessThan(30);
+  });
+
+  it('prints no token that the service would reject for its lifetime', async () => {
+    const environment = { JWT_MAX_LIFETIME: '3600' };
+    expect(await run(folder, ['token', '--sub', 'a', '--expires', '61m'], { environment })).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('--expires must be at most 3600s (JWT_MAX_LIFETIME)'),
+    });
+  });
+
   describe('doctor', () => {
+    /** A storage of one cookie. */
+    let stored: string;
+
+    beforeAll(async () => {
+      stored = temporaryFolder();
+      expect(await run(stored, ['import'], { input: line({ id: 1 }) })).toMatchObject({ code: 0 });
+    });
+
+    afterAll(() => rmSync(stored, { recursive: true, force: true }));
+
     const failures = (stdout: string) => stdout.split('\n').filter((text) => text.startsWith('FAIL'));
 
-    it('finds all well before the first start, makes nothing, and with the service running', async () => {
-      const fresh = await run(folder, ['doctor']);
-      expect(fresh).toMatchObject({ code: 0, stdout: expect.stringContaining('does not exist yet') });
-      expect((await run(folder, ['export'])).stderr).toContain('There is no database');
-      const service = await ServiceProcess.start(folder);
+    const CHECKS = [
+      'settings',
+      'keys',
+      'clock',
+      'native module',
+      'volume writable',
+      'free space',
+      'WAL mode',
+      'real write',
+    ];
+
+    it('finds all well before the first start, and makes nothing', async () => {
       const { code, stdout } = await run(folder, ['doctor']);
-      await service.end();
       expect({ code, failures: failures(stdout) }).toEqual({ code: 0, failures: [] });
-      for (const name of ['settings', 'keys', 'clock', 'native module', 'volume writable', 'free space', 'WAL mode']) {
-        expect(stdout).toMatch(new RegExp(`^ok    ${name} `, 'm'));
+      expect(stdout).toContain('does not exist yet');
+      expect(readdirSync(folder)).toEqual([]);
+      expect((await run(folder, ['export'])).stderr).toContain('There is no database');
+      expect(readdirSync(folder)).toEqual([]);
+    });
+
+    it('finds all well while the service runs and after it, and leaves nothing behind', async () => {
+      const service = await ServiceProcess.start(folder);
+      let files = readdirSync(folder);
+      const running = await run(folder, ['doctor']);
+      expect(readdirSync(folder)).toEqual(files);
+      await service.end();
+      files = readdirSync(folder);
+      // File systems and clocks round: half a minute is no fault.
+      const soon = Date.now() / 1000 + 30;
+      utimesSync(join(folder, 'cookies.sqlite'), soon, soon);
+      const stopped = await run(folder, ['doctor']);
+      expect(readdirSync(folder)).toEqual(files);
+      for (const { code, stdout } of [running, stopped]) {
+        expect({ code, failures: failures(stdout) }).toEqual({ code: 0, failures: [] });
+        for (const name of CHECKS) expect(stdout).toMatch(new RegExp(`^ok    ${name} `, 'm'));
+        expect(stdout).toMatch(/^ok {4}migrations +all have run$/m);
+        expect(stdout).toMatch(/^ok {4}counter +0 cookies of 10000$/m);
       }
-      expect(stdout).toMatch(/^ok {4}migrations +all have run$/m);
-      expect(stdout).toMatch(/^ok {4}counter +0 cookies of 10000$/m);
+    });
+
+    it.each([
+      ['64 MiB, which are enough', 16_384, 0, /^ok {4}free space +64 MiB$/m],
+      [
+        'a byte less than 64 MiB',
+        16_383.999,
+        1,
+        /^FAIL {2}free space +63 MiB are free on the volume of .*at least 64 MiB$/m,
+      ],
+    ])('tells of a volume with %s', async (_what, bavail, code, expected) => {
+      const environment = preloaded(`
+        import fs from 'node:fs';
+        import { syncBuiltinESMExports } from 'node:module';
+        fs.statfsSync = () => ({ bavail: ${bavail}, bsize: 4096 });
+        syncBuiltinESMExports();`);
+      expect(await run(folder, ['doctor'], { environment })).toMatchObject({
+        code,
+        stdout: expect.stringMatching(expected),
+      });
     });
 
     it.each<[string, () => void, RegExp]>([
@@ -99,12 +181,12 @@ describe('the command line', () => {
         /^FAIL {2}migrations +Later9 are of a newer version: use that version$/m,
       ],
       [
-        'a clock that is behind',
-        () => utimesSync(join(folder, 'cookies.sqlite'), 4e9, 4e9),
-        /^FAIL {2}clock +it is .*, but .* was written 2096-.*: set the clock/m,
+        'a clock that is two minutes behind',
+        () => utimesSync(join(folder, 'cookies.sqlite'), Date.now() / 1000 + 120, Date.now() / 1000 + 120),
+        /^FAIL {2}clock +it is .*, but .*cookies\.sqlite was written .*: set the clock/m,
       ],
     ])('says what to do about %s', async (_what, damage, expected) => {
-      await run(folder, ['import'], { input: line({ id: 1 }) });
+      cpSync(stored, folder, { recursive: true });
       damage();
       const { code, stdout, stderr } = await run(folder, ['doctor']);
       expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(expected) });

@@ -13,10 +13,18 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** Starts a command of the built command line on the database in `folder`. */
-export function startCommand(folder: string, args: readonly string[], environment: Environment = {}): ChildProcess {
+/**
+ * Starts a command of the built command line on the database in `folder`.
+ * @param stdout a descriptor that takes what it prints, instead of a pipe
+ */
+export function startCommand(
+  folder: string,
+  args: readonly string[],
+  environment: Environment = {},
+  stdout: number | 'pipe' = 'pipe',
+): ChildProcess {
   const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production', ...environment }) };
-  return spawn(process.execPath, [PROGRAM, ...args], { cwd: folder, env });
+  return spawn(process.execPath, [PROGRAM, ...args], { cwd: folder, env, stdio: ['pipe', stdout, 'pipe'] });
 }
 
 export interface RunOptions {

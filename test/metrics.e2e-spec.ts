@@ -100,7 +100,7 @@ describe.each<EngineName>(['sqlite', 'postgres'])('GET /metrics on %s', (engine)
     const series = 'method="PATCH",route="/cookies/:id",status="204"';
     const growth = await growthDuring(service, async () => {
       const { release } = await holdWrites(service);
-      const response = client.request('PATCH', '/cookies/1', { body: { size: 'small' } });
+      const response = client.request('PATCH', '/cookies/1', { body: { flavor: 'cinnamon' } });
       await untilMetric(service, 'http_requests_in_flight', 1);
       await sleep(250);
       await release();

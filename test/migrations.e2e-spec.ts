@@ -1,12 +1,14 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { DataSource } from 'typeorm';
+import type { DataSource, MigrationInterface } from 'typeorm';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
 import { migrate, pendingMigrations } from '../src/database/migrations.js';
+import { until } from './faults/fault.js';
 import { databaseUrlFor, engineInUse, provideDatabase } from './engine.js';
 import { onServer } from './postgres-server.js';
 import { Client, COOKIE, environmentIn, temporaryFolder } from './service.js';
@@ -85,6 +87,42 @@ describe('migrations', () => {
       expect(await migrate(dataSource)).toEqual(names);
       expect(await schema()).toEqual(before);
       expect(await migrate(dataSource)).toEqual([]);
+    });
+
+    it('wait for the one process that runs them, and then have nothing to do', async () => {
+      const other = await createDataSource(loadConfig(environmentIn(folder)));
+      await other.initialize();
+      let runs = 0;
+      let finish = (): void => {};
+      const finished = new Promise<void>((resolve) => (finish = resolve));
+      class Slow9000000000000 implements MigrationInterface {
+        readonly name = 'Slow9000000000000';
+        async up(): Promise<void> {
+          runs++;
+          await finished;
+        }
+        async down(): Promise<void> {}
+      }
+      try {
+        for (const each of [dataSource, other]) each.migrations.push(new Slow9000000000000());
+        const first = migrate(dataSource);
+        await until(
+          () => runs === 1,
+          () => 'the first migrates',
+        );
+        let isOver = false;
+        const second = migrate(other).finally(() => (isOver = true));
+        second.catch(() => {});
+        await sleep(300);
+        expect({ isOver, runs }).toEqual({ isOver: false, runs: 1 });
+        finish();
+        expect((await first).at(-1)).toBe('Slow9000000000000');
+        expect(await second).toEqual([]);
+        expect(runs).toBe(1);
+      } finally {
+        finish();
+        await other.destroy();
+      }
     });
 
     it('make exactly the schema that the entities describe', async () => {
@@ -170,7 +208,7 @@ describe('migrations', () => {
     }
   });
 
-  it('run in exactly one of three processes that start at once on an empty database', async () => {
+  it('run in exactly one of three processes that start at once on a fresh file', async () => {
     const starts = await Promise.allSettled(Array.from({ length: 3 }, () => ServiceProcess.start(folder)));
     const services = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
     try {

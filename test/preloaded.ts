@@ -3,11 +3,11 @@ import { pathToFileURL } from 'node:url';
 import type { Environment } from '../src/config/config.js';
 
 /** The address of a file of the project, for an `import` in a program that the service loads. */
-const address = (path: string): string => pathToFileURL(resolve(path)).href;
+export const projectModule = (path: string): string => pathToFileURL(resolve(path)).href;
 
 /** Runs a program in the process of the service, before the service itself. It can use Nest's `Logger`. */
 export function preloaded(program: string): Environment {
-  const source = `import { Logger } from '${address('node_modules/@nestjs/common/index.js')}';\n${program}`;
+  const source = `import { Logger } from '${projectModule('node_modules/@nestjs/common/index.js')}';\n${program}`;
   return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(source)}` };
 }
 
@@ -17,8 +17,8 @@ export function preloaded(program: string): Environment {
  */
 export function withProvider(body: string): Environment {
   return preloaded(`
-    import { DataSource } from '${address('node_modules/typeorm/index.mjs')}';
-    import { AppModule } from '${address('dist/src/app.module.js')}';
+    import { DataSource } from '${projectModule('node_modules/typeorm/index.mjs')}';
+    import { AppModule } from '${projectModule('dist/src/app.module.js')}';
     class Added {
       constructor(dataSource) { this.dataSource = dataSource; }
       ${body}

@@ -105,6 +105,22 @@ describe('stopping', () => {
     expect(existsSync(join(folder, 'cookies.sqlite-wal'))).toBe(false);
   });
 
+  it('commits the write that is in hand before it closes the database', async () => {
+    // It ends while the database closes: behind the last request, which would have waited for it.
+    const writes = `beforeApplicationShutdown() {
+      void this.dataSource.transaction(async (manager) => {
+        await manager.query("INSERT INTO cookies (flavor, size, wish, revision) VALUES ('vanilla', 'small', 'late', 1)");
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        await manager.query("UPDATE storage SET used = used + 1 WHERE resource = 'cookies'");
+      });
+    }`;
+    service = await ServiceProcess.start(folder, withProvider(writes));
+    expect(await service.end()).toBe(0);
+    expect(existsSync(join(folder, 'cookies.sqlite-wal'))).toBe(false);
+    expect(storedIn(folder)).toMatchObject({ count: 1, used: 1 });
+    expect(service.output).not.toContain('"level":"error"');
+  });
+
   it.each(['SIGTERM', 'SIGINT'] as const)('exits with 1 at once on a second signal (%s)', async (second) => {
     service = await ServiceProcess.start(folder);
     const slow = await SlowPost.begin(service, bearer);
@@ -122,13 +138,14 @@ describe('stopping', () => {
        beforeApplicationShutdown() { return this.dataSource.transaction(() => {}); }`,
     ],
   ])('exits with 1 when SHUTDOWN_TIMEOUT is over by 5 s, and says what is open, with %s', async (_what, body) => {
-    service = await ServiceProcess.start(folder, { SHUTDOWN_TIMEOUT: '100', ...withProvider(body) });
+    const settings = { SHUTDOWN_DELAY: '50', SHUTDOWN_TIMEOUT: '100' };
+    service = await ServiceProcess.start(folder, { ...settings, ...withProvider(body) });
     const began = performance.now();
     expect(await service.end()).toBe(1);
     expect(performance.now() - began).toBeGreaterThanOrEqual(5000);
     expect(performance.now() - began).toBeLessThan(8000);
     expect(service.output).toMatch(
-      /^The service did not stop within 5100 ms\. It was closing the modules, .*; still open: .*[1-9][0-9]* [A-Z]/m,
+      /^The service did not stop within 5150 ms\. It was closing the modules, .*; still open: .*[1-9][0-9]* [A-Z]/m,
     );
   });
 

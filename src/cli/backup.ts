@@ -10,7 +10,7 @@ import { type Destination, destinationOf, openDestination } from './destination.
 import { Failure } from './errors.js';
 import { databaseExists, rejectDatabaseFile, requireSqlite } from './database-file.js';
 import { Progress } from './progress.js';
-import { replaceFile } from './replace-file.js';
+import { ReplacedError, replaceFile } from './replace-file.js';
 
 export async function backup(file: string, interrupt: AbortSignal): Promise<void> {
   const config = loadConfigFromProcess();
@@ -27,6 +27,7 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
     console.error(`Backed up ${cookies} cookies to ${file} (${size} bytes), and checked it.`);
   } catch (error) {
     for (const leftover of [draft, `${draft}-journal`]) await rm(leftover, { force: true }).catch(() => {});
+    if (error instanceof ReplacedError) throw error;
     interrupt.throwIfAborted();
     throw new Failure(`There is no new backup: ${(error as Error).message}`, error);
   }

@@ -13,7 +13,7 @@ import { type Destination, destinationOf, openDestination } from './destination.
 import { Failure } from './errors.js';
 import { openStorage } from './open-database.js';
 import { Progress } from './progress.js';
-import { replaceFile } from './replace-file.js';
+import { ReplacedError, replaceFile } from './replace-file.js';
 
 export interface ExportOptions {
   readonly output?: string;
@@ -115,6 +115,7 @@ async function toOutput(run: Run, output: string, destination: Destination, sign
     if (destination.kind === 'file') await toFile(run, destination.path, signal);
     else await pipeline(run.lines(), await openDestination(destination, signal), { signal });
   } catch (error) {
+    if (error instanceof ReplacedError) throw error;
     signal.throwIfAborted();
     const rest = destination.kind === 'file' ? ' Nothing is left of it.' : '';
     throw new Failure(`${output} cannot be written: ${(error as Error).message}.${rest}`, error);

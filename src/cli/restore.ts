@@ -7,12 +7,16 @@ import { loadConfigFromProcess } from '../config/config.js';
 import { knownMigrations } from '../database/schema-version.js';
 import { holdAlone, renewEpoch } from '../database/sqlite/exclusive.js';
 import { checkFile } from '../database/sqlite/file-check.js';
+import { readingOnly } from '../database/sqlite/file-copy.js';
 import { makePrivateFolder, PRIVATE_FILE } from '../database/sqlite/private-file.js';
 import { copy } from './backup.js';
 import { destinationOf, followLinks } from './destination.js';
 import { Failure, UsageError } from './errors.js';
 import { isSameFile, requireSqlite } from './database-file.js';
-import { replaceFile, sync } from './replace-file.js';
+import { ReplacedError, replaceFile, sync } from './replace-file.js';
+
+/** What SQLite keeps beside a database in WAL mode. */
+const WAL = ['-wal', '-shm'] as const;
 
 export async function restore(file: string, interrupt: AbortSignal): Promise<void> {
   const config = loadConfigFromProcess();
@@ -37,6 +41,7 @@ export async function restore(file: string, interrupt: AbortSignal): Promise<voi
     if (pending.length > 0) console.error(`The next start runs the migrations ${pending.join(', ')}.`);
   } catch (error) {
     await discard(draft);
+    if (error instanceof ReplacedError) throw error;
     if (interrupt.aborted) throw new Failure('Interrupted. The storage is as it was.', interrupt.reason);
     if (error instanceof Failure) throw new Failure(`${error.message} The storage is as it was.`, error);
     throw new Failure(`${file} is not restored: ${(error as Error).message}. The storage is as it was.`, error);
@@ -97,15 +102,18 @@ async function seekable(file: string, draft: string, signal: AbortSignal): Promi
 /** Makes of the backup, beside the database, what shall take its place. */
 async function prepare(file: string, source: string, draft: string, interrupt: AbortSignal) {
   const known = await knownMigrations();
-  const seen = checkFile(source, known);
-  const wrong = [...seen.faults, ...seen.drifts];
-  if (wrong.length > 0) throw new Failure(`${file} cannot be restored: ${wrong.join('; ')}.`);
-  await copy(source, draft, { readonly: true, interrupt });
+  await readingOnly(source, async () => {
+    const { faults, drifts } = checkFile(source, known);
+    const wrong = [...faults, ...drifts];
+    if (wrong.length > 0) throw new Failure(`${file} cannot be restored: ${wrong.join('; ')}.`);
+    await copy(source, draft, { readonly: true, interrupt });
+  });
   if (source !== file) await rm(source);
   // The backup may lie on a bad disk: what counts is what was read.
   const { faults, counts, migrations } = checkFile(draft, known);
   if (faults.length > 0) throw new Failure(`The copy of ${file} is not sound: ${faults.join('; ')}.`);
   renewEpoch(draft, randomBytes(6).toString('hex'));
+  // Before the storage is held; meanwhile a signal that came during the checks is seen.
   await sync(draft);
   return { cookies: counts.get('cookies') ?? 0, pending: known.filter((name) => !migrations.includes(name)) };
 }
@@ -123,6 +131,9 @@ async function putInPlace(draft: string, path: string): Promise<string | undefin
   try {
     await keepAside(path, aside);
     await replaceFile(draft, path);
+  } catch (error) {
+    if (!(error instanceof ReplacedError)) await takeBack(path, aside);
+    throw error;
   } finally {
     held.release();
   }
@@ -132,11 +143,19 @@ async function putInPlace(draft: string, path: string): Promise<string | undefin
 /** A second name for the file, so that at every moment a whole database has the first one. */
 async function keepAside(path: string, aside: string): Promise<void> {
   // Only beside a database too broken to be opened; beside the new one a WAL would be taken for its own.
-  for (const suffix of ['-wal', '-shm']) {
+  for (const suffix of WAL) {
     if (existsSync(path + suffix)) await rename(path + suffix, aside + suffix);
   }
   // Not every file system knows links.
   await link(path, aside).catch(() => copyFile(path, aside));
+}
+
+/** Undoes `keepAside`: a database with two names would have two WALs. */
+async function takeBack(path: string, aside: string): Promise<void> {
+  for (const suffix of WAL) {
+    if (existsSync(aside + suffix)) await rename(aside + suffix, path + suffix);
+  }
+  await rm(aside, { force: true });
 }
 
 /** What earlier restores kept: one whole database is enough to go back to. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { openDatabase } from './better-sqlite3.js';
 import { createPrivately } from './private-file.js';
 
@@ -39,5 +40,33 @@ function settle(file: string): void {
     copy.pragma('journal_mode = DELETE');
   } finally {
     copy.close();
+  }
+}
+
+/**
+ * Leaves beside a file no `-wal` and `-shm` that were not there before: where it is in WAL mode, a connection that may only read
+ * makes them and leaves them.
+ */
+export async function readingOnly<T>(file: string, work: () => Promise<T>): Promise<T> {
+  const isAlone = !existsSync(`${file}-wal`);
+  try {
+    return await work();
+  } finally {
+    if (isAlone && existsSync(`${file}-wal`)) removeWal(file);
+  }
+}
+
+/** Not by their names: someone else may have the file open by now. The last connection that may write removes them. */
+function removeWal(file: string): void {
+  try {
+    const database = openDatabase(file, { fileMustExist: true });
+    try {
+      database.prepare('SELECT count(*) FROM sqlite_schema').get();
+    } finally {
+      database.close();
+    }
+  } catch {
+    // This user may only read the file.
+    return;
   }
 }
