@@ -230,7 +230,7 @@ const mutants: readonly Mutant[] = [
     by: 'void (kind as EngineError)',
     breaks: 'database_errors_total counts the errors of the engine.',
     specs: ['test/error-log.e2e-spec.ts'],
-    tests: 'has one error for all requests that are rejected with 503',
+    tests: 'with a damaged page',
   },
 ];
 
