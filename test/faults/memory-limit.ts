@@ -14,6 +14,13 @@ export interface MemoryLimit {
   remove(): void;
 }
 
+/** Of a process in a container: what the image sets for glibc. */
+const IMAGE_ENVIRONMENT: Environment = {
+  MALLOC_MMAP_THRESHOLD_: '65536',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+  MALLOC_ARENA_MAX: '2',
+};
+
 /** The limit by a control group of the kernel where this user may make one, else of Node's heap alone. */
 export function memoryLimit(megabytes: number): MemoryLimit {
   const bytes = String(megabytes * 1024 * 1024);
@@ -45,7 +52,7 @@ function controlGroup(folder: string, setting: string, bytes: string, how: strin
   }
   // Inside before Node starts: it reads the limit then.
   const through = ['/bin/sh', '-c', 'echo $$ > "$0" && exec "$@"', join(folder, 'cgroup.procs')];
-  return { how, options: { through }, environment: {}, remove: () => removeGroup(folder) };
+  return { how, options: { through }, environment: IMAGE_ENVIRONMENT, remove: () => removeGroup(folder) };
 }
 
 /** The kernel takes a moment to see that the group is empty; one that is left is empty, too, and costs nothing. */
