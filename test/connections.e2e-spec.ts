@@ -198,6 +198,31 @@ describe('a client that sends more requests than it reads responses', () => {
     expect(await metric('http_response_buffer_bytes')).toBeGreaterThan(waiting);
     expect(await metric('http_response_buffer_bytes')).toBeLessThan(waiting + response);
   });
+
+  it('has 16 of them waiting behind one that takes long, and a response to each in the end', async () => {
+    await start();
+    const socket = await connection({ reads: true });
+    socket.setNoDelay(true);
+    const received: Buffer[] = [];
+    socket.on('data', (chunk: Buffer) => received.push(chunk));
+    const responses = () => responsesIn(Buffer.concat(received)).map(({ status }) => status);
+    const database = openDatabase(join(folder, 'cookies.sqlite'));
+    database.exec('BEGIN IMMEDIATE');
+    socket.write(post('held'));
+    for (let request = 0; request < 100; request++) {
+      socket.write(get('/cookies/1', `behind-${request}`));
+      await sleep(2);
+    }
+    expect(await metric('http_response_buffer_bytes')).toBe(16 * 4096);
+    database.exec('ROLLBACK');
+    database.close();
+    await until(
+      () => responses().length === 101,
+      () => `${responses().length} responses of 101 have come`,
+    );
+    expect(responses()).toEqual([201, ...Array<number>(100).fill(200)]);
+    expect(await metric('http_response_buffer_bytes')).toBe(0);
+  });
 });
 
 describe('connections', () => {

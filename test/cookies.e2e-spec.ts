@@ -502,7 +502,7 @@ describe('the list', () => {
     expect(response.headers['link']).toMatch(/^<\/cookies\?/);
   });
 
-  // The next three are served from the cache; test/lists.e2e-spec.ts asks the same of lists that are not cached.
+  // The next three are served from the cache; test/lists.e2e-spec.ts asks for lists that are not cached, ten at once.
   it('answers seventy who ask for all of it at once', async () => {
     const lists = await Promise.all(Array.from({ length: 70 }, () => client.get('/cookies')));
     expect(tally(lists)).toEqual({ 200: 70 });

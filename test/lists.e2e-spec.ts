@@ -1,8 +1,19 @@
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type CallHandler, type ExecutionContext, Module, type NestInterceptor } from '@nestjs/common';
+import {
+  type CallHandler,
+  Controller,
+  type ExecutionContext,
+  Get,
+  Module,
+  type NestInterceptor,
+  Res,
+} from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
-import { delay, type Observable } from 'rxjs';
+import type { FastifyReply } from 'fastify';
+import { delayWhen, type Observable } from 'rxjs';
 import { DataSource } from 'typeorm';
+import { Scopes } from '../src/auth/scopes.decorator.js';
 import type { Environment } from '../src/config/config.js';
 import { ListCache } from '../src/http/list-cache.js';
 import { ListReaders } from '../src/http/list-readers.js';
@@ -38,7 +49,7 @@ async function start(
       INSERT INTO cookies (flavor, size, wish, revision)
       WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})
       SELECT 'vanilla', 'small', ${wish}, 1 FROM numbers`;
-    await transaction.sql`UPDATE storage SET used = used + ${count}, revision = revision + 1`;
+    await transaction.sql`UPDATE storage SET used = used + ${count}, revision = revision + 1 WHERE resource = 'cookies'`;
   });
 }
 
@@ -103,32 +114,81 @@ describe('GET /cookies after readers have left half-way', () => {
 });
 
 /** What a team may add: something that takes time between the handler and the response. */
-class SlowResponses implements NestInterceptor {
+let held: Promise<void>;
+
+class HeldResponses implements NestInterceptor {
   intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    return next.handle().pipe(delay(300));
+    return next.handle().pipe(delayWhen(() => held));
   }
 }
 
-@Module({ providers: [{ provide: APP_INTERCEPTOR, useClass: SlowResponses }] })
-class SlowResponsesModule {}
+@Module({ providers: [{ provide: APP_INTERCEPTOR, useClass: HeldResponses }] })
+class HeldResponsesModule {}
+
+@Controller('held')
+class HeldStreamController {
+  static stream: Readable | undefined;
+
+  @Get()
+  @Scopes('cookies:read')
+  async send(@Res() reply: FastifyReply): Promise<void> {
+    const stream = new Readable({ read: () => undefined });
+    HeldStreamController.stream = stream;
+    await held;
+    await reply.send(stream);
+  }
+}
+
+@Module({ controllers: [HeldStreamController] })
+class HeldStreamModule {}
 
 describe('GET /cookies after readers have left before its first byte', () => {
   it('is 200, and none of them counts as a reader', async () => {
-    await start(1500, { LIST_CACHE_BYTES: '0' }, 'short', [SlowResponsesModule]);
+    let release!: () => void;
+    held = new Promise((resolve) => (release = resolve));
+    await start(1500, { LIST_CACHE_BYTES: '0' }, 'short', [HeldResponsesModule]);
     const readers = service.app.get(ListReaders);
     const clients = await Promise.all(Array.from({ length: 5 }, () => StallingClient.get(service)));
     await until(
       () => readers.count === 5,
       () => `${readers.count} readers of 5 have come`,
     );
-    for (const each of clients) each.leave();
-    await untilMetric(service, IN_FLIGHT, 0);
+    for (const each of clients) each.reset();
+    try {
+      await untilMetric(service, 'http_connections_open', 0);
+    } finally {
+      release();
+    }
     await until(
       () => readers.count === 0,
       () => `${readers.count} readers are left`,
       5000,
     );
     expect((await client.get('/cookies')).body).toHaveLength(1500);
+  });
+});
+
+describe('GET of what a module sends as a stream', () => {
+  it('closes the stream when its client has left before the first byte', async () => {
+    let release!: () => void;
+    held = new Promise((resolve) => (release = resolve));
+    await start(1, {}, 'short', [HeldStreamModule]);
+    const reader = await StallingClient.get(service, { path: '/held' });
+    await until(
+      () => HeldStreamController.stream !== undefined,
+      () => 'The request has not come',
+    );
+    reader.reset();
+    try {
+      await untilMetric(service, 'http_connections_open', 0);
+    } finally {
+      release();
+    }
+    await until(
+      () => HeldStreamController.stream!.destroyed,
+      () => 'The stream is open',
+      5000,
+    );
   });
 });
 

@@ -87,7 +87,7 @@ const mutants: readonly Mutant[] = [
     by: 'export const MAX_UNANSWERED = 16_000;',
     breaks: 'At most 16 requests of a connection wait unanswered.',
     specs: CONNECTIONS,
-    tests: 'has at most 16 of them waiting',
+    tests: 'has 16 of them waiting behind one',
   },
   {
     id: 'waiting-requests-are-done-before-their-turn',
@@ -130,9 +130,9 @@ const mutants: readonly Mutant[] = [
     file: 'src/http/connections/tracking-hooks.ts',
     replace: `if (typeof destroy === 'function') destroy.call(payload);`,
     by: `if (typeof destroy === 'string') throw new Error(destroy);`,
-    breaks: 'A list whose client has left before its response began gives back its snapshot.',
+    breaks: 'A stream whose client has left before its response began is closed.',
     specs: ['test/lists.e2e-spec.ts'],
-    tests: 'after readers have left before its first byte',
+    tests: 'closes the stream when its client has left',
   },
   {
     id: 'one-connection-too-many-for-each-address',

@@ -1,7 +1,6 @@
 import type { Mutant } from './program/mutant.js';
 
 const STOPPING = ['test/stopping.e2e-spec.ts'];
-const MIGRATIONS = ['test/migrations.e2e-spec.ts'];
 
 const mutants: readonly Mutant[] = [
   {
@@ -147,24 +146,6 @@ const mutants: readonly Mutant[] = [
     breaks: 'An address in use is named without a stack.',
     specs: STOPPING,
     tests: 'is in use',
-  },
-  {
-    id: 'migrations-look-before-the-lock',
-    file: 'src/database/migrations.ts',
-    replace: `    await runner.startTransaction();
-    try {
-      const executor = new MigrationExecutor(dataSource, runner);
-      executor.transaction = 'all';
-      const done = await executor.executePendingMigrations();
-      await runner.commitTransaction();`,
-    by: `    try {
-      const executor = new MigrationExecutor(dataSource, runner);
-      executor.transaction = 'all';
-      const done = await executor.executePendingMigrations();
-      if (runner.isTransactionActive) await runner.commitTransaction();`,
-    breaks: 'Of several processes that start at once one migrates, and the others wait for it.',
-    specs: MIGRATIONS,
-    tests: 'wait for the one',
   },
 ];
 

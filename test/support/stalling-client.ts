@@ -75,6 +75,11 @@ export class StallingClient {
     this.socket.destroy();
   }
 
+  /** Goes away as a process that is killed may: a FIN alone says that a client sends nothing more, and it may still read. */
+  reset(): void {
+    this.socket.resetAndDestroy();
+  }
+
   private get text(): string {
     return Buffer.concat(this.received).toString('latin1');
   }
