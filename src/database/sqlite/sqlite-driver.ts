@@ -33,7 +33,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
   readonly isRemote = false;
   readonly dialect: Dialect = {
     json: (expression) => `json_quote(${expression})`,
-    // An ORDER BY of its own would sort again what comes sorted; see "The engine writes the JSON of lists" in docs/decisions.md.
+    // An ORDER BY of its own would sort again what comes sorted; see docs/adr/0023-engine-writes-json-of-lists.md.
     join: (expression) => `CAST(string_agg(${expression}, ',') AS BLOB)`,
     forUpdate: () => '',
     lastGivenId: (table) => `coalesce((SELECT seq FROM sqlite_sequence WHERE name = '${table}'), 0)`,
