@@ -60,6 +60,15 @@ describe('the decision records in docs/adr', () => {
 });
 
 describe('the documents of the project', () => {
+  it('say for ten tasks and more which file to open first, and each of these exists', () => {
+    const table = read('CONTRIBUTING.md').split('## Where to find what')[1] ?? '';
+    const rows = [...table.matchAll(/^\| (?!task|-)[^|]+ \| ([^|]+) \|$/gm)].map(([, cell]) => cell!);
+    expect(rows.length).toBeGreaterThanOrEqual(10);
+    const named = rows.map((row) => [...row.matchAll(/`([^`]+)`/g)].map(([, name]) => name!));
+    expect(named.filter((names) => names.length === 0)).toEqual([]);
+    expect(named.flat().filter((name) => !existsSync(join(ROOT, name)))).toEqual([]);
+  });
+
   const documents = files.filter((file) => file.endsWith('.md'));
 
   it('name only files that exist', () => {
