@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { ConfigError, type Environment, loadConfig } from './config.js';
-import { type Variable, variables } from './variables.js';
+import { ConfigError, loadConfig } from './config.js';
+import { type Environment, type Variable, variables } from './variables.js';
 
 const pem = (key: { export: (options: { type: 'spki'; format: 'pem' }) => string | Buffer }) =>
   key.export({ type: 'spki', format: 'pem' }).toString();

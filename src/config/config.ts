@@ -3,8 +3,10 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { isServiceLink, nearMisses } from './near-misses.js';
 import type { PostgresUrl } from './postgres-url.js';
-import type { LogLevel, SqliteUrl, Variable, VariableName } from './variables.js';
+import type { Environment, LogLevel, SqliteUrl, Variable, VariableName } from './variables.js';
 import { variables } from './variables.js';
+
+export type { Environment };
 
 /** The key that tokens are verified with; its kind fixes the algorithms (RFC 8725 section 3.1). */
 export type TokenKey =
@@ -76,8 +78,6 @@ export class ConfigError extends Error {
     this.name = 'ConfigError';
   }
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 type Parsed = { [N in VariableName]: ReturnType<(typeof variables)[N]['parse']> | undefined };
 

@@ -3,6 +3,8 @@ import { isIP } from 'node:net';
 import { hmacSecret } from './hmac-secret.js';
 import { parsePostgresUrl, type PostgresUrl } from './postgres-url.js';
 
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 /** Turns the text of one environment variable into its value, or throws an `Error` that says what is wrong with it. */
 type Parse<T> = (text: string) => T;
 

@@ -1,6 +1,5 @@
 import type { DataSource } from 'typeorm';
-import type { Snapshot } from './snapshot.js';
-import type { Sql } from './sql.js';
+import type { Snapshot, Sql } from './sql.js';
 
 /** What a driver has that is an engine. By this it is known without its class, so that only the engine in use is loaded. */
 export const ENGINE = Symbol('engine');

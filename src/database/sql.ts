@@ -9,3 +9,9 @@ export interface Sql {
   /** A text that is put together, with `?` for each parameter. Its variants should be few: each is prepared once. */
   query<Rows>(sql: string, parameters: unknown[]): Promise<Rows>;
 }
+
+/** One committed state of the database, unchanged by whatever is written meanwhile, until it is closed. */
+export interface Snapshot extends Sql {
+  /** Lets go of the state; a second call does nothing. */
+  close(): void;
+}

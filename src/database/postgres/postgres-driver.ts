@@ -3,8 +3,7 @@ import type { DataSource, ReplicationMode } from 'typeorm';
 import { PostgresDriver as TypeOrmPostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { type Dialect, ENGINE, type Engine } from '../engine.js';
 import { repeatRead } from '../repeat-read.js';
-import type { Snapshot } from '../snapshot.js';
-import type { Sql } from '../sql.js';
+import type { Snapshot, Sql } from '../sql.js';
 import { ConnectionPools } from './connection-pools.js';
 import type { PostgresSettings } from './connections.js';
 import { Hosts } from './hosts.js';
@@ -20,7 +19,7 @@ import {
   outcomeUnknown,
   startError,
 } from './postgres-errors.js';
-import { PostgresQueryRunner } from './postgres-query-runner.js';
+import { PostgresQueryRunner, type TransactionSettings } from './postgres-query-runner.js';
 import { execute, mayWrite, PostgresSql, READS, type SlowStatements } from './postgres-sql.js';
 import { beginning, PostgresTransaction, type TransactionLimits } from './postgres-transaction.js';
 
@@ -41,7 +40,7 @@ const IS_READ_ONLY = `SELECT current_setting('transaction_read_only')::boolean A
  * (`FOR UPDATE`, or the UPDATE of the resource's `storage` row), and then read as last committed. In every transaction the
  * record is locked before the `storage` row, so two of them never wait for each other.
  */
-export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
+export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, TransactionSettings {
   readonly [ENGINE] = true;
   readonly dialect: Dialect = {
     json: (expression) => `to_json(${expression})::text`,

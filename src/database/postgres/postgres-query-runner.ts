@@ -6,16 +6,25 @@ import {
   type Table,
   type TableColumn,
 } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner as TypeOrmPostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import { ConnectionLostError, OutcomeUnknownError, transactionTooLong, UnsafeIntegerError } from '../errors.js';
 import { repeatRead } from '../repeat-read.js';
 import { beginOf, isCommit, lateStatement } from '../transaction-control.js';
+import type { OutsideWrites } from './outside-writes.js';
 import { portableColumn, portableTable } from './portable-columns.js';
 import type { PostgresClient } from './postgres-client.js';
-import type { PostgresDriver } from './postgres-driver.js';
 import { isConnectionFailure, outcomeUnknown, publishEngineError, translatePostgresError } from './postgres-errors.js';
 import { mayWrite, measured, READS, UNCONFIRMED } from './postgres-sql.js';
-import { beginning, COMMIT } from './postgres-transaction.js';
+import { beginning, COMMIT, type TransactionLimits } from './postgres-transaction.js';
+
+/** What a query runner needs of its driver, beyond TypeORM's own. */
+export interface TransactionSettings extends PostgresDriver {
+  readonly outsideWrites?: OutsideWrites;
+  readonly limits: TransactionLimits;
+  /** Milliseconds a transaction may take. */
+  readonly transactionTimeout: number;
+}
 
 /** The key of the lock that migrating processes take; "cookies" in ASCII, as a number. */
 const MIGRATION_LOCK = 0x636f6f6b696573n;
@@ -25,7 +34,7 @@ const MIGRATION_LOCK = 0x636f6f6b696573n;
  * TypeORM gives raw UPDATE and DELETE as rows and count, on PostgreSQL alone.
  */
 export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
-  declare driver: PostgresDriver;
+  declare driver: TransactionSettings;
   private client?: PostgresClient;
   private migrating = false;
   /** TypeORM releases a runner also when its connection breaks. */
@@ -39,7 +48,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   private inFlight = 0;
   private onSettled?: () => void;
 
-  constructor(driver: PostgresDriver, mode: ReplicationMode) {
+  constructor(driver: TransactionSettings, mode: ReplicationMode) {
     super(driver, mode);
   }
 

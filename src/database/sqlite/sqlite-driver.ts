@@ -4,8 +4,7 @@ import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { DatabaseStartError } from '../errors.js';
 import { type Dialect, ENGINE, type Engine } from '../engine.js';
-import type { Snapshot } from '../snapshot.js';
-import type { Sql } from '../sql.js';
+import type { Snapshot, Sql } from '../sql.js';
 import { retryWhileBusy } from './busy-retries.js';
 import { Connection, type SlowStatements, type StatementResult } from './connection.js';
 import { DatabaseFile } from './database-file.js';
@@ -18,7 +17,7 @@ import { createPrivately, makePrivateFolder } from './private-file.js';
 import { Snapshots } from './snapshots.js';
 import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
 import { explained, TaggedSql } from './tagged-sql.js';
-import { SqliteQueryRunner } from './sqlite-query-runner.js';
+import { type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
 import { TableRebuilds } from './table-rebuilds.js';
 import { tryWriting } from './write-trial.js';
 import { Writer, type WriterLimits } from './writer.js';
@@ -28,7 +27,7 @@ import { Writer, type WriterLimits } from './writer.js';
  * connection, so that transactions of different requests mix. Here every caller gets a runner of its own; writes take
  * turns on one connection, reads outside a transaction use another, which sees committed data only (WAL).
  */
-export class SqliteDriver extends BetterSqlite3Driver implements Engine {
+export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteConnections {
   readonly [ENGINE] = true;
   readonly isRemote = false;
   readonly dialect: Dialect = {

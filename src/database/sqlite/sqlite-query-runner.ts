@@ -1,24 +1,37 @@
 import { QueryFailedError, QueryRunnerAlreadyReleasedError, TypeORMError, type ReplicationMode } from 'typeorm';
+import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError, UnsafeIntegerError } from '../errors.js';
-import type { StatementResult } from './connection.js';
+import type { Connection, StatementResult } from './connection.js';
 import { rejectRoundedIntegers } from './exact-integers.js';
 import type { OpenTransaction } from './open-transaction.js';
-import type { SqliteDriver } from './sqlite-driver.js';
 import { lateStatement } from '../transaction-control.js';
 import { rejectSharedPragma } from './shared-pragmas.js';
+import type { Snapshots } from './snapshots.js';
 import { translateSqliteError } from './sqlite-errors.js';
 import { toQueryResult } from './query-result.js';
 import { kindOf, type StatementKind } from './statement-kind.js';
+import type { TableRebuilds } from './table-rebuilds.js';
+import type { Writer } from './writer.js';
+
+/** The connections that a query runner works on; the driver has them. */
+export interface SqliteConnections extends BetterSqlite3Driver {
+  readonly reader: Connection;
+  readonly writer: Writer;
+  readonly snapshots: Snapshots;
+  readonly tableRebuilds: TableRebuilds;
+  /** Runs a statement that only reads, outside a transaction. */
+  read(sql: string, parameters: readonly unknown[]): StatementResult | Promise<StatementResult>;
+}
 
 /**
  * One caller's session. In mode `master` its transactions write and wait for a turn; in mode `slave` they read one
  * snapshot and wait for nobody. Statements outside a transaction are transactions of their own.
  */
 export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
-  declare driver: SqliteDriver;
+  declare driver: SqliteConnections;
   private transaction?: OpenTransaction;
   /** Whether the transaction has done nothing yet. */
   private transactionIsNew = false;
@@ -29,7 +42,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   /** What failed the commit that the last rollback waited for; TypeORM swallows it where it rolls back by itself. */
   private rollbackFailure?: Error;
 
-  constructor(driver: SqliteDriver, mode: ReplicationMode) {
+  constructor(driver: SqliteConnections, mode: ReplicationMode) {
     super(driver);
     this.mode = mode;
   }
