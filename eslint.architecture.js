@@ -4,9 +4,10 @@
  */
 import { readdirSync } from 'node:fs';
 
-/** From the top down. A file imports from its own layer and from lower ones. */
+/** From the top down. A file imports from its own layer and from lower ones; `server` and the files without a folder are one. */
 const LAYERS = [
   '',
+  'server',
   'cli',
   'docs',
   'FEATURES',
@@ -114,7 +115,7 @@ function features() {
  * @returns {import('eslint').Linter.Config[]}
  */
 export function architecture(allFeatures = features()) {
-  const layers = LAYERS.filter((layer) => layer !== '' && layer !== 'FEATURES');
+  const layers = LAYERS.filter((layer) => !['', 'server', 'FEATURES'].includes(layer));
   return [
     configuration(['src/**/*.ts', 'migrations/**/*.ts', 'ormconfig.ts'], []),
     ...layers.map((layer) => configuration([`src/${layer}/**/*.ts`], noUpperLayers(layer, allFeatures))),

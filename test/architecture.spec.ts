@@ -75,7 +75,7 @@ const REJECTED: [circumstance: string, file: string, line: string, message: RegE
   ['auth imports resource', 'src/auth/principal.ts', `import '../resource/resource.js';`, DOWN],
   ['config imports the database', 'src/config/config.ts', `import '../database/errors.js';`, DOWN],
   ['logging imports config', 'src/logging/episode.ts', `import '../config/config.js';`, DOWN],
-  ['a nested folder imports up', 'src/database/sqlite/writer.ts', `import '../../storage/errors.js';`, DOWN],
+  ['a nested folder imports up', 'src/database/sqlite/writing/writer.ts', `import '../../storage/errors.js';`, DOWN],
   ['management imports the application', 'src/management/health.ts', `import { createApp } from '../app.js';`, DOWN],
   ['a feature imports the command line', 'src/cookies/cookies.service.ts', `import '../cli/errors.js';`, DOWN],
   [

@@ -3,9 +3,9 @@ import { cpSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writ
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '../src/database/sqlite/connection.js';
-import { DatabaseFile } from '../src/database/sqlite/database-file.js';
-import { DiskReserve } from '../src/database/sqlite/disk-reserve.js';
-import { Writer } from '../src/database/sqlite/writer.js';
+import { DatabaseFile } from '../src/database/sqlite/file/database-file.js';
+import { DiskReserve } from '../src/database/sqlite/writing/disk-reserve.js';
+import { Writer } from '../src/database/sqlite/writing/writer.js';
 import { countsOf, inDatabase, lines, run } from './command.js';
 import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './service.js';
 import { ServiceProcess } from './service-process.js';

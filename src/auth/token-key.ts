@@ -2,7 +2,7 @@ import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../config/config.js';
-import { giveToFolderOwner, makePrivateFolder, PRIVATE_FILE } from '../database/sqlite/private-file.js';
+import { giveToFolderOwner, makePrivateFolder, PRIVATE_FILE } from '../database/sqlite/file/private-file.js';
 
 /** What tokens are verified with: a key made once, and the algorithms of its kind (RFC 8725 section 3.1). */
 export interface VerificationKey {

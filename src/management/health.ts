@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { engineOf } from '../database/engine.js';
-import { pendingMigrations } from '../database/migrations.js';
+import { pendingMigrations } from '../database/schema/migrations.js';
 import { committed } from '../database/transactions.js';
 import { StorageRegistry } from '../storage/storage-registry.js';
 import { DATABASE_TIMEOUT, withinTimeout } from './database-timeout.js';

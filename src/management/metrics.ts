@@ -4,7 +4,7 @@ import { levels } from 'pino';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { committed } from '../database/transactions.js';
-import { type StatementTiming, statementTimings } from '../database/timing.js';
+import { type StatementTiming, statementTimings } from '../database/events/statement-events.js';
 import { standardOutput } from '../logging/standard-output.js';
 import { StorageRegistry } from '../storage/storage-registry.js';
 import { withinTimeout } from './database-timeout.js';

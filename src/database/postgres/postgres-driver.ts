@@ -4,12 +4,12 @@ import { PostgresDriver as TypeOrmPostgresDriver } from 'typeorm/driver/postgres
 import { type Dialect, ENGINE, type Engine } from '../engine.js';
 import { repeatRead } from '../repeat-read.js';
 import type { Snapshot, Sql } from '../sql.js';
-import { ConnectionPools } from './connection-pools.js';
-import type { PostgresSettings } from './connections.js';
-import { Hosts } from './hosts.js';
+import { ConnectionPools } from './connections/connection-pools.js';
+import type { PostgresSettings } from './connections/connections.js';
+import { Hosts } from './connections/hosts.js';
 import { portable } from './portable-columns.js';
 import type { OutsideWrites } from './outside-writes.js';
-import type { PostgresClient } from './postgres-client.js';
+import type { PostgresClient } from './connections/postgres-client.js';
 import {
   explained,
   isConflict,

@@ -13,7 +13,7 @@ import { repeatRead } from '../repeat-read.js';
 import { beginOf, isCommit, lateStatement } from '../transaction-control.js';
 import type { OutsideWrites } from './outside-writes.js';
 import { portableColumn, portableTable } from './portable-columns.js';
-import type { PostgresClient } from './postgres-client.js';
+import type { PostgresClient } from './connections/postgres-client.js';
 import { isConnectionFailure, outcomeUnknown, publishEngineError, translatePostgresError } from './postgres-errors.js';
 import { mayWrite, measured, READS, UNCONFIRMED } from './postgres-sql.js';
 import { beginning, COMMIT, type TransactionLimits } from './postgres-transaction.js';

@@ -1,9 +1,9 @@
 import type { QueryResult, QueryResultRow } from 'pg';
 import { OutcomeUnknownError } from '../errors.js';
 import type { Sql } from '../sql.js';
-import { statementTimings } from '../timing.js';
+import { statementTimings } from '../events/statement-events.js';
 import { numbered, textOf } from './placeholders.js';
-import type { PostgresClient } from './postgres-client.js';
+import type { PostgresClient } from './connections/postgres-client.js';
 import { publishEngineError } from './postgres-errors.js';
 
 /** Told of a statement that took longer than the limit, in milliseconds. */

@@ -1,7 +1,7 @@
 import { TypeORMError } from 'typeorm';
 import { transactionTooLong } from '../errors.js';
-import type { Connections } from './connections.js';
-import type { PostgresClient } from './postgres-client.js';
+import type { Connections } from './connections/connections.js';
+import type { PostgresClient } from './connections/postgres-client.js';
 import { explained, isConnectionFailure, outcomeUnknown } from './postgres-errors.js';
 import { execute, type SlowStatements } from './postgres-sql.js';
 

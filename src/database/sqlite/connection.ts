@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { TypeORMError } from 'typeorm';
-import { engineErrors } from '../error-events.js';
+import { engineErrors } from '../events/error-events.js';
 import { type Database, type Statement, openDatabase } from './better-sqlite3.js';
-import { statementTimings } from '../timing.js';
+import { statementTimings } from '../events/statement-events.js';
 import { engineErrorOf } from './sqlite-errors.js';
 
 export type Row = Record<string, unknown>;

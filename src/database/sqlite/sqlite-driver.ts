@@ -7,20 +7,20 @@ import { type Dialect, ENGINE, type Engine } from '../engine.js';
 import type { Snapshot, Sql } from '../sql.js';
 import { retryWhileBusy } from './busy-retries.js';
 import { Connection, type SlowStatements, type StatementResult } from './connection.js';
-import { DatabaseFile } from './database-file.js';
-import { hydratedDecimal, storedDecimal } from './decimals.js';
-import { DiskReserve } from './disk-reserve.js';
-import { LargeWal } from './large-wal.js';
-import { ListTurns } from './list-turns.js';
-import { NOW } from './portable-query-builders.js';
-import { createPrivately, makePrivateFolder } from './private-file.js';
-import { Snapshots } from './snapshots.js';
+import { DatabaseFile } from './file/database-file.js';
+import { hydratedDecimal, storedDecimal } from './portability/decimals.js';
+import { DiskReserve } from './writing/disk-reserve.js';
+import { LargeWal } from './writing/large-wal.js';
+import { ListTurns } from './reading/list-turns.js';
+import { NOW } from './portability/portable-query-builders.js';
+import { createPrivately, makePrivateFolder } from './file/private-file.js';
+import { Snapshots } from './reading/snapshots.js';
 import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
-import { explained, TaggedSql } from './tagged-sql.js';
+import { explained, TaggedSql } from './sqlite-sql.js';
 import { type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
-import { TableRebuilds } from './table-rebuilds.js';
-import { tryWriting } from './write-trial.js';
-import { Writer, type WriterLimits } from './writer.js';
+import { TableRebuilds } from './statements/table-rebuilds.js';
+import { tryWriting } from './file/write-trial.js';
+import { Writer, type WriterLimits } from './writing/writer.js';
 
 /**
  * TypeORM's better-sqlite3 driver made safe for concurrent callers. As shipped it hands out one query runner on one

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { fileProblem, ownersOf } from '../../config/file-problem.js';
-import type { EngineError } from '../error-events.js';
+import type { EngineError } from '../events/error-events.js';
 import { DatabaseStartError, DatabaseUnavailableError, DiskFullError } from '../errors.js';
 
 /** The result code of an error of SQLite, extended ones included (https://sqlite.org/rescode.html). */

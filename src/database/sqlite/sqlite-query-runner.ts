@@ -5,16 +5,16 @@ import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError, UnsafeIntegerError } from '../errors.js';
 import type { Connection, StatementResult } from './connection.js';
-import { rejectRoundedIntegers } from './exact-integers.js';
+import { rejectRoundedIntegers } from './portability/exact-integers.js';
 import type { OpenTransaction } from './open-transaction.js';
 import { lateStatement } from '../transaction-control.js';
-import { rejectSharedPragma } from './shared-pragmas.js';
-import type { Snapshots } from './snapshots.js';
+import { rejectSharedPragma } from './statements/shared-pragmas.js';
+import type { Snapshots } from './reading/snapshots.js';
 import { translateSqliteError } from './sqlite-errors.js';
-import { toQueryResult } from './query-result.js';
-import { kindOf, type StatementKind } from './statement-kind.js';
-import type { TableRebuilds } from './table-rebuilds.js';
-import type { Writer } from './writer.js';
+import { toQueryResult } from './statements/query-result.js';
+import { kindOf, type StatementKind } from './statements/statement-kind.js';
+import type { TableRebuilds } from './statements/table-rebuilds.js';
+import type { Writer } from './writing/writer.js';
 
 /** The connections that a query runner works on; the driver has them. */
 export interface SqliteConnections extends BetterSqlite3Driver {
