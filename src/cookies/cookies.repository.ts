@@ -129,7 +129,7 @@ export class CookiesRepository {
         await this.storage.release(tx);
         return true;
       },
-      { freesRoom: true },
+      { reclaimsSpace: true },
     );
   }
 

@@ -22,12 +22,12 @@ export interface Engine {
   /**
    * Runs `work` as one transaction, again when the database undid it for the sake of another: `work` must do nothing but use
    * its argument.
-   * @param freesRoom whether it gives more room back than it takes, as a delete does: then it may use the last of it
+   * @param reclaimsSpace whether it reclaims more space than it takes, as a delete does: then it may use the last of it
    * @throws {DatabaseUnavailableError}
    * @throws {OutcomeUnknownError}
    * @throws {DiskFullError}
    */
-  transaction<T>(work: (transaction: Sql) => Promise<T>, freesRoom: boolean): Promise<T>;
+  transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T>;
 
   /** @throws {DatabaseUnavailableError} when too many are open */
   openSnapshot(): Promise<Snapshot>;

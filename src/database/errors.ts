@@ -47,7 +47,7 @@ export class OutcomeUnknownError extends Error {
   }
 }
 
-/** The volume of the database has no room left. Nothing of the transaction was kept. Answered with 507. */
+/** The volume of the database has no space left. Nothing of the transaction was stored. The response is 507. */
 export class DiskFullError extends Error {
   constructor(cause: unknown) {
     super('The volume of the database is full', { cause });

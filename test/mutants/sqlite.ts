@@ -50,18 +50,18 @@ const mutants: readonly Mutant[] = [
   {
     id: 'statement-is-acknowledged-before-the-commit',
     file: 'src/database/sqlite/writing/writer.ts',
-    replace: '            this.group.add({ freesRoom, done: () => resolve(result), fail: reject });',
+    replace: '            this.group.add({ reclaimsSpace, done: () => resolve(result), fail: reject });',
     by: `            resolve(result);
-            this.group.add({ freesRoom, done: () => undefined, fail: reject });`,
+            this.group.add({ reclaimsSpace, done: () => undefined, fail: reject });`,
     breaks: 'A write is acknowledged when it is on disk, not before its commit.',
     specs: COMMITS,
   },
   {
     id: 'transaction-is-acknowledged-before-the-commit',
     file: 'src/database/sqlite/writing/write-transaction.ts',
-    replace: '      this.group.add({ freesRoom: this.freesRoom, done, fail });',
+    replace: '      this.group.add({ reclaimsSpace: this.reclaimsSpace, done, fail });',
     by: `      done();
-      this.group.add({ freesRoom: this.freesRoom, done, fail });`,
+      this.group.add({ reclaimsSpace: this.reclaimsSpace, done, fail });`,
     breaks: 'A transaction is acknowledged when it is on disk, not before its commit.',
     specs: COMMITS,
   },
@@ -363,9 +363,9 @@ const mutants: readonly Mutant[] = [
   {
     id: 'reserve-is-given-to-anyone',
     file: 'src/database/sqlite/writing/disk-reserve.ts',
-    replace: '    if (!freesRoom) return false;\n',
+    replace: '    if (!reclaimsSpace) return false;\n',
     by: '',
-    breaks: 'The reserve is given up for what frees room alone.',
+    breaks: 'The reserve is given up only for what reclaims space.',
     specs: FULL,
     tests: 'refuses POST with 507',
   },
@@ -381,9 +381,9 @@ const mutants: readonly Mutant[] = [
   {
     id: 'posts-use-the-reserve',
     file: 'src/database/sqlite/writing/group-commit.ts',
-    replace: 'if (this.batch.freeingOnly && !freesRoom)',
-    by: 'if (this.batch.freeingOnly && !freesRoom && this.batch.size < 0)',
-    breaks: 'While the reserve is in use, only what frees room is written.',
+    replace: 'if (this.batch.reclaimingOnly && !reclaimsSpace)',
+    by: 'if (this.batch.reclaimingOnly && !reclaimsSpace && this.batch.size < 0)',
+    breaks: 'While the reserve is in use, only what reclaims space is written.',
     specs: FULL,
     tests: 'refuses POST with 507',
   },

@@ -116,8 +116,8 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   readonly committed = new TaggedSql((sql, parameters) => this.read(sql, parameters));
 
   /** Writes without a query runner; see `transaction` of `transactions.ts`. */
-  async transaction<T>(work: (transaction: Sql) => Promise<T>, freesRoom: boolean): Promise<T> {
-    const transaction = await this.writer.begin(freesRoom);
+  async transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T> {
+    const transaction = await this.writer.begin(reclaimsSpace);
     try {
       const result = await work(new TaggedSql((sql, parameters) => transaction.run(sql, parameters)));
       await transaction.commit();

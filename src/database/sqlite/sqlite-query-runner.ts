@@ -201,7 +201,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     if (this.mode === 'slave' || (kind === 'read' && reader.prepare(sql).readonly)) {
       return this.driver.read(sql, parameters);
     }
-    return writer.run(sql, parameters, { freesRoom: kind === 'delete', alone: kind === 'alone' });
+    return writer.run(sql, parameters, { reclaimsSpace: kind === 'delete', alone: kind === 'alone' });
   }
 
   /**

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { LEAD } from '../../transaction-control.js';
 
 /**
- * What a statement is to the data layer: transaction control, a plain read, a write that frees room, one that cannot share
+ * What a statement is to the data layer: transaction control, a plain read, a write that reclaims space, one that cannot share
  * a transaction, or anything else.
  * Savepoints belong to the transaction they are set in.
  */

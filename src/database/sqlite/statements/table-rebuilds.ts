@@ -4,7 +4,7 @@ import type { Writer } from '../writing/writer.js';
 /** What TypeORM calls a table that it moves out of the way of its successor. */
 const SET_ASIDE = /\bALTER\s+TABLE\b.*\bRENAME\s+TO\b.*\btemporary_/is;
 
-const ALONE = { freesRoom: false, alone: true };
+const ALONE = { reclaimsSpace: false, alone: true };
 
 /**
  * The settings under which a migration can replace a table that others refer to: without them, `DROP TABLE` deletes the

@@ -11,10 +11,10 @@ const LARGEST = 1000 * PAGE;
 const SMALLEST = 16 * PAGE;
 
 /**
- * Room kept aside, so that records can be deleted on a full volume: a delete, too, first writes to the WAL, and the WAL
- * gives its room back only by a checkpoint, which may have to lengthen the database file. The file `<database>-reserve`
- * holds as much as the WAL may hold before its checkpoint; it is given up to whoever frees room and made again, before
- * anything else is written, when there is room for it.
+ * Space set aside, so that records can be deleted on a full volume: a delete, too, first writes to the WAL, and the WAL
+ * gives its space back only by a checkpoint, which may have to lengthen the database file. The file `<database>-reserve`
+ * holds as much as the WAL may hold before its checkpoint; it is given up to what reclaims space, and made again before
+ * anything else is written, when there is space for it.
  */
 export class DiskReserve {
   private readonly file: string;
@@ -31,7 +31,7 @@ export class DiskReserve {
     this.file = `${databasePath}-reserve`;
     const kept = sizeOf(this.file);
     const isUsable = kept % PAGE === 0 && kept >= SMALLEST && kept <= LARGEST;
-    // One of a wrong size gives its room to the one that takes its place.
+    // One of a wrong size makes space for the one that replaces it.
     this.size = isUsable ? kept : reserveFor(freeBytes(this.file) + kept);
     this.held = isUsable || this.make();
   }
@@ -42,7 +42,7 @@ export class DiskReserve {
   }
 
   /**
-   * Whether the reserve is there, or could be made again. While it is not, only what frees room may be written.
+   * Whether the reserve is there, or could be made again. While it is not, only what reclaims space may be written.
    * @param connection that writes, outside a transaction
    */
   isHeld(connection: Connection): boolean {
@@ -54,14 +54,14 @@ export class DiskReserve {
   }
 
   /**
-   * After a write failed on a full volume: moves the WAL into the database file, so that the next write begins it anew.
-   * @param freesRoom whether that write will give room back; only then the reserve is given up for it
-   * @returns whether there is room again for what takes some
+   * After a write failed on a full volume: moves the WAL into the database file, so that the next write starts it again.
+   * @param reclaimsSpace whether that write will reclaim space; only then the reserve is given up for it
+   * @returns whether there is space again for what takes some
    */
-  regainRoom(connection: Connection, freesRoom: boolean): boolean {
+  reclaimSpace(connection: Connection, reclaimsSpace: boolean): boolean {
     // An empty WAL is moved with success and gives nothing.
     if (checkpoint(connection) && freeBytes(this.file) >= SMALLEST) return true;
-    if (!freesRoom) return false;
+    if (!reclaimsSpace) return false;
     this.remove();
     this.held = false;
     checkpoint(connection);

@@ -8,7 +8,7 @@ import { isFull, translated } from '../sqlite-errors.js';
 
 /** Waits for the commit: a job that has succeeded, or one that was rejected on rows which are not on disk yet. */
 export interface PendingJob {
-  readonly freesRoom: boolean;
+  readonly reclaimsSpace: boolean;
   done(): void;
   fail(error: Error): void;
 }
@@ -16,8 +16,8 @@ export interface PendingJob {
 /** The transaction that is open, and the jobs in it that have ended. */
 interface Batch {
   readonly began: number;
-  /** Whether the disk reserve is given up, so that only jobs that free room may join. */
-  readonly freeingOnly: boolean;
+  /** Whether the disk reserve is given up, so that only jobs that reclaim space may join. */
+  readonly reclaimingOnly: boolean;
   readonly pending: PendingJob[];
   size: number;
 }
@@ -57,7 +57,7 @@ const UNKNOWN = 'The COMMIT failed, and may be found in the file all the same';
  */
 export class GroupCommit {
   private batch?: Batch;
-  /** Until when only what frees room may join, on the clock of `performance.now()`. */
+  /** Until when only what reclaims space may join, on the clock of `performance.now()`. */
   private fullUntil = 0;
   /** Pending while the event loop has not turned since the last commit. */
   private turning?: NodeJS.Immediate;
@@ -96,12 +96,12 @@ export class GroupCommit {
 
   /**
    * Lets a job join the batch that is open, or opens one.
-   * @throws {DiskFullError} while there is no room but for what frees some
+   * @throws {DiskFullError} while there is no space but for what reclaims some
    * @throws SqliteError
    */
-  join(freesRoom: boolean): void {
+  join(reclaimsSpace: boolean): void {
     this.batch ??= this.open();
-    if (this.batch.freeingOnly && !freesRoom) throw new DiskFullError(new Error('The reserve is in use'));
+    if (this.batch.reclaimingOnly && !reclaimsSpace) throw new DiskFullError(new Error('The reserve is in use'));
     this.batch.size++;
   }
 
@@ -116,7 +116,7 @@ export class GroupCommit {
    */
   settleRejected(done: () => void, fail: (error: Error) => void): void {
     if (this.batch === undefined || this.batch.pending.length === 0) return done();
-    this.batch.pending.push({ freesRoom: false, done, fail });
+    this.batch.pending.push({ reclaimsSpace: false, done, fail });
   }
 
   /** Commits the batch and settles its jobs. */
@@ -130,9 +130,9 @@ export class GroupCommit {
       if (this.file.sizeOfWal() > LARGEST_WAL) this.onLargeWal();
     } catch (error) {
       const isUnknown = !this.connection.inTransaction && !isFull(error);
-      const freesRoom = batch.pending.some((job) => job.freesRoom);
+      const reclaimsSpace = batch.pending.some((job) => job.reclaimsSpace);
       this.failAll(isUnknown ? new OutcomeUnknownError(UNKNOWN, error) : error);
-      if (isFull(error)) this.regainRoom(freesRoom);
+      if (isFull(error)) this.reclaimSpace(reclaimsSpace);
       return;
     }
     this.batch = undefined;
@@ -152,21 +152,21 @@ export class GroupCommit {
   }
 
   /** What the job met may have undone more than the job: then all of the batch has failed. */
-  afterFailure(error: unknown, freesRoom: boolean): void {
+  afterFailure(error: unknown, reclaimsSpace: boolean): void {
     const isLost = this.batch !== undefined && !this.connection.inTransaction;
     if (isLost) this.fail(error);
     if (!isFull(error)) return;
     if (!isLost) this.commit();
-    this.regainRoom(freesRoom);
+    this.reclaimSpace(reclaimsSpace);
   }
 
   private open(): Batch {
-    const freeingOnly = performance.now() < this.fullUntil || !this.reserve.isHeld(this.connection);
+    const reclaimingOnly = performance.now() < this.fullUntil || !this.reserve.isHeld(this.connection);
     // Left by a ROLLBACK that failed.
     if (this.connection.inTransaction) this.connection.run('ROLLBACK');
     // IMMEDIATE: a transaction that reads first and then writes would otherwise fail after another process's commit.
     this.connection.run('BEGIN IMMEDIATE');
-    return { began: performance.now(), freeingOnly, pending: [], size: 0 };
+    return { began: performance.now(), reclaimingOnly, pending: [], size: 0 };
   }
 
   private fail(error: unknown): void {
@@ -185,8 +185,8 @@ export class GroupCommit {
     }
   }
 
-  /** While there is no room, what takes some would fail what frees some and shares its commit. */
-  private regainRoom(freesRoom: boolean): void {
-    if (!this.reserve.regainRoom(this.connection, freesRoom)) this.fullUntil = performance.now() + FULL_PAUSE;
+  /** While there is no space, what takes some would fail what reclaims some in the same commit. */
+  private reclaimSpace(reclaimsSpace: boolean): void {
+    if (!this.reserve.reclaimSpace(this.connection, reclaimsSpace)) this.fullUntil = performance.now() + FULL_PAUSE;
   }
 }

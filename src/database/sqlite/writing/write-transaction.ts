@@ -27,7 +27,7 @@ export class WriteTransaction implements OpenTransaction {
   constructor(
     private readonly group: GroupCommit,
     private readonly connection: Connection,
-    private readonly freesRoom: boolean,
+    private readonly reclaimsSpace: boolean,
     timeout: number,
     private readonly endSlot: () => void,
   ) {
@@ -47,7 +47,7 @@ export class WriteTransaction implements OpenTransaction {
     try {
       return this.connection.run(sql, parameters);
     } catch (error) {
-      // Half a transaction serves nobody: without room all of it is undone.
+      // Half a transaction serves nobody: without space all of it is undone.
       if (isFull(error) || !this.connection.inTransaction) this.undo(translated(error), error);
       throw error;
     }
@@ -60,7 +60,7 @@ export class WriteTransaction implements OpenTransaction {
     this.over = ENDED;
     clearTimeout(this.timer);
     return new Promise((done, fail) => {
-      this.group.add({ freesRoom: this.freesRoom, done, fail });
+      this.group.add({ reclaimsSpace: this.reclaimsSpace, done, fail });
       this.endSlot();
     });
   }
@@ -78,7 +78,7 @@ export class WriteTransaction implements OpenTransaction {
     this.settled = new Promise((done, fail) => this.group.settleRejected(done, fail));
     // Where a timer or a failing statement undid it, the caller asks later, or never.
     this.settled.catch(() => {});
-    if (failure !== undefined) this.group.afterFailure(failure, this.freesRoom);
+    if (failure !== undefined) this.group.afterFailure(failure, this.reclaimsSpace);
     this.endSlot();
   }
 

@@ -18,8 +18,8 @@ export interface WriterLimits {
 }
 
 export interface WriteOptions {
-  /** Whether the write gives more room back than it takes, as a delete does: then it may use the last of it. */
-  readonly freesRoom: boolean;
+  /** Whether the write reclaims more space than it takes, as a delete does: then it may use the last of it. */
+  readonly reclaimsSpace: boolean;
   /** Whether it can't be part of a transaction: `VACUUM`, `ATTACH`, most `PRAGMA`s. */
   readonly alone?: boolean;
 }
@@ -70,7 +70,7 @@ export class Writer {
   /**
    * Runs one statement as a transaction of its own. Resolves when it is on disk.
    * @throws {DatabaseUnavailableError} after the busy time-out
-   * @throws {DiskFullError} when there is no room left
+   * @throws {DiskFullError} when there is no space left
    * @throws SqliteError
    */
   async run(sql: string, parameters: readonly unknown[], options: WriteOptions): Promise<StatementResult> {
@@ -78,7 +78,7 @@ export class Writer {
       try {
         return await this.statement(sql, parameters, options);
       } catch (error) {
-        // By now the writer has made room, if it could: first from the WAL, then from the reserve.
+        // By now the writer has made space, if it could: first from the WAL, then from the reserve.
         if (!(error instanceof DiskFullError) || attempts === 3) throw error;
       }
     }
@@ -87,15 +87,15 @@ export class Writer {
   /**
    * Begins a transaction, when it has its slot.
    * @throws {DatabaseUnavailableError} after the busy time-out
-   * @throws {DiskFullError} when there is no room left and the transaction does not free any
+   * @throws {DiskFullError} when there is no space left and the transaction does not reclaim any
    */
-  begin(freesRoom: boolean): Promise<OpenTransaction> {
+  begin(reclaimsSpace: boolean): Promise<OpenTransaction> {
     return new Promise((resolve, reject) => {
       const run = (): void => {
         const { group, connection, endSlot } = this;
-        resolve(new WriteTransaction(group, connection, freesRoom, this.limits.transactionTimeout, endSlot));
+        resolve(new WriteTransaction(group, connection, reclaimsSpace, this.limits.transactionTimeout, endSlot));
       };
-      this.enqueue({ freesRoom, run, reject });
+      this.enqueue({ reclaimsSpace, run, reject });
     });
   }
 
@@ -109,7 +109,7 @@ export class Writer {
   private statement(
     sql: string,
     parameters: readonly unknown[],
-    { freesRoom, alone = false }: WriteOptions,
+    { reclaimsSpace, alone = false }: WriteOptions,
   ): Promise<StatementResult> {
     return new Promise((resolve, reject) => {
       const run = (): void => {
@@ -119,16 +119,16 @@ export class Writer {
             this.endAlone();
             resolve(result);
           } else {
-            this.group.add({ freesRoom, done: () => resolve(result), fail: reject });
+            this.group.add({ reclaimsSpace, done: () => resolve(result), fail: reject });
           }
         } catch (error) {
           if (alone && isBusy(error)) throw error;
           this.group.settleRejected(() => reject(translated(error)), reject);
-          this.group.afterFailure(error, freesRoom);
+          this.group.afterFailure(error, reclaimsSpace);
         }
         this.endSlot();
       };
-      this.enqueue({ freesRoom, alone, run, reject });
+      this.enqueue({ reclaimsSpace, alone, run, reject });
     });
   }
 
@@ -173,7 +173,7 @@ export class Writer {
   /** Runs a job, which leaves the queue unless this throws. */
   private start(job: Job): void {
     this.file.assertKept();
-    if (!job.alone) this.group.join(job.freesRoom);
+    if (!job.alone) this.group.join(job.reclaimsSpace);
     this.taken = true;
     this.running = true;
     try {
