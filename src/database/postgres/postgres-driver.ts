@@ -7,6 +7,7 @@ import type { Snapshot, Sql } from '../sql.js';
 import { ConnectionPools } from './connections/connection-pools.js';
 import type { PostgresSettings } from './connections/connections.js';
 import { Hosts } from './connections/hosts.js';
+import { advanceIdSequence, lastGivenId } from './id-sequence.js';
 import { portable } from './portable-columns.js';
 import type { OutsideWrites } from './outside-writes.js';
 import type { PostgresClient } from './connections/postgres-client.js';
@@ -46,8 +47,9 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     json: (expression) => `to_json(${expression})::text`,
     join: (expression, column, direction) => `string_agg(${expression}, ',' ORDER BY ${column} ${direction})`,
     forUpdate: (table) => ` FOR UPDATE OF ${table}`,
-    lastGivenId: (table) => `coalesce(pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass), 0)`,
+    lastGivenId,
   };
+  readonly advanceIdSequence = advanceIdSequence;
 
   readonly isRemote = true;
   readonly hosts: Hosts;

@@ -5,6 +5,7 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { DatabaseStartError } from '../errors.js';
 import { type Dialect, ENGINE, type Engine } from '../engine.js';
 import type { Snapshot, Sql } from '../sql.js';
+import { advanceIdSequence, lastGivenId } from './id-sequence.js';
 import { retryWhileBusy } from './busy-retries.js';
 import { Connection, type SlowStatements, type StatementResult } from './connection.js';
 import { DatabaseFile } from './file/database-file.js';
@@ -35,8 +36,9 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     // An ORDER BY of its own would sort again what comes sorted; see docs/adr/0023-engine-writes-json-of-lists.md.
     join: (expression) => `CAST(string_agg(${expression}, ',') AS BLOB)`,
     forUpdate: () => '',
-    lastGivenId: (table) => `coalesce((SELECT seq FROM sqlite_sequence WHERE name = '${table}'), 0)`,
+    lastGivenId,
   };
+  readonly advanceIdSequence = advanceIdSequence;
 
   writer!: Writer;
   reader!: Connection;
