@@ -206,7 +206,7 @@ describe('a ROLLBACK that fails', () => {
     committed.catch(() => {});
     const second = await joined;
     second.run('INSERT INTO t VALUES (2)');
-    connection.failNext = 'ROLLBACK TO unit';
+    connection.failNext = 'ROLLBACK TO job';
     await expect(committed).rejects.toThrow(/disk I\/O error|cannot be used/);
     await insert(3);
     expect(stored()).toEqual([3]);

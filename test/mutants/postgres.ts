@@ -23,7 +23,7 @@ const mutants: readonly Mutant[] = [
   {
     id: 'standby-is-asked-again',
     file: 'src/database/postgres/connections/connections.ts',
-    replace: `    this.hosts.leave(client.target);
+    replace: `    this.hosts.failOver(client.target);
     throw Object.assign(new Error('The server is a standby')`,
     by: `    throw Object.assign(new Error('The server is a standby')`,
     breaks: 'A host that turns out to be a standby is left for the next.',
@@ -32,7 +32,7 @@ const mutants: readonly Mutant[] = [
   {
     id: 'old-primary-is-not-left',
     file: 'src/database/postgres/connections/connections.ts',
-    replace: '    if (isReadOnlyServer(failure)) this.hosts.leave(client.target);\n',
+    replace: '    if (isReadOnlyServer(failure)) this.hosts.failOver(client.target);\n',
     by: '',
     breaks: 'A server that takes no writes any more is left for the next.',
     specs: FAILOVER,

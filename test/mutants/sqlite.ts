@@ -93,7 +93,7 @@ const mutants: readonly Mutant[] = [
   {
     id: 'savepoint-is-not-undone',
     file: 'src/database/sqlite/writing/write-transaction.ts',
-    replace: `      this.connection.run('ROLLBACK TO unit');\n`,
+    replace: `      this.connection.run('ROLLBACK TO job');\n`,
     by: '',
     breaks: 'A transaction that fails leaves nothing in the commit that it shares.',
     specs: COMMITS,
@@ -109,15 +109,15 @@ const mutants: readonly Mutant[] = [
   {
     id: 'no-savepoint',
     file: 'src/database/sqlite/writing/write-transaction.ts',
-    replace: `    if (!this.isFirst) connection.run('SAVEPOINT unit');`,
-    by: `    if (!this.isFirst && timeout < 0) connection.run('SAVEPOINT unit');`,
+    replace: `    if (!this.isFirst) connection.run('SAVEPOINT job');`,
+    by: `    if (!this.isFirst && timeout < 0) connection.run('SAVEPOINT job');`,
     breaks: 'A transaction that shares a commit can be undone alone.',
     specs: COMMITS,
   },
   {
     id: 'batches-beside-what-rolls-back-beyond-savepoints',
     file: 'src/database/sqlite/writing/group-commit.ts',
-    replace: 'return !this.sharedCommits.areSafe();',
+    replace: 'return !this.check.isSafe();',
     by: 'return false;',
     breaks: 'Where the schema has ON CONFLICT ROLLBACK, nobody shares a commit.',
     specs: COMMITS,
@@ -133,7 +133,7 @@ const mutants: readonly Mutant[] = [
   {
     id: 'vacuum-in-a-batch',
     file: 'src/database/sqlite/writing/writer.ts',
-    replace: 'if (this.group.isOpen && (job.alone || this.group.isOver)) {',
+    replace: 'if (this.group.isOpen && (job.autocommit || this.group.isOver)) {',
     by: 'if (this.group.isOpen && this.group.isOver) {',
     breaks: 'What cannot be part of a transaction waits until the batch is committed.',
     specs: COMMITS,
@@ -335,7 +335,7 @@ const mutants: readonly Mutant[] = [
   {
     id: 'lost-file-is-read',
     file: 'src/database/sqlite/sqlite-driver.ts',
-    replace: `    this.file.assertKept();
+    replace: `    this.file.assertNotMoved();
     try {`,
     by: '    try {',
     breaks: 'Nothing is read from a file which has been taken away.',

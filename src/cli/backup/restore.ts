@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { loadConfigFromProcess } from '../../config/config.js';
 import { knownMigrations } from '../../database/schema/schema-version.js';
-import { holdAlone, renewEpoch } from '../../database/sqlite/file/exclusive-lock.js';
+import { acquireExclusiveLock, renewEpoch } from '../../database/sqlite/file/exclusive-lock.js';
 import { checkFile } from '../../database/sqlite/file/file-check.js';
 import { readingOnly } from '../../database/sqlite/file/file-copy.js';
 import { makePrivateFolder, PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
@@ -124,7 +124,7 @@ async function putInPlace(draft: string, path: string): Promise<string | undefin
     await replaceFile(draft, path);
     return undefined;
   }
-  const held = holdAlone(path);
+  const held = acquireExclusiveLock(path);
   if (held === undefined)
     throw new Failure(`${path} is in use. Stop the service, and whatever else has it open, first.`);
   const aside = `${path}.before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;

@@ -97,7 +97,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
 
   /** Migrations may take as long as they take. */
   override async beforeMigration(): Promise<void> {
-    (await this.connect()).patience = 0;
+    (await this.connect()).queryTimeout = 0;
     this.migrating = true;
   }
 

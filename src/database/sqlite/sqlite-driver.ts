@@ -17,7 +17,7 @@ import { NOW } from './portability/portable-query-builders.js';
 import { createPrivately, makePrivateFolder } from './file/private-file.js';
 import { Snapshots } from './reading/snapshots.js';
 import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
-import { explained, TaggedSql } from './sqlite-sql.js';
+import { explained, SqliteSql } from './sqlite-sql.js';
 import { type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
 import { TableRebuilds } from './statements/table-rebuilds.js';
 import { tryWriting } from './file/write-trial.js';
@@ -115,13 +115,13 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   }
 
   /** Reads without a query runner; see `committed` of `transactions.ts`. */
-  readonly committed = new TaggedSql((sql, parameters) => this.read(sql, parameters));
+  readonly committed = new SqliteSql((sql, parameters) => this.read(sql, parameters));
 
   /** Writes without a query runner; see `transaction` of `transactions.ts`. */
   async transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T> {
     const transaction = await this.writer.begin(reclaimsSpace);
     try {
-      const result = await work(new TaggedSql((sql, parameters) => transaction.run(sql, parameters)));
+      const result = await work(new SqliteSql((sql, parameters) => transaction.run(sql, parameters)));
       await transaction.commit();
       return result;
     } catch (error) {
@@ -133,10 +133,10 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
 
   /** One state to read from; see `snapshot.ts`. */
   async openSnapshot(): Promise<Snapshot> {
-    this.file.assertKept();
+    this.file.assertNotMoved();
     const transaction = await this.snapshots.begin();
     const list = this.listTurns.list();
-    const source = new TaggedSql((sql, parameters) => list.run(() => transaction.run(sql, parameters)));
+    const source = new SqliteSql((sql, parameters) => list.run(() => transaction.run(sql, parameters)));
     return Object.assign(source, { close: () => void transaction.rollback() });
   }
 
@@ -148,7 +148,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
 
   /** Runs a statement that only reads, outside a transaction. */
   read(sql: string, parameters: readonly unknown[]): StatementResult | Promise<StatementResult> {
-    this.file.assertKept();
+    this.file.assertNotMoved();
     try {
       return this.reader.run(sql, parameters);
     } catch (error) {

@@ -172,12 +172,12 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
       case 'commit':
         this.checkControl(sql);
         return this.commit();
-      case 'alone':
+      case 'autocommit':
         rejectSharedPragma(sql, this.migrating !== undefined);
     }
     const { transaction } = this;
     return transaction === undefined
-      ? this.executeAlone(kind, sql, parameters)
+      ? this.executeOutside(kind, sql, parameters)
       : this.executeInside(transaction, sql, parameters);
   }
 
@@ -193,15 +193,15 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     return tableRebuilds.keepReferences(() => transaction.run(sql, parameters));
   }
 
-  private async executeAlone(kind: StatementKind, sql: string, parameters: unknown[]): Promise<StatementResult> {
+  private async executeOutside(kind: StatementKind, sql: string, parameters: unknown[]): Promise<StatementResult> {
     if (kind === 'savepoint' || kind === 'rollback to') throw new TypeORMError(NO_TRANSACTION);
     if (this.transactionOver) await this.stayOpen(sql);
     const { reader, tableRebuilds, writer } = this.driver;
-    if (tableRebuilds.isSettingAside(sql)) return tableRebuilds.keepReferencesAlone(sql, parameters);
+    if (tableRebuilds.isSettingAside(sql)) return tableRebuilds.keepReferencesOutside(sql, parameters);
     if (this.mode === 'slave' || (kind === 'read' && reader.prepare(sql).readonly)) {
       return this.driver.read(sql, parameters);
     }
-    return writer.run(sql, parameters, { reclaimsSpace: kind === 'delete', alone: kind === 'alone' });
+    return writer.run(sql, parameters, { reclaimsSpace: kind === 'delete', autocommit: kind === 'autocommit' });
   }
 
   /**

@@ -17,7 +17,7 @@ function textOf(strings: TemplateStringsArray): string {
 }
 
 /** SQL templates over a way to run statements. */
-export class TaggedSql implements Sql {
+export class SqliteSql implements Sql {
   constructor(
     private readonly run: (sql: string, parameters: unknown[]) => StatementResult | Promise<StatementResult>,
   ) {}

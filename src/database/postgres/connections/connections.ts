@@ -114,7 +114,7 @@ export class Connections {
    */
   giveBack(client: PostgresClient, failure?: unknown): void {
     const isBroken = isConnectionFailure(failure);
-    if (isReadOnlyServer(failure)) this.hosts.leave(client.target);
+    if (isReadOnlyServer(failure)) this.hosts.failOver(client.target);
     // Where one broke, the others that were made before may lead to the same server that is gone.
     if (isBroken && !isTimeout(failure)) this.hosts.distrust(client.generation);
     const mustClose = client.mustClose || isBroken || this.pool.totalCount > this.limit;
@@ -210,7 +210,7 @@ export class Connections {
           full = error;
           // Others have led to it, so it is the primary.
           if (this.pool.totalCount > 0) throw error;
-          this.hosts.leave(current);
+          this.hosts.failOver(current);
         }
         // Any other failure has turned `hosts` to the next one.
         if (failures >= this.hosts.count) throw full ?? error;
@@ -237,7 +237,7 @@ export class Connections {
     if (this.hosts.count === 1) return;
     const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only');
     if (rows[0]?.transaction_read_only === 'off') return;
-    this.hosts.leave(client.target);
+    this.hosts.failOver(client.target);
     throw Object.assign(new Error('The server is a standby'), { code: '25006' });
   };
 }

@@ -17,7 +17,7 @@ export class Hosts {
   }
 
   /** `host` failed or is read-only, so the next connections go elsewhere, unless they do already. */
-  leave(host: PostgresHost): void {
+  failOver(host: PostgresHost): void {
     if (host === this.current) this.index = (this.index + 1) % this.all.length;
   }
 

@@ -14,7 +14,7 @@ export interface PostgresClientConfig extends ClientConfig {
 export class PostgresClient extends pg.Client {
   readonly target: PostgresHost;
   readonly generation: number;
-  /** Set when its state is not known, so that whoever takes it back closes it. */
+  /** Set when its state is not known, so that the pool closes it. */
   mustClose = false;
   /** The statement that began the transaction which a query runner has open on it, and the last one. */
   openTransaction?: { readonly first: string; last: string };
@@ -29,7 +29,7 @@ export class PostgresClient extends pg.Client {
     this.target = target;
     this.hosts = hosts;
     this.generation = hosts.generation;
-    // A connection that breaks tells whoever waits for an answer; without a listener, it would also end the process.
+    // A connection that breaks rejects the statements in flight; without a listener, it would also end the process.
     this.on('error', () => undefined);
     this.on('notice', (notice) => {
       if (notice.routine === 'SyncRepWaitForLSN') this.unconfirmed = true;
@@ -41,7 +41,7 @@ export class PostgresClient extends pg.Client {
   override connect(callback?: (error: Error) => void): Promise<pg.Client> | void {
     if (callback === undefined) return super.connect();
     super.connect((error: Error | null) => {
-      if (error && !isServerFull(error)) this.hosts.leave(this.target);
+      if (error && !isServerFull(error)) this.hosts.failOver(this.target);
       callback(error as Error);
     });
   }
@@ -85,8 +85,8 @@ export class PostgresClient extends pg.Client {
     return (this as unknown as { readyForQuery: boolean }).readyForQuery;
   }
 
-  /** Milliseconds to wait for an answer; 0 waits for ever. */
-  set patience(milliseconds: number) {
+  /** Milliseconds to wait for a response; 0 waits for ever. */
+  set queryTimeout(milliseconds: number) {
     (this as unknown as { connectionParameters: { query_timeout: number } }).connectionParameters.query_timeout =
       milliseconds;
   }

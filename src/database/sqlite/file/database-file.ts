@@ -56,7 +56,7 @@ export class DatabaseFile {
   }
 
   /** @throws {DatabaseUnavailableError} when `check` has thrown before */
-  assertKept(): void {
+  assertNotMoved(): void {
     if (this.lost !== undefined) throw this.lost;
   }
 

@@ -1,21 +1,21 @@
 import { openDatabase } from '../better-sqlite3.js';
 import { isBusy, sqliteCode } from '../sqlite-errors.js';
 
-/** A database file that nobody else has open. */
-export interface Held {
-  /** Lets go of the file. */
+/** A lock on a database file that no other process has open. */
+export interface ExclusiveLock {
+  /** Releases the lock. */
   release(): void;
 }
 
 /**
- * Shuts everyone else out of a database file and folds its WAL into it, so that it can be replaced.
+ * Locks a database file against all other processes and folds its WAL into it, so that it can be replaced.
  * @returns `undefined` when another process has it open
  * @throws SqliteError
  */
-export function holdAlone(path: string): Held | undefined {
+export function acquireExclusiveLock(path: string): ExclusiveLock | undefined {
   const database = openDatabase(path, { fileMustExist: true, timeout: 0 });
   try {
-    // Whoever has a WAL database open holds a lock for as long, and leaving WAL mode takes all locks.
+    // Each process that has a WAL database open holds a lock for as long, and leaving WAL mode takes all locks.
     const mode = database.pragma('journal_mode = DELETE', { simple: true });
     if (mode !== 'delete') throw Object.assign(new Error('in use'), { code: 'SQLITE_BUSY' });
     database.exec('BEGIN EXCLUSIVE');

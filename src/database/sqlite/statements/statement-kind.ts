@@ -7,7 +7,7 @@ import { LEAD } from '../../transaction-control.js';
  * Savepoints belong to the transaction they are set in.
  */
 export type StatementKind =
-  'begin' | 'commit' | 'rollback' | 'savepoint' | 'rollback to' | 'read' | 'delete' | 'alone' | 'other';
+  'begin' | 'commit' | 'rollback' | 'savepoint' | 'rollback to' | 'read' | 'delete' | 'autocommit' | 'other';
 
 const KINDS: readonly [RegExp, StatementKind][] = [
   [/^BEGIN\b/i, 'begin'],
@@ -16,9 +16,9 @@ const KINDS: readonly [RegExp, StatementKind][] = [
   [/^ROLLBACK\b/i, 'rollback'],
   [/^(?:SAVEPOINT|RELEASE)\b/i, 'savepoint'],
   [/^(?:SELECT|WITH|VALUES|EXPLAIN)\b/i, 'read'],
-  [/^(?:PRAGMA|VACUUM|ATTACH|DETACH)\b/i, 'alone'],
+  [/^(?:PRAGMA|VACUUM|ATTACH|DETACH)\b/i, 'autocommit'],
   // It would undo everything that shares its commit.
-  [/\bOR\s+ROLLBACK\b/i, 'alone'],
+  [/\bOR\s+ROLLBACK\b/i, 'autocommit'],
   [/^DELETE\b/i, 'delete'],
 ];
 

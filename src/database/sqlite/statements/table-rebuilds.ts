@@ -4,7 +4,7 @@ import type { Writer } from '../writing/writer.js';
 /** What TypeORM calls a table that it moves out of the way of its successor. */
 const SET_ASIDE = /\bALTER\s+TABLE\b.*\bRENAME\s+TO\b.*\btemporary_/is;
 
-const ALONE = { reclaimsSpace: false, alone: true };
+const AUTOCOMMIT = { reclaimsSpace: false, autocommit: true };
 
 /**
  * The settings under which a migration can replace a table that others refer to: without them, `DROP TABLE` deletes the
@@ -26,14 +26,14 @@ export class TableRebuilds {
 
   /** Switches foreign keys off. To be called outside a transaction: inside one, SQLite ignores the switch. */
   async allow(): Promise<void> {
-    await this.writer.run('PRAGMA foreign_keys = OFF', [], ALONE);
+    await this.writer.run('PRAGMA foreign_keys = OFF', [], AUTOCOMMIT);
     this.off = true;
   }
 
   /** Enforces foreign keys again. To be called outside a transaction. */
   async disallow(): Promise<void> {
     if (!this.off) return;
-    await this.writer.run('PRAGMA foreign_keys = ON', [], ALONE);
+    await this.writer.run('PRAGMA foreign_keys = ON', [], AUTOCOMMIT);
     this.off = false;
   }
 
@@ -55,12 +55,12 @@ export class TableRebuilds {
   }
 
   /** The same outside a transaction. */
-  async keepReferencesAlone(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
-    await this.writer.run('PRAGMA legacy_alter_table = ON', [], ALONE);
+  async keepReferencesOutside(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
+    await this.writer.run('PRAGMA legacy_alter_table = ON', [], AUTOCOMMIT);
     try {
-      return await this.writer.run(sql, parameters, ALONE);
+      return await this.writer.run(sql, parameters, AUTOCOMMIT);
     } finally {
-      await this.writer.run('PRAGMA legacy_alter_table = OFF', [], ALONE);
+      await this.writer.run('PRAGMA legacy_alter_table = OFF', [], AUTOCOMMIT);
     }
   }
 }

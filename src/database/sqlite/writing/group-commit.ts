@@ -3,7 +3,7 @@ import { DiskFullError, OutcomeUnknownError } from '../../errors.js';
 import type { Connection } from '../connection.js';
 import type { DatabaseFile } from '../file/database-file.js';
 import type { DiskReserve } from './disk-reserve.js';
-import { SharedCommits } from './shared-commits.js';
+import { GroupCommitCheck } from './group-commit-check.js';
 import { isFull, translated } from '../sqlite-errors.js';
 
 /** Waits for the commit: a job that has succeeded, or one that was rejected on rows which are not on disk yet. */
@@ -45,7 +45,7 @@ const UNKNOWN = 'The COMMIT failed, and may be found in the file all the same';
  *
  *     BEGIN IMMEDIATE
  *       ...A's statements...                                       A asks to commit, and gets no response yet
- *       SAVEPOINT unit; ...B's statements...; ROLLBACK TO unit     B fails, perhaps because of A's rows; no response yet
+ *       SAVEPOINT job;  ...B's statements...; ROLLBACK TO job      B fails, perhaps because of A's rows; no response yet
  *       ...C's only statement...                                   needs no savepoint: SQLite undoes it as a whole
  *     COMMIT                                                       all are settled: A and C with success, B with its error;
  *                                                                  or all with the failure of the commit
@@ -61,7 +61,7 @@ export class GroupCommit {
   private fullUntil = 0;
   /** Pending while the event loop has not turned since the last commit. */
   private turning?: NodeJS.Immediate;
-  private readonly sharedCommits: SharedCommits;
+  private readonly check: GroupCommitCheck;
 
   constructor(
     private readonly connection: Connection,
@@ -69,7 +69,7 @@ export class GroupCommit {
     private readonly file: DatabaseFile,
     private readonly onLargeWal: () => void,
   ) {
-    this.sharedCommits = new SharedCommits(connection);
+    this.check = new GroupCommitCheck(connection);
   }
 
   get isOpen(): boolean {
@@ -91,7 +91,7 @@ export class GroupCommit {
     if (this.batch === undefined) return false;
     const { began, size } = this.batch;
     if (size >= LARGEST_BATCH || performance.now() - began >= LONGEST_BATCH) return true;
-    return !this.sharedCommits.areSafe();
+    return !this.check.isSafe();
   }
 
   /**

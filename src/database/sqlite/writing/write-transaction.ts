@@ -32,7 +32,7 @@ export class WriteTransaction implements OpenTransaction {
     private readonly endSlot: () => void,
   ) {
     this.isFirst = group.isFirst;
-    if (!this.isFirst) connection.run('SAVEPOINT unit');
+    if (!this.isFirst) connection.run('SAVEPOINT job');
     this.timer = setTimeout(() => this.undo(transactionTooLong(timeout)), timeout);
   }
 
@@ -56,7 +56,7 @@ export class WriteTransaction implements OpenTransaction {
   commit(): Promise<void> {
     if (this.over !== undefined) throw this.over;
     if (this.deferredForeignKeys) this.checkForeignKeys();
-    if (!this.isFirst) this.connection.run('RELEASE unit');
+    if (!this.isFirst) this.connection.run('RELEASE job');
     this.over = ENDED;
     clearTimeout(this.timer);
     return new Promise((done, fail) => {
@@ -86,8 +86,8 @@ export class WriteTransaction implements OpenTransaction {
   private undoSavepoint(): void {
     if (!this.connection.inTransaction) return;
     try {
-      this.connection.run('ROLLBACK TO unit');
-      this.connection.run('RELEASE unit');
+      this.connection.run('ROLLBACK TO job');
+      this.connection.run('RELEASE job');
     } catch (error) {
       this.group.failAll(error);
     }

@@ -20,8 +20,8 @@ export interface WriterLimits {
 export interface WriteOptions {
   /** Whether the write reclaims more space than it takes, as a delete does: then it may use the last of it. */
   readonly reclaimsSpace: boolean;
-  /** Whether it can't be part of a transaction: `VACUUM`, `ATTACH`, most `PRAGMA`s. */
-  readonly alone?: boolean;
+  /** Whether it can't be part of a transaction, and so runs in SQLite's autocommit mode: `VACUUM`, `ATTACH`, most `PRAGMA`s. */
+  readonly autocommit?: boolean;
 }
 
 /** Something that waits for its slot on the writing connection. */
@@ -33,11 +33,11 @@ interface Job extends WriteOptions, Waiter {
 const OWN_TRANSACTION = 'Inside a transaction, write through its own manager: another one waits for it to end.';
 
 /**
- * The one connection that writes. SQLite has one writer at a time, so whoever writes waits here for a slot, first come
- * first served; those who wait together share a commit (`GroupCommit`).
+ * The one connection that writes. SQLite has one writer at a time, so each job waits here for a slot, first come first
+ * served; jobs that wait together share a commit (`GroupCommit`).
  *
- * The commit comes when nobody waits any more. Where the event loop has turned without a commit, that is immediately: who
- * comes alone waits for nobody. Else it is after the event loop has looked for further requests (`setImmediate`), since what
+ * The commit comes when no job waits any more. Where the event loop has turned without a commit, that is immediately: a
+ * single job waits for no other. Else it is after the event loop has looked for further requests (`setImmediate`), since what
  * arrives together is handled one after the other.
  */
 export class Writer {
@@ -99,7 +99,7 @@ export class Writer {
     });
   }
 
-  /** Takes no further job, and resolves when those who have or await a slot are through. */
+  /** Takes no further job, and resolves when those that have or await a slot have ended. */
   async close(): Promise<void> {
     this.closing = true;
     if (this.isIdle()) return;
@@ -109,30 +109,30 @@ export class Writer {
   private statement(
     sql: string,
     parameters: readonly unknown[],
-    { reclaimsSpace, alone = false }: WriteOptions,
+    { reclaimsSpace, autocommit = false }: WriteOptions,
   ): Promise<StatementResult> {
     return new Promise((resolve, reject) => {
       const run = (): void => {
         try {
           const result = this.connection.run(sql, parameters);
-          if (alone) {
-            this.endAlone();
+          if (autocommit) {
+            this.endAutocommit();
             resolve(result);
           } else {
             this.group.add({ reclaimsSpace, done: () => resolve(result), fail: reject });
           }
         } catch (error) {
-          if (alone && isBusy(error)) throw error;
+          if (autocommit && isBusy(error)) throw error;
           this.group.settleRejected(() => reject(translated(error)), reject);
           this.group.afterFailure(error, reclaimsSpace);
         }
         this.endSlot();
       };
-      this.enqueue({ reclaimsSpace, alone, run, reject });
+      this.enqueue({ reclaimsSpace, autocommit, run, reject });
     });
   }
 
-  private endAlone(): void {
+  private endAutocommit(): void {
     this.file.check();
     if (!this.connection.inTransaction) return;
     this.connection.run('ROLLBACK');
@@ -155,7 +155,7 @@ export class Writer {
     while (!this.taken) {
       const job = this.queue.first;
       if (job === undefined) return this.commitSoon();
-      if (this.group.isOpen && (job.alone || this.group.isOver)) {
+      if (this.group.isOpen && (job.autocommit || this.group.isOver)) {
         this.group.commit();
         continue;
       }
@@ -172,8 +172,8 @@ export class Writer {
 
   /** Runs a job, which leaves the queue unless this throws. */
   private start(job: Job): void {
-    this.file.assertKept();
-    if (!job.alone) this.group.join(job.reclaimsSpace);
+    this.file.assertNotMoved();
+    if (!job.autocommit) this.group.join(job.reclaimsSpace);
     this.taken = true;
     this.running = true;
     try {

@@ -1,11 +1,11 @@
 import type { Connection } from '../connection.js';
 
 /**
- * Whether transactions may share a commit. Not where the schema lets one of them undo or fail the others: by
+ * Whether transactions may share a commit. They may not where the schema lets one of them undo or fail the others: by
  * `ON CONFLICT ROLLBACK` or `RAISE(ROLLBACK)`, which go beyond any savepoint, or by a foreign key that is
  * `DEFERRABLE INITIALLY DEFERRED`, which is checked at the commit only.
  */
-export class SharedCommits {
+export class GroupCommitCheck {
   private version?: number;
   private safe = false;
   private readonly readVersion;
@@ -14,7 +14,7 @@ export class SharedCommits {
     this.readVersion = connection.database.prepare('PRAGMA schema_version').pluck();
   }
 
-  areSafe(): boolean {
+  isSafe(): boolean {
     const version = this.readVersion.get() as number;
     if (version !== this.version) {
       this.version = version;
