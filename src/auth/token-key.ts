@@ -36,7 +36,7 @@ function developmentSecret(file: string): string {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
   makePrivateFolder(dirname(file));
-  // Written aside and linked into place, so that of two processes starting at once both read the same whole secret.
+  // Written aside and linked into place, so that of two processes that start together both read the same whole secret.
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, randomBytes(32).toString('base64url'), { mode: PRIVATE_FILE });
   giveToFolderOwner(draft, draft);

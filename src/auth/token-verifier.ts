@@ -94,7 +94,7 @@ function reason(error: unknown): string {
   return 'The token is not a well-formed JWT';
 }
 
-/** The scopes at a path of claims: a space-separated text or an array of texts; none when there is neither. */
+/** The scopes at a path of claims: a space-separated string or an array of strings; none when there is neither. */
 function scopesIn(payload: JWTPayload, path: readonly string[]): string[] {
   let claim: unknown = payload;
   for (const name of path) {

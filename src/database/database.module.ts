@@ -18,7 +18,7 @@ export class DatabaseModule {
       imports: [
         TypeOrmModule.forRootAsync({
           inject: [Config],
-          // A wrong file does not come right by waiting: fail at once, with its name.
+          // A wrong file does not come right by waiting: fail immediately, with its name.
           useFactory: (config: Config) =>
             ({ config, autoLoadEntities: true, retryAttempts: 0 }) as TypeOrmModuleOptions,
           dataSourceFactory: async (options) => {

@@ -10,7 +10,7 @@ export interface Engine {
 
   readonly dialect: Dialect;
 
-  /** Whether a statement is a round trip to another process, so that gathering several into one pays. */
+  /** Whether a statement is a round trip to another process, so that batching several into one pays. */
   readonly isRemote: boolean;
 
   /** Milliseconds to wait for a lock, a connection or a turn before giving up. */
@@ -36,8 +36,8 @@ export interface Engine {
   openSnapshot(): Promise<Snapshot>;
 
   /**
-   * Resolves when the database can be read, and on PostgreSQL written. Load keeps it from nothing: it waits for nobody else. Not
-   * bounded in time where the database is silent.
+   * Resolves when the database can be read, and on PostgreSQL written. It waits for no other caller, whatever the load. Not
+   * bounded in time where the database does not respond.
    */
   check(): Promise<void>;
 
@@ -47,7 +47,7 @@ export interface Engine {
 
 /** Where SQL that both engines run must differ. */
 export interface Dialect {
-  /** An expression that gives a text as JSON, byte for byte as `JSON.stringify` does. */
+  /** An expression that gives a string as JSON, byte for byte as `JSON.stringify` does. */
   json(expression: string): string;
 
   /**
@@ -58,7 +58,7 @@ export interface Dialect {
 
   /**
    * What follows a SELECT whose record the transaction is about to change, so that no other changes it meanwhile. Nothing
-   * where writers are alone anyway.
+   * where writers run one at a time anyway.
    */
   forUpdate(table: string): string;
 

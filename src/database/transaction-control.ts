@@ -22,7 +22,7 @@ const SEVERAL =
 
 /**
  * A data source that rejects transaction control where it can't have its meaning: `query` takes a connection for one
- * statement and gives it back, so a `BEGIN` would be undone at once, or would take in the statements of others. The managers and
+ * statement and gives it back, so a `BEGIN` would be undone immediately, or would take in the statements of others. The managers and
  * repositories of the data source call this `query`, too, outside a transaction.
  */
 export class GuardedDataSource extends DataSource {

@@ -6,7 +6,7 @@ import { Config } from '../config/config.js';
 import { ENGINE_ERRORS, type EngineError, engineErrors } from '../database/events/error-events.js';
 import { Metrics } from './metrics.js';
 
-/** The figures of the database's health: what its engine reported, and with SQLite the room of its files. */
+/** The figures of the database's health: what its engine reported, and with SQLite the space of its files. */
 @Injectable()
 export class DatabaseMetrics implements OnModuleDestroy {
   private readonly errors: Counter<'kind'>;

@@ -39,7 +39,7 @@ export class Metrics implements OnModuleDestroy {
       async collect() {
         this.reset();
         for (const storage of storages.resources) {
-          // A database that is down or silent must not take the other figures away.
+          // A database that is down or does not respond must not take the other figures away.
           const account = await withinTimeout(
             storage.account(committed(dataSource)).catch(() => undefined),
             undefined,

@@ -8,7 +8,7 @@ import { type Connections, connectionsOf } from '../http/connections/connections
 import { standardOutput } from '../logging/standard-output.js';
 import { Lifecycle } from '../management/lifecycle.js';
 
-/** Milliseconds in which a client on an open connection is still answered, and told that the connection closes. */
+/** Milliseconds in which a client on an open connection still gets a response, with `Connection: close`. */
 const FAREWELL = 500;
 const POLL = 20;
 /** Milliseconds that closing may take beyond SHUTDOWN_DELAY and SHUTDOWN_TIMEOUT. */

@@ -118,8 +118,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'backup-is-not-checked',
     file: 'src/cli/backup/backup.ts',
-    replace: '  if (faults.length > 0) throw',
-    by: '  if (faults.length > 5) throw',
+    replace: '  if (errors.length > 0) throw',
+    by: '  if (errors.length > 5) throw',
     breaks: 'A backup that is not sound takes the place of none.',
     specs: INTERRUPTED,
     tests: 'checks the copy',
@@ -127,8 +127,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'restored-file-is-not-checked',
     file: 'src/cli/backup/restore.ts',
-    replace: '  if (faults.length > 0) throw',
-    by: '  if (faults.length > 5) throw',
+    replace: '  if (errors.length > 0) throw',
+    by: '  if (errors.length > 5) throw',
     breaks: 'A restore puts no file in place that a bad disk has changed while it was copied.',
     specs: INTERRUPTED,
     tests: 'checks the copy',

@@ -330,7 +330,7 @@ const mutants: readonly Mutant[] = [
   {
     id: 'rounded-integers',
     file: 'src/database/postgres/connections/connections.ts',
-    replace: '  if (!Number.isSafeInteger(value)) throw new UnsafeIntegerError(text);\n',
+    replace: '  if (!Number.isSafeInteger(value)) throw new UnsafeIntegerError(digits);\n',
     by: '',
     breaks: 'An integer that would be rounded is an error.',
     specs: ['test/on-postgres/ordinary-code.e2e-spec.ts'],

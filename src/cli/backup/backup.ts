@@ -36,11 +36,11 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
 /** @returns how many cookies the copy has */
 async function makeDraft(path: string, draft: string, interrupt: AbortSignal): Promise<number | undefined> {
   await copy(path, draft, { readonly: false, interrupt });
-  const { faults, drifts, counts } = checkFile(draft, await knownMigrations());
+  const { errors, drifts, counts } = checkFile(draft, await knownMigrations());
   if (drifts.length > 0) {
     throw new Failure(`${drifts.join('; ')}, as the database does. Mend that first: ${CLI} doctor --fix`);
   }
-  if (faults.length > 0) throw new Failure(`the copy is not sound: ${faults.join('; ')}. See: ${CLI} doctor`);
+  if (errors.length > 0) throw new Failure(`the copy is not sound: ${errors.join('; ')}. See: ${CLI} doctor`);
   interrupt.throwIfAborted();
   return counts.get('cookies');
 }

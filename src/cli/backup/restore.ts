@@ -103,15 +103,15 @@ async function seekable(file: string, draft: string, signal: AbortSignal): Promi
 async function prepare(file: string, source: string, draft: string, interrupt: AbortSignal) {
   const known = await knownMigrations();
   await readingOnly(source, async () => {
-    const { faults, drifts } = checkFile(source, known);
-    const wrong = [...faults, ...drifts];
+    const { errors, drifts } = checkFile(source, known);
+    const wrong = [...errors, ...drifts];
     if (wrong.length > 0) throw new Failure(`${file} cannot be restored: ${wrong.join('; ')}.`);
     await copy(source, draft, { readonly: true, interrupt });
   });
   if (source !== file) await rm(source);
   // The backup may lie on a bad disk: what counts is what was read.
-  const { faults, counts, migrations } = checkFile(draft, known);
-  if (faults.length > 0) throw new Failure(`The copy of ${file} is not sound: ${faults.join('; ')}.`);
+  const { errors, counts, migrations } = checkFile(draft, known);
+  if (errors.length > 0) throw new Failure(`The copy of ${file} is not sound: ${errors.join('; ')}.`);
   renewEpoch(draft, randomBytes(6).toString('hex'));
   // Before the storage is held; meanwhile a signal that came during the checks is seen.
   await sync(draft);

@@ -96,9 +96,9 @@ function realWrite(path: string): string {
 async function databaseFile(path: string): Promise<string> {
   if (!existsSync(path)) return `${path} does not exist yet; the first start makes it`;
   requireAccess(path);
-  const { faults } = checkFile(path, await knownMigrations(), { thoroughly: false });
-  if (faults.length === 0) return `${path} is sound (quick_check)`;
-  throw new Error(`${path}: ${faults.join('; ')}: ${remedyFor(faults)}`);
+  const { errors } = checkFile(path, await knownMigrations(), { thoroughly: false });
+  if (errors.length === 0) return `${path} is sound (quick_check)`;
+  throw new Error(`${path}: ${errors.join('; ')}: ${remedyFor(errors)}`);
 }
 
 /** Whether this user may read and write the files of the database. */
@@ -112,10 +112,10 @@ function requireAccess(path: string): void {
   }
 }
 
-function remedyFor(faults: readonly string[]): string {
-  const text = faults.join();
-  if (/newer version/.test(text)) return 'use that version';
-  if (/locked|busy/.test(text)) return 'see which process has it locked, and try again';
-  if (/unable to open|readonly/.test(text)) return 'give the user of the service the right to read and write it';
+function remedyFor(errors: readonly string[]): string {
+  const all = errors.join();
+  if (/newer version/.test(all)) return 'use that version';
+  if (/locked|busy/.test(all)) return 'see which process has it locked, and try again';
+  if (/unable to open|readonly/.test(all)) return 'give the user of the service the right to read and write it';
   return 'stop the service, keep a copy of the file, and restore a backup (cli restore)';
 }

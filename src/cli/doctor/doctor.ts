@@ -47,7 +47,7 @@ function settings(): Config {
     return config;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    for (const fault of error.faults) say('FAIL', 'settings', fault);
+    for (const line of error.errors) say('FAIL', 'settings', line);
     throw new Failure('Mend the settings first; the other checks need them.', error);
   }
 }

@@ -4,7 +4,7 @@ import { giveToFolderOwner } from '../../database/sqlite/file/private-file.js';
 import { Failure } from '../errors.js';
 
 /**
- * Puts a finished draft in the place of a file, in the same folder: whoever looks sees the old one or the whole new one,
+ * Puts a finished draft in the place of a file, in the same folder: every reader sees the old one or the whole new one,
  * even after the power has gone. Who may read and write the old one may do so with the new one.
  * @throws {ReplacedError} when the new file is in place, and after a power cut the old one may be there again
  * @throws SystemError when the old file is still in place

@@ -8,5 +8,5 @@ export const ENGINE_ERRORS = ['corrupt', 'io', 'full', 'unreachable'] as const;
 
 export type EngineError = (typeof ENGINE_ERRORS)[number];
 
-/** Where the engines publish each `EngineError` as they meet it. The data layer knows no metrics: they subscribe. */
+/** Where the engines publish each `EngineError` as they meet it. The metrics subscribe, so that the data layer does not import them. */
 export const engineErrors = channel('cookies:database:error');

@@ -6,5 +6,5 @@ export interface StatementEvent {
   readonly seconds: number;
 }
 
-/** Where the engines publish a `StatementEvent`; whoever measures subscribes, so that the data layer knows no metrics. */
+/** Where the engines publish a `StatementEvent`; the metrics subscribe, so that the data layer does not import them. */
 export const statementEvents = channel('cookies:database:statement');

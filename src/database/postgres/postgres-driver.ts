@@ -106,7 +106,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
       if (failure === undefined) return result as T;
       const again = attempt < ATTEMPTS && performance.now() < deadline && mayRepeat(failure.cause);
       if (!again) throw failure.error;
-      // Two that undid each other would meet again if both came back at once.
+      // Two that undid each other would conflict again if both ran again at the same moment.
       await sleep(attempt * 10 * Math.random());
     }
   }
@@ -172,7 +172,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     return { limit, report: (milliseconds, sql) => void logger.logQuerySlow(Math.round(milliseconds), sql) };
   }
 
-  /** In any other encoding, the server would refuse most of what a wish may hold. */
+  /** In any other encoding, the server would reject most of what a string may hold. */
   private async expectUtf8(runner: PostgresQueryRunner): Promise<void> {
     const [row] = (await runner.query('SHOW server_encoding')) as { server_encoding: string }[];
     if (row?.server_encoding === 'UTF8') return;

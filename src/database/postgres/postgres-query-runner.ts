@@ -59,7 +59,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   /**
    * What begins a transaction, and a SELECT outside of one, is repeated on another connection when its own turns out to be
    * broken.
-   * @throws {QueryFailedError} for a fault of the statement or a violated constraint
+   * @throws {QueryFailedError} for an error of the statement or a violated constraint
    * @throws {DatabaseUnavailableError} for a server that is away, a lock, statement or transaction past its time-out, a deadlock
    * @throws {OutcomeUnknownError} when the response to a COMMIT, or to a write outside a transaction, was lost
    * @throws {DiskFullError} when the server's volume is full

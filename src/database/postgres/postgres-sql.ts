@@ -6,7 +6,7 @@ import { numbered, textOf } from './placeholders.js';
 import type { PostgresClient } from './connections/postgres-client.js';
 import { publishEngineError } from './postgres-errors.js';
 
-/** Told of a statement that took longer than the limit, in milliseconds. */
+/** Called with each statement that took longer than the limit, in milliseconds. */
 export interface SlowStatements {
   readonly limit: number;
   readonly report: (milliseconds: number, sql: string) => void;

@@ -26,7 +26,7 @@ export function beginning(begin: string, { statement, lock, idle }: TransactionL
 
 /**
  * A statement_timeout that ended the COMMIT while it waits for a synchronous standby would leave it committed, unconfirmed.
- * And where a statement has failed, a COMMIT alone would answer ROLLBACK as a success; this answers 25P02.
+ * And where a statement has failed, a bare COMMIT would respond ROLLBACK as a success; this responds 25P02.
  */
 export const COMMIT = 'SET LOCAL statement_timeout = 0; COMMIT';
 
@@ -44,7 +44,7 @@ export class PostgresTransaction {
 
   /**
    * @param begin as `beginning` gives it
-   * @param timeout milliseconds after which it is undone, whoever still works on it; none without
+   * @param timeout milliseconds after which it is rolled back, even while the caller still uses it; none without
    * @throws what node-postgres throws
    */
   static async begin(

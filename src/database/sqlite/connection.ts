@@ -16,7 +16,7 @@ export interface StatementResult {
   readonly lastInsertRowid?: number | bigint;
 }
 
-/** Told of a statement that took longer than the limit. */
+/** Called with each statement that took longer than the limit. */
 export interface SlowStatements {
   /** In milliseconds. */
   readonly limit: number;

@@ -1,6 +1,6 @@
 import type { StatementResult } from './connection.js';
 
-/** A transaction that has begun, for whoever holds it alone. */
+/** A transaction that has begun, and belongs to one caller. */
 export interface OpenTransaction {
   /** The connection of better-sqlite3 beneath. */
   readonly database: unknown;

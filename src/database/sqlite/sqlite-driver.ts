@@ -169,7 +169,7 @@ function prepareForWriting(connection: Connection): void {
   // Under WAL, better-sqlite3's default of NORMAL syncs no commit: an acknowledged write could be lost with the power.
   database.pragma('synchronous = FULL');
   database.pragma('foreign_keys = ON');
-  // What a long reader made it grow to, the WAL gives back when it is begun anew.
+  // The WAL gives back what a long reader made it grow to when SQLite restarts it.
   database.pragma('journal_size_limit = 16777216');
   tryWriting(database);
   database.prepare('SELECT count(*) FROM sqlite_schema').get();

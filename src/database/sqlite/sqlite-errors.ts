@@ -20,7 +20,7 @@ export function isFull(error: unknown): boolean {
   return code === 'SQLITE_FULL' || OUT_OF_SPACE.test(code);
 }
 
-/** The error of this service for a database that is full, busy or broken; `undefined` for a fault of the statement itself. */
+/** The error of this service for a database that is full, busy or broken; `undefined` for an error of the statement itself. */
 export function translateSqliteError(error: unknown): Error | undefined {
   const code = sqliteCode(error);
   if (isFull(error)) return new DiskFullError(error);

@@ -126,7 +126,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   /**
-   * @throws {QueryFailedError} for a fault of the statement or a violated constraint
+   * @throws {QueryFailedError} for an error of the statement or a violated constraint
    * @throws {DatabaseUnavailableError} for a locked or broken database, or a transaction that took too long
    * @throws {OutcomeUnknownError} when a COMMIT failed and the file may hold it all the same
    * @throws {DiskFullError} when the volume is full; the whole transaction is rolled back then
@@ -205,7 +205,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   /**
-   * A statement that was on its way when the transaction of its runner ended must not become a transaction of its own. A
+   * A statement that was in flight when the transaction of its runner ended must not become a transaction of its own. A
    * runner that TypeORM made for one transaction is released by the next turn of the event loop.
    */
   private async stayOpen(sql: string): Promise<void> {

@@ -4,16 +4,16 @@ import type { StatementResult } from './connection.js';
 import { rejectRoundedIntegers } from './portability/exact-integers.js';
 import { translateSqliteError } from './sqlite-errors.js';
 
-/** The text of each template, with a placeholder for each value; templates are constants, so each is put together once. */
-const texts = new WeakMap<TemplateStringsArray, string>();
+/** The SQL of each template, with a placeholder for each value; templates are constants, so each is put together once. */
+const statements = new WeakMap<TemplateStringsArray, string>();
 
 function textOf(strings: TemplateStringsArray): string {
-  let text = texts.get(strings);
-  if (text === undefined) {
-    text = strings.join('?');
-    texts.set(strings, text);
+  let statement = statements.get(strings);
+  if (statement === undefined) {
+    statement = strings.join('?');
+    statements.set(strings, statement);
   }
-  return text;
+  return statement;
 }
 
 /** SQL templates over a way to run statements. */

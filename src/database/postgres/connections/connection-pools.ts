@@ -8,8 +8,8 @@ const GRACE = 1000;
 const CHECK_TIMEOUT = 2000;
 
 /**
- * The connections of one process, apart by what they are for: slow readers of lists keep nobody from anything else, and a check
- * of the database waits for no request. Each has at least one connection, where the server has room for as many.
+ * The connections of one process, apart by what they are for: slow readers of lists block nothing else, and a check of the
+ * database waits for no request. Each has at least one connection, where the server has slots for as many.
  */
 export class ConnectionPools {
   readonly ordinary: Connections;
@@ -18,7 +18,7 @@ export class ConnectionPools {
 
   constructor(settings: PostgresSettings, hosts: Hosts) {
     const make = (max: number, queryTimeout = settings.statementTimeout + GRACE): Connections =>
-      new Connections(settings, hosts, { max, queryTimeout, onStarved: () => this.makeRoom() });
+      new Connections(settings, hosts, { max, queryTimeout, onStarved: () => this.giveUpOne() });
     this.ordinary = make(settings.poolSize);
     this.lists = make(settings.listPoolSize);
     this.checks = make(1, CHECK_TIMEOUT);
@@ -28,8 +28,8 @@ export class ConnectionPools {
     await Promise.all(this.all.map((connections) => connections.close()));
   }
 
-  /** One has none, and the server has no room: the largest gives one up. */
-  private makeRoom(): void {
+  /** One pool has none, and the server has no slot: the largest pool gives one up. */
+  private giveUpOne(): void {
     const [largest] = this.all.sort((one, other) => other.size - one.size);
     largest!.giveUpOne();
   }

@@ -23,14 +23,14 @@ export interface ConnectionsOptions {
   readonly max: number;
   /** Milliseconds this side waits for the response to a statement. */
   readonly queryTimeout: number;
-  /** Called when the server has no room for even one connection: others of this process may give one up. */
+  /** Called when the server has no free slot for even one connection: others of this process may give one up. */
   readonly onStarved: () => void;
 }
 
 /** Milliseconds one host may take to accept a connection; less where several share the busy time-out. */
 const CONNECT_TIMEOUT = 2000;
 
-/** Milliseconds after which a server that had no room for a connection is asked for one more. */
+/** Milliseconds after which a server that had no slot for a connection is asked for one more. */
 const GROWTH_PAUSE = 1000;
 /** The same where there is none at all. */
 const STARVED_PAUSE = 200;
@@ -44,8 +44,8 @@ interface ConnectionWaiter extends Waiter {
 type Pooled = PostgresClient & pg.PoolClient;
 
 /**
- * A pool of connections to the primary. Whoever takes a connection gives it back with what went wrong on it. Who waits is not
- * tied to one that is being made: where the server has no room for more, those there are serve everybody in turn.
+ * A pool of connections to the primary. A caller takes a connection and gives it back with what went wrong on it. A waiting caller is
+ * not tied to one that is being made: where the server has no slot for more, the existing ones serve all callers in turn.
  */
 export class Connections {
   readonly pool: pg.Pool;
@@ -59,7 +59,7 @@ export class Connections {
   private readonly waiting: WaitQueue<ConnectionWaiter>;
   /** Those that callers hold, and those that are being fetched for them. */
   private taken = 0;
-  /** The most that the server has room for, as far as is known; grows back to `max` one at a time. */
+  /** The most that the server has slots for, as far as is known; grows back to `max` one at a time. */
   private limit: number;
   private growth?: NodeJS.Timeout;
   /** Whether the server is not to be asked for another connection before the next growth. */
@@ -108,7 +108,7 @@ export class Connections {
   }
 
   /**
-   * Takes a connection back. The next caller gets it when the server has said that no transaction is open on it: his writes would
+   * Takes a connection back. The next caller gets it when the server has said that no transaction is open on it: its writes would
    * be part of that, and lost with it.
    * @param failure what went wrong on the connection, if anything did
    */
@@ -131,7 +131,7 @@ export class Connections {
     return this.pool.totalCount;
   }
 
-  /** Gives up one connection, if it has more than one, so that the server has room for another pool. */
+  /** Gives up one connection, if it has more than one, so that the server has a slot for another pool. */
   giveUpOne(): void {
     if (this.pool.totalCount < 2) return;
     this.limit = this.pool.totalCount - 1;
@@ -148,7 +148,7 @@ export class Connections {
     clearTimeout(this.growth);
   }
 
-  /** Fetches a connection for who waits longest, unless as many as may be are taken. */
+  /** Fetches a connection for the caller that waits longest, unless as many as may be are taken. */
   private serveNext(): void {
     if (this.waiting.size === 0 || this.taken >= this.limit) return;
     if (this.isPaused && this.pool.idleCount === 0) return;
@@ -173,7 +173,7 @@ export class Connections {
     this.serveNext();
   }
 
-  /** Those who wait get a connection that is given back; the server is asked for another only after a pause. */
+  /** Waiting callers get a connection that is given back; the server is asked for another only after a pause. */
   private serverFull(): void {
     const { totalCount } = this.pool;
     this.limit = Math.max(1, totalCount);
@@ -260,8 +260,8 @@ function getTypeParser(oid: number, format?: 'text' | 'binary'): unknown {
 }
 
 /** @throws {UnsafeIntegerError} rather than round it */
-function toSafeInteger(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new UnsafeIntegerError(text);
+function toSafeInteger(digits: string): number {
+  const value = Number(digits);
+  if (!Number.isSafeInteger(value)) throw new UnsafeIntegerError(digits);
   return value;
 }

@@ -19,7 +19,7 @@ interface HeldFile {
 /**
  * The database file and its WAL, as the service opened them. When somebody removes or replaces one, SQLite goes on writing
  * what nobody will find: in WAL mode it does not look (SQLITE_FCNTL_HAS_MOVED is for rollback journals). So the writer asks
- * here after every commit, before it answers.
+ * here after every commit, before it responds.
  *
  * Asking the file itself would cost more than all else in a small commit: on Linux 6.13 and newer, a `stat` between two
  * writes makes the second give the inode a new time, which the next flush then has to put on disk, too

@@ -23,7 +23,7 @@ export function acquireExclusiveLock(path: string): ExclusiveLock | undefined {
   } catch (error) {
     database.close();
     if (isBusy(error)) return undefined;
-    // Who could have it open can't be told, as no service can use it.
+    // No service can use such a file, so nobody needs to be shut out.
     if (/^SQLITE_(NOTADB|CORRUPT)/.test(sqliteCode(error))) return { release: () => {} };
     throw error;
   }

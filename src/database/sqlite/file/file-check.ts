@@ -3,8 +3,8 @@ import { sqliteCode } from '../sqlite-errors.js';
 
 /** What a database file holds, and what is wrong with it. */
 export interface FileReport {
-  /** One line for each fault; none when the file is sound, but for its counters. */
-  readonly faults: string[];
+  /** One line for each error; none when the file is sound, but for its counters. */
+  readonly errors: string[];
   /** One line for each counter that does not agree with the records; counting them again mends it. */
   readonly drifts: string[];
   /** Names of the migrations it has had. */
@@ -13,7 +13,7 @@ export interface FileReport {
   readonly counts: ReadonlyMap<string, number>;
 }
 
-/** Fault lines of SQLite that are passed on; a corrupt file can have thousands. */
+/** Lines of SQLite's report that are passed on; a corrupt file can have thousands. */
 const MOST_FAULTS = 5;
 
 /**
@@ -23,7 +23,7 @@ const MOST_FAULTS = 5;
  */
 export function checkFile(path: string, known: readonly string[], { thoroughly = true } = {}): FileReport {
   const report = {
-    faults: [] as string[],
+    errors: [] as string[],
     drifts: [] as string[],
     migrations: [] as string[],
     counts: new Map<string, number>(),
@@ -36,7 +36,7 @@ export function checkFile(path: string, known: readonly string[], { thoroughly =
       database.close();
     }
   } catch (error) {
-    report.faults.push(explain(error));
+    report.errors.push(explain(error));
   }
   return report;
 }
@@ -44,34 +44,34 @@ export function checkFile(path: string, known: readonly string[], { thoroughly =
 type Report = FileReport & { readonly counts: Map<string, number> };
 
 function checkDatabase(database: Database, known: readonly string[], thoroughly: boolean, report: Report): void {
-  const { faults, migrations, counts } = report;
+  const { errors, migrations, counts } = report;
   const column = (sql: string, ...values: unknown[]): unknown[] =>
     database
       .prepare(sql)
       .pluck()
       .all(...values);
   const pragma = thoroughly ? 'integrity_check' : 'quick_check';
-  faults.push(
+  errors.push(
     ...column(`PRAGMA ${pragma}(${MOST_FAULTS})`)
       .filter((line) => line !== 'ok')
       .map(String),
   );
-  if (faults.length > 0) return;
+  if (errors.length > 0) return;
 
   const tables = new Set(column(`SELECT name FROM sqlite_schema WHERE type = 'table'`));
   const missing = ['migrations', 'storage', 'cookies'].filter((table) => !tables.has(table));
   if (missing.length > 0) {
-    faults.push(`it is no database of this service: it has no table ${missing.join(', ')}`);
+    errors.push(`it is no database of this service: it has no table ${missing.join(', ')}`);
     return;
   }
   migrations.push(...(column('SELECT name FROM migrations ORDER BY timestamp') as string[]));
   const newer = migrations.filter((name) => !known.includes(name));
-  if (newer.length > 0) faults.push(`it has the migrations ${newer.join(', ')} of a newer version`);
-  if (!migrations.includes(known[0]!)) faults.push(`it lacks the migration ${known[0]}`);
+  if (newer.length > 0) errors.push(`it has the migrations ${newer.join(', ')} of a newer version`);
+  if (!migrations.includes(known[0]!)) errors.push(`it lacks the migration ${known[0]}`);
 
   const accounts = database.prepare('SELECT resource, used FROM storage').all() as { resource: string; used: number }[];
   if (!accounts.some(({ resource }) => resource === 'cookies'))
-    faults.push('its table "storage" has no row for cookies');
+    errors.push('its table "storage" has no row for cookies');
   for (const { resource, used } of accounts.filter(({ resource }) => tables.has(resource))) {
     const [count] = column(`SELECT count(*) FROM "${resource}"`) as number[];
     counts.set(resource, count!);
@@ -80,7 +80,7 @@ function checkDatabase(database: Database, known: readonly string[], thoroughly:
   const [behind] = column(
     `SELECT max(id) FROM cookies HAVING max(id) > coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'cookies'), 0)`,
   ) as number[];
-  if (behind !== undefined) faults.push(`its next id would be one that was given already (${behind} was)`);
+  if (behind !== undefined) errors.push(`its next id would be one that was given already (${behind} was)`);
 }
 
 function explain(error: unknown): string {

@@ -34,7 +34,7 @@ describe('copyDatabase', () => {
     const steps: number[] = [];
     const progress = (done: number): void => {
       steps.push(done);
-      if (steps.length > 20) throw new Error('The copy begins anew with every write');
+      if (steps.length > 20) throw new Error('The copy starts again with every write');
       source.exec('INSERT INTO t (bytes) VALUES (NULL)');
     };
     await copyDatabase(join(folder, 'source'), join(folder, 'copy'), { readonly: false, progress });

@@ -8,7 +8,7 @@ const STEP = 2500;
 /**
  * Copies a database, as it is at this moment, into a file of its own, while others write it.
  * @param readonly for a file that must stay as it is; a connection that may write leaves no `-wal` and `-shm` when it is the last
- * @param progress told how many pages of how many are done; what it throws ends the copy
+ * @param progress called with how many pages of how many are done; what it throws ends the copy
  * @throws SqliteError
  */
 export async function copyDatabase(
@@ -19,7 +19,7 @@ export async function copyDatabase(
   createPrivately(to);
   const source = openDatabase(from, { readonly, fileMustExist: true, timeout: 5000 });
   try {
-    // Within a transaction, the copy is of its state. Without one it would begin anew with every write of others.
+    // Within a transaction, the copy is of its state. Without one it would start again with every write of others.
     source.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
     await source.backup(to, {
       progress: ({ totalPages, remainingPages }) => {

@@ -22,7 +22,7 @@ export class Snapshots {
   /**
    * @param path of the database file
    * @param busyTimeout in milliseconds
-   * @param limit how many transactions may read at once
+   * @param limit how many transactions may read at the same time
    */
   constructor(
     private readonly path: string,
@@ -58,7 +58,7 @@ export class Snapshots {
   }
 
   /**
-   * Ends all that are running: they keep SQLite from beginning the WAL anew, and it has grown too large for that.
+   * Ends all that are running: they keep SQLite from restarting the WAL, and it has grown too large for that.
    * @returns how many that were
    */
   endAll(): number {
@@ -126,7 +126,7 @@ class ReadTransaction implements OpenTransaction {
     return Promise.resolve();
   }
 
-  /** @param reason what whoever still reads is told */
+  /** @param reason what the caller that still reads is rejected with */
   end(reason: Error): void {
     if (this.over !== undefined) return;
     this.over = reason;

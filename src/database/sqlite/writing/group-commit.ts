@@ -22,12 +22,12 @@ interface Batch {
   size: number;
 }
 
-// A batch ends when nobody waits. Under steady load these bounds end it: its first job should not wait for ever, and a
-// failed commit should not fail thousands.
+// A batch ends when no job waits. Under steady load these limits end it: its first job should not wait for ever, and a
+// failed commit should not fail thousands of jobs.
 const LARGEST_BATCH = 500;
 const LONGEST_BATCH = 20;
 
-/** Bytes the WAL may grow to before those who keep it from being begun anew are ended. */
+/** Bytes the WAL may grow to before the readers that keep SQLite from restarting it are ended. */
 const LARGEST_WAL = 128 * 1024 * 1024;
 
 /** Milliseconds after which a full volume is tried again. */
@@ -40,7 +40,7 @@ const FULL_PAUSE = 100;
 const UNKNOWN = 'The COMMIT failed, and may be found in the file all the same';
 
 /**
- * One transaction of SQLite for many jobs. What costs is not the write but the disk flush of its commit; so those who wait
+ * One transaction of SQLite for many jobs. The cost is not in the write but in the disk flush of its commit, so jobs that wait
  * together share one:
  *
  *     BEGIN IMMEDIATE

@@ -16,7 +16,7 @@ const ELSEWHERE =
 
 /**
  * Makes the WAL small again. It grows without end while anyone reads a state of the file that is older
- * (https://sqlite.org/wal.html, section 6): our own lists are ended; those of another process can only be told of.
+ * (https://sqlite.org/wal.html, section 6): our own lists are ended; those of another process can only be reported.
  */
 export class LargeWal {
   private readonly cutOff = episode(CUT_OFF);
