@@ -101,6 +101,7 @@ function scopesIn(payload: JWTPayload, path: readonly string[]): string[] {
     claim =
       typeof claim === 'object' && claim !== null && Object.hasOwn(claim, name) ? claim[name as never] : undefined;
   }
-  const scopes = typeof claim === 'string' ? claim.split(' ') : Array.isArray(claim) ? claim : [];
-  return scopes.filter((scope): scope is string => typeof scope === 'string' && scope !== '');
+  if (typeof claim === 'string') return claim.split(' ').filter((scope) => scope !== '');
+  if (!Array.isArray(claim)) return [];
+  return claim.filter((scope): scope is string => typeof scope === 'string' && scope !== '');
 }

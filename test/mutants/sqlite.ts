@@ -1,7 +1,7 @@
 import type { Mutant } from './program/mutant.js';
 
 const BATCHER = ['src/database/batcher.spec.ts'];
-const COMMITS = ['test/shared-commits.e2e-spec.ts'];
+const COMMITS = ['test/group-commit.e2e-spec.ts'];
 const DATA_LAYER = ['test/data-layer.e2e-spec.ts'];
 const FAULTS = ['test/faults.e2e-spec.ts'];
 const FULL = ['test/full-disk.e2e-spec.ts'];

@@ -53,7 +53,8 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   }
 
   override async connect(): Promise<PostgresClient> {
-    return (this.client = (await super.connect()) as PostgresClient);
+    this.client = (await super.connect()) as PostgresClient;
+    return this.client;
   }
 
   /**
@@ -73,8 +74,10 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     if (this.isReleasedByCaller) throw new QueryRunnerAlreadyReleasedError();
     if (this.isReleased) this.connectionBroke();
     if (this.aborted !== undefined) return this.queryAborted(sql, this.aborted);
-    if (isCommit(sql) || ROLLS_BACK_ALL.test(sql))
-      return (this.ending = this.queryOnce(sql, parameters, useStructuredResult));
+    if (isCommit(sql) || ROLLS_BACK_ALL.test(sql)) {
+      this.ending = this.queryOnce(sql, parameters, useStructuredResult);
+      return this.ending;
+    }
     const isRepeatable = !this.isInTransaction && (begins || READS.test(sql));
     if (!isRepeatable || this.migrating) return this.queryOnce(sql, parameters, useStructuredResult);
     return repeatRead(() => {
