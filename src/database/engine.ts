@@ -13,7 +13,7 @@ export interface Engine {
   /** Whether a statement is a round trip to another process, so that batching several into one pays. */
   readonly isRemote: boolean;
 
-  /** Milliseconds to wait for a lock, a connection or a turn before giving up. */
+  /** Milliseconds to wait for a lock, a connection or a slot before giving up. */
   readonly busyTimeout: number;
 
   /** Reads what is committed, outside any transaction and without waiting for writers. */

@@ -23,7 +23,7 @@ export class DatabaseMetrics implements OnModuleDestroy {
     engineErrors.subscribe(this.count);
     if (database.engine !== 'sqlite') return;
     const { path } = database;
-    gauge('database_volume_free_bytes', 'Room for this user on the volume of the database', async () => {
+    gauge('database_volume_free_bytes', 'Free bytes for this user on the volume of the database', async () => {
       const { bavail, bsize } = await statfs(dirname(path));
       return bavail * bsize;
     });

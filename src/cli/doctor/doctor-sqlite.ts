@@ -56,7 +56,7 @@ function freeSpace(path: string): string {
   const { bavail, bsize } = statfsSync(folderOf(path));
   const free = `${Math.floor((bavail * bsize) / 1024 / 1024)} MiB`;
   if (bavail * bsize < LEAST_FREE) {
-    throw new Error(`${free} are free on the volume of ${folderOf(path)}: make room for at least 64 MiB`);
+    throw new Error(`${free} are free on the volume of ${folderOf(path)}: free at least 64 MiB`);
   }
   return free;
 }

@@ -83,7 +83,7 @@ export class PostgresTransaction {
     }
   };
 
-  /** @throws {OutcomeUnknownError} when everything may be kept or nothing; after any other error it is nothing */
+  /** @throws {OutcomeUnknownError} when everything may be stored or nothing; after any other error it is nothing */
   async commit(): Promise<void> {
     this.assertOpen();
     clearTimeout(this.timer);

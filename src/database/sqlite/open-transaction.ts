@@ -6,7 +6,7 @@ export interface OpenTransaction {
   readonly database: unknown;
   /** @throws SqliteError, or what ended the transaction before its time */
   run(sql: string, parameters?: readonly unknown[]): StatementResult;
-  /** Resolves when everything is on disk; when it rejects, nothing is kept. */
+  /** Resolves when everything is on disk; when it rejects, nothing is stored. */
   commit(): Promise<void>;
   /**
    * Undoes everything, at the time of the call; does nothing after the end. Resolves when what the transaction read is on

@@ -61,8 +61,8 @@ export function startError(path: string, error: unknown): DatabaseStartError {
       /^SQLITE_CANTOPEN/,
       'cannot be opened; see that its folder exists and that the user of the service may write there',
     ],
-    [/^SQLITE_FULL/, 'cannot be written: its volume is full; make room on it'],
-    [/^SQLITE_IOERR/, `cannot be written (${code}); see that its volume has room and is in order`],
+    [/^SQLITE_FULL/, 'cannot be written: its volume is full; free space on it'],
+    [/^SQLITE_IOERR/, `cannot be written (${code}); see that its volume has space and is in order`],
   ];
   const reason = reasons.find(([pattern]) => pattern.test(code))?.[1] ?? `cannot be used: ${fileProblem(path, error)}`;
   const isDenied = /^SQLITE_(READONLY|CANTOPEN)/.test(code);

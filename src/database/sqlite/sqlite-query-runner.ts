@@ -27,7 +27,7 @@ export interface SqliteConnections extends BetterSqlite3Driver {
 }
 
 /**
- * One caller's session. In mode `master` its transactions write and wait for a turn; in mode `slave` they read one
+ * One caller's session. In mode `master` its transactions write and wait for a slot; in mode `slave` they read one
  * snapshot and wait for nobody. Statements outside a transaction are transactions of their own.
  */
 export class SqliteQueryRunner extends BetterSqlite3QueryRunner {

@@ -42,7 +42,7 @@ function isDecimal({ type }: ColumnMetadata): boolean {
   return DECIMAL.test(String(type));
 }
 
-/** The digits behind the point, as TypeORM declares them to PostgreSQL; `undefined` where any number of them is kept. */
+/** The digits behind the point, as TypeORM declares them to PostgreSQL; `undefined` where any number of them is stored. */
 function scaleOf({ precision, scale }: ColumnMetadata): number | undefined {
   if (precision === undefined || precision === null) return undefined;
   return scale ?? 0;
@@ -51,8 +51,8 @@ function scaleOf({ precision, scale }: ColumnMetadata): number | undefined {
 /** The number that the first `count` of the digits stand for, rounded by the one that follows. */
 function rounded(digits: string, count: number): bigint {
   if (count < 0) return 0n;
-  const kept = BigInt(digits.slice(0, count).padEnd(count, '0'));
-  return digits.charAt(count) >= '5' ? kept + 1n : kept;
+  const truncated = BigInt(digits.slice(0, count).padEnd(count, '0'));
+  return digits.charAt(count) >= '5' ? truncated + 1n : truncated;
 }
 
 function withPoint(unscaled: bigint, scale: number, isNegative: boolean): string {

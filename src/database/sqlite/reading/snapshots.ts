@@ -64,7 +64,7 @@ export class Snapshots {
   endAll(): number {
     const { size } = this.running;
     const reason = new DatabaseUnavailableError(
-      'The list was read too slowly: what was written meanwhile needs its room',
+      'The list was read too slowly: what was written meanwhile needs its space',
     );
     for (const transaction of this.running) transaction.end(reason);
     return size;

@@ -29,10 +29,10 @@ export class DiskReserve {
 
   constructor(databasePath: string) {
     this.file = `${databasePath}-reserve`;
-    const kept = sizeOf(this.file);
-    const isUsable = kept % PAGE === 0 && kept >= SMALLEST && kept <= LARGEST;
+    const present = sizeOf(this.file);
+    const isUsable = present % PAGE === 0 && present >= SMALLEST && present <= LARGEST;
     // One of a wrong size makes space for the one that replaces it.
-    this.size = isUsable ? kept : reserveFor(freeBytes(this.file) + kept);
+    this.size = isUsable ? present : reserveFor(freeBytes(this.file) + present);
     this.held = isUsable || this.make();
   }
 

@@ -62,7 +62,7 @@ export class Writer {
     const { busyTimeout } = limits;
     this.queue = new WaitQueue(
       busyTimeout,
-      () => new DatabaseUnavailableError(`No turn to write within ${busyTimeout} ms. ${OWN_TRANSACTION}`),
+      () => new DatabaseUnavailableError(`No slot to write within ${busyTimeout} ms. ${OWN_TRANSACTION}`),
     );
     this.group = new GroupCommit(connection, reserve, file, onLargeWal);
   }
