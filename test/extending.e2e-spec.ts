@@ -6,6 +6,7 @@ import { temporaryFolder } from './service.js';
 
 const ROOT = join(import.meta.dirname, '..');
 const PROJECT = ['src', 'migrations', 'test', 'ormconfig.ts', 'package.json', 'nest-cli.json', 'jest.config.js'];
+const TOOLS = ['tsconfig.json', 'tsconfig.build.json', 'eslint.config.js', 'eslint.architecture.js'];
 const run = promisify(execFile);
 
 describe('docs/extending.md', () => {
@@ -20,7 +21,7 @@ describe('docs/extending.md', () => {
 
   beforeAll(() => {
     copy = temporaryFolder();
-    for (const name of [...PROJECT, 'tsconfig.json', 'tsconfig.build.json']) {
+    for (const name of [...PROJECT, ...TOOLS]) {
       cpSync(join(ROOT, name), join(copy, name), { recursive: true });
     }
     symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
@@ -48,7 +49,14 @@ describe('docs/extending.md', () => {
     await program('typeorm/cli.js', 'migration:run', '-d', 'dist/ormconfig.js');
     await program('typeorm/cli.js', 'migration:generate', '--esm', '-d', 'dist/ormconfig.js', 'migrations/create-jars');
     expect(readdirSync(join(copy, 'migrations'))).toContainEqual(expect.stringMatching(/-create-jars\.ts$/));
-    const { stderr } = await program('jest/bin/jest.js', '--runInBand', 'test/jars', 'test/floors', 'test/openapi');
+    await program('eslint/bin/eslint.js', 'src/jars');
+    const { stderr } = await program(
+      'jest/bin/jest.js',
+      '--runInBand',
+      'test/jars',
+      'test/architecture',
+      'test/openapi',
+    );
     expect(stderr).toMatch(/Tests: +[0-9]+ passed, [0-9]+ total/);
-  }, 120_000);
+  }, 240_000);
 });

@@ -1,7 +1,7 @@
 import { type DataSource, QueryFailedError, type Repository } from 'typeorm';
 import { Batcher } from '../database/batcher.js';
 import { type Dialect, engineOf } from '../database/engine.js';
-import { advanceIdSequence, keepIdsAhead } from '../database/kept-ids.js';
+import { advanceIdSequence } from '../database/id-sequence.js';
 import { repeatRead } from '../database/repeat-read.js';
 import { openSnapshot } from '../database/snapshot.js';
 import { committed, transaction } from '../database/transactions.js';
@@ -76,7 +76,7 @@ export class CookiesRepository {
     const versions = await this.storage.reserveMany(transaction, records.length);
     await this.insertRows(transaction, records, versions);
     const ids = records.flatMap(({ id }) => id ?? []);
-    if (ids.length > 0) await keepIdsAhead(this.dataSource, transaction, 'cookies', Math.max(...ids));
+    if (ids.length > 0) await advanceIdSequence(this.dataSource, transaction, 'cookies', Math.max(...ids));
   }
 
   /** Gives no id up to this one again, such as the last one that another storage has given. */
@@ -129,7 +129,7 @@ export class CookiesRepository {
         await this.storage.release(tx);
         return true;
       },
-      { freesRoom: true },
+      { reclaimsSpace: true },
     );
   }
 
