@@ -10,6 +10,7 @@ const FLOORS = [
   'docs',
   'FEATURES',
   'management',
+  'resource',
   'auth',
   'http',
   'storage',

@@ -17,13 +17,13 @@ import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../config/config.js';
 import { Scopes } from '../auth/scopes.decorator.js';
-import { Conditions, etagOf, RequestConditions } from '../http/conditions.js';
+import { Preconditions, etagOf, RequestPreconditions } from '../resource/preconditions.js';
 import { ErrorLog } from '../http/error-log.js';
-import { JSON_TYPE, jsonArray, replay, wholeArray } from '../http/json-array.js';
-import { ListCache } from '../http/list-cache.js';
-import { ListQueue } from '../http/list-queue.js';
-import { ListReaders } from '../http/list-readers.js';
-import { nextPageLink } from '../http/page.js';
+import { JSON_TYPE, jsonArray, replay, wholeArray } from '../resource/lists/json-array.js';
+import { ListCache } from '../resource/lists/list-cache.js';
+import { ListQueue } from '../resource/lists/list-queue.js';
+import { ListReaders } from '../resource/lists/list-readers.js';
+import { nextPageLink } from '../resource/lists/page.js';
 import { ParseIdPipe } from '../http/parse-id.pipe.js';
 import {
   DescribeCreate,
@@ -57,13 +57,13 @@ export class CookiesController {
   @DescribeList()
   async list(
     @Query() query: ListCookiesQuery,
-    @RequestConditions() conditions: Conditions,
+    @RequestPreconditions() preconditions: Preconditions,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Buffer | StreamableFile | undefined> {
     const account = await this.cookies.account();
     describe(account, query, reply);
-    if (conditions.isFresh(account)) {
+    if (preconditions.isNotModified(account)) {
       reply.code(304);
       return undefined;
     }
@@ -84,12 +84,12 @@ export class CookiesController {
   @DescribeGet()
   async get(
     @Param('id', ParseIdPipe) id: number,
-    @RequestConditions() conditions: Conditions,
+    @RequestPreconditions() preconditions: Preconditions,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<CookieDto | undefined> {
     const { cookie, version } = await this.cookies.get(id);
     reply.header('etag', etagOf(version));
-    if (!conditions.isFresh(version)) return cookie;
+    if (!preconditions.isNotModified(version)) return cookie;
     reply.code(304);
     return undefined;
   }
@@ -110,9 +110,9 @@ export class CookiesController {
   async replace(
     @Param('id', ParseIdPipe) id: number,
     @Body() body: ReplaceCookieDto,
-    @RequestConditions() conditions: Conditions,
+    @RequestPreconditions() preconditions: Preconditions,
   ): Promise<CookieDto> {
-    return (await this.cookies.replace(id, body, conditions)).cookie;
+    return (await this.cookies.replace(id, body, preconditions)).cookie;
   }
 
   @Patch(':id')
@@ -122,10 +122,10 @@ export class CookiesController {
   async patch(
     @Param('id', ParseIdPipe) id: number,
     @Body() body: PatchCookieDto,
-    @RequestConditions() conditions: Conditions,
+    @RequestPreconditions() preconditions: Preconditions,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<void> {
-    const { version } = await this.cookies.patch(id, body, conditions);
+    const { version } = await this.cookies.patch(id, body, preconditions);
     reply.header('etag', etagOf(version));
   }
 
@@ -133,8 +133,8 @@ export class CookiesController {
   @HttpCode(204)
   @Scopes('cookies:write')
   @DescribeDelete()
-  delete(@Param('id', ParseIdPipe) id: number, @RequestConditions() conditions: Conditions): Promise<void> {
-    return this.cookies.delete(id, conditions);
+  delete(@Param('id', ParseIdPipe) id: number, @RequestPreconditions() preconditions: Preconditions): Promise<void> {
+    return this.cookies.delete(id, preconditions);
   }
 
   private wholeList(

@@ -10,7 +10,7 @@ import {
   memberFault,
   parameterFault,
 } from '../http/openapi.js';
-import { MAX_LIMIT } from '../http/page.js';
+import { MAX_LIMIT } from '../resource/lists/page.js';
 import { FLAVORS } from './cookie.values.js';
 import { CookieDto } from './dto/cookie.dto.js';
 import { CreateCookieDto } from './dto/create-cookie.dto.js';

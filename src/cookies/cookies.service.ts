@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
-import type { Conditions } from '../http/conditions.js';
+import type { Preconditions } from '../resource/preconditions.js';
 import type { Account, Version } from '../storage/resource-storage.js';
 import type { CookieRecord, CookieSelection, CookiesSnapshot } from './cookies-snapshot.js';
 import { CookiesRepository, type StoredCookie } from './cookies.repository.js';
@@ -46,32 +46,32 @@ export class CookiesService {
   /**
    * Replaces flavor and size; the wish stays.
    * @throws {CookieNotFoundError}
-   * @throws {ApiError} 412 or 428 when the conditions do not hold
+   * @throws {ApiError} 412 or 428 when the preconditions do not hold
    */
-  async replace(id: number, { flavor, size }: ReplaceCookieDto, conditions: Conditions): Promise<StoredCookie> {
-    return found(id, await this.cookies.update(id, { flavor, size }, this.check(conditions)));
+  async replace(id: number, { flavor, size }: ReplaceCookieDto, preconditions: Preconditions): Promise<StoredCookie> {
+    return found(id, await this.cookies.update(id, { flavor, size }, this.check(preconditions)));
   }
 
   /**
    * Changes the members that are present.
    * @throws {CookieNotFoundError}
-   * @throws {ApiError} 412 or 428 when the conditions do not hold
+   * @throws {ApiError} 412 or 428 when the preconditions do not hold
    */
-  async patch(id: number, changes: PatchCookieDto, conditions: Conditions): Promise<StoredCookie> {
-    return found(id, await this.cookies.update(id, changes, this.check(conditions)));
+  async patch(id: number, changes: PatchCookieDto, preconditions: Preconditions): Promise<StoredCookie> {
+    return found(id, await this.cookies.update(id, changes, this.check(preconditions)));
   }
 
   /**
    * Deletes a cookie and frees its place.
    * @throws {CookieNotFoundError}
-   * @throws {ApiError} 412 or 428 when the conditions do not hold
+   * @throws {ApiError} 412 or 428 when the preconditions do not hold
    */
-  async delete(id: number, conditions: Conditions): Promise<void> {
-    if (!(await this.cookies.delete(id, this.check(conditions)))) throw new CookieNotFoundError(id);
+  async delete(id: number, preconditions: Preconditions): Promise<void> {
+    if (!(await this.cookies.delete(id, this.check(preconditions)))) throw new CookieNotFoundError(id);
   }
 
-  private check(conditions: Conditions): (current: Version) => void {
-    return (current) => conditions.checkWrite(current, this.config.requireIfMatch);
+  private check(preconditions: Preconditions): (current: Version) => void {
+    return (current) => preconditions.checkWrite(current, this.config.requireIfMatch);
   }
 }
 

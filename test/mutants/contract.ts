@@ -5,7 +5,7 @@ const COOKIES = ['test/cookies.e2e-spec.ts'];
 const mutants: readonly Mutant[] = [
   {
     id: 'weak-tags-match-strongly',
-    file: 'src/http/conditions.ts',
+    file: 'src/resource/preconditions.ts',
     replace: "hasEntityTag(this.ifMatch, etagOf(version), 'strong')",
     by: "hasEntityTag(this.ifMatch, etagOf(version), 'weak')",
     breaks: 'A weak entity tag in If-Match is 412 (RFC 9110 section 13.1.1).',
@@ -13,7 +13,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'if-none-match-is-ignored-by-writes',
-    file: 'src/http/conditions.ts',
+    file: 'src/resource/preconditions.ts',
     replace: `    this.checkIfMatch(version);
     if (this.ifNoneMatch !== undefined`,
     by: `    this.checkIfMatch(version);
@@ -23,7 +23,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'only-the-first-tag-counts',
-    file: 'src/http/conditions.ts',
+    file: 'src/resource/preconditions.ts',
     replace: '    if (tag === etag && (weak',
     by: '    if (list.startsWith(String(weak ?? tag)) && tag === etag && (weak',
     breaks: 'Any entity tag of a list may match.',
@@ -31,7 +31,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'star-matches-nothing',
-    file: 'src/http/conditions.ts',
+    file: 'src/resource/preconditions.ts',
     replace: "if (list.trim() === '*') return true;",
     by: "if (list.trim() === '*') return false;",
     breaks: 'If-Match: * holds for every record.',
@@ -39,7 +39,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'if-match-is-never-required',
-    file: 'src/http/conditions.ts',
+    file: 'src/resource/preconditions.ts',
     replace: 'if (required && this.ifMatch === undefined)',
     by: "if (required && this.ifMatch === '')",
     breaks: 'REQUIRE_IF_MATCH=true makes a write without If-Match 428.',
@@ -47,7 +47,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'link-forgets-the-filters',
-    file: 'src/http/page.ts',
+    file: 'src/resource/lists/page.ts',
     replace: '<${url.pathname}${url.search}>',
     by: '<${url.pathname}?after=${last}>',
     breaks: 'The link to the next page has the query of this one.',

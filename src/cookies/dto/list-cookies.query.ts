@@ -1,7 +1,7 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { ArrayUnique, IsIn, IsInt, Max, Min } from 'class-validator';
 import { MayBeAbsent } from '../../http/may-be-absent.decorator.js';
-import { MAX_LIMIT } from '../../http/page.js';
+import { MAX_LIMIT } from '../../resource/lists/page.js';
 import { QueryArray, QueryInteger } from '../../http/query-values.js';
 import { type Flavor, FLAVORS, type Size, SIZES, type Sort, SORTS } from '../cookie.values.js';
 import { FLAVOR, referenceTo, SIZE, SORT } from './cookie.enums.js';

@@ -1,15 +1,15 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Version } from '../storage/resource-storage.js';
-import { ApiError } from './api-error.js';
+import { ApiError } from '../http/api-error.js';
 
 /** The strong entity tag of a version (RFC 9110 section 8.8.3). */
 export function etagOf({ epoch, revision }: Version): string {
   return `"${epoch}-${revision}"`;
 }
 
-/** The conditions a request sets on the state of its target (RFC 9110 section 13). */
-export class Conditions {
+/** What a request requires of the state of its target (RFC 9110 section 13). */
+export class Preconditions {
   constructor(
     private readonly ifMatch: string | undefined,
     private readonly ifNoneMatch: string | undefined,
@@ -19,7 +19,7 @@ export class Conditions {
    * Whether a GET or HEAD is answered with 304: the client has this version already.
    * @throws {ApiError} 412 when `If-Match` asks for another version
    */
-  isFresh(version: Version): boolean {
+  isNotModified(version: Version): boolean {
     this.checkIfMatch(version);
     return this.ifNoneMatch !== undefined && hasEntityTag(this.ifNoneMatch, etagOf(version), 'weak');
   }
@@ -31,30 +31,42 @@ export class Conditions {
    */
   checkWrite(version: Version, required: boolean): void {
     if (required && this.ifMatch === undefined) {
-      throw new ApiError(
-        428,
-        'PRECONDITION_REQUIRED',
-        'Send If-Match with the ETag of the record that you mean to change',
-      );
+      throw preconditionRequired();
     }
     this.checkIfMatch(version);
     if (this.ifNoneMatch !== undefined && hasEntityTag(this.ifNoneMatch, etagOf(version), 'weak')) {
-      throw preconditionFailed('The record is one that If-None-Match excludes');
+      throw excludedVersion();
     }
   }
 
   private checkIfMatch(version: Version): void {
     if (this.ifMatch !== undefined && !hasEntityTag(this.ifMatch, etagOf(version), 'strong')) {
-      throw preconditionFailed('The record has changed since you read it; read it again and decide anew');
+      throw staleVersion();
     }
   }
 }
 
-/** The handler's argument: the request's `Conditions`. */
-export const RequestConditions = createParamDecorator((_data: unknown, context: ExecutionContext) => {
+/** The handler's argument: the request's `Preconditions`. */
+export const RequestPreconditions = createParamDecorator((_data: unknown, context: ExecutionContext) => {
   const { headers } = context.switchToHttp().getRequest<FastifyRequest>();
-  return new Conditions(headers['if-match'], headers['if-none-match']);
+  return new Preconditions(headers['if-match'], headers['if-none-match']);
 });
+
+/** 428: the service requires If-Match. */
+export function preconditionRequired(): ApiError {
+  const message = 'Send If-Match with the ETag of the record that you mean to change';
+  return new ApiError(428, 'PRECONDITION_REQUIRED', message);
+}
+
+/** 412: If-Match names another version. */
+export function staleVersion(): ApiError {
+  return preconditionFailed('The record has changed since you read it; read it again and decide anew');
+}
+
+/** 412: If-None-Match names this version. */
+export function excludedVersion(): ApiError {
+  return preconditionFailed('The record is one that If-None-Match excludes');
+}
 
 function preconditionFailed(message: string): ApiError {
   return new ApiError(412, 'PRECONDITION_FAILED', message);
