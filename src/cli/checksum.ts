@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
-import type { CookiesRepository } from '../cookies/cookies.repository.js';
+import type { Cookie } from '../cookies/cookie.entity.js';
+import type { ResourceStore } from '../resource/store/resource-store.js';
 import { cookieLine } from './cookie-line.js';
 
 /** What the storage holds, as the last line of `export` and `import` says it: equal for equal storages. */
-export async function contentsOf(cookies: CookiesRepository): Promise<string> {
+export async function contentsOf(cookies: ResourceStore<Cookie>): Promise<string> {
   const snapshot = await cookies.openSnapshot();
   try {
     const hash = createHash('sha256');
     let count = 0;
-    for await (const page of snapshot.records({ order: 'ascending' })) {
+    for await (const page of snapshot.records({})) {
       hash.update(page.map(cookieLine).join(''));
       count += page.length;
     }

@@ -1,8 +1,9 @@
 import { parseNatural } from '../http/parse-natural.js';
-import type { CookieRecord } from '../cookies/cookies-snapshot.js';
+import type { Cookie } from '../cookies/cookie.entity.js';
+import type { RecordOf } from '../resource/store/resource-entity.js';
 
 /** A cookie as a line of NDJSON: the same text for the same cookie, whatever engine it comes from, so that checksums agree. */
-export function cookieLine({ id, flavor, size, wish }: CookieRecord): string {
+export function cookieLine({ id, flavor, size, wish }: RecordOf<Cookie>): string {
   return `${JSON.stringify({ id, flavor, size, wish })}\n`;
 }
 

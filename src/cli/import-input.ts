@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { BrokenLineError, readCookieLine } from '../cookies/imported-cookie.js';
-import type { NewCookie } from '../cookies/cookies.repository.js';
+import type { Cookie } from '../cookies/cookie.entity.js';
+import type { NewRecord } from '../resource/store/resource-entity.js';
 import type { UnfinishedImport } from '../storage/import-progress.js';
 import { readLastIdLine } from './cookie-line.js';
 import { Failure } from './errors.js';
@@ -11,7 +12,7 @@ import { type Line, LINE_LIMIT, linesOf } from './lines.js';
 export interface Entry {
   readonly number: number;
   readonly bytes: Buffer;
-  readonly cookie: NewCookie;
+  readonly cookie: NewRecord<Cookie>;
 }
 
 /** Lines that are stored together. */

@@ -1,5 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import type { Config } from '../config/config.js';
 import type { Version } from '../storage/resource-storage.js';
 import { ApiError } from '../http/api-error.js';
 
@@ -24,9 +25,14 @@ export class Preconditions {
     return this.ifNoneMatch !== undefined && hasEntityTag(this.ifNoneMatch, etagOf(version), 'weak');
   }
 
+  /** The check that a write makes inside its transaction: see `checkWrite`. */
+  forWrite({ requireIfMatch }: Pick<Config, 'requireIfMatch'>): (current: Version) => void {
+    return (current) => this.checkWrite(current, requireIfMatch);
+  }
+
   /**
    * To be called inside the transaction that changes the record.
-   * @param required whether a request without `If-Match` is refused
+   * @param required whether a request without `If-Match` is rejected
    * @throws {ApiError} 428 without `If-Match` where it is required, 412 when the record is not the one the client means
    */
   checkWrite(version: Version, required: boolean): void {

@@ -67,7 +67,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'page-keeps-its-snapshot',
-    file: 'src/cookies/cookies.controller.ts',
+    file: 'src/resource/lists/resource-lists.ts',
     replace: `  } finally {
     snapshot.close();
   }`,
@@ -126,7 +126,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'cached-list-ignores-its-query',
-    file: 'src/cookies/cookies.controller.ts',
+    file: 'src/resource/lists/resource-lists.ts',
     replace: 'const { url } = request;',
     by: `const url = request.url.split('?')[0]!;`,
     breaks: 'Every query has a cached list of its own.',
