@@ -1,5 +1,5 @@
 import { Check, Column, Entity } from 'typeorm';
-import { hasLength, isOneOf } from '../resource/checks.js';
+import { hasLength, isOneOf } from '../resource/columns.js';
 import { ResourceEntity } from '../resource/store/resource-entity.js';
 import { type Flavor, FLAVORS, type Size, SIZES, WISH_LENGTH } from './cookie.values.js';
 

@@ -1,26 +1,11 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  HttpCode,
-  Param,
-  Patch,
-  Post,
-  Put,
-  Query,
-  Req,
-  Res,
-  type StreamableFile,
-} from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Scopes } from '../auth/scopes.decorator.js';
-import { ParseIdPipe } from '../http/parse-id.pipe.js';
-import { ResourceLists } from '../resource/lists/resource-lists.js';
+import { Exchange, ResourceExchange } from '../resource/exchange.js';
+import { type ListBody, ResourceLists } from '../resource/lists/resource-lists.js';
 import { ApiCreate, ApiDelete, ApiGet, ApiList, ApiPatch, ApiReplace } from '../resource/openapi/operations.js';
 import { Preconditions, RequestPreconditions } from '../resource/preconditions.js';
-import { respondChanged, respondCreated, respondRecord } from '../resource/responses.js';
+import { RecordId } from '../resource/record-id.js';
 import { COOKIE } from './cookie.values.js';
 import { CookiesService } from './cookies.service.js';
 import { CookieDto } from './dto/cookie.dto.js';
@@ -40,31 +25,22 @@ export class CookiesController {
   @Get()
   @Scopes('cookies:read')
   @ApiList(COOKIE, { record: CookieDto, query: ListCookiesQuery })
-  list(
-    @Query() query: ListCookiesQuery,
-    @RequestPreconditions() preconditions: Preconditions,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<Buffer | StreamableFile | undefined> {
-    return this.lists.respond(this.cookies.source, query, { preconditions, request, reply });
+  list(@Query() query: ListCookiesQuery, @Exchange() exchange: ResourceExchange): Promise<ListBody | undefined> {
+    return this.lists.respond(this.cookies.source, query, exchange);
   }
 
   @Get(':id')
   @Scopes('cookies:read')
   @ApiGet(COOKIE, { record: CookieDto })
-  async get(
-    @Param('id', ParseIdPipe) id: number,
-    @RequestPreconditions() preconditions: Preconditions,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<CookieDto | undefined> {
-    return respondRecord(await this.cookies.get(id), preconditions, reply);
+  async get(@RecordId() id: number, @Exchange() exchange: ResourceExchange): Promise<CookieDto | undefined> {
+    return exchange.record(await this.cookies.get(id));
   }
 
   @Post()
   @Scopes('cookies:write')
   @ApiCreate(COOKIE, { record: CookieDto, body: CreateCookieDto })
-  async create(@Body() body: CreateCookieDto, @Res({ passthrough: true }) reply: FastifyReply): Promise<CookieDto> {
-    return respondCreated(COOKIE, await this.cookies.create(body), reply);
+  async create(@Body() body: CreateCookieDto, @Exchange() exchange: ResourceExchange): Promise<CookieDto> {
+    return exchange.created(COOKIE, await this.cookies.create(body));
   }
 
   /** Without an ETag: the record has a wish that the request did not send (RFC 9110 section 9.3.4). */
@@ -76,7 +52,7 @@ export class CookiesController {
     description: 'Replaces flavor and size. The wish is not part of this representation and stays as it is.',
   })
   async replace(
-    @Param('id', ParseIdPipe) id: number,
+    @RecordId() id: number,
     @Body() body: ReplaceCookieDto,
     @RequestPreconditions() preconditions: Preconditions,
   ): Promise<CookieDto> {
@@ -88,19 +64,18 @@ export class CookiesController {
   @Scopes('cookies:write')
   @ApiPatch(COOKIE, { body: PatchCookieDto })
   async patch(
-    @Param('id', ParseIdPipe) id: number,
+    @RecordId() id: number,
     @Body() body: PatchCookieDto,
-    @RequestPreconditions() preconditions: Preconditions,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Exchange() exchange: ResourceExchange,
   ): Promise<void> {
-    respondChanged(await this.cookies.patch(id, body, preconditions), reply);
+    exchange.changed(await this.cookies.patch(id, body, exchange.preconditions));
   }
 
   @Delete(':id')
   @HttpCode(204)
   @Scopes('cookies:write')
   @ApiDelete(COOKIE)
-  delete(@Param('id', ParseIdPipe) id: number, @RequestPreconditions() preconditions: Preconditions): Promise<void> {
+  delete(@RecordId() id: number, @RequestPreconditions() preconditions: Preconditions): Promise<void> {
     return this.cookies.delete(id, preconditions);
   }
 }

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ResourceModule } from '../resource/resource.module.js';
 import { Cookie } from './cookie.entity.js';
+import { COOKIE } from './cookie.values.js';
 import { CookiesController } from './cookies.controller.js';
 import { CookiesRepository } from './cookies.repository.js';
 import { CookiesService } from './cookies.service.js';
@@ -8,8 +9,8 @@ import { CookiesService } from './cookies.service.js';
 @Module({
   imports: [
     ResourceModule.forFeature({
+      name: COOKIE,
       entity: Cookie,
-      resource: 'cookies',
       capacity: ({ cookiesCapacity }) => cookiesCapacity,
     }),
   ],

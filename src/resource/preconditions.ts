@@ -52,11 +52,14 @@ export class Preconditions {
   }
 }
 
-/** The handler's argument: the request's `Preconditions`. */
-export const RequestPreconditions = createParamDecorator((_data: unknown, context: ExecutionContext) => {
-  const { headers } = context.switchToHttp().getRequest<FastifyRequest>();
+export function preconditionsOf({ headers }: FastifyRequest): Preconditions {
   return new Preconditions(headers['if-match'], headers['if-none-match']);
-});
+}
+
+/** The handler's argument: the request's `Preconditions`. */
+export const RequestPreconditions = createParamDecorator((_data: unknown, context: ExecutionContext) =>
+  preconditionsOf(context.switchToHttp().getRequest<FastifyRequest>()),
+);
 
 /** 428: the service requires If-Match. */
 export function preconditionRequired(): ApiError {

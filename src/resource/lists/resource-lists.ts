@@ -1,9 +1,10 @@
 import { Injectable, type StreamableFile } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { Config } from '../../config/config.js';
 import { ErrorLog } from '../../http/error-log.js';
 import type { ResourceUsage } from '../../storage/resource-storage.js';
-import { etagOf, type Preconditions } from '../preconditions.js';
+import type { ResourceExchange } from '../exchange.js';
+import { etagOf } from '../preconditions.js';
 import type { JsonPage } from '../store/resource-snapshot.js';
 import type { Selection } from '../store/selection.js';
 import { JSON_TYPE, jsonArray, replay, wholeArray } from './json-array.js';
@@ -33,12 +34,8 @@ export interface ListSource {
   readSnapshot<T>(read: (snapshot: ListSnapshot) => Promise<T>): Promise<T>;
 }
 
-/** The HTTP request for a list. */
-export interface ListExchange {
-  readonly preconditions: Preconditions;
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-}
+/** What the handler of a list returns. */
+export type ListBody = Buffer | StreamableFile;
 
 /**
  * Responds to the request for a list: 304 at constant cost, a page with its `Link`, or all records, streamed from one state in
@@ -58,11 +55,7 @@ export class ResourceLists {
    * What the handler of the list returns.
    * @throws {ApiError} 412 when `If-Match` does not hold, 503 when too many lists are read
    */
-  async respond(
-    source: ListSource,
-    query: ListQuery,
-    exchange: ListExchange,
-  ): Promise<Buffer | StreamableFile | undefined> {
+  async respond(source: ListSource, query: ListQuery, exchange: ResourceExchange): Promise<ListBody | undefined> {
     const { preconditions, request, reply } = exchange;
     const selection = selectionOf(query);
     const usage = await source.usage();
@@ -75,7 +68,7 @@ export class ResourceLists {
     const cached = this.cache.get(etagOf(usage), request.url);
     if (cached !== undefined) return replay(cached, this.cache, this.config.listTimeout, request.method);
     // Something may have changed since: the list is that of its snapshot.
-    const make = (snapshot: ListSnapshot): Promise<Buffer | StreamableFile> => {
+    const make = (snapshot: ListSnapshot): Promise<ListBody> => {
       describe(snapshot.usage, selection, reply);
       if (query.limit !== undefined) return page(snapshot, query.limit, selection, exchange);
       return this.wholeList(snapshot, selection, exchange);
@@ -86,8 +79,8 @@ export class ResourceLists {
   private wholeList(
     snapshot: ListSnapshot,
     selection: Selection,
-    { request, reply }: ListExchange,
-  ): Promise<Buffer | StreamableFile> {
+    { request, reply }: ResourceExchange,
+  ): Promise<ListBody> {
     const { url } = request;
     const etag = etagOf(snapshot.usage);
     return jsonArray(snapshot.pages(selection), {
@@ -113,7 +106,7 @@ async function page(
   snapshot: ListSnapshot,
   limit: number,
   selection: Selection,
-  { request, reply }: ListExchange,
+  { request, reply }: ResourceExchange,
 ): Promise<Buffer> {
   try {
     const found = await snapshot.first(limit, selection);

@@ -1,6 +1,7 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
 import { ApiErrors, ApiReadConditions, ApiWriteConditions, type DescribedError, headers } from '../../http/openapi.js';
+import { RECORD_ID } from '../record-id.js';
 import type { ResourceName } from '../resource-name.js';
 import {
   DISK_FULL,
@@ -40,7 +41,7 @@ const ApiId = (name: ResourceName): MethodDecorator =>
   ApiParam({
     name: 'id',
     description: `The identifier of the ${name.text}`,
-    schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, example: 1 },
+    schema: RECORD_ID,
   });
 
 const NOT_MODIFIED = { status: 304, description: 'You have this version already' };
