@@ -6,9 +6,9 @@ import { pipeline } from 'node:stream/promises';
 import { type Config, loadConfigFromProcess } from '../config/config.js';
 import type { Cookie } from '../cookies/cookie.entity.js';
 import type { Flavor, Size } from '../cookies/cookie.values.js';
+import { lastIdLine, recordLine } from '../resource/lines/record-line.js';
 import type { ResourceSnapshot } from '../resource/store/resource-snapshot.js';
 import { PRIVATE_FILE } from '../database/sqlite/private-file.js';
-import { cookieLine, lastIdLine } from './cookie-line.js';
 import { rejectDatabaseFile } from './database-file.js';
 import { type Destination, destinationOf, openDestination } from './destination.js';
 import { Failure } from './errors.js';
@@ -74,7 +74,7 @@ class Run {
     let last = 0;
     try {
       for await (const page of this.snapshot.records(selection, limit)) {
-        const text = page.map(cookieLine).join('');
+        const text = page.map(recordLine).join('');
         this.hash.update(text);
         this.count += page.length;
         last = page.at(-1)!.id;
