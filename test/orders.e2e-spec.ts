@@ -140,6 +140,14 @@ describe(`orders, a resource of another team (${engineInUse()})`, () => {
     },
   );
 
+  it('GET of the list returns 400 that names the parameters in the order of the document', async () => {
+    const unknown = await client.get('/orders?colour=red');
+    expect(unknown.body.message).toBe('colour: is not known here; known are limit, after, sort, status, cookieId');
+    const { body } = await client.get('/orders?cookieId=0&status=lost&after=x&limit=0');
+    const names = body.details.map(({ parameter }: { parameter: string }) => parameter);
+    expect(names).toEqual(['limit', 'after', 'status', 'cookieId']);
+  });
+
   it('of 64 racing POSTs 50 find a place and 14 get 507; a DELETE frees one place', async () => {
     const answers = await Promise.all(Array.from({ length: 64 }, () => post()));
     const statuses = answers.map(({ status }) => status);

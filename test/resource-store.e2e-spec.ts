@@ -168,6 +168,13 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect(await samples.update(7, { note: 'y' })).toBeUndefined();
   });
 
+  it('stores what is right among records that are created at the same time, and rejects the rest', async () => {
+    const cookieIds = [1, 99, 1, 98, 1, 97];
+    const outcomes = await Promise.allSettled(cookieIds.map((cookieId) => samples.create(sample({ cookieId }))));
+    expect(outcomes.map(({ status }) => status === 'fulfilled')).toEqual(cookieIds.map((id) => id === 1));
+    expect((await samples.usage()).count).toBe(3);
+  });
+
   it('writes several resources in one transaction, all of it or nothing', async () => {
     const before = [await cookies.usage(), await samples.usage()];
     const both = (count: number): Promise<void> =>
