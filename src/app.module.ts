@@ -6,6 +6,7 @@ import { CookiesModule } from './cookies/cookies.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { HttpModule } from './http/http.module.js';
 import { ManagementModule } from './management/management.module.js';
+import { ResourceModule } from './resource/resource.module.js';
 import { StorageModule } from './storage/storage.module.js';
 
 /** The list of modules. A new feature is one more line under "features". */
@@ -21,6 +22,7 @@ export class AppModule {
         // Global guards run in this order: the token first, so that without one nobody learns what else is wrong.
         AuthModule,
         HttpModule,
+        ResourceModule,
         ManagementModule,
         // features
         CookiesModule,

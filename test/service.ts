@@ -6,9 +6,12 @@ import type { DynamicModule, Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { SignJWT } from 'jose';
+import type { MigrationInterface } from 'typeorm';
 import { createApp } from '../src/app.js';
 import { AppModule } from '../src/app.module.js';
-import { type Environment, loadConfig } from '../src/config/config.js';
+import { type Config, type Environment, loadConfig } from '../src/config/config.js';
+import { createDataSource } from '../src/database/data-source.js';
+import { migrate } from '../src/database/schema/migrations.js';
 import { ManagementServer } from '../src/management/management-server.js';
 import { databaseUrlFor, provideDatabase } from './engine.js';
 
@@ -46,15 +49,18 @@ export function environmentIn(folder: string, environment: Environment = {}): En
  * Starts the service in this process through the Nest testing module, on the stack that `main.ts` builds.
  * @param environment variables that differ from those of a test
  * @param modules further modules, as a team would add them
+ * @param migrations those of these modules
  */
 export async function startService(
   environment: Environment = {},
   modules: (Type | DynamicModule)[] = [],
+  migrations: readonly MigrationInterface[] = [],
 ): Promise<Service> {
   const folder = temporaryFolder();
   await provideDatabase(folder);
   // A 500 that nobody expects shows its cause; where errors are what a test is about, it says `silent` or captures the log.
   const config = loadConfig(environmentIn(folder, { LOG_LEVEL: 'error', ...environment }));
+  if (migrations.length > 0) await runMigrations(config, migrations);
   const module = await Test.createTestingModule({ imports: [AppModule.forRoot(config), ...modules] }).compile();
   const app = await createApp(config, (adapter, options) => module.createNestApplication(adapter, options));
   await app.listen({ host: config.host, port: config.port });
@@ -68,6 +74,19 @@ export async function startService(
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Runs those of the service, then the others, as they would run if they lay in the same folder. */
+async function runMigrations(config: Config, migrations: readonly MigrationInterface[]): Promise<void> {
+  const dataSource = await (await createDataSource(config)).initialize();
+  try {
+    await migrate(dataSource);
+    await dataSource.transaction(async ({ queryRunner }) => {
+      for (const migration of migrations) await migration.up(queryRunner!);
+    });
+  } finally {
+    await dataSource.destroy();
+  }
 }
 
 export interface TokenOptions {

@@ -4,10 +4,11 @@ import { rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { type Config, loadConfigFromProcess } from '../config/config.js';
-import type { CookiesSnapshot } from '../cookies/cookies-snapshot.js';
+import type { Cookie } from '../cookies/cookie.entity.js';
 import type { Flavor, Size } from '../cookies/cookie.values.js';
+import { lastIdLine, recordLine } from '../resource/lines/record-line.js';
+import type { ResourceSnapshot } from '../resource/store/resource-snapshot.js';
 import { PRIVATE_FILE } from '../database/sqlite/file/private-file.js';
-import { cookieLine, lastIdLine } from './cookie-line.js';
 import { rejectDatabaseFile } from './database-file.js';
 import { type Destination, destinationOf, openDestination } from './output/destination.js';
 import { Failure } from './errors.js';
@@ -53,11 +54,11 @@ class Run {
   private count = 0;
 
   constructor(
-    private readonly snapshot: CookiesSnapshot,
+    private readonly snapshot: ResourceSnapshot<Cookie>,
     private readonly options: ExportOptions,
   ) {
     const { flavor, size, after, limit = Infinity } = options;
-    const total = flavor || size || after ? undefined : Math.min(snapshot.account.used, limit);
+    const total = flavor || size || after ? undefined : Math.min(snapshot.usage.count, limit);
     this.progress = new Progress({ done: 'Exported', unit: 'cookies' }, total);
   }
 
@@ -69,11 +70,11 @@ class Run {
   /** The lines, a page at a time. */
   async *lines(): AsyncGenerator<string> {
     const { flavor, size, after, limit } = this.options;
-    const selection = { flavors: flavor, sizes: size, after, order: 'ascending' } as const;
+    const selection = { filters: { flavor, size }, after };
     let last = 0;
     try {
       for await (const page of this.snapshot.records(selection, limit)) {
-        const text = page.map(cookieLine).join('');
+        const text = page.map(recordLine).join('');
         this.hash.update(text);
         this.count += page.length;
         last = page.at(-1)!.id;

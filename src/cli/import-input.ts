@@ -1,8 +1,10 @@
 import { createHash, type Hash } from 'node:crypto';
-import { BrokenLineError, readCookieLine } from '../cookies/imported-cookie.js';
-import type { NewCookie } from '../cookies/cookies.repository.js';
+import { COOKIE_LINES } from '../cookies/cookie-lines.js';
+import type { Cookie } from '../cookies/cookie.entity.js';
+import { readLastIdLine } from '../resource/lines/record-line.js';
+import { BrokenLineError, RecordReader } from '../resource/lines/record-reader.js';
+import type { NewRecord } from '../resource/store/resource-entity.js';
 import type { UnfinishedImport } from '../storage/import-progress.js';
-import { readLastIdLine } from './cookie-line.js';
 import { Failure } from './errors.js';
 import { IdSet } from './id-set.js';
 import { type Line, LINE_LIMIT, linesOf } from './lines.js';
@@ -11,7 +13,7 @@ import { type Line, LINE_LIMIT, linesOf } from './lines.js';
 export interface Entry {
   readonly number: number;
   readonly bytes: Buffer;
-  readonly cookie: NewCookie;
+  readonly cookie: NewRecord<Cookie>;
 }
 
 /** Lines that are stored together. */
@@ -70,6 +72,7 @@ export class ImportInput {
   lastId?: number;
   private hash = createHash('sha256');
   private readonly seen = new IdSet();
+  private readonly reader = new RecordReader(COOKIE_LINES);
   private entries: Entry[] = [];
 
   constructor(private readonly reading: Reading) {
@@ -114,8 +117,8 @@ export class ImportInput {
       if (bytes === undefined) {
         throw new BrokenLineError(`it is longer than the ${LINE_LIMIT} bytes that a cookie may take`);
       }
-      const { id, flavor, size, wish } = await readCookieLine(bytes);
-      this.entries.push({ number, bytes, cookie: { id: this.idFor(id), flavor, size, wish } });
+      const cookie = await this.reader.read(bytes);
+      this.entries.push({ number, bytes, cookie: { ...cookie, id: this.idFor(cookie.id) } });
     } catch (error) {
       if (!(error instanceof BrokenLineError)) throw error;
       this.reading.onBroken(number, error.message);

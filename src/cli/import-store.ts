@@ -129,16 +129,13 @@ class Run {
 
 /** Ids that the old storage has given are never given again, also those of cookies that it has deleted. */
 async function keepLastId({ cookies }: OpenStorage, tx: Sql, { ids, lastId }: ImportInput): Promise<void> {
-  if (lastId !== undefined && ids !== 'assign') await cookies.advanceIds(tx, lastId);
+  if (lastId !== undefined && ids !== 'assign') await cookies.in(tx).advanceIds(lastId);
 }
 
 /** Stores a batch, and names the line whose id is taken. */
 async function createAll({ cookies }: OpenStorage, tx: Sql, batch: Batch): Promise<void> {
   try {
-    await cookies.createMany(
-      tx,
-      batch.entries.map(({ cookie }) => cookie),
-    );
+    await cookies.in(tx).createMany(batch.entries.map(({ cookie }) => cookie));
   } catch (error) {
     const [taken] =
       error instanceof StorageFullError || batch.ids.length === 0 ? [] : await cookies.existing(batch.ids);

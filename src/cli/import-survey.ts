@@ -36,7 +36,7 @@ export async function survey(storage: OpenStorage | undefined, capacity: number,
     progress.update(batch.lastLine);
   }
   faults.throwIfAny();
-  const free = Math.max(0, capacity - ((await storage?.cookies.account())?.used ?? 0));
+  const free = Math.max(0, capacity - ((await storage?.cookies.usage())?.count ?? 0));
   if (cookies > free) {
     throw new Failure(
       `There is not enough room: ${cookies} cookies are to be stored, and ${free} of ${capacity} places are free. ` +

@@ -52,8 +52,8 @@ export async function importCookies(
 
 async function run(storage: OpenStorage, job: ImportJob): Promise<void> {
   const { capacity } = storage.storage;
-  const { used } = await storage.cookies.account();
-  console.error(`${Math.max(0, capacity - used)} of ${capacity} places are free.`);
+  const { count } = await storage.cookies.usage();
+  console.error(`${Math.max(0, capacity - count)} of ${capacity} places are free.`);
   const total = job.file === undefined ? undefined : (await survey(storage, capacity, job)).cookies;
   const stored = await (job.options.atomic ? storeAtOnce : storeInBatches)(storage, job, total);
   console.error(`Imported ${stored} cookies.`);

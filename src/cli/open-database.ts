@@ -5,7 +5,7 @@ import { MIGRATE } from '../config/program-names.js';
 import { createDataSource } from '../database/data-source.js';
 import { migrate, pendingMigrations, unknownMigrations } from '../database/schema/migrations.js';
 import { Cookie } from '../cookies/cookie.entity.js';
-import { CookiesRepository } from '../cookies/cookies.repository.js';
+import { ResourceStore } from '../resource/store/resource-store.js';
 import { Logger } from '../logging/nest-logger.js';
 import { ResourceStorage } from '../storage/resource-storage.js';
 import { Failure } from './errors.js';
@@ -16,7 +16,7 @@ const PATIENCE = { busyTimeout: 60_000, transactionTimeout: 24 * 3600 * 1000 } a
 /** The storage as the service has it, without the service. */
 export interface OpenStorage {
   readonly dataSource: DataSource;
-  readonly cookies: CookiesRepository;
+  readonly cookies: ResourceStore<Cookie>;
   readonly storage: ResourceStorage;
   close(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export async function openStorage(config: Config, { mayMigrate }: OpenOptions): 
     throw error;
   }
   const storage = new ResourceStorage('cookies', config.cookiesCapacity);
-  const cookies = new CookiesRepository(dataSource.getRepository(Cookie), storage);
+  const cookies = new ResourceStore(dataSource.getRepository(Cookie), storage);
   return { dataSource, cookies, storage, close: () => dataSource.destroy() };
 }
 

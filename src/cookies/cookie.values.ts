@@ -1,10 +1,11 @@
+import { ResourceName } from '../resource/resource-name.js';
+
+export const COOKIE = new ResourceName('cookie');
+
 export const FLAVORS = ['chocolate', 'vanilla', 'cinnamon'] as const;
 export const SIZES = ['small', 'medium', 'large'] as const;
-/** By id, ascending or descending. */
-export const SORTS = ['id', '-id'] as const;
 /** Longest wish, in Unicode code points. */
 export const WISH_LENGTH = 255;
 
 export type Flavor = (typeof FLAVORS)[number];
 export type Size = (typeof SIZES)[number];
-export type Sort = (typeof SORTS)[number];

@@ -1,27 +1,21 @@
 import { Module } from '@nestjs/common';
-import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
-import type { Repository } from 'typeorm';
-import { ResourceStorage } from '../storage/resource-storage.js';
-import { StorageModule } from '../storage/storage.module.js';
+import { ResourceModule } from '../resource/resource.module.js';
 import { Cookie } from './cookie.entity.js';
+import { COOKIE } from './cookie.values.js';
 import { CookiesController } from './cookies.controller.js';
 import { CookiesRepository } from './cookies.repository.js';
 import { CookiesService } from './cookies.service.js';
 
 @Module({
   imports: [
-    TypeOrmModule.forFeature([Cookie]),
-    StorageModule.forFeature({ resource: 'cookies', capacity: ({ cookiesCapacity }) => cookiesCapacity }),
+    ResourceModule.forFeature({
+      name: COOKIE,
+      entity: Cookie,
+      capacity: ({ cookiesCapacity }) => cookiesCapacity,
+    }),
   ],
   controllers: [CookiesController],
-  providers: [
-    CookiesService,
-    {
-      provide: CookiesRepository,
-      inject: [getRepositoryToken(Cookie), ResourceStorage],
-      useFactory: (cookies: Repository<Cookie>, storage: ResourceStorage) => new CookiesRepository(cookies, storage),
-    },
-  ],
+  providers: [CookiesService, CookiesRepository],
   exports: [CookiesService],
 })
 export class CookiesModule {}

@@ -1,13 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
-import type { Conditions } from '../http/conditions.js';
-import type { Account, Version } from '../storage/resource-storage.js';
-import type { CookieRecord, CookieSelection, CookiesSnapshot } from './cookies-snapshot.js';
-import { CookiesRepository, type StoredCookie } from './cookies.repository.js';
+import type { ListSource } from '../resource/lists/resource-lists.js';
+import { found } from '../resource/not-found.js';
+import type { Preconditions } from '../resource/preconditions.js';
+import type { StoredRecord } from '../resource/store/resource-entity.js';
+import type { Cookie } from './cookie.entity.js';
+import { COOKIE } from './cookie.values.js';
+import { CookiesRepository } from './cookies.repository.js';
 import type { CreateCookieDto } from './dto/create-cookie.dto.js';
 import type { PatchCookieDto } from './dto/patch-cookie.dto.js';
 import type { ReplaceCookieDto } from './dto/replace-cookie.dto.js';
-import { CookieNotFoundError } from './errors.js';
 
 /**
  * What can be done with cookies. Every method may also throw `DatabaseUnavailableError`, and every write `DiskFullError`;
@@ -20,64 +22,45 @@ export class CookiesService {
     private readonly config: Config,
   ) {}
 
-  /** @throws {CookieNotFoundError} */
-  async get(id: number): Promise<StoredCookie> {
-    return found(id, await this.cookies.findOne(id));
+  /** What lists of cookies are made from. */
+  get source(): ListSource {
+    return this.cookies.store;
   }
 
-  /** The version of the list of all cookies, and how many there are. */
-  account(): Promise<Account> {
-    return this.cookies.account();
-  }
-
-  /**
-   * Lets `read` read all cookies as they are at this moment, and again when the connection breaks: it must close what it is
-   * given, and have sent nothing to the client when it rejects.
-   */
-  readSnapshot<T>(read: (snapshot: CookiesSnapshot) => Promise<T>): Promise<T> {
-    return this.cookies.readSnapshot(read);
+  /** @throws {ResourceNotFoundError} */
+  async get(id: number): Promise<StoredRecord<Cookie>> {
+    return found(COOKIE, id, await this.cookies.store.find(id));
   }
 
   /** @throws {StorageFullError} when as many cookies are stored as may be */
-  create({ flavor, size, wish }: CreateCookieDto): Promise<StoredCookie> {
-    return this.cookies.create({ flavor, size, wish });
+  create(cookie: CreateCookieDto): Promise<StoredRecord<Cookie>> {
+    return this.cookies.store.create(cookie);
   }
 
   /**
    * Replaces flavor and size; the wish stays.
-   * @throws {CookieNotFoundError}
-   * @throws {ApiError} 412 or 428 when the conditions do not hold
+   * @throws {ResourceNotFoundError}
+   * @throws {ApiError} 412 or 428 when the preconditions do not hold
    */
-  async replace(id: number, { flavor, size }: ReplaceCookieDto, conditions: Conditions): Promise<StoredCookie> {
-    return found(id, await this.cookies.update(id, { flavor, size }, this.check(conditions)));
+  async replace(id: number, cookie: ReplaceCookieDto, preconditions: Preconditions): Promise<StoredRecord<Cookie>> {
+    return found(COOKIE, id, await this.cookies.store.update(id, cookie, preconditions.forWrite(this.config)));
   }
 
   /**
-   * Changes the members that are present.
-   * @throws {CookieNotFoundError}
-   * @throws {ApiError} 412 or 428 when the conditions do not hold
+   * Changes the properties that are present.
+   * @throws {ResourceNotFoundError}
+   * @throws {ApiError} 412 or 428 when the preconditions do not hold
    */
-  async patch(id: number, changes: PatchCookieDto, conditions: Conditions): Promise<StoredCookie> {
-    return found(id, await this.cookies.update(id, changes, this.check(conditions)));
+  async patch(id: number, changes: PatchCookieDto, preconditions: Preconditions): Promise<StoredRecord<Cookie>> {
+    return found(COOKIE, id, await this.cookies.store.update(id, changes, preconditions.forWrite(this.config)));
   }
 
   /**
    * Deletes a cookie and frees its place.
-   * @throws {CookieNotFoundError}
-   * @throws {ApiError} 412 or 428 when the conditions do not hold
+   * @throws {ResourceNotFoundError}
+   * @throws {ApiError} 412 or 428 when the preconditions do not hold
    */
-  async delete(id: number, conditions: Conditions): Promise<void> {
-    if (!(await this.cookies.delete(id, this.check(conditions)))) throw new CookieNotFoundError(id);
-  }
-
-  private check(conditions: Conditions): (current: Version) => void {
-    return (current) => conditions.checkWrite(current, this.config.requireIfMatch);
+  async delete(id: number, preconditions: Preconditions): Promise<void> {
+    found(COOKIE, id, await this.cookies.store.delete(id, preconditions.forWrite(this.config)));
   }
 }
-
-function found(id: number, cookie: StoredCookie | undefined): StoredCookie {
-  if (cookie === undefined) throw new CookieNotFoundError(id);
-  return cookie;
-}
-
-export type { Account, CookieRecord, CookieSelection, CookiesSnapshot };

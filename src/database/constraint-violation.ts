@@ -57,13 +57,19 @@ export function constraintViolation(
 ): ConstraintViolation | undefined {
   if (!(error instanceof QueryFailedError)) return undefined;
   const driverError = error.driverError as Error & { code?: unknown } & Partial<Failure>;
-  const kind = typeof driverError.code === 'string' ? KINDS[driverError.code] : undefined;
+  const kind = kindOf(driverError);
   if (kind === undefined) return undefined;
   const { message, table, column, constraint } = driverError;
   const failure = { message, sql: error.query, table, column, constraint };
   if (kind === 'foreign key') return foreignKeyViolation(failure, entities);
   const name = column ?? NOT_NULL_OF_SQLITE.exec(message)?.[1];
   return { kind, reason: message, names: name === undefined ? [] : [name] };
+}
+
+/** For ON DELETE RESTRICT, SQLite has the code of a trigger's RAISE, with the message of a foreign key. */
+function kindOf({ code, message }: Error & { code?: unknown }): ViolationKind | 'foreign key' | undefined {
+  if (code === 'SQLITE_CONSTRAINT_TRIGGER' && message === 'FOREIGN KEY constraint failed') return 'foreign key';
+  return typeof code === 'string' ? KINDS[code] : undefined;
 }
 
 const NOT_NULL_OF_SQLITE = /^NOT NULL constraint failed: .*\.([^.]+)$/;

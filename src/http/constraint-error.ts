@@ -40,8 +40,12 @@ const REJECTIONS: Readonly<Record<ViolationKind, Rejection>> = {
 
 /** The rejection of a request whose write the database has rejected. It says nothing of tables, columns or SQL. */
 export function constraintError(violation: ConstraintViolation, request: FastifyRequest): ApiError {
-  const { status, errorCode, message, detail } = REJECTIONS[violation.kind];
-  const property = propertyOf(violation, request);
+  return rejection(violation.kind, propertyOf(violation, request));
+}
+
+/** The same by what was violated, and the property of the body in question. */
+export function rejection(kind: ViolationKind, property?: string): ApiError {
+  const { status, errorCode, message, detail } = REJECTIONS[kind];
   const details: ErrorDetail[] | undefined =
     status === 400 && property !== undefined ? [{ pointer: `/${property}`, message: detail }] : undefined;
   return new ApiError(status, errorCode, message, { details });

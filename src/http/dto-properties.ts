@@ -24,7 +24,7 @@ export interface NestedDto {
 
 /** What the decorators of a DTO class say; they do not change. */
 export interface DtoProperties {
-  /** The properties that validation decorators name. */
+  /** The properties that validation decorators name, in the order of their declaration. */
   readonly declared: ReadonlySet<string>;
   readonly nested: ReadonlyMap<string, NestedDto>;
   /** What of the class the validation does not support, one line each. */
@@ -42,7 +42,12 @@ export function propertiesOf(dto: Type): DtoProperties {
   return properties;
 }
 
-const validatorsOf = (dto: Type) => getMetadataStorage().getTargetValidationMetadatas(dto, '', true, false);
+/** Of inherited properties first, as they are declared and as the document has them; class-validator puts them last. */
+function validatorsOf(dto: Type) {
+  const all = getMetadataStorage().getTargetValidationMetadatas(dto, '', true, false);
+  const inherited = all.filter(({ target }) => target !== dto);
+  return [...inherited, ...all.filter(({ target }) => target === dto)];
+}
 
 /** @param outer the classes that lead here: one may contain itself */
 function read(dto: Type, outer: ReadonlySet<Type>): DtoProperties {

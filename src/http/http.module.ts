@@ -3,9 +3,6 @@ import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import { ErrorLog } from './error-log.js';
 import { ErrorFilter } from './error.filter.js';
 import { Handlers } from './handlers.js';
-import { ListCache } from './list-cache.js';
-import { ListQueue } from './list-queue.js';
-import { ListReaders } from './list-readers.js';
 import { QueryGuard } from './query.guard.js';
 import { RouteCheck } from './route-check.js';
 import { ValidationPipe } from './validation.pipe.js';
@@ -21,10 +18,7 @@ import { ValidationPipe } from './validation.pipe.js';
     ErrorLog,
     Handlers,
     RouteCheck,
-    ListCache,
-    ListQueue,
-    ListReaders,
   ],
-  exports: [ErrorLog, Handlers, ListCache, ListQueue, ListReaders],
+  exports: [ErrorLog, Handlers],
 })
 export class HttpModule {}

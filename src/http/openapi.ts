@@ -11,7 +11,7 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import { codeOfStatus, type ErrorDetail } from './api-error.js';
-import { OUTCOME_UNKNOWN } from './error-response.js';
+import { errorResponse, OUTCOME_UNKNOWN } from './error-response.js';
 import { PROTOCOL_ERRORS } from './protocol-errors.openapi.js';
 
 const REQUEST_ID = '7f1c0f0e-0b52-4b8e-9d8e-2f6a1c9c9b57';
@@ -149,25 +149,11 @@ export interface DescribedError {
   readonly headers?: readonly HeaderName[];
 }
 
-/** A 400 that names one parameter. */
-export const parameterFault = (parameter: string, message: string): ErrorExample => ({
-  message: `${parameter}: ${message}`,
-  errorCode: 'INVALID_REQUEST',
-  details: [{ parameter, message }],
-});
-
-/** A 400 that names one member of the body. */
-export const memberFault = (pointer: string, message: string): ErrorExample => ({
-  message: `${pointer || 'body'}: ${message}`,
-  errorCode: 'INVALID_REQUEST',
-  details: [{ pointer, message }],
-});
-
-/** The body is no JSON: there is no member to name. */
-export const malformedBody: ErrorExample = {
-  message: 'The body is empty; send a JSON object',
-  errorCode: 'MALFORMED_JSON',
-};
+/** The body with which an error is responded to. */
+export function exampleOf(error: Error): ErrorExample {
+  const { message, errorCode, details } = errorResponse(error, REQUEST_ID).body;
+  return { message, errorCode, details };
+}
 
 /** Errors that any operation behind a token may answer. */
 const commonErrors = (scope: string): readonly DescribedError[] => [

@@ -1,5 +1,5 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
-import { invalidRequest } from './api-error.js';
+import { type ApiError, invalidRequest } from './api-error.js';
 import { parseNatural } from './parse-natural.js';
 
 /** `@Param('id', ParseIdPipe)`: the record number in a path, from 1 to 2^53-1; anything else is 400. */
@@ -8,8 +8,13 @@ export class ParseIdPipe implements PipeTransform<string, number> {
   transform(value: string, { data = 'id' }: ArgumentMetadata): number {
     const id = parseNatural(value);
     if (id === undefined || id === 0) {
-      throw invalidRequest([{ parameter: data, message: 'must be a whole number from 1 to 9007199254740991' }]);
+      throw invalidId(data);
     }
     return id;
   }
+}
+
+/** 400 for the parameter of a path. */
+export function invalidId(parameter: string): ApiError {
+  return invalidRequest([{ parameter, message: `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}` }]);
 }

@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import type { FastifyRequest } from 'fastify';
-import { invalidRequest } from './api-error.js';
+import { type ApiError, invalidRequest } from './api-error.js';
 import { HandlerCache } from './handler-cache.js';
 
 /**
@@ -20,11 +20,16 @@ export class QueryGuard implements CanActivate {
       const declared = this.declared.get(context);
       if (declared === 'all') return true;
       if (declared.has(name)) continue;
-      const known = declared.size > 0 ? `known are ${[...declared].join(', ')}` : 'this route takes no parameters';
-      throw invalidRequest([{ parameter: name, message: `is not known here; ${known}` }]);
+      throw unknownParameter(name, declared);
     }
     return true;
   }
+}
+
+/** 400 for a parameter that a route does not declare. */
+export function unknownParameter(name: string, declared: ReadonlySet<string> = new Set()): ApiError {
+  const known = declared.size > 0 ? `known are ${[...declared].join(', ')}` : 'this route takes no parameters';
+  return invalidRequest([{ parameter: name, message: `is not known here; ${known}` }]);
 }
 
 /** The names in the `@Query('name')` of a handler; "all" when it has a `@Query()` without a name. */

@@ -22,7 +22,7 @@ export class RawBody {
    */
   json(): unknown {
     this.requireJsonType();
-    if (this.bytes.length === 0) throw malformed('The body is empty; send a JSON object');
+    if (this.bytes.length === 0) throw emptyBody();
     if (!isUtf8(this.bytes)) throw malformed('The body is not valid UTF-8');
     const text = this.bytes.toString('utf8');
     if (text.charCodeAt(0) === 0xfeff)
@@ -35,20 +35,33 @@ export class RawBody {
   }
 
   private requireJsonType(): void {
-    const accepted = this.method === 'PATCH' ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
     const { type = '', parameters } = this.mediaType ?? {};
     const charset = parameters?.get('charset')?.toLowerCase() ?? 'utf-8';
-    if (!accepted.includes(type) || charset !== 'utf-8') {
-      throw new ApiError(415, 'UNSUPPORTED_MEDIA_TYPE', `The Content-Type must be ${accepted.join(' or ')}, in UTF-8`, {
-        headers: this.method === 'PATCH' ? { 'accept-patch': accepted.join(', ') } : { accept: accepted.join(', ') },
-      });
-    }
-    if (this.contentEncoding !== undefined && this.contentEncoding.toLowerCase() !== 'identity') {
-      throw new ApiError(415, 'UNSUPPORTED_MEDIA_TYPE', 'The body must come without a Content-Encoding', {
-        headers: { 'accept-encoding': 'identity' },
-      });
-    }
+    if (!acceptedTypes(this.method).includes(type) || charset !== 'utf-8') throw wrongMediaType(this.method);
+    if (this.contentEncoding !== undefined && this.contentEncoding.toLowerCase() !== 'identity') throw wrongCoding();
   }
+}
+
+const acceptedTypes = (method: string): string[] => (method === 'PATCH' ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE]);
+
+/** 415 for a body that is not JSON in UTF-8. */
+export function wrongMediaType(method: string): ApiError {
+  const accepted = acceptedTypes(method);
+  const message = `The Content-Type must be ${accepted.join(' or ')}, in UTF-8`;
+  const field = method === 'PATCH' ? 'accept-patch' : 'accept';
+  return new ApiError(415, 'UNSUPPORTED_MEDIA_TYPE', message, { headers: { [field]: accepted.join(', ') } });
+}
+
+/** 415 for a body with a `Content-Encoding`. */
+export function wrongCoding(): ApiError {
+  return new ApiError(415, 'UNSUPPORTED_MEDIA_TYPE', 'The body must come without a Content-Encoding', {
+    headers: { 'accept-encoding': 'identity' },
+  });
+}
+
+/** 400 for a request without a body. */
+export function emptyBody(): ApiError {
+  return malformed('The body is empty; send a JSON object');
 }
 
 function malformed(message: string): ApiError {

@@ -60,7 +60,7 @@ export function toDto(
   const executor = new Executor(validator, { forbidUnknownValues: true });
   const errors: ValidationError[] = [];
   executor.execute(instance, ANY_SCHEMA, errors);
-  const settled = () => accepted(instance, executor.stripEmptyErrors(errors), detail, path);
+  const settled = () => accepted(instance, inOrder(dto, executor.stripEmptyErrors(errors)), detail, path);
   return executor.awaitingPromises.length === 0 ? settled() : Promise.all(executor.awaitingPromises).then(settled);
 }
 
@@ -77,6 +77,13 @@ const ANY_SCHEMA = undefined as unknown as string;
 function accepted(instance: object, errors: ValidationError[], detail: Detail, path: readonly string[]): object {
   if (errors.length === 0) return instance;
   throw invalidRequest(errors.flatMap((error) => detailsOf(error, detail, path)));
+}
+
+/** In the order in which the class declares the properties; class-validator puts those of a parent class last. */
+function inOrder(dto: Type, errors: ValidationError[]): ValidationError[] {
+  if (errors.length < 2) return errors;
+  const order = [...propertiesOf(dto).declared];
+  return errors.sort((one, other) => order.indexOf(one.property) - order.indexOf(other.property));
 }
 
 function detailsOf(error: ValidationError, detail: Detail, path: readonly string[]): ErrorDetail[] {

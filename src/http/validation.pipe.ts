@@ -1,6 +1,6 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
-import { ApiError, invalidRequest } from './api-error.js';
-import { RawBody } from './raw-body.js';
+import { invalidRequest } from './api-error.js';
+import { emptyBody, RawBody } from './raw-body.js';
 import { parameterDetail, propertyDetail, toDto, validObject } from './validate.js';
 
 /**
@@ -22,7 +22,7 @@ export class ValidationPipe implements PipeTransform {
   // pipes of the path and the query must have had their say: their faults come before those of the body.
   private async body(value: unknown, dto: Type | undefined): Promise<unknown> {
     await Promise.resolve();
-    if (!(value instanceof RawBody)) throw new ApiError(400, 'MALFORMED_JSON', 'The body is empty; send a JSON object');
+    if (!(value instanceof RawBody)) throw emptyBody();
     const parsed = value.json();
     return dto === undefined ? parsed : validObject(dto, parsed);
   }

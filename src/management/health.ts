@@ -67,7 +67,7 @@ export class Health implements OnApplicationBootstrap {
   private async checkStorage(): Promise<void> {
     for (const storage of this.storages.resources) {
       // Requests look for the row all the time; only where one has missed it, a probe looks whether it is back.
-      if (!storage.hasRow) await storage.account(committed(this.dataSource));
+      if (!storage.hasRow) await storage.usage(committed(this.dataSource));
     }
   }
 }

@@ -40,11 +40,11 @@ export class Metrics implements OnModuleDestroy {
         this.reset();
         for (const storage of storages.resources) {
           // A database that is down or does not respond must not take the other figures away.
-          const account = await withinTimeout(
-            storage.account(committed(dataSource)).catch(() => undefined),
+          const usage = await withinTimeout(
+            storage.usage(committed(dataSource)).catch(() => undefined),
             undefined,
           );
-          if (account !== undefined) this.set({ resource: storage.resource }, account.used);
+          if (usage !== undefined) this.set({ resource: storage.resource }, usage.count);
         }
       },
     });

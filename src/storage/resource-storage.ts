@@ -8,14 +8,14 @@ export interface Version {
 }
 
 /** What a resource holds at a point in its history. */
-export interface Account extends Version {
+export interface ResourceUsage extends Version {
   /** Records stored. */
-  readonly used: number;
+  readonly count: number;
 }
 
 /**
  * Capacity, count and revision of one resource. Every method takes the caller's transaction (an `EntityManager` of TypeORM
- * is one, too), so that the account changes with the records or not at all.
+ * is one, too), so that they change with the records or not at all.
  */
 export class ResourceStorage {
   /** Whether its row was there when last looked for. */
@@ -30,10 +30,10 @@ export class ResourceStorage {
     readonly capacity: number,
   ) {}
 
-  /** The account as the transaction sees it. */
-  account(transaction: Sql): Promise<Account> {
-    return this.one(transaction.sql<Account[]>`
-      SELECT epoch, revision, used FROM storage WHERE resource = ${this.resource}`);
+  /** What the transaction sees. */
+  usage(transaction: Sql): Promise<ResourceUsage> {
+    return this.one(transaction.sql<ResourceUsage[]>`
+      SELECT epoch, revision, used AS count FROM storage WHERE resource = ${this.resource}`);
   }
 
   /**
@@ -78,7 +78,7 @@ export class ResourceStorage {
       WHERE resource = ${this.resource} AND used <= ${this.capacity - count} RETURNING epoch, revision`;
     if (last === undefined) {
       // Full, or without a row: that is no matter of capacity, and throws.
-      await this.account(transaction);
+      await this.usage(transaction);
       return undefined;
     }
     return Array.from({ length: count }, (_, index) => ({ ...last, revision: last.revision - count + 1 + index }));

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { rejectCascadesInto } from './foreign-keys.js';
 import type { ResourceStorage } from './resource-storage.js';
 
-/** Every resource that has an account, for those who report on all of them. */
+/** Every resource whose records are counted, for those who report on all of them. */
 @Injectable()
 export class StorageRegistry implements OnModuleInit {
   private readonly byResource = new Map<string, ResourceStorage>();

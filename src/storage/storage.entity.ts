@@ -1,7 +1,7 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * The account of one resource: how many records it holds and how often they have changed. It changes in the same
+ * The usage of one resource: how many records it holds and how often they have changed. It changes in the same
  * transaction as the records, so it is never wrong and nothing needs counting.
  */
 @Entity('storage')

@@ -5,7 +5,7 @@ const COOKIES = ['test/cookies.e2e-spec.ts'];
 const mutants: readonly Mutant[] = [
   {
     id: 'weak-tags-match-strongly',
-    file: 'src/http/conditions.ts',
+    file: 'src/resource/preconditions.ts',
     replace: "hasEntityTag(this.ifMatch, etagOf(version), 'strong')",
     by: "hasEntityTag(this.ifMatch, etagOf(version), 'weak')",
     breaks: 'A weak entity tag in If-Match is 412 (RFC 9110 section 13.1.1).',
@@ -13,7 +13,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'if-none-match-is-ignored-by-writes',
-    file: 'src/http/conditions.ts',
+    file: 'src/resource/preconditions.ts',
     replace: `    this.checkIfMatch(version);
     if (this.ifNoneMatch !== undefined`,
     by: `    this.checkIfMatch(version);
@@ -23,7 +23,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'only-the-first-tag-counts',
-    file: 'src/http/conditions.ts',
+    file: 'src/resource/preconditions.ts',
     replace: '    if (tag === etag && (weak',
     by: '    if (list.startsWith(String(weak ?? tag)) && tag === etag && (weak',
     breaks: 'Any entity tag of a list may match.',
@@ -31,7 +31,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'star-matches-nothing',
-    file: 'src/http/conditions.ts',
+    file: 'src/resource/preconditions.ts',
     replace: "if (list.trim() === '*') return true;",
     by: "if (list.trim() === '*') return false;",
     breaks: 'If-Match: * holds for every record.',
@@ -39,7 +39,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'if-match-is-never-required',
-    file: 'src/http/conditions.ts',
+    file: 'src/resource/preconditions.ts',
     replace: 'if (required && this.ifMatch === undefined)',
     by: "if (required && this.ifMatch === '')",
     breaks: 'REQUIRE_IF_MATCH=true makes a write without If-Match 428.',
@@ -47,7 +47,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'link-forgets-the-filters',
-    file: 'src/http/page.ts',
+    file: 'src/resource/lists/page.ts',
     replace: '<${url.pathname}${url.search}>',
     by: '<${url.pathname}?after=${last}>',
     breaks: 'The link to the next page has the query of this one.',
@@ -55,7 +55,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'last-page-has-a-link',
-    file: 'src/cookies/cookies.controller.ts',
+    file: 'src/resource/lists/resource-lists.ts',
     replace: '    if (!isLast) reply.header',
     by: '    reply.header',
     breaks: 'The last page has no link to a next one.',
@@ -63,23 +63,23 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'page-that-ends-with-the-list-has-a-link',
-    file: 'src/cookies/cookies.controller.ts',
-    replace: 'found.count < limit || !(await snapshot.first(1, { ...selected, after: found.last }))',
+    file: 'src/resource/lists/resource-lists.ts',
+    replace: 'found.count < limit || !(await snapshot.first(1, { ...selection, after: found.last }))',
     by: 'found.count < limit',
     breaks: 'A full page after which nothing follows has no link.',
     specs: COOKIES,
   },
   {
     id: 'total-of-filtered-lists',
-    file: 'src/cookies/cookies.controller.ts',
-    replace: 'if (flavor === undefined && size === undefined) reply',
-    by: 'if (flavor === undefined || size === undefined) reply',
+    file: 'src/resource/lists/list-query.ts',
+    replace: '.some((values) => values !== undefined)',
+    by: '.every((values) => values !== undefined)',
     breaks: 'A filtered list has no X-Total-Count: the number of all would be wrong.',
     specs: COOKIES,
   },
   {
     id: 'descending-pages-begin-after-nothing',
-    file: 'src/cookies/cookies-snapshot.ts',
+    file: 'src/resource/store/resource-snapshot.ts',
     replace: '  return after || LARGEST_ID + 1;',
     by: '  return after ?? LARGEST_ID + 1;',
     breaks: 'after=0 begins at the beginning in both directions.',
@@ -87,7 +87,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'pages-repeat-their-last-record',
-    file: 'src/cookies/cookies-snapshot.ts',
+    file: 'src/resource/store/resource-snapshot.ts',
     replace: "direction: 'ASC', beyond: '>'",
     by: "direction: 'ASC', beyond: '>='",
     breaks: 'A page begins after the record that the last one ended with.',
@@ -95,7 +95,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'lists-end-at-a-full-page',
-    file: 'src/cookies/cookies-snapshot.ts',
+    file: 'src/resource/store/resource-snapshot.ts',
     replace: '      if (page.count < PAGE) return;',
     by: '      if (page.count <= PAGE) return;',
     breaks: 'A list of more than 1 000 records has all of them.',
@@ -103,25 +103,25 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'unchanged-records-change-their-version',
-    file: 'src/cookies/cookies.repository.ts',
-    replace: 'if (cookie.flavor === current.cookie.flavor && cookie.size === current.cookie.size) return current;',
-    by: '',
+    file: 'src/resource/store/resource-transaction.ts',
+    replace: 'if (value === undefined || isEqual(value, record[property])) continue;',
+    by: 'if (value === undefined) continue;',
     breaks: 'A PUT that changes nothing leaves the ETag as it is.',
     specs: COOKIES,
   },
   {
     id: 'conditions-are-checked-on-an-old-state',
-    file: 'src/cookies/cookies.repository.ts',
-    replace: '      check(current.version);\n      const cookie: CookieRecord',
-    by: '      const cookie: CookieRecord',
+    file: 'src/resource/store/resource-transaction.ts',
+    replace: '    check?.(current.version);\n    const record',
+    by: '    const record',
     breaks: 'A PUT whose If-Match no longer holds is 412.',
     specs: COOKIES,
   },
   {
     id: 'deletes-need-no-match',
-    file: 'src/cookies/cookies.repository.ts',
-    replace: '        check(current.version);\n        await tx.sql`DELETE',
-    by: '        await tx.sql`DELETE',
+    file: 'src/resource/store/resource-transaction.ts',
+    replace: '    check?.(current.version);\n    await this.transaction.query(this.table.delete',
+    by: '    await this.transaction.query(this.table.delete',
     breaks: 'A DELETE whose If-Match no longer holds is 412.',
     specs: COOKIES,
   },
@@ -160,8 +160,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'bodies-in-other-charsets',
     file: 'src/http/raw-body.ts',
-    replace: "!accepted.includes(type) || charset !== 'utf-8'",
-    by: '!accepted.includes(type)',
+    replace: "!acceptedTypes(this.method).includes(type) || charset !== 'utf-8'",
+    by: '!acceptedTypes(this.method).includes(type)',
     breaks: 'A body in another charset is 415, not read as UTF-8.',
     specs: ['test/refusals.e2e-spec.ts', ...COOKIES],
   },

@@ -9,7 +9,7 @@ const STALLS = 'that stalls is cut off';
 const mutants: readonly Mutant[] = [
   {
     id: 'half-read-list-is-cached',
-    file: 'src/http/json-array.ts',
+    file: 'src/resource/lists/json-array.ts',
     replace: 'collected(ended ? chunksSoFar : undefined)',
     by: 'collected(chunksSoFar)',
     breaks: 'A list whose reader leaves half-way is never cached as if it were whole.',
@@ -18,7 +18,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'half-read-list-is-collected-for-ever',
-    file: 'src/http/json-array.ts',
+    file: 'src/resource/lists/json-array.ts',
     replace: 'if (limit > 0) collected(ended ? chunksSoFar : undefined);',
     by: 'if (limit > 0 && ended) collected(chunksSoFar);',
     breaks: 'What was being collected for the cache is let go when the reader leaves half-way.',
@@ -27,7 +27,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'half-read-list-keeps-its-snapshot',
-    file: 'src/http/json-array.ts',
+    file: 'src/resource/lists/json-array.ts',
     replace: `collected(ended ? chunksSoFar : undefined);
     close();`,
     by: `collected(ended ? chunksSoFar : undefined);
@@ -38,7 +38,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'reader-is-never-removed',
-    file: 'src/http/json-array.ts',
+    file: 'src/resource/lists/json-array.ts',
     replace: '    readers.leave(reader);\n',
     by: '',
     breaks: 'A list that has ended gives back its place in the count of readers.',
@@ -47,7 +47,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'head-keeps-its-snapshot',
-    file: 'src/http/json-array.ts',
+    file: 'src/resource/lists/json-array.ts',
     replace: `    if (options.reply.request.method === 'HEAD') {
       options.close();`,
     by: `    if (options.reply.request.method === 'HEAD') {`,
@@ -57,7 +57,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'short-list-keeps-its-snapshot',
-    file: 'src/http/json-array.ts',
+    file: 'src/resource/lists/json-array.ts',
     replace: `    if (second.done) {
       options.close();`,
     by: '    if (second.done) {',
@@ -67,7 +67,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'page-keeps-its-snapshot',
-    file: 'src/cookies/cookies.controller.ts',
+    file: 'src/resource/lists/resource-lists.ts',
     replace: `  } finally {
     snapshot.close();
   }`,
@@ -81,7 +81,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'list-timeout-is-ignored',
-    file: 'src/http/json-array.ts',
+    file: 'src/resource/lists/json-array.ts',
     replace: 'const deadline = setTimeout(cutOff, timeout);',
     by: 'const deadline = setTimeout(() => undefined, timeout);',
     breaks: 'LIST_TIMEOUT ends a list that is read from the database.',
@@ -90,7 +90,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'list-timeout-of-cached-lists-is-in-seconds',
-    file: 'src/http/json-array.ts',
+    file: 'src/resource/lists/json-array.ts',
     replace: 'array.destroy(new Error(TOO_SLOW)), timeout);',
     by: 'array.destroy(new Error(TOO_SLOW)), timeout * 1000);',
     breaks: 'LIST_TIMEOUT ends a list that comes from the cache.',
@@ -99,7 +99,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'reading-is-no-progress',
-    file: 'src/http/json-array.ts',
+    file: 'src/resource/lists/json-array.ts',
     replace: '      reader.read();\n',
     by: '',
     breaks: 'A reader that reads on keeps its place, whoever waits for it.',
@@ -108,7 +108,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'cache-counts-chunks',
-    file: 'src/http/json-array.ts',
+    file: 'src/resource/lists/json-array.ts',
     replace: 'length += chunk.length;',
     by: 'length += 1;',
     breaks: 'A list that is longer than a quarter of LIST_CACHE_BYTES is not cached.',
@@ -117,7 +117,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'cache-counts-characters',
-    file: 'src/http/json-array.ts',
+    file: 'src/resource/lists/json-array.ts',
     replace: 'length += chunk.length;',
     by: 'length += text.length;',
     breaks: 'The bounds of the cache are in bytes, not in UTF-16 units.',
@@ -126,7 +126,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'cached-list-ignores-its-query',
-    file: 'src/cookies/cookies.controller.ts',
+    file: 'src/resource/lists/resource-lists.ts',
     replace: 'const { url } = request;',
     by: `const url = request.url.split('?')[0]!;`,
     breaks: 'Every query has a cached list of its own.',
@@ -135,7 +135,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'cached-list-is-never-released',
-    file: 'src/http/json-array.ts',
+    file: 'src/resource/lists/json-array.ts',
     replace: '    cache.release(list);\n',
     by: '',
     breaks: 'The memory of an old list is given back when its last reader leaves.',
@@ -144,7 +144,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'longest-cached-list-is-the-whole-cache',
-    file: 'src/http/list-cache.ts',
+    file: 'src/resource/lists/list-cache.ts',
     replace: 'Math.floor(maxSize / SHARES)',
     by: 'maxSize',
     breaks: 'One list takes at most a quarter of LIST_CACHE_BYTES.',
@@ -153,65 +153,65 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'stale-lists-are-not-counted',
-    file: 'src/http/list-cache.ts',
+    file: 'src/resource/lists/list-cache.ts',
     replace: '        if (list.readers > 0) this.staleBytes += list.bytes;\n',
     by: '',
     breaks: 'Lists that are no longer cached, and still read, count towards LIST_CACHE_BYTES.',
-    specs: ['src/http/list-cache.spec.ts'],
+    specs: ['src/resource/lists/list-cache.spec.ts'],
   },
   {
     id: 'any-number-of-lists-is-collected',
-    file: 'src/http/list-cache.ts',
+    file: 'src/resource/lists/list-cache.ts',
     replace: 'this.collecting.size >= COLLECTED_AT_ONCE || ',
     by: '',
     breaks: 'At most two lists are collected for the cache at the same time.',
-    specs: ['src/http/list-cache.spec.ts'],
+    specs: ['src/resource/lists/list-cache.spec.ts'],
   },
   {
     id: 'one-subject-takes-the-whole-queue',
-    file: 'src/http/list-queue.ts',
+    file: 'src/resource/lists/list-queue.ts',
     replace: 'Math.max(1, listsInProgress - Math.ceil(listsInProgress / 4))',
     by: 'listsInProgress',
     breaks: 'A quarter of the places in the queue of lists is left to others than one subject.',
-    specs: ['src/http/list-queue.spec.ts'],
+    specs: ['src/resource/lists/list-queue.spec.ts'],
   },
   {
     id: 'list-keeps-its-turn',
-    file: 'src/http/list-queue.ts',
+    file: 'src/resource/lists/list-queue.ts',
     replace: `      this.free += 1;
 `,
     by: '',
     breaks: 'A list that has begun, or has failed, gives its place in the queue to the next.',
-    specs: ['src/http/list-queue.spec.ts'],
+    specs: ['src/resource/lists/list-queue.spec.ts'],
   },
   {
     id: 'list-is-made-for-one-who-has-left',
-    file: 'src/http/list-queue.ts',
+    file: 'src/resource/lists/list-queue.ts',
     replace: `      if (request.socket.destroyed) throw overloaded('The client has left before its list could be read');\n`,
     by: '',
     breaks: 'No list is made for a client that has left while it waited for its turn.',
-    specs: ['src/http/list-queue.spec.ts'],
+    specs: ['src/resource/lists/list-queue.spec.ts'],
   },
   {
     id: 'the-quickest-reader-gives-way',
-    file: 'src/http/list-readers.ts',
+    file: 'src/resource/lists/list-readers.ts',
     replace: 'a.pausedFor(now) >= b.pausedFor(now)',
     by: 'a.pausedFor(now) < b.pausedFor(now)',
     breaks: 'Of several readers the one that has paused longest gives way.',
-    specs: ['src/http/list-readers.spec.ts'],
+    specs: ['src/resource/lists/list-readers.spec.ts'],
   },
   {
     id: 'reader-gives-way-before-it-has-paused',
-    file: 'src/http/list-readers.ts',
+    file: 'src/resource/lists/list-readers.ts',
     replace: 'if (slowest.pausedFor(now) < PAUSE)',
     by: 'if (slowest.pausedFor(now) < 0)',
     breaks: 'A reader that does not pause is never cut off for a newcomer.',
-    specs: [...LISTS, 'src/http/list-readers.spec.ts'],
+    specs: [...LISTS, 'src/resource/lists/list-readers.spec.ts'],
     tests: 'with one place for long lists|the readers of long lists',
   },
   {
     id: 'broken-list-is-not-logged',
-    file: 'src/http/json-array.ts',
+    file: 'src/resource/lists/json-array.ts',
     replace: '      failed(error, length);\n',
     by: '',
     breaks: 'A list that breaks off is logged with its cause.',

@@ -142,7 +142,7 @@ const mutants: readonly Mutant[] = [
   {
     id: 'records-are-the-capacity',
     file: 'src/management/metrics.ts',
-    replace: 'this.set({ resource: storage.resource }, account.used)',
+    replace: 'this.set({ resource: storage.resource }, usage.count)',
     by: 'this.set({ resource: storage.resource }, storage.capacity)',
     breaks: 'storage_records is the number of records.',
     specs: METRICS,

@@ -56,7 +56,7 @@ const mutants: readonly Mutant[] = [
   {
     id: 'missing-row-is-full',
     file: 'src/storage/resource-storage.ts',
-    replace: '      await this.account(transaction);\n',
+    replace: '      await this.usage(transaction);\n',
     by: '',
     breaks: 'A resource without its row in `storage` is a 500 that says what to do, never 507.',
     specs: ['test/counted-resources.e2e-spec.ts'],

@@ -7,7 +7,7 @@ import type { ExportOptions } from '../export.js';
 
 export function exportCommand(interrupt: AbortSignal): Command {
   return new Command('export')
-    .description('write the cookies as NDJSON, one {"id","flavor","size","wish"} a line, as they are at one moment')
+    .description('write the cookies as NDJSON, one JSON object a line, as they are at one moment')
     .option(
       '-o, --output <file>',
       'write to a file, which appears only when it is whole, or into a device or FIFO (default: stdout)',

@@ -1,12 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ApiClosed } from '../../http/openapi.js';
+import { RECORD_ID } from '../../resource/record-id.js';
 import { type Flavor, type Size, WISH_LENGTH } from '../cookie.values.js';
 import { FLAVOR, SIZE } from './cookie.enums.js';
 
 /** A cookie as the service answers it: these four members and no others. */
 @ApiClosed()
 export class CookieDto {
-  @ApiProperty({ type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, example: 1 })
+  @ApiProperty(RECORD_ID)
   id!: number;
 
   @ApiProperty(FLAVOR)

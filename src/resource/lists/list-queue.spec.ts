@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { Config } from '../config/config.js';
+import { Config } from '../../config/config.js';
 import { ListQueue } from './list-queue.js';
 
 const TIMEOUT = 300;

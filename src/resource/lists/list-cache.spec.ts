@@ -1,4 +1,4 @@
-import { Config } from '../config/config.js';
+import { Config } from '../../config/config.js';
 import { ListCache } from './list-cache.js';
 
 const cacheOf = (bytes: number): ListCache => new ListCache({ listCacheBytes: bytes } as Config);

@@ -1,15 +1,16 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import type { Config } from '../config/config.js';
 import type { Version } from '../storage/resource-storage.js';
-import { ApiError } from './api-error.js';
+import { ApiError } from '../http/api-error.js';
 
 /** The strong entity tag of a version (RFC 9110 section 8.8.3). */
 export function etagOf({ epoch, revision }: Version): string {
   return `"${epoch}-${revision}"`;
 }
 
-/** The conditions a request sets on the state of its target (RFC 9110 section 13). */
-export class Conditions {
+/** What a request requires of the state of its target (RFC 9110 section 13). */
+export class Preconditions {
   constructor(
     private readonly ifMatch: string | undefined,
     private readonly ifNoneMatch: string | undefined,
@@ -19,42 +20,62 @@ export class Conditions {
    * Whether a GET or HEAD is answered with 304: the client has this version already.
    * @throws {ApiError} 412 when `If-Match` asks for another version
    */
-  isFresh(version: Version): boolean {
+  isNotModified(version: Version): boolean {
     this.checkIfMatch(version);
     return this.ifNoneMatch !== undefined && hasEntityTag(this.ifNoneMatch, etagOf(version), 'weak');
   }
 
+  /** The check that a write makes inside its transaction: see `checkWrite`. */
+  forWrite({ requireIfMatch }: Pick<Config, 'requireIfMatch'>): (current: Version) => void {
+    return (current) => this.checkWrite(current, requireIfMatch);
+  }
+
   /**
    * To be called inside the transaction that changes the record.
-   * @param required whether a request without `If-Match` is refused
+   * @param required whether a request without `If-Match` is rejected
    * @throws {ApiError} 428 without `If-Match` where it is required, 412 when the record is not the one the client means
    */
   checkWrite(version: Version, required: boolean): void {
     if (required && this.ifMatch === undefined) {
-      throw new ApiError(
-        428,
-        'PRECONDITION_REQUIRED',
-        'Send If-Match with the ETag of the record that you mean to change',
-      );
+      throw preconditionRequired();
     }
     this.checkIfMatch(version);
     if (this.ifNoneMatch !== undefined && hasEntityTag(this.ifNoneMatch, etagOf(version), 'weak')) {
-      throw preconditionFailed('The record is one that If-None-Match excludes');
+      throw excludedVersion();
     }
   }
 
   private checkIfMatch(version: Version): void {
     if (this.ifMatch !== undefined && !hasEntityTag(this.ifMatch, etagOf(version), 'strong')) {
-      throw preconditionFailed('The record has changed since you read it; read it again and decide anew');
+      throw staleVersion();
     }
   }
 }
 
-/** The handler's argument: the request's `Conditions`. */
-export const RequestConditions = createParamDecorator((_data: unknown, context: ExecutionContext) => {
-  const { headers } = context.switchToHttp().getRequest<FastifyRequest>();
-  return new Conditions(headers['if-match'], headers['if-none-match']);
-});
+export function preconditionsOf({ headers }: FastifyRequest): Preconditions {
+  return new Preconditions(headers['if-match'], headers['if-none-match']);
+}
+
+/** The handler's argument: the request's `Preconditions`. */
+export const RequestPreconditions = createParamDecorator((_data: unknown, context: ExecutionContext) =>
+  preconditionsOf(context.switchToHttp().getRequest<FastifyRequest>()),
+);
+
+/** 428: the service requires If-Match. */
+export function preconditionRequired(): ApiError {
+  const message = 'Send If-Match with the ETag of the record that you mean to change';
+  return new ApiError(428, 'PRECONDITION_REQUIRED', message);
+}
+
+/** 412: If-Match names another version. */
+export function staleVersion(): ApiError {
+  return preconditionFailed('The record has changed since you read it; read it again and decide anew');
+}
+
+/** 412: If-None-Match names this version. */
+export function excludedVersion(): ApiError {
+  return preconditionFailed('The record is one that If-None-Match excludes');
+}
 
 function preconditionFailed(message: string): ApiError {
   return new ApiError(412, 'PRECONDITION_FAILED', message);

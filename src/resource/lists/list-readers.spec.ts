@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import type { FastifyRequest } from 'fastify';
-import { Config } from '../config/config.js';
+import { Config } from '../../config/config.js';
 import { ListReaders } from './list-readers.js';
 
 let now: number;

@@ -1,13 +1,15 @@
-import { parseNatural } from '../http/parse-natural.js';
-import type { CookieRecord } from '../cookies/cookies-snapshot.js';
+import { parseNatural } from '../../http/parse-natural.js';
 
-/** A cookie as a line of NDJSON: the same text for the same cookie, whatever engine it comes from, so that checksums agree. */
-export function cookieLine({ id, flavor, size, wish }: CookieRecord): string {
-  return `${JSON.stringify({ id, flavor, size, wish })}\n`;
+/**
+ * A record as a line of NDJSON: the same string for the same record, whatever engine it comes from, so that checksums agree.
+ * @param record with its properties in the order of the resource's columns, as `records` of a snapshot gives it
+ */
+export function recordLine(record: object): string {
+  return `${JSON.stringify(record)}\n`;
 }
 
 /**
- * The line behind the last cookie of an export, where ids beyond that cookie's have been given: what imports it gives none of
+ * The line behind the last record of an export, where ids beyond that record's have been given: what imports it gives none of
  * them again.
  */
 export function lastIdLine(lastId: number): string {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { Config } from '../config/config.js';
+import { Config } from '../../config/config.js';
 
 /** How many lists of the longest that are cached fit in together. */
 const SHARES = 4;

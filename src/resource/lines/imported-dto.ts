@@ -1,0 +1,64 @@
+import type { Type } from '@nestjs/common';
+import { IntersectionType } from '@nestjs/swagger';
+import { IsInt, Max, Min } from 'class-validator';
+import { ApiError } from '../../http/api-error.js';
+import { propertiesOf } from '../../http/dto-properties.js';
+import { MayBeAbsent } from '../../http/may-be-absent.decorator.js';
+import { validMembers } from '../../http/validate.js';
+
+const idError = { message: `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}` };
+
+class ImportedId {
+  @MayBeAbsent()
+  @IsInt(idError)
+  @Min(1, idError)
+  @Max(Number.MAX_SAFE_INTEGER, idError)
+  id?: number;
+}
+
+/** A record as it comes from elsewhere: what POST takes, and the id that it had there. */
+export class ImportedDto {
+  private readonly dto: Type;
+
+  constructor(createDto: Type) {
+    this.dto = IntersectionType(ImportedId, createDto);
+  }
+
+  /**
+   * @returns an instance of the class that POST takes
+   * @throws {ApiError} 400 with a detail for each error
+   */
+  validate(value: unknown): object {
+    return validMembers(this.dto, value);
+  }
+
+  /** A record with the examples that the document has of its properties. */
+  get example(): object {
+    const examples = [...propertiesOf(this.dto).declared].map((name) => [name, this.exampleOf(name)]);
+    return { ...(Object.fromEntries(examples) as object), id: 1 };
+  }
+
+  private exampleOf(name: string): unknown {
+    const documented = Reflect.getMetadata(API_PROPERTY, this.dto.prototype as object, name) as ApiProperty | undefined;
+    return documented?.example ?? documented?.enumSchema?.example ?? documented?.enum?.[0] ?? '...';
+  }
+}
+
+/** What `@ApiProperty` keeps of a property; the package has no public way to ask. */
+interface ApiProperty {
+  readonly example?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly enumSchema?: { readonly example?: unknown };
+}
+
+const API_PROPERTY = 'swagger/apiModelProperties';
+
+/** What is wrong with a value, for a reader who has no HTTP response before him; other errors are thrown again. */
+export function problemsOf(error: unknown): string {
+  if (!(error instanceof ApiError)) throw error;
+  const problems = (error.details ?? []).map((detail) => {
+    const name = 'pointer' in detail ? detail.pointer.slice(1) : detail.parameter;
+    return name === '' ? `it ${detail.message}` : `"${name}" ${detail.message}`;
+  });
+  return problems.join('; ');
+}

@@ -1,0 +1,135 @@
+import type { Type } from '@nestjs/common';
+import { DiskFullError } from '../../database/errors.js';
+import { ApiError, type ErrorDetail, invalidRequest } from '../../http/api-error.js';
+import { rejection } from '../../http/constraint-error.js';
+import { propertiesOf } from '../../http/dto-properties.js';
+import { type DescribedError, type ErrorExample, exampleOf } from '../../http/openapi.js';
+import { invalidId } from '../../http/parse-id.pipe.js';
+import { unknownParameter } from '../../http/query.guard.js';
+import { emptyBody, wrongCoding, wrongMediaType } from '../../http/raw-body.js';
+import { validMembers } from '../../http/validate.js';
+import { StorageFullError } from '../../storage/errors.js';
+import { LIMIT_ERROR } from '../lists/list-query.js';
+import { ResourceNotFoundError } from '../not-found.js';
+import { excludedVersion, preconditionRequired, staleVersion } from '../preconditions.js';
+import type { ResourceName } from '../resource-name.js';
+
+// The examples are the bodies of the very errors that are thrown.
+
+const strayParameter = exampleOf(unknownParameter('limit'));
+const id = exampleOf(invalidId('id'));
+
+export function invalidQuery(query: Type): DescribedError {
+  const known = [...propertiesOf(query).declared].join(', ');
+  const unknown = { parameter: 'colour', message: `is not known here; known are ${known}` };
+  return {
+    status: 400,
+    description: 'A parameter is unknown or not valid',
+    examples: {
+      value: exampleOf(invalidRequest([{ parameter: 'limit', message: LIMIT_ERROR }])),
+      name: exampleOf(invalidRequest([unknown])),
+    },
+  };
+}
+
+export const INVALID_ID: DescribedError = {
+  status: 400,
+  description: 'The id is not valid, or there is a parameter that is not known',
+  examples: { id, parameter: strayParameter },
+};
+
+export function invalidBody(body: Type): DescribedError {
+  return {
+    status: 400,
+    description: 'The body is malformed, a member of it is missing, unknown or not valid, or a parameter is not known',
+    examples: { member: invalidProperty(body), malformed: exampleOf(emptyBody()), parameter: strayParameter },
+  };
+}
+
+export function invalidIdOrBody(body: Type): DescribedError {
+  return {
+    status: 400,
+    description: 'The id is not valid, or the body is malformed, or a member of it is missing, unknown or not valid',
+    examples: { ...invalidBody(body).examples, id },
+  };
+}
+
+/** What the class says of its first property when that is `null`. */
+function invalidProperty(body: Type): ErrorExample {
+  const [first = ''] = propertiesOf(body).declared;
+  const pointer = `/${first}`;
+  try {
+    validMembers(body, { [first]: null });
+  } catch (error) {
+    const details: readonly ErrorDetail[] = error instanceof ApiError ? (error.details ?? []) : [];
+    const detail = details.find((each) => 'pointer' in each && each.pointer === pointer);
+    if (detail !== undefined) return exampleOf(invalidRequest([detail]));
+  }
+  return exampleOf(invalidRequest([{ pointer, message: 'is not valid' }]));
+}
+
+export function notFound(name: ResourceName): DescribedError {
+  return {
+    status: 404,
+    description: `There is no such ${name.text}`,
+    examples: { absent: exampleOf(new ResourceNotFoundError(name, 1)) },
+  };
+}
+
+/** 412 on a GET. */
+export const STALE: DescribedError = {
+  status: 412,
+  description: 'If-Match or If-None-Match does not hold',
+  examples: { changed: exampleOf(staleVersion()) },
+};
+
+/** 412 on a write. */
+export const EXCLUDED: DescribedError = {
+  ...STALE,
+  examples: { ...STALE.examples, excluded: exampleOf(excludedVersion()) },
+};
+
+export const UNCONDITIONAL: DescribedError = {
+  status: 428,
+  description: 'The service requires If-Match (`REQUIRE_IF_MATCH`)',
+  examples: { absent: exampleOf(preconditionRequired()) },
+};
+
+export function wrongType(method: 'POST' | 'PUT' | 'PATCH'): DescribedError {
+  return {
+    status: 415,
+    description: 'The body is not JSON in UTF-8',
+    examples: { type: exampleOf(wrongMediaType(method)), coding: exampleOf(wrongCoding()) },
+    headers: [method === 'PATCH' ? 'Accept-Patch' : 'Accept', 'Accept-Encoding'],
+  };
+}
+
+export const DISK_FULL: DescribedError = {
+  status: 507,
+  description: 'The volume of the database is full',
+  examples: { disk: exampleOf(new DiskFullError(undefined)) },
+};
+
+export function full(name: ResourceName): DescribedError {
+  return {
+    status: 507,
+    description: `As many ${name.pluralText} are stored as may be, or the volume of the database is full`,
+    examples: { full: exampleOf(new StorageFullError(name.plural)), ...DISK_FULL.examples },
+  };
+}
+
+/** 400 for a property that refers to a record of another resource. */
+export function missingReference(property: string): DescribedError {
+  return {
+    status: 400,
+    description: `\`${property}\` refers to a record that does not exist`,
+    examples: { reference: exampleOf(rejection('missing parent', property)) },
+  };
+}
+
+/** 409 for the deletion of a record that others refer to. */
+export const STILL_REFERENCED: DescribedError = {
+  status: 409,
+  description: 'Other records refer to this one',
+  examples: { referenced: exampleOf(rejection('referenced')) },
+};

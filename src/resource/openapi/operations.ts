@@ -1,0 +1,177 @@
+import { applyDecorators, type Type } from '@nestjs/common';
+import { ApiBody, ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
+import { ApiErrors, ApiReadConditions, ApiWriteConditions, type DescribedError, headers } from '../../http/openapi.js';
+import { RECORD_ID } from '../record-id.js';
+import type { ResourceName } from '../resource-name.js';
+import {
+  DISK_FULL,
+  EXCLUDED,
+  full,
+  INVALID_ID,
+  invalidBody,
+  invalidIdOrBody,
+  invalidQuery,
+  notFound,
+  STALE,
+  UNCONDITIONAL,
+  wrongType,
+} from './errors.js';
+
+interface OperationOptions {
+  /** In place of what is said of every such operation. */
+  readonly description?: string;
+  /** Errors of this resource alone, such as `missingReference('cookieId')`. */
+  readonly errors?: readonly DescribedError[];
+}
+
+interface RecordOptions extends OperationOptions {
+  /** What clients see of a record. */
+  readonly record: Type;
+}
+
+interface ListOptions extends RecordOptions {
+  readonly query: Type;
+}
+
+interface BodyOptions extends OperationOptions {
+  readonly body: Type;
+}
+
+const ApiId = (name: ResourceName): MethodDecorator =>
+  ApiParam({
+    name: 'id',
+    description: `The identifier of the ${name.text}`,
+    schema: RECORD_ID,
+  });
+
+const NOT_MODIFIED = { status: 304, description: 'You have this version already' };
+
+/** Describes the GET of a list. */
+export const ApiList = (name: ResourceName, options: ListOptions): MethodDecorator =>
+  applyDecorators(
+    ApiOperation({
+      operationId: `list${name.pluralTypeName}`,
+      summary: `Retrieve all ${name.pluralText}`,
+      description:
+        options.description ??
+        'All of them by id, or with `limit` a page. Without `limit` the list is never cut short.',
+    }),
+    ApiReadConditions(),
+    ApiResponse({
+      status: 200,
+      description: `The ${name.pluralText}`,
+      type: [options.record],
+      headers: headers('ETag', 'Link', 'X-Total-Count'),
+    }),
+    ApiResponse({ ...NOT_MODIFIED, headers: headers('ETag', 'X-Total-Count') }),
+    ApiErrors(
+      `${name.plural}:read`,
+      invalidQuery(options.query),
+      { ...STALE, headers: ['ETag', 'X-Total-Count'] },
+      ...(options.errors ?? []),
+    ),
+  );
+
+/** Describes the GET of one record. */
+export const ApiGet = (name: ResourceName, { record, description, errors = [] }: RecordOptions): MethodDecorator =>
+  applyDecorators(
+    ApiOperation({
+      operationId: `get${name.typeName}`,
+      summary: `Retrieve one ${name.text}`,
+      description: description ?? `The ${name.text} with this id.`,
+    }),
+    ApiId(name),
+    ApiReadConditions(),
+    ApiResponse({ status: 200, description: `The ${name.text}`, type: record, headers: headers('ETag') }),
+    ApiResponse({ ...NOT_MODIFIED, headers: headers('ETag') }),
+    ApiErrors(`${name.plural}:read`, INVALID_ID, notFound(name), { ...STALE, headers: ['ETag'] }, ...errors),
+  );
+
+/** Describes the POST of a record. */
+export const ApiCreate = (
+  name: ResourceName,
+  { record, body, description, errors = [] }: RecordOptions & BodyOptions,
+): MethodDecorator =>
+  applyDecorators(
+    ApiOperation({
+      operationId: `create${name.typeName}`,
+      summary: `Add ${name.indefinite}`,
+      description: description ?? 'The service gives it the next id. Ids are never given twice.',
+    }),
+    ApiBody({ type: body }),
+    ApiResponse({
+      status: 201,
+      description: `The ${name.text} is stored`,
+      type: record,
+      headers: headers('Location', 'ETag'),
+    }),
+    ApiErrors(`${name.plural}:write`, invalidBody(body), wrongType('POST'), full(name), ...errors),
+  );
+
+/** Describes the PUT of a record. */
+export const ApiReplace = (
+  name: ResourceName,
+  { record, body, description, errors = [] }: RecordOptions & BodyOptions,
+): MethodDecorator =>
+  applyDecorators(
+    ApiOperation({
+      operationId: `replace${name.typeName}`,
+      summary: `Replace ${name.indefinite}`,
+      description: description ?? `Replaces the ${name.text} but for its id.`,
+    }),
+    ApiId(name),
+    ApiWriteConditions(),
+    ApiBody({ type: body }),
+    ApiResponse({ status: 200, description: `The ${name.text} as it is now`, type: record, headers: headers() }),
+    ApiErrors(
+      `${name.plural}:write`,
+      invalidIdOrBody(body),
+      notFound(name),
+      EXCLUDED,
+      wrongType('PUT'),
+      UNCONDITIONAL,
+      DISK_FULL,
+      ...errors,
+    ),
+  );
+
+/** Describes the PATCH of a record. */
+export const ApiPatch = (name: ResourceName, { body, description, errors = [] }: BodyOptions): MethodDecorator =>
+  applyDecorators(
+    ApiOperation({
+      operationId: `patch${name.typeName}`,
+      summary: `Partially update ${name.indefinite}`,
+      description:
+        description ??
+        'Changes the properties that are sent. An empty object changes nothing. ' +
+          'The body may also come as `application/merge-patch+json`, with the same meaning: see `Accept-Patch`.',
+    }),
+    ApiId(name),
+    ApiWriteConditions(),
+    ApiBody({ type: body }),
+    ApiResponse({ status: 204, description: `The ${name.text} is changed`, headers: headers('ETag') }),
+    ApiErrors(
+      `${name.plural}:write`,
+      invalidIdOrBody(body),
+      notFound(name),
+      EXCLUDED,
+      wrongType('PATCH'),
+      UNCONDITIONAL,
+      DISK_FULL,
+      ...errors,
+    ),
+  );
+
+/** Describes the DELETE of a record. */
+export const ApiDelete = (name: ResourceName, { description, errors = [] }: OperationOptions = {}): MethodDecorator =>
+  applyDecorators(
+    ApiOperation({
+      operationId: `delete${name.typeName}`,
+      summary: `Delete ${name.indefinite}`,
+      description: description ?? 'Frees its place in the storage. A second time it is 404.',
+    }),
+    ApiId(name),
+    ApiWriteConditions(),
+    ApiResponse({ status: 204, description: `The ${name.text} is deleted`, headers: headers() }),
+    ApiErrors(`${name.plural}:write`, INVALID_ID, notFound(name), EXCLUDED, UNCONDITIONAL, DISK_FULL, ...errors),
+  );

@@ -1,0 +1,194 @@
+import type { Snapshot } from '../../database/snapshot.js';
+import type { ResourceUsage } from '../../storage/resource-storage.js';
+import type { RecordOf, ResourceEntity } from './resource-entity.js';
+import type { ResourceTable } from './resource-table.js';
+import { type Conditions, conditionsOf, type Selection } from './selection.js';
+
+/**
+ * Records as the elements of a JSON array in UTF-8, without its brackets and without the commas between the chunks. The engine
+ * writes them: no object is made for any, and on SQLite no string.
+ */
+export interface JsonPage {
+  readonly chunks: readonly Buffer[];
+  readonly count: number;
+  /** The id of the last record. */
+  readonly last: number;
+}
+
+/** Records read at once when a list is as long as it is. */
+const PAGE = 1000;
+
+/** No id is larger. */
+const LARGEST_ID = Number.MAX_SAFE_INTEGER;
+
+// A statement of SQLite holds the event loop from its start to its end. Within these bounds it takes 2 ms, even where every
+// record has a string of 255 emoji; see docs/adr/0061-lists-yield-the-event-loop.md.
+/** Rows that one statement may read in search of matching records. */
+const SCANNED_ROWS = 2000;
+/** Bytes of JSON that one statement should return, and the records it returns while their length is unknown. */
+const JSON_LENGTH = 128 * 1024;
+const FIRST_RECORDS = 200;
+
+/** What the statement returns for a page; without records all but the count is null. */
+interface PageRow {
+  readonly records: Buffer | string;
+  readonly count: number;
+  readonly last: number;
+}
+
+/** What one statement found. */
+interface Step {
+  readonly page: JsonPage;
+  /** The id beyond which the next statement goes on; absent when nothing is left. */
+  readonly next?: number;
+}
+
+/** A selection, and how SQL says it. */
+interface Query {
+  readonly order: (typeof SQL_ORDER)[Selection['order']];
+  readonly conditions: Conditions;
+}
+
+/** All records of a resource as they were at one moment. */
+export class ResourceSnapshot<Entity extends ResourceEntity> {
+  /** How many records one statement returns at most. */
+  private recordsPerStep: number;
+
+  constructor(
+    private readonly snapshot: Snapshot,
+    readonly usage: ResourceUsage,
+    private readonly table: ResourceTable,
+  ) {
+    this.recordsPerStep = this.isRemote ? PAGE : FIRST_RECORDS;
+  }
+
+  private get isRemote(): boolean {
+    return this.table.engine.isRemote;
+  }
+
+  /** At most `limit` of the selected records; none without any. */
+  async first(limit: number, selection: Selection): Promise<JsonPage | undefined> {
+    const query = { order: SQL_ORDER[selection.order], conditions: conditionsOf(this.table, selection) };
+    const pages: JsonPage[] = [];
+    let missing = limit;
+    let position: number | undefined = startOf(selection);
+    // Most filters match something near the start.
+    let scannedRows = Math.min(4 * limit, SCANNED_ROWS);
+    while (missing > 0 && position !== undefined) {
+      const { page, next }: Step = await this.step(query, position, missing, scannedRows);
+      if (page.count > 0) pages.push(page);
+      missing -= page.count;
+      position = next;
+      scannedRows = SCANNED_ROWS;
+    }
+    return joined(pages);
+  }
+
+  /** All of the selected records, a page at a time. */
+  async *pages(selection: Selection): AsyncGenerator<JsonPage, undefined> {
+    let page = await this.first(PAGE, selection);
+    while (page !== undefined) {
+      yield page;
+      if (page.count < PAGE) return;
+      page = await this.first(PAGE, { ...selection, after: page.last });
+    }
+  }
+
+  /** The same as values, a page at a time, always by ascending id. For commands: a page may take one long statement. */
+  async *records(selection: Omit<Selection, 'order'>, limit = Infinity): AsyncGenerator<RecordOf<Entity>[]> {
+    const { sqlName, selected } = this.table;
+    const { sql, parameters } = conditionsOf(this.table, selection);
+    const where = ['id > ?', ...sql].join(' AND ');
+    const statement = `SELECT ${selected} FROM ${sqlName} WHERE ${where} ORDER BY id LIMIT ?`;
+    let last = selection.after ?? 0;
+    let missing = limit;
+    while (missing > 0) {
+      const wanted = Math.min(PAGE, missing);
+      const rows = await this.snapshot.query<Record<string, unknown>[]>(statement, [last, ...parameters, wanted]);
+      if (rows.length > 0) yield rows.map((row) => this.table.fromRow(row)) as unknown as RecordOf<Entity>[];
+      if (rows.length < wanted) return;
+      last = rows.at(-1)!['id'] as number;
+      missing -= rows.length;
+    }
+  }
+
+  /** The largest id that a record has ever had; 0 when there was none. */
+  async lastGivenId(): Promise<number> {
+    const sql = `SELECT ${this.table.engine.dialect.lastGivenId(this.table.name)} AS last`;
+    const [row] = await this.snapshot.query<{ last: number | string }[]>(sql, []);
+    return Number(row!.last);
+  }
+
+  close(): void {
+    this.snapshot.close();
+  }
+
+  /** Reads at most `missing` of the selected records beyond `position`, within the bounds of one statement. */
+  private async step(query: Query, position: number, missing: number, scannedRows: number): Promise<Step> {
+    const limit = Math.min(missing, this.recordsPerStep);
+    const mustBound = !this.isRemote && query.conditions.sql.length > 0;
+    const end = mustBound ? await this.endOfScan(query, position, scannedRows) : undefined;
+    const page = await this.read(query, position, end, limit);
+    if (page.count === limit) return { page, next: page.last };
+    return { page, next: end };
+  }
+
+  /** The id of the row that is `scannedRows` beyond `position`; none when there are fewer. */
+  private async endOfScan({ order }: Query, position: number, scannedRows: number): Promise<number | undefined> {
+    const { direction, beyond } = order;
+    const [row] = await this.snapshot.query<{ id: number }[]>(
+      `SELECT id FROM ${this.table.sqlName} WHERE id ${beyond} ? ORDER BY id ${direction} LIMIT 1 OFFSET ?`,
+      [position, scannedRows - 1],
+    );
+    return row?.id;
+  }
+
+  /** @param end the last id to look at; without it all are looked at */
+  private async read(
+    { order, conditions }: Query,
+    position: number,
+    end: number | undefined,
+    limit: number,
+  ): Promise<JsonPage> {
+    const { direction, beyond, upTo, last } = order;
+    const range = end === undefined ? [`id ${beyond} ?`] : [`id ${beyond} ?`, `id ${upTo} ?`];
+    const { sqlName, recordJson, engine } = this.table;
+    const [row] = await this.snapshot.query<[PageRow]>(
+      `SELECT ${engine.dialect.join('record', 'id', direction)} AS records, count(*) AS count, ${last}(id) AS last
+       FROM (SELECT id, ${recordJson} AS record FROM ${sqlName}
+             WHERE ${[...range, ...conditions.sql].join(' AND ')} ORDER BY id ${direction} LIMIT ?) AS page`,
+      [position, ...(end === undefined ? [] : [end]), ...conditions.parameters, limit],
+    );
+    if (row.count === 0) return { chunks: [], count: 0, last: 0 };
+    const records = typeof row.records === 'string' ? Buffer.from(row.records) : row.records;
+    this.learnLength(records.length / row.count);
+    return { chunks: [records], count: row.count, last: row.last };
+  }
+
+  private learnLength(bytesPerRecord: number): void {
+    if (this.isRemote) return;
+    const fitting = Math.floor(JSON_LENGTH / bytesPerRecord);
+    this.recordsPerStep = Math.max(1, Math.min(PAGE, fitting));
+  }
+}
+
+const SQL_ORDER = {
+  ascending: { direction: 'ASC', beyond: '>', upTo: '<=', last: 'max' },
+  descending: { direction: 'DESC', beyond: '<', upTo: '>=', last: 'min' },
+} as const;
+
+function startOf({ order, after }: Selection): number {
+  if (order === 'ascending') return after ?? 0;
+  return after || LARGEST_ID + 1;
+}
+
+/** Consecutive pages as one. */
+function joined(pages: readonly JsonPage[]): JsonPage | undefined {
+  const final = pages.at(-1);
+  if (final === undefined || pages.length === 1) return final;
+  return {
+    chunks: pages.flatMap(({ chunks }) => chunks),
+    count: pages.reduce((sum, { count }) => sum + count, 0),
+    last: final.last,
+  };
+}

@@ -1,0 +1,169 @@
+import { advanceIdSequence } from '../../database/id-sequence.js';
+import type { Sql } from '../../database/sql.js';
+import { StorageFullError } from '../../storage/errors.js';
+import type { ResourceStorage, Version } from '../../storage/resource-storage.js';
+import type {
+  NewRecord,
+  RecordChanges,
+  RecordOf,
+  ResourceEntity,
+  StoredRecord,
+  WriteCheck,
+} from './resource-entity.js';
+import type { ResourceTable } from './resource-table.js';
+
+/** Parameters of one statement: SQLite takes 32 766 of them, PostgreSQL twice as many. */
+const MOST_PARAMETERS = 30_000;
+
+/** The epoch is `null` where the resource has no `storage` row. */
+type Row = Readonly<Record<string, unknown>> & { readonly epoch: string | null; readonly revision: number };
+type Values = Readonly<Record<string, unknown>>;
+
+/**
+ * What can be done with the records of one resource in a transaction of the caller, beside whatever else it does there. A
+ * transaction of several resources writes them in the same order everywhere, so that two never wait for each other.
+ */
+export class ResourceTransaction<Entity extends ResourceEntity> {
+  constructor(
+    private readonly table: ResourceTable,
+    private readonly storage: ResourceStorage,
+    private readonly transaction: Sql,
+  ) {}
+
+  /** A record that no other transaction changes until this one ends. */
+  async find(id: number): Promise<StoredRecord<Entity> | undefined> {
+    return findRecord(this.table, this.storage, this.transaction, this.table.findForUpdate, id);
+  }
+
+  /** @throws {StorageFullError} */
+  async create(values: NewRecord<Entity>): Promise<StoredRecord<Entity>> {
+    const [result] = await this.createUpTo([values]);
+    if (result instanceof Error) throw result;
+    return result!;
+  }
+
+  /** Creates as many of the records, all without ids, as find a place; the others get the error. */
+  async createUpTo(records: readonly NewRecord<Entity>[]): Promise<(StoredRecord<Entity> | StorageFullError)[]> {
+    const versions = await this.storage.reserveUpTo(this.transaction, records.length);
+    const ids = await this.insert(records.slice(0, versions.length), versions);
+    return records.map((values, index) => {
+      const version = versions[index];
+      if (version === undefined) return new StorageFullError(this.storage.resource);
+      const record = this.table.recordOf(ids.get(version.revision)!, values);
+      return { record: record as RecordOf<Entity>, version };
+    });
+  }
+
+  /**
+   * Creates many: all of them with the ids that they bring, or all with new ones.
+   * @throws {StorageFullError} when there is not room for all
+   * @throws {QueryFailedError} when an id exists already
+   */
+  async createMany(records: readonly NewRecord<Entity>[]): Promise<void> {
+    const versions = await this.storage.reserveMany(this.transaction, records.length);
+    const size = Math.floor(MOST_PARAMETERS / (this.table.columns.length + 1));
+    for (let start = 0; start < records.length; start += size) {
+      await this.insert(records.slice(start, start + size), versions.slice(start, start + size));
+    }
+    const ids = records.flatMap(({ id }) => id ?? []);
+    if (ids.length === 0) return;
+    await advanceIdSequence(this.table.dataSource, this.transaction, this.table.name, Math.max(...ids));
+  }
+
+  /**
+   * Changes the properties given. When they are what they were, nothing changes, the version included.
+   * @returns `undefined` when there is no such record
+   */
+  async update(
+    id: number,
+    changes: RecordChanges<Entity>,
+    check?: WriteCheck,
+  ): Promise<StoredRecord<Entity> | undefined> {
+    const current = await this.find(id);
+    if (current === undefined) return undefined;
+    check?.(current.version);
+    const record = this.changed(current.record, changes);
+    if (record === undefined) return current;
+    const version = await this.storage.touch(this.transaction);
+    await this.transaction.query(this.table.update, [...this.table.parametersOf(record), version.revision, id]);
+    return { record: record as RecordOf<Entity>, version };
+  }
+
+  /** @returns whether there was such a record */
+  async delete(id: number, check?: WriteCheck): Promise<boolean> {
+    const current = await this.find(id);
+    if (current === undefined) return false;
+    check?.(current.version);
+    await this.transaction.query(this.table.delete, [id]);
+    await this.storage.release(this.transaction);
+    return true;
+  }
+
+  /** Gives no id up to this one again, such as the last one that another storage has given. */
+  async advanceIds(lastGivenId: number): Promise<void> {
+    // No id is given while its row is locked.
+    await this.storage.touch(this.transaction);
+    await advanceIdSequence(this.table.dataSource, this.transaction, this.table.name, lastGivenId);
+  }
+
+  /** The record with the changes made; `undefined` when they change nothing. */
+  private changed(record: Values, changes: Values): Values | undefined {
+    let result: Record<string, unknown> | undefined;
+    for (const { property } of this.table.valueColumns) {
+      const value = changes[property];
+      if (value === undefined || isEqual(value, record[property])) continue;
+      result ??= { ...record };
+      result[property] = value;
+    }
+    return result;
+  }
+
+  /**
+   * @param records all with the ids that they bring, or all without
+   * @returns the ids by revision: the order in which RETURNING gives its rows is not promised
+   */
+  private async insert(
+    records: readonly NewRecord<Entity>[],
+    versions: readonly Version[],
+  ): Promise<Map<number, number>> {
+    const [first] = records;
+    if (first === undefined) return new Map();
+    const keepsIds = first.id !== undefined;
+    const parameters = records.flatMap((record, index) => {
+      const values = [...this.table.parametersOf(record), versions[index]!.revision];
+      return keepsIds ? [record.id, ...values] : values;
+    });
+    const rows = await this.transaction.query<{ id: number; revision: number }[]>(
+      this.table.insert(records.length, keepsIds),
+      parameters,
+    );
+    return new Map(rows.map(({ id, revision }) => [revision, id]));
+  }
+}
+
+/** @param statement of the table that selects one record with its version */
+export async function findRecord<Entity extends ResourceEntity>(
+  table: ResourceTable,
+  storage: ResourceStorage,
+  source: Sql,
+  statement: string,
+  id: number,
+): Promise<StoredRecord<Entity> | undefined> {
+  const [row] = await source.query<Row[]>(statement, [storage.resource, id]);
+  return row && storedRecord(table, storage, row);
+}
+
+/** A row of `find` and its kin as what it says. */
+export function storedRecord<Entity extends ResourceEntity>(
+  table: ResourceTable,
+  storage: ResourceStorage,
+  { epoch, revision, ...row }: Row,
+): StoredRecord<Entity> {
+  if (epoch === null) throw storage.rowMissing();
+  return { record: table.fromRow(row) as unknown as RecordOf<Entity>, version: { epoch, revision } };
+}
+
+export type { Row };
+
+const isEqual = (one: unknown, other: unknown): boolean =>
+  one === other || (one instanceof Date && other instanceof Date && one.getTime() === other.getTime());

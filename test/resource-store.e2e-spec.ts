@@ -1,0 +1,198 @@
+import { rmSync } from 'node:fs';
+import { Logger } from '@nestjs/common';
+import { Check, Column, type DataSource, Entity, type QueryRunner } from 'typeorm';
+import { loadConfig } from '../src/config/config.js';
+import { Cookie } from '../src/cookies/cookie.entity.js';
+import { createDataSource } from '../src/database/data-source.js';
+import { migrate } from '../src/database/schema/migrations.js';
+import { transaction } from '../src/database/transactions.js';
+import { isOneOf, References } from '../src/resource/columns.js';
+import { ResourceEntity } from '../src/resource/store/resource-entity.js';
+import { createResourceTable, dropResourceTable } from '../src/resource/store/resource-migration.js';
+import { ResourceStore } from '../src/resource/store/resource-store.js';
+import { StorageFullError } from '../src/storage/errors.js';
+import { ResourceStorage } from '../src/storage/resource-storage.js';
+import { engineInUse, provideDatabase } from './engine.js';
+import { COOKIE, environmentIn, temporaryFolder } from './service.js';
+
+/** Every kind of column that a resource may have. */
+@Entity('samples')
+@Check('samples_colour', isOneOf('colour', ['red', 'deep blue']))
+class Sample extends ResourceEntity {
+  @Column('varchar')
+  text!: string;
+
+  @Column('varchar', { name: 'other_name', nullable: true })
+  note!: string | null;
+
+  @Column('varchar', { nullable: true })
+  colour!: string | null;
+
+  @Column('integer', { nullable: true })
+  amount!: number | null;
+
+  @Column('double precision')
+  weight!: number;
+
+  @Column()
+  isOpen!: boolean;
+
+  @Column()
+  order!: Date;
+
+  @References('Cookie')
+  cookieId!: number;
+}
+
+@Entity('wrong')
+class WithDecimal extends ResourceEntity {
+  @Column('decimal', { precision: 5, scale: 2 })
+  price!: string;
+}
+
+describe(`the store of a resource (${engineInUse()})`, () => {
+  const dateType = engineInUse() === 'postgres' ? 'timestamp' : 'datetime';
+  let folder: string;
+  let dataSource: DataSource;
+  let samples: ResourceStore<Sample>;
+  let cookies: ResourceStore<Cookie>;
+
+  async function inMigration(work: (queryRunner: QueryRunner) => Promise<void>): Promise<void> {
+    const queryRunner = dataSource.createQueryRunner();
+    await work(queryRunner);
+    await queryRunner.release();
+  }
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    folder = temporaryFolder();
+    await provideDatabase(folder);
+    dataSource = await createDataSource(loadConfig(environmentIn(folder)), [Sample, WithDecimal]);
+    await dataSource.initialize();
+    await migrate(dataSource);
+    cookies = new ResourceStore(dataSource.getRepository(Cookie), new ResourceStorage('cookies', 10));
+  });
+
+  afterAll(async () => {
+    await dataSource.destroy();
+    rmSync(folder, { recursive: true });
+  });
+
+  beforeEach(async () => {
+    await inMigration((queryRunner) =>
+      createResourceTable(queryRunner, 'samples', {
+        columns: {
+          text: 'varchar',
+          other_name: { type: 'varchar', isNullable: true },
+          colour: { type: 'varchar', isNullable: true },
+          amount: { type: 'integer', isNullable: true },
+          weight: 'double precision',
+          isOpen: 'boolean',
+          order: dateType,
+          cookieId: 'integer',
+        },
+        checks: { samples_colour: isOneOf('colour', ['red', 'deep blue']) },
+        references: { cookieId: 'cookies' },
+      }),
+    );
+    samples = new ResourceStore(dataSource.getRepository(Sample), new ResourceStorage('samples', 3));
+    if ((await cookies.usage()).count === 0) await cookies.create(COOKIE);
+  });
+
+  afterEach(() => inMigration((queryRunner) => dropResourceTable(queryRunner, 'samples')));
+
+  const sample = (values: Partial<Sample> = {}) => ({
+    text: 'Ada "the first" \\ 🍪 \u2028\u0001',
+    note: null,
+    colour: 'deep blue',
+    amount: 12,
+    weight: 0.1,
+    isOpen: true,
+    order: new Date('2026-03-29T01:30:00.070Z'),
+    cookieId: 1,
+    ...values,
+  });
+
+  const listed = async (filters?: Record<string, readonly unknown[]>): Promise<any[]> => {
+    const snapshot = await samples.openSnapshot();
+    try {
+      const page = await snapshot.first(100, { filters, order: 'ascending' });
+      return JSON.parse(`[${Buffer.concat([...(page?.chunks ?? [])]).toString()}]`);
+    } finally {
+      snapshot.close();
+    }
+  };
+
+  const VALUES: Partial<Sample>[] = [
+    {},
+    { note: "it's", colour: null, amount: null, isOpen: false },
+    { weight: 1 / 3, amount: -(2 ** 53 - 1), order: new Date(0) },
+    { weight: 1e21, text: '', order: new Date('9999-12-31T23:59:59.999Z') },
+    { weight: -123456.789, amount: 0, order: new Date('2026-07-01T12:00:00.999Z') },
+  ];
+
+  it.each(VALUES)('gives the values that it was given, one by one, in lists and as records: %j', async (values) => {
+    const given = sample(values);
+    const { record } = await samples.create(given);
+    const expected = { id: 1, ...given };
+    expect(record).toEqual(expected);
+    expect(Object.keys(record)).toEqual(Object.keys(expected));
+    expect((await samples.find(1))?.record).toEqual(expected);
+    expect(await listed()).toEqual([JSON.parse(JSON.stringify(expected))]);
+    const snapshot = await samples.openSnapshot();
+    for await (const page of snapshot.records({})) {
+      expect(page).toEqual([expected]);
+      expect(Object.keys(page[0]!)).toEqual(Object.keys(expected));
+    }
+    snapshot.close();
+  });
+
+  it('selects by any property, also by several at once', async () => {
+    await samples.create(sample());
+    await samples.create(sample({ isOpen: false, colour: 'red' }));
+    await samples.create(sample({ isOpen: false, order: new Date(5) }));
+    const ids = async (filters: Record<string, readonly unknown[]>) => (await listed(filters)).map(({ id }) => id);
+    expect(await ids({ isOpen: [false] })).toEqual([2, 3]);
+    expect(await ids({ isOpen: [false], colour: ['red', 'blue'] })).toEqual([2]);
+    expect(await ids({ order: [new Date(5)] })).toEqual([3]);
+    await expect(ids({ revision: [1] })).rejects.toThrow('The records of samples have no property "revision"');
+  });
+
+  it('changes nothing, the version included, when an update has the values that are stored', async () => {
+    const { version } = await samples.create(sample());
+    const same = { ...sample(), order: new Date(sample().order) };
+    expect((await samples.update(1, same))?.version).toEqual(version);
+    const changed = await samples.update(1, { isOpen: false, note: 'x', colour: null });
+    expect(changed?.version.revision).toBe(version.revision + 1);
+    expect((await samples.find(1))?.record).toEqual({ id: 1, ...sample({ isOpen: false, note: 'x', colour: null }) });
+    expect(await samples.update(7, { note: 'y' })).toBeUndefined();
+  });
+
+  it('stores what is right among records that are created at the same time, and rejects the rest', async () => {
+    const cookieIds = [1, 99, 1, 98, 1, 97];
+    const outcomes = await Promise.allSettled(cookieIds.map((cookieId) => samples.create(sample({ cookieId }))));
+    expect(outcomes.map(({ status }) => status === 'fulfilled')).toEqual(cookieIds.map((id) => id === 1));
+    expect((await samples.usage()).count).toBe(3);
+  });
+
+  it('writes several resources in one transaction, all of it or nothing', async () => {
+    const before = [await cookies.usage(), await samples.usage()];
+    const both = (count: number): Promise<void> =>
+      transaction(dataSource, async (tx) => {
+        const { record } = await cookies.in(tx).create(COOKIE);
+        for (let index = 0; index < count; index++) await samples.in(tx).create(sample({ cookieId: record.id }));
+      });
+    await expect(both(4)).rejects.toThrow(StorageFullError);
+    expect([await cookies.usage(), await samples.usage()]).toEqual(before);
+    await both(3);
+    expect((await cookies.usage()).count).toBe(before[0]!.count + 1);
+    expect((await samples.usage()).count).toBe(3);
+  });
+
+  it('rejects an entity with a column that it cannot keep, and says which', () => {
+    const make = () => new ResourceStore(dataSource.getRepository(WithDecimal), new ResourceStorage('wrong', 1));
+    expect(make).toThrow(
+      'WithDecimal cannot be the entity of a resource: price is decimal, and must be one of integer',
+    );
+  });
+});
