@@ -5,9 +5,9 @@ import { Body, Controller, Get, Module, Param, Post, Query } from '@nestjs/commo
 import { IsInt, IsString, Max, Min } from 'class-validator';
 import { Public, Scopes } from '../src/auth/scopes.decorator.js';
 import { TokenVerifier } from '../src/auth/token-verifier.js';
-import { ParseIdPipe } from '../src/http/parse-id.pipe.js';
-import { QueryInteger } from '../src/http/query-values.js';
-import { MayBeAbsent } from '../src/http/may-be-absent.decorator.js';
+import { ParseIdPipe } from '../src/http/validation/parse-id.pipe.js';
+import { QueryInteger } from '../src/http/validation/query-values.js';
+import { MayBeAbsent } from '../src/http/validation/may-be-absent.decorator.js';
 import { expectError, expectErrorHeaders } from './error-shape.js';
 import { type Answer, Client, COOKIE, SECRET, type Service, startService, temporaryFolder } from './service.js';
 

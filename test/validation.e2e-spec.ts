@@ -2,8 +2,8 @@ import { Body, Controller, Get, Logger, Module, Param, ParseArrayPipe, Post, Que
 import { Type as TypeOf } from 'class-transformer';
 import { IsArray, IsObject, IsOptional, Matches, ValidateBy, ValidateNested } from 'class-validator';
 import { Public, Scopes } from '../src/auth/scopes.decorator.js';
-import { IsText } from '../src/http/text.decorator.js';
-import { arrayOf } from '../src/http/validation.pipe.js';
+import { IsText } from '../src/http/validation/text.decorator.js';
+import { arrayOf } from '../src/http/validation/validation.pipe.js';
 import { expectError } from './error-shape.js';
 import { Client, type Service, startService } from './service.js';
 

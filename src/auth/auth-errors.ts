@@ -1,4 +1,4 @@
-import { ApiError } from '../http/api-error.js';
+import { ApiError } from '../http/errors/api-error.js';
 
 /** The token is not one this service accepts; the message tells its bearer why. */
 export class InvalidTokenError extends Error {

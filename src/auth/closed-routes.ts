@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { Handlers } from '../http/handlers.js';
+import { Handlers } from '../http/routing/handlers.js';
 import { PUBLIC, SCOPES } from './scopes.decorator.js';
 
 /** Says in the log, when the service starts, which routes respond with 403 to everyone because nobody said who may use them. */

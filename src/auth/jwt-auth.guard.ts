@@ -2,7 +2,7 @@ import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { HandlerCache } from '../http/handler-cache.js';
+import { HandlerCache } from '../http/routing/handler-cache.js';
 import { forbidden, unauthenticated } from './auth-errors.js';
 import { JwtStrategy, tokenOf } from './jwt.strategy.js';
 import type { Principal } from './principal.js';

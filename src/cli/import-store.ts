@@ -3,7 +3,7 @@ import { transaction } from '../database/transactions.js';
 import { StorageFullError } from '../storage/errors.js';
 import { ImportProgress, type UnfinishedImport } from '../storage/import-progress.js';
 import { Failure } from './errors.js';
-import type { ImportJob } from './import.js';
+import type { ImportJob } from './import-job.js';
 import { type Batch, ImportInput } from './import-input.js';
 import { brokenLine, idExists } from './import-survey.js';
 import type { OpenStorage } from './open-database.js';

@@ -1,5 +1,5 @@
 import { Failure } from './errors.js';
-import type { ImportJob } from './import.js';
+import type { ImportJob } from './import-job.js';
 import { ImportInput, type IdsOption } from './import-input.js';
 import type { OpenStorage } from './open-database.js';
 import { Progress } from './output/progress.js';

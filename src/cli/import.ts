@@ -3,32 +3,12 @@ import { committed, transaction } from '../database/transactions.js';
 import { ImportProgress, type UnfinishedImport } from '../storage/import-progress.js';
 import { contentsOf } from './checksum.js';
 import { Failure, UsageError } from './errors.js';
-import type { IdsOption } from './import-input.js';
+import type { ImportJob, ImportOptions } from './import-job.js';
 import { openInput } from './input.js';
 import { storeAtOnce, storeInBatches } from './import-store.js';
 import { survey } from './import-survey.js';
 import { databaseExists } from './database-file.js';
 import { openStorage, type OpenStorage } from './open-database.js';
-
-export interface ImportOptions {
-  readonly ids?: IdsOption;
-  readonly dryRun?: true;
-  readonly atomic?: true;
-  readonly resume?: true;
-  readonly forget?: true;
-}
-
-/** What the parts of an import work with. */
-export interface ImportJob {
-  readonly options: ImportOptions;
-  readonly interrupt: AbortSignal;
-  /** Opens the input; from its beginning each time, when it is a file. */
-  readonly open: () => AsyncIterable<Buffer>;
-  /** The file, when there is one: stdin can be read only once. */
-  readonly file?: string;
-  /** The import that is gone on with. */
-  readonly resumed?: UnfinishedImport;
-}
 
 export async function importCookies(
   file: string | undefined,

@@ -1,5 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { CLOSED } from '../http/openapi.js';
+import { CLOSED } from '../http/openapi/closed.decorator.js';
 import { operationsOf } from './operations.js';
 
 type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;

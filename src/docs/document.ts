@@ -1,6 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { HEADERS, REQUEST_ID_PARAMETER } from '../http/openapi.js';
+import { REQUEST_ID_PARAMETER } from '../http/openapi/request-headers.js';
+import { HEADERS } from '../http/openapi/response-headers.js';
 import { closeSchemas } from './closed-schemas.js';
 import { listErrorCodes } from './error-codes.js';
 import { unwrapReferences } from './references.js';

@@ -1,11 +1,11 @@
 import { Global, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
-import { ErrorLog } from './error-log.js';
-import { ErrorFilter } from './error.filter.js';
-import { Handlers } from './handlers.js';
-import { QueryGuard } from './query.guard.js';
-import { RouteCheck } from './route-check.js';
-import { ValidationPipe } from './validation.pipe.js';
+import { ErrorLog } from './errors/error-log.js';
+import { ErrorFilter } from './errors/error.filter.js';
+import { Handlers } from './routing/handlers.js';
+import { QueryGuard } from './validation/query.guard.js';
+import { RouteCheck } from './validation/route-check.js';
+import { ValidationPipe } from './validation/validation.pipe.js';
 
 /** What every route of every module gets without asking. */
 @Global()

@@ -3,10 +3,10 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { Config } from '../config/config.js';
 import { Connections } from '../http/connections/connections.js';
 import { trackResponses } from '../http/connections/tracking-hooks.js';
-import { sendProtocolError } from '../http/error.filter.js';
-import { addResponseHeaders } from '../http/response-headers.js';
-import { answerUnroutedRequests } from '../http/known-paths.js';
-import { requestId } from '../http/request-id.js';
+import { sendProtocolError } from '../http/errors/error.filter.js';
+import { addResponseHeaders } from '../http/messages/response-headers.js';
+import { answerUnroutedRequests } from '../http/routing/method-not-allowed.js';
+import { requestId } from '../http/messages/request-id.js';
 import { Health } from './health.js';
 import { Metrics } from './metrics.js';
 

@@ -1,4 +1,4 @@
-import { ApiError } from '../http/api-error.js';
+import { ApiError } from '../http/errors/api-error.js';
 import type { ResourceName } from './resource-name.js';
 
 /** No record of the resource has this id, or no longer. */

@@ -2,7 +2,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.js';
 import type { Version } from '../storage/resource-storage.js';
-import { ApiError } from '../http/api-error.js';
+import { ApiError } from '../http/errors/api-error.js';
 
 /** The strong entity tag of a version (RFC 9110 section 8.8.3). */
 export function etagOf({ epoch, revision }: Version): string {

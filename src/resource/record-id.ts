@@ -1,7 +1,7 @@
 import { applyDecorators, Param } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, Max, Min } from 'class-validator';
-import { ParseIdPipe } from '../http/parse-id.pipe.js';
+import { ParseIdPipe } from '../http/validation/parse-id.pipe.js';
 
 /** The id of a record, in the document. */
 export const RECORD_ID = {

@@ -3,7 +3,7 @@ import { Config, ConfigError, loadConfigFromProcess } from '../config/config.js'
 import { logStartupBanner } from './startup-banner.js';
 import { DatabaseStartError } from '../database/errors.js';
 import { fileProblem } from '../config/file-problem.js';
-import { RouteError } from '../http/route-check.js';
+import { RouteError } from '../http/validation/route-check.js';
 import { collectWhenCalm } from './idle-collection.js';
 import { shutDownOnSignals } from './graceful-shutdown.js';
 

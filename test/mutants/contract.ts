@@ -127,7 +127,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'ids-may-have-leading-zeros',
-    file: 'src/http/parse-natural.ts',
+    file: 'src/http/validation/parse-natural.ts',
     replace: '^(?:0|[1-9][0-9]{0,15})$',
     by: '^[0-9]{1,16}$',
     breaks: 'One record has one path: /cookies/01 is 400.',
@@ -135,7 +135,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'ids-may-be-rounded',
-    file: 'src/http/parse-natural.ts',
+    file: 'src/http/validation/parse-natural.ts',
     replace: 'Number.isSafeInteger(number) ? number : undefined',
     by: 'number',
     breaks: 'An id beyond 2^53-1 is 400, not the record next to it.',
@@ -143,7 +143,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'wish-is-counted-in-utf-16',
-    file: 'src/http/text.decorator.ts',
+    file: 'src/http/validation/text.decorator.ts',
     replace: 'return length >= min && length <= max;',
     by: 'return value.length >= min && value.length <= max;',
     breaks: 'A wish may have 255 emoji.',
@@ -151,7 +151,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'lone-surrogates-are-stored',
-    file: 'src/http/text.decorator.ts',
+    file: 'src/http/validation/text.decorator.ts',
     replace: " && !value.includes('\\0') && value.isWellFormed(),",
     by: " && !value.includes('\\0'),",
     breaks: 'A text with a lone surrogate is 400: no database keeps it.',
@@ -159,7 +159,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'bodies-in-other-charsets',
-    file: 'src/http/raw-body.ts',
+    file: 'src/http/body/raw-body.ts',
     replace: "!acceptedTypes(this.method).includes(type) || charset !== 'utf-8'",
     by: '!acceptedTypes(this.method).includes(type)',
     breaks: 'A body in another charset is 415, not read as UTF-8.',
@@ -167,7 +167,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'invalid-utf-8-is-replaced',
-    file: 'src/http/raw-body.ts',
+    file: 'src/http/body/raw-body.ts',
     replace: "    if (!isUtf8(this.bytes)) throw malformed('The body is not valid UTF-8');\n",
     by: '',
     breaks: 'A body that is not UTF-8 is 400: nothing is stored that was not sent.',
@@ -175,7 +175,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'unknown-parameters-are-ignored',
-    file: 'src/http/query.guard.ts',
+    file: 'src/http/validation/query.guard.ts',
     replace: '      if (declared.has(name)) continue;',
     by: '      if (declared.has(name) || name.length > 1) continue;',
     breaks: 'A misspelt parameter is 400.',

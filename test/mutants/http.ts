@@ -190,7 +190,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'overload-has-no-retry-after',
-    file: 'src/http/api-error.ts',
+    file: 'src/http/errors/api-error.ts',
     replace: `{ headers: { 'retry-after': '1' } }`,
     by: '{}',
     breaks: 'A 503 for lack of room says when to try again.',
@@ -199,7 +199,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'unavailable-database-has-no-retry-after',
-    file: 'src/http/error-response.ts',
+    file: 'src/http/errors/error-response.ts',
     replace: `message, headers: { 'retry-after': RETRY_AFTER } };`,
     by: 'message };',
     breaks: 'A 503 for a database that is not available says when to try again.',
@@ -208,7 +208,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'unknown-outcome-invites-to-try-again',
-    file: 'src/http/error-response.ts',
+    file: 'src/http/errors/error-response.ts',
     replace: `return { status: 503, errorCode: 'OUTCOME_UNKNOWN', message: OUTCOME_UNKNOWN };`,
     by: `return { ...unavailable(OUTCOME_UNKNOWN), errorCode: 'OUTCOME_UNKNOWN' };`,
     breaks: 'A write whose outcome is unknown has no Retry-After, which would make clients do it twice.',
@@ -217,7 +217,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'half-list-ends-as-if-it-were-whole',
-    file: 'src/http/error.filter.ts',
+    file: 'src/http/errors/error.filter.ts',
     replace: '    reply.raw.destroy();\n',
     by: '    reply.raw.end();\n',
     breaks: 'A response that fails half-way breaks off, so that nobody takes it for whole.',

@@ -8,7 +8,7 @@ const RECORD = 'src/http/connections/request-record.ts';
 const mutants: readonly Mutant[] = [
   {
     id: 'cut-off-is-not-said',
-    file: 'src/http/request-log.ts',
+    file: 'src/http/messages/request-log.ts',
     replace: `'cut off': 'request cut off'`,
     by: `'cut off': 'request'`,
     breaks: 'The line of a request says that it was cut off.',
@@ -16,7 +16,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'requests-are-logged-for-debugging',
-    file: 'src/http/request-log.ts',
+    file: 'src/http/messages/request-log.ts',
     replace: 'logger.info(record',
     by: 'logger.debug(record',
     breaks: 'Every request has a line at the level info.',
@@ -127,7 +127,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'error-has-no-stack',
-    file: 'src/http/error.filter.ts',
+    file: 'src/http/errors/error.filter.ts',
     replace: `?? ''} failed (request \${request.id})\`, detail(error));`,
     by: `?? ''} failed (request \${request.id})\`);`,
     breaks: 'A 500 is logged with its stack.',
@@ -136,7 +136,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'cause-is-not-logged',
-    file: 'src/http/error.filter.ts',
+    file: 'src/http/errors/error.filter.ts',
     replace: 'return error.cause instanceof Error ?',
     by: `return error.cause instanceof Error && error.message === '' ?`,
     breaks: 'A 500 is logged with the stack of its cause.',
@@ -145,7 +145,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'rejections-are-not-logged',
-    file: 'src/http/error.filter.ts',
+    file: 'src/http/errors/error.filter.ts',
     replace: '      this.log.rejected(error, request);\n',
     by: '',
     breaks: 'A 503 is logged with its cause.',
@@ -173,7 +173,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'unknown-outcome-is-not-logged',
-    file: 'src/http/error-log.ts',
+    file: 'src/http/errors/error-log.ts',
     replace: 'if (error instanceof OutcomeUnknownError) {',
     by: `if (error instanceof OutcomeUnknownError && request.id === '') {`,
     breaks: 'A write whose outcome is unknown is logged by itself, with its request id.',

@@ -41,7 +41,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'inherited-parameters-come-last',
-    file: 'src/http/dto-properties.ts',
+    file: 'src/http/validation/dto-properties.ts',
     replace: 'return [...inherited, ...all.filter(({ target }) => target === dto)];',
     by: 'return [...all.filter(({ target }) => target === dto), ...inherited];',
     breaks: 'Errors name the parameters of a list in the order of the document.',

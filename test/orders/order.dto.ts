@@ -1,6 +1,6 @@
 import { ApiProperty, PartialType } from '@nestjs/swagger';
 import { IsIn, IsInt, Max, Min } from 'class-validator';
-import { IsText } from '../../src/http/text.decorator.js';
+import { IsText } from '../../src/http/validation/text.decorator.js';
 import { EnumFilter, IdFilter, ListQueryOf } from '../../src/resource/lists/list-query.js';
 import { IdProperty, RECORD_ID } from '../../src/resource/record-id.js';
 import { ORDER, type Status, STATUSES } from './order.values.js';

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { FLAVORS, SIZES } from '../../cookies/cookie.values.js';
-import { parseNatural } from '../../http/parse-natural.js';
+import { parseNatural } from '../../http/validation/parse-natural.js';
 import { UsageError } from '../errors.js';
 import { examples } from './examples.js';
 import type { ExportOptions } from '../export.js';

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { examples } from './examples.js';
-import type { ImportOptions } from '../import.js';
+import type { ImportOptions } from '../import-job.js';
 
 export function importCommand(interrupt: AbortSignal): Command {
   return new Command('import')

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ApiClosed } from '../../http/openapi.js';
+import { ApiClosed } from '../../http/openapi/closed.decorator.js';
 import { RECORD_ID } from '../../resource/record-id.js';
 import { type Flavor, type Size, WISH_LENGTH } from '../cookie.values.js';
 import { FLAVOR, SIZE } from './cookie.enums.js';

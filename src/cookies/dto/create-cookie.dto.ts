@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsIn } from 'class-validator';
-import { IsText, TEXT_PATTERN } from '../../http/text.decorator.js';
+import { IsText, TEXT_PATTERN } from '../../http/validation/text.decorator.js';
 import { type Flavor, FLAVORS, type Size, SIZES, WISH_LENGTH } from '../cookie.values.js';
 import { FLAVOR, SIZE } from './cookie.enums.js';
 

@@ -1,7 +1,7 @@
 import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { protocolErrorResponse } from '../error-response.js';
-import { newRequestId, requestId } from '../request-id.js';
+import { protocolErrorResponse } from '../errors/error-response.js';
+import { newRequestId, requestId } from '../messages/request-id.js';
 import type { Connections, CutReason } from './connections.js';
 import { isLastOfConnection, protocolError } from './protocol-error.js';
 import type { TrackedResponse } from './tracked-response.js';

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { BlockList, isIPv6, type Socket } from 'node:net';
-import { ApiError } from '../api-error.js';
-import { protocolErrorResponse } from '../error-response.js';
+import { ApiError } from '../errors/api-error.js';
+import { protocolErrorResponse } from '../errors/error-response.js';
 import { BufferBudget } from './buffer-budget.js';
 import { Connection } from './connection.js';
 import { type RequestEnd, type RequestListener, recordOf } from './request-record.js';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { ApiError } from '../api-error.js';
+import { ApiError } from '../errors/api-error.js';
 
 /** Header fields of one request at most. Node would silently leave out what comes after its own limit of so many. */
 export const MAX_HEADER_FIELDS = 2000;

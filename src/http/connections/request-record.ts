@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { requestId } from '../request-id.js';
+import { requestId } from '../messages/request-id.js';
 import type { TrackedResponse } from './tracked-response.js';
 
 /**

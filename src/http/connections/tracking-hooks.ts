@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { overloaded } from '../api-error.js';
-import { errorResponse } from '../error-response.js';
+import { overloaded } from '../errors/api-error.js';
+import { errorResponse } from '../errors/error-response.js';
 import type { Connections } from './connections.js';
 import { TrackedResponse } from './tracked-response.js';
 

@@ -1,10 +1,10 @@
 import type { Type } from '@nestjs/common';
 import { IntersectionType } from '@nestjs/swagger';
 import { IsInt, Max, Min } from 'class-validator';
-import { ApiError } from '../../http/api-error.js';
-import { propertiesOf } from '../../http/dto-properties.js';
-import { MayBeAbsent } from '../../http/may-be-absent.decorator.js';
-import { validMembers } from '../../http/validate.js';
+import { ApiError } from '../../http/errors/api-error.js';
+import { propertiesOf } from '../../http/validation/dto-properties.js';
+import { MayBeAbsent } from '../../http/validation/may-be-absent.decorator.js';
+import { validMembers } from '../../http/validation/validate.js';
 
 const idError = { message: `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}` };
 

@@ -1,4 +1,4 @@
-import { parseNatural } from '../../http/parse-natural.js';
+import { parseNatural } from '../../http/validation/parse-natural.js';
 
 /**
  * A record as a line of NDJSON: the same string for the same record, whatever engine it comes from, so that checksums agree.

@@ -1,8 +1,8 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayUnique, IsIn, IsInt, Max, Min } from 'class-validator';
-import { MayBeAbsent } from '../../http/may-be-absent.decorator.js';
-import { QueryArray, QueryInteger, QueryIntegers } from '../../http/query-values.js';
+import { MayBeAbsent } from '../../http/validation/may-be-absent.decorator.js';
+import { QueryArray, QueryInteger, QueryIntegers } from '../../http/validation/query-values.js';
 import type { ResourceName } from '../resource-name.js';
 import type { Selection } from '../store/selection.js';
 import { MAX_LIMIT } from './page.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Config } from '../../config/config.js';
 import { type Waiter, WaitQueue } from '../../database/wait-queue.js';
-import { overloaded } from '../../http/api-error.js';
+import { overloaded } from '../../http/errors/api-error.js';
 import { subjectOf } from './list-readers.js';
 
 /** The lists of one subject that are being made, and those that wait. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Config } from '../../config/config.js';
-import { overloaded } from '../../http/api-error.js';
+import { overloaded } from '../../http/errors/api-error.js';
 
 /** Milliseconds for which a reader may take nothing while others wait for its place. */
 const PAUSE = 1000;

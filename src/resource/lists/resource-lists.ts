@@ -1,7 +1,7 @@
 import { Injectable, type StreamableFile } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Config } from '../../config/config.js';
-import { ErrorLog } from '../../http/error-log.js';
+import { ErrorLog } from '../../http/errors/error-log.js';
 import type { ResourceUsage } from '../../storage/resource-storage.js';
 import type { ResourceExchange } from '../exchange.js';
 import { etagOf } from '../preconditions.js';

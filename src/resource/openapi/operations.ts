@@ -1,6 +1,9 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
-import { ApiErrors, ApiReadConditions, ApiWriteConditions, type DescribedError, headers } from '../../http/openapi.js';
+import type { DescribedError } from '../../http/openapi/described-error.js';
+import { ApiErrors } from '../../http/openapi/errors.js';
+import { ApiReadConditions, ApiWriteConditions } from '../../http/openapi/request-headers.js';
+import { headers } from '../../http/openapi/response-headers.js';
 import { RECORD_ID } from '../record-id.js';
 import type { ResourceName } from '../resource-name.js';
 import {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import FindMyWay from 'find-my-way';
-import { ApiError } from './api-error.js';
-import { sendError } from './error.filter.js';
+import { ApiError } from '../errors/api-error.js';
+import { sendError } from '../errors/error.filter.js';
 
 /** What methods each path pattern has, learned as the routes are registered. */
 interface KnownPath {

@@ -2,16 +2,16 @@ import { HttpException, Injectable, Logger, type OnApplicationShutdown } from '@
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { FastifyRequest } from 'fastify';
 import type { DataSource } from 'typeorm';
-import type { ConstraintViolation } from '../database/constraint-violation.js';
-import { engineOf } from '../database/engine.js';
+import type { ConstraintViolation } from '../../database/constraint-violation.js';
+import { engineOf } from '../../database/engine.js';
 import {
   DatabaseUnavailableError,
   DiskFullError,
   OutcomeUnknownError,
   type UnavailableKind,
-} from '../database/errors.js';
-import { Episode, type EpisodeSummary } from '../logging/episode.js';
-import { routeOf } from './connections/request-record.js';
+} from '../../database/errors.js';
+import { Episode, type EpisodeSummary } from '../../logging/episode.js';
+import { routeOf } from '../connections/request-record.js';
 
 /** A request that was rejected, or whose list broke off. */
 interface Rejection {

@@ -1,8 +1,8 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import type { FastifyRequest } from 'fastify';
-import { type ApiError, invalidRequest } from './api-error.js';
-import { HandlerCache } from './handler-cache.js';
+import { type ApiError, invalidRequest } from '../errors/api-error.js';
+import { HandlerCache } from '../routing/handler-cache.js';
 
 /**
  * Refuses with 400 the parameters that a route does not declare, so that a misspelt or misplaced one is noticed. A route

@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit, type PipeTransform, type Type } from '@nestjs/common';
 import { PIPES_METADATA, ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import { propertiesOf } from './dto-properties.js';
-import { type Handler, Handlers } from './handlers.js';
+import { type Handler, Handlers } from '../routing/handlers.js';
 import { isDtoType } from './validation.pipe.js';
 
 /** A handler declares something that could not be validated; the message names it and says what would be right. */

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
-import { ApiError } from './api-error.js';
+import { ApiError } from '../errors/api-error.js';
 import { BODY_LIMIT } from './body-limit.js';
 import { type MediaType, parseMediaType } from './media-type.js';
 

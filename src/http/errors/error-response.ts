@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
 import { EntityNotFoundError } from 'typeorm';
-import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../database/errors.js';
-import { StorageFullError } from '../storage/errors.js';
+import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
+import { StorageFullError } from '../../storage/errors.js';
 import { ApiError, codeOfStatus, type ErrorDetail } from './api-error.js';
 
 /** The one shape of every error, whoever found it. */

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
-import type { ConstraintViolation, ViolationKind } from '../database/constraint-violation.js';
+import type { ConstraintViolation, ViolationKind } from '../../database/constraint-violation.js';
 import { ApiError, type ErrorDetail } from './api-error.js';
-import { RawBody } from './raw-body.js';
+import { RawBody } from '../body/raw-body.js';
 
 interface Rejection {
   readonly status: 400 | 409;

@@ -3,7 +3,7 @@ import type { Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { type ValidationError, Validator } from 'class-validator';
 import type { ValidationExecutor } from 'class-validator/types/validation/ValidationExecutor.js';
-import { ApiError, type ErrorDetail, invalidRequest } from './api-error.js';
+import { ApiError, type ErrorDetail, invalidRequest } from '../errors/api-error.js';
 import { propertiesOf } from './dto-properties.js';
 
 /** Turns the path to a value and what is wrong with it into a detail of the response. */

@@ -1,6 +1,6 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
-import { invalidRequest } from './api-error.js';
-import { emptyBody, RawBody } from './raw-body.js';
+import { invalidRequest } from '../errors/api-error.js';
+import { emptyBody, RawBody } from '../body/raw-body.js';
 import { parameterDetail, propertyDetail, toDto, validObject } from './validate.js';
 
 /**

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { RequestListener } from './connections/request-record.js';
+import type { RequestListener } from '../connections/request-record.js';
 
 /** What a line says beside `request` when the request did not end with a response that was sent whole. */
 const MESSAGES = { sent: 'request', 'cut off': 'request cut off', dropped: 'request dropped' } as const;

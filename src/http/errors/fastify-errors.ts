@@ -2,7 +2,7 @@ import { HttpException } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyReply } from 'fastify';
 import { ApiError, codeOfStatus } from './api-error.js';
-import type { TrackedResponse } from './connections/tracked-response.js';
+import type { TrackedResponse } from '../connections/tracked-response.js';
 import { messageOfStatus } from './error-response.js';
 
 type FastifyErrorHandler = Parameters<FastifyAdapter['setErrorHandler']>[0];

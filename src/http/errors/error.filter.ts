@@ -3,7 +3,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DataSource } from 'typeorm';
-import { constraintViolation } from '../database/constraint-violation.js';
+import { constraintViolation } from '../../database/constraint-violation.js';
 import { constraintError } from './constraint-error.js';
 import { ErrorLog } from './error-log.js';
 import { type ErrorResponse, errorResponse, protocolErrorResponse } from './error-response.js';

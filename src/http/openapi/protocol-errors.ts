@@ -1,4 +1,4 @@
-import type { DescribedError } from './openapi.js';
+import type { DescribedError } from './described-error.js';
 
 /** Errors of the request as HTTP, which come before any operation (`connections/protocol-error.ts` and Node's parser). */
 export const PROTOCOL_ERRORS: readonly DescribedError[] = [

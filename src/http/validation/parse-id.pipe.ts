@@ -1,5 +1,5 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
-import { type ApiError, invalidRequest } from './api-error.js';
+import { type ApiError, invalidRequest } from '../errors/api-error.js';
 import { parseNatural } from './parse-natural.js';
 
 /** `@Param('id', ParseIdPipe)`: the record number in a path, from 1 to 2^53-1; anything else is 400. */

@@ -1,0 +1,31 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiHeader } from '@nestjs/swagger';
+
+// Without examples: Swagger UI would send them, and a made-up ETag fits no record.
+const condition = (name: string, description: string) =>
+  ApiHeader({ name, required: false, description, schema: { type: 'string' } });
+
+/** The conditions of a GET. */
+export const ApiReadConditions = (): MethodDecorator & ClassDecorator =>
+  applyDecorators(
+    condition('If-Match', 'Answer 412 when none of these is still the ETag'),
+    condition('If-None-Match', 'Answer 304 when one of these is still the ETag'),
+  );
+
+/** The conditions of a write. */
+export const ApiWriteConditions = (): MethodDecorator & ClassDecorator =>
+  applyDecorators(
+    condition('If-Match', 'Change the record only when one of these is still its ETag, else 412'),
+    condition('If-None-Match', 'Change the record only when none of these is its ETag, else 412'),
+  );
+
+/** `X-Request-Id`, which every request may bring. */
+export const REQUEST_ID_PARAMETER = {
+  name: 'X-Request-Id',
+  in: 'header',
+  required: false,
+  description:
+    'Names the request; the answer repeats it. Without it, or when it has other characters, the service makes one.',
+  // Without a pattern: the service replaces another value, and does not reject it.
+  schema: { type: 'string' },
+} as const;
