@@ -170,7 +170,7 @@ function nullable(plural, fields) {
 function referenceTest(plural, { name, reference }, isOnly) {
   const details = isOnly ? `, details: [{ pointer: '/${name}' }]` : '';
   return `
-    it('POST and PATCH return 400 for a ${name} that does not exist; DELETE of the one that is named returns 409', async () => {
+    it('POST and PATCH return 400 when ${name} names no record; DELETE of the record that is named returns 409', async () => {
       const missing = { status: 400, body: { errorCode: 'REFERENCE_NOT_FOUND'${details} } };
       expect(await post({ ${name}: 99 })).toMatchObject(missing);
       expect(await client.request('PATCH', await posted(), { body: { ${name}: 99 } })).toMatchObject(missing);
