@@ -50,8 +50,8 @@ COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY package.json LICENSE ./
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 MANAGEMENT_PORT=3001 DATABASE_URL=sqlite:/data/cookies.sqlite
-# glibc would raise these by itself after the first large responses, and keep their memory; see "The image fixes where glibc takes
-# large blocks from" in docs/decisions.md.
+# glibc would raise these by itself after the first large responses, and keep their memory; see
+# docs/adr/0095-fixed-glibc-thresholds.md.
 ENV MALLOC_MMAP_THRESHOLD_=65536 MALLOC_TRIM_THRESHOLD_=131072 MALLOC_ARENA_MAX=2
 USER 10001:10001
 VOLUME /data

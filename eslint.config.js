@@ -1,5 +1,6 @@
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
+import { architecture } from './eslint.architecture.js';
 
 export default tseslint.config(
   { ignores: ['dist', 'coverage', 'data', 'test/generated-clients'] },
@@ -28,6 +29,7 @@ export default tseslint.config(
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
     },
   },
+  architecture(),
   {
     files: ['test/**/*.ts', '**/*.spec.ts'],
     rules: {

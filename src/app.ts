@@ -109,7 +109,7 @@ function cors(origin: string[]): FastifyCorsOptionsDelegateCallback {
   };
   // The plugin takes every OPTIONS for a preflight; one without these two fields asks for the methods of the path.
   return ({ headers }, callback) => {
-    // With one of them empty, the plugin would answer 400 in a shape of its own.
+    // With one of them empty, the plugin would respond with a 400 in a shape of its own.
     const preflight = Boolean(headers.origin && headers['access-control-request-method']);
     callback(null, { ...options, preflight });
   };

@@ -7,4 +7,4 @@ if (asksForVersion()) {
 }
 requireSupportedNode();
 // Not a static import: an older Node fails on the syntax of what it brings before it could say what is wrong.
-await import('./serve.js');
+await import('./server/serve.js');

@@ -5,7 +5,7 @@ import { DataSource } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
 import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
-import { migrate } from '../src/database/migrations.js';
+import { migrate } from '../src/database/schema/migrations.js';
 import { StorageModule } from '../src/storage/storage.module.js';
 import { engineInUse, provideDatabase } from './engine.js';
 import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './service.js';

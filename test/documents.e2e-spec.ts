@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
+const DOCS = ['docs/operating.md', 'docs/extending.md', 'docs/security.md'];
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
 describe('the command blocks of README.md and docs/operating.md', () => {
@@ -23,7 +24,7 @@ describe('the command blocks of README.md and docs/operating.md', () => {
 
   it('name commands of npm that the package has', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-    const named = ['README.md', 'docs/operating.md', 'docs/extending.md', 'docs/security.md']
+    const named = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...DOCS]
       .flatMap((file) => [...read(file).matchAll(/npm run (?:--silent )?([\w:]+)/g)])
       .map(([, name]) => name!);
     expect(named.length).toBeGreaterThan(10);
@@ -33,5 +34,6 @@ describe('the command blocks of README.md and docs/operating.md', () => {
   it('that start and test a checkout are run by .ci/run', () => {
     const steps = read('.ci/run');
     for (const step of ['step npm ci', 'step npm test']) expect(steps).toContain(step);
+    expect(read('.github/workflows/ci.yml')).toContain('- run: .ci/run\n');
   });
 });

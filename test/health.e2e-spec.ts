@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
-import { migrate } from '../src/database/migrations.js';
+import { migrate } from '../src/database/schema/migrations.js';
 import { Health } from '../src/management/health.js';
 import { Lifecycle } from '../src/management/lifecycle.js';
 import { StorageRegistry } from '../src/storage/storage-registry.js';

@@ -7,7 +7,7 @@ import type { DataSource, MigrationInterface } from 'typeorm';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
-import { migrate, pendingMigrations } from '../src/database/migrations.js';
+import { migrate, pendingMigrations } from '../src/database/schema/migrations.js';
 import { until } from './faults/fault.js';
 import { databaseUrlFor, engineInUse, provideDatabase } from './engine.js';
 import { onServer } from './postgres-server.js';

@@ -25,7 +25,7 @@ import {
 import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
 import { DatabaseUnavailableError, UnsafeIntegerError } from '../src/database/errors.js';
-import { migrate } from '../src/database/migrations.js';
+import { migrate } from '../src/database/schema/migrations.js';
 import { openSnapshot } from '../src/database/snapshot.js';
 import { committed, transaction } from '../src/database/transactions.js';
 import { engineInUse, provideDatabase } from './engine.js';

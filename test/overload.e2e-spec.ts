@@ -31,7 +31,7 @@ describe('600 clients', () => {
 
 describe('a transaction that everybody waits for', () => {
   it(`is waited for by ${MOST_WAITING}; the next one is rejected immediately`, async () => {
-    const service = await startService({ DATABASE_POOL_SIZE: '1', DATABASE_BUSY_TIMEOUT: '25000' });
+    const service = await startService({ DATABASE_POOL_SIZE: '1', DATABASE_BUSY_TIMEOUT: '120000' });
     const source = service.app.get(DataSource);
     const holder = source.createQueryRunner();
     try {
@@ -47,5 +47,5 @@ describe('a transaction that everybody waits for', () => {
     } finally {
       await service.stop();
     }
-  }, 60_000);
+  }, 180_000);
 });

@@ -184,12 +184,7 @@ export class PostgresServer {
 
   private processes(): number[] {
     const { pid } = this.child!;
-    const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
-    const pairs = stdout
-      .trim()
-      .split('\n')
-      .map((line) => line.trim().split(/\s+/).map(Number) as [number, number]);
-    return [pid!, ...pairs.filter(([, parent]) => parent === pid).map(([child]) => child)];
+    return [pid!, ...childrenOf(pid!)];
   }
 
   async remove(): Promise<void> {
@@ -224,6 +219,17 @@ function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   } catch {
     return false;
   }
+}
+
+function childrenOf(pid: number): number[] {
+  const children = `/proc/${pid}/task/${pid}/children`;
+  if (existsSync(children)) return readFileSync(children, 'utf8').trim().split(' ').map(Number);
+  const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
+  const pairs = stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number));
+  return pairs.filter(([, parent]) => parent === pid).map(([child]) => child!);
 }
 
 async function freePort(): Promise<number> {

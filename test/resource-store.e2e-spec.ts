@@ -4,7 +4,7 @@ import { Check, Column, type DataSource, Entity, type QueryRunner } from 'typeor
 import { loadConfig } from '../src/config/config.js';
 import { Cookie } from '../src/cookies/cookie.entity.js';
 import { createDataSource } from '../src/database/data-source.js';
-import { migrate } from '../src/database/migrations.js';
+import { migrate } from '../src/database/schema/migrations.js';
 import { transaction } from '../src/database/transactions.js';
 import { isOneOf, References } from '../src/resource/columns.js';
 import { ResourceEntity } from '../src/resource/store/resource-entity.js';

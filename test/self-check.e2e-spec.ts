@@ -3,9 +3,9 @@ import { cpSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writ
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '../src/database/sqlite/connection.js';
-import { DatabaseFile } from '../src/database/sqlite/database-file.js';
-import { DiskReserve } from '../src/database/sqlite/disk-reserve.js';
-import { Writer } from '../src/database/sqlite/writer.js';
+import { DatabaseFile } from '../src/database/sqlite/file/database-file.js';
+import { DiskReserve } from '../src/database/sqlite/writing/disk-reserve.js';
+import { Writer } from '../src/database/sqlite/writing/writer.js';
 import { countsOf, inDatabase, lines, run } from './command.js';
 import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './service.js';
 import { ServiceProcess } from './service-process.js';
@@ -185,7 +185,7 @@ describe('a ROLLBACK that fails', () => {
     connection.close();
   });
 
-  const insert = (id: number) => writer.run(`INSERT INTO t VALUES (${id})`, [], { freesRoom: false });
+  const insert = (id: number) => writer.run(`INSERT INTO t VALUES (${id})`, [], { reclaimsSpace: false });
   const stored = () => connection.run('SELECT id FROM t ORDER BY id').rows?.map(({ id }) => id);
 
   it('in the timer of a transaction that lasts too long ends neither the process nor the writes after it', async () => {
@@ -206,7 +206,7 @@ describe('a ROLLBACK that fails', () => {
     committed.catch(() => {});
     const second = await joined;
     second.run('INSERT INTO t VALUES (2)');
-    connection.failNext = 'ROLLBACK TO unit';
+    connection.failNext = 'ROLLBACK TO job';
     await expect(committed).rejects.toThrow(/disk I\/O error|cannot be used/);
     await insert(3);
     expect(stored()).toEqual([3]);

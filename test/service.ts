@@ -11,7 +11,7 @@ import { createApp } from '../src/app.js';
 import { AppModule } from '../src/app.module.js';
 import { type Config, type Environment, loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
-import { migrate } from '../src/database/migrations.js';
+import { migrate } from '../src/database/schema/migrations.js';
 import { ManagementServer } from '../src/management/management-server.js';
 import { databaseUrlFor, provideDatabase } from './engine.js';
 

@@ -79,7 +79,7 @@ describe('a start that fails, and doctor', () => {
     await SmallVolume.use(async ({ folder: volume }) => {
       if (ORDINARY_USER.uid !== undefined) chownSync(volume, ORDINARY_USER.uid, ORDINARY_USER.uid);
       execFileSync('sh', ['-c', `cat /dev/zero > ${join(volume, 'ballast')} || true`], { stdio: 'ignore' });
-      expect(await failedStart({}, volume)).toMatch(/volume (is full|has room)/);
+      expect(await failedStart({}, volume)).toMatch(/volume (is full|has space)/);
       expect(failuresOfDoctor(volume)).toMatch(/volume writable +.*its volume is full/);
     });
   });

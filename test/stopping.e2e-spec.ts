@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stopped } from './faults/stopped.js';
 import { expectKept, Ledger, storedIn, writeUntil } from './load.js';
 import { until } from './faults/fault.js';
-import { preloaded, withProvider } from './preloaded.js';
+import { preloaded, projectModule, withProvider } from './preloaded.js';
 import { Client, COOKIE, temporaryFolder, token } from './service.js';
 import { ServiceProcess } from './service-process.js';
 
@@ -68,10 +68,13 @@ describe('stopping', () => {
     service = await ServiceProcess.start(folder, { SHUTDOWN_DELAY: '1500', DOCS: 'true' });
     const code = service.end();
     await logged(service, 'Stopping (SIGTERM)');
-    expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(503);
+    const readiness = await fetch(`${service.managementUrl}/health/ready`);
+    await readiness.text();
+    expect(readiness.status).toBe(503);
     await sleep(700);
-    const answer = await fetch(`${service.url}/openapi.json`);
-    expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
+    const response = await fetch(`${service.url}/openapi.json`);
+    await response.text();
+    expect([response.status, response.headers.get('connection')]).toEqual([200, 'close']);
     await sleep(1000);
     await expect(connected(service.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     expect(await code).toBe(0);
@@ -274,7 +277,15 @@ describe('an error that nothing catches', () => {
   });
 
   it('is printed, and ends the process with 1, before there is an application', async () => {
-    service = ServiceProcess.spawn(folder, preloaded(`setTimeout(() => { throw new Error('thrown at start'); }, 0);`));
+    // When everything is loaded. A timer would be late: from Node 24 on, the start takes no turn of the event loop until it listens.
+    const throws = `
+      import { AppModule } from '${projectModule('dist/src/app.module.js')}';
+      const forRoot = AppModule.forRoot;
+      AppModule.forRoot = (config) => {
+        process.nextTick(() => { throw new Error('thrown at start'); });
+        return forRoot(config);
+      };`;
+    service = ServiceProcess.spawn(folder, preloaded(throws));
     expect(await service.exit()).toBe(1);
     expect(service.output).toMatch(/^Error: thrown at start\n +at /m);
   });

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { type DataSource, type MigrationInterface, type QueryRunner, TableColumn } from 'typeorm';
 import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
-import { migrate } from '../src/database/migrations.js';
+import { migrate } from '../src/database/schema/migrations.js';
 import { environmentIn, temporaryFolder } from './service.js';
 
 const COLUMNS = '"id" integer PRIMARY KEY AUTOINCREMENT NOT NULL, "name" varchar NOT NULL';

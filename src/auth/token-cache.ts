@@ -15,7 +15,7 @@ const SCOPE = 64;
  */
 const CHARACTER = 2.5;
 
-/** Verified tokens by their text. What has not been used for longest leaves first. */
+/** Verified tokens by their string. The least recently used is evicted first. */
 export class TokenCache {
   private readonly entries = new LRUCache<string, Principal>({
     maxSize: TOKEN_CACHE_BYTES,

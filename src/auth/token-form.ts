@@ -7,8 +7,8 @@ const EMBEDDED_KEYS = ['jwk', 'jku', 'x5u', 'x5c'] as const;
 const TYPES = new Set(['jwt', 'at+jwt']);
 
 /**
- * Checks that the text is the only one for its token: three parts in base64url, without padding and with the bits that
- * the last character of a part may leave over at zero (RFC 4648 section 3.5). Decoders ignore those, so a changed text
+ * Checks that the string is the only one for its token: three parts in base64url, without padding and with the bits that
+ * the last character of a part may leave over at zero (RFC 4648 section 3.5). Decoders ignore those, so a changed string
  * would pass as the same token.
  * @throws {InvalidTokenError}
  */

@@ -2,7 +2,7 @@ import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../config/config.js';
-import { giveToFolderOwner, makePrivateFolder, PRIVATE_FILE } from '../database/sqlite/private-file.js';
+import { giveToFolderOwner, makePrivateFolder, PRIVATE_FILE } from '../database/sqlite/file/private-file.js';
 
 /** What tokens are verified with: a key made once, and the algorithms of its kind (RFC 8725 section 3.1). */
 export interface VerificationKey {
@@ -36,7 +36,7 @@ function developmentSecret(file: string): string {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
   makePrivateFolder(dirname(file));
-  // Written aside and linked into place, so that of two processes starting at once both read the same whole secret.
+  // Written aside and linked into place, so that of two processes that start together both read the same whole secret.
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, randomBytes(32).toString('base64url'), { mode: PRIVATE_FILE });
   giveToFolderOwner(draft, draft);

@@ -94,13 +94,14 @@ function reason(error: unknown): string {
   return 'The token is not a well-formed JWT';
 }
 
-/** The scopes at a path of claims: a space-separated text or an array of texts; none when there is neither. */
+/** The scopes at a path of claims: a space-separated string or an array of strings; none when there is neither. */
 function scopesIn(payload: JWTPayload, path: readonly string[]): string[] {
   let claim: unknown = payload;
   for (const name of path) {
     claim =
       typeof claim === 'object' && claim !== null && Object.hasOwn(claim, name) ? claim[name as never] : undefined;
   }
-  const scopes = typeof claim === 'string' ? claim.split(' ') : Array.isArray(claim) ? claim : [];
-  return scopes.filter((scope): scope is string => typeof scope === 'string' && scope !== '');
+  if (typeof claim === 'string') return claim.split(' ').filter((scope) => scope !== '');
+  if (!Array.isArray(claim)) return [];
+  return claim.filter((scope): scope is string => typeof scope === 'string' && scope !== '');
 }

@@ -23,7 +23,7 @@ const EXPLAINED = [
   StorageFullError,
 ] as const;
 
-/** What the error means to whoever called: 1 failed, 2 wrong usage, 130 and 143 interrupted. */
+/** What the error means to the caller: 1 failed, 2 wrong usage, 130 and 143 interrupted. */
 function report(error: unknown, cli: Command): number {
   if (error instanceof CommanderError) {
     // Help that was asked for is no error; commander has printed what there is to say.
@@ -42,6 +42,6 @@ const cli = program(interruptSignal());
 try {
   await cli.parseAsync();
 } catch (error) {
-  // At once: an input that is still open would keep the process alive.
+  // Immediately: an input that is still open would keep the process alive.
   process.exit(report(error, cli));
 }

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import type { Config } from '../config/config.js';
 import { Failure, UsageError } from './errors.js';
 
-/** Opening a SQLite database makes the file, so whoever must not asks before. */
+/** Opening a SQLite database makes the file; what must not make one checks first. */
 export function databaseExists({ database }: Config): boolean {
   return database.engine !== 'sqlite' || existsSync(database.path);
 }

@@ -8,13 +8,13 @@ import type { Cookie } from '../cookies/cookie.entity.js';
 import type { Flavor, Size } from '../cookies/cookie.values.js';
 import { lastIdLine, recordLine } from '../resource/lines/record-line.js';
 import type { ResourceSnapshot } from '../resource/store/resource-snapshot.js';
-import { PRIVATE_FILE } from '../database/sqlite/private-file.js';
+import { PRIVATE_FILE } from '../database/sqlite/file/private-file.js';
 import { rejectDatabaseFile } from './database-file.js';
-import { type Destination, destinationOf, openDestination } from './destination.js';
+import { type Destination, destinationOf, openDestination } from './output/destination.js';
 import { Failure } from './errors.js';
 import { openStorage } from './open-database.js';
-import { Progress } from './progress.js';
-import { ReplacedError, replaceFile } from './replace-file.js';
+import { Progress } from './output/progress.js';
+import { ReplacedError, replaceFile } from './output/replace-file.js';
 
 export interface ExportOptions {
   readonly output?: string;

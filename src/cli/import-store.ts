@@ -7,7 +7,7 @@ import type { ImportJob } from './import.js';
 import { type Batch, ImportInput } from './import-input.js';
 import { brokenLine, idExists } from './import-survey.js';
 import type { OpenStorage } from './open-database.js';
-import { Progress } from './progress.js';
+import { Progress } from './output/progress.js';
 
 const DONE = { done: 'Imported', unit: 'cookies' } as const;
 

@@ -2,7 +2,7 @@ import { Failure } from './errors.js';
 import type { ImportJob } from './import.js';
 import { ImportInput, type IdsOption } from './import-input.js';
 import type { OpenStorage } from './open-database.js';
-import { Progress } from './progress.js';
+import { Progress } from './output/progress.js';
 
 /** Broken lines that are named; a file of another kind has nothing else. */
 const MOST_NAMED = 20;

@@ -10,7 +10,7 @@ export class Interrupted extends Error {
 }
 
 /**
- * Aborted, with an `Interrupted` as its reason, by the first SIGINT or SIGTERM. The second ends the process at once, in
+ * Aborted, with an `Interrupted` as its reason, by the first SIGINT or SIGTERM. The second ends the process immediately, in
  * case the safe point does not come.
  */
 export function interruptSignal(): AbortSignal {

@@ -2,7 +2,7 @@ import { type DataSource, MigrationExecutor } from 'typeorm';
 import { loadConfigFromProcess } from '../config/config.js';
 import { createDataSource } from '../database/data-source.js';
 import { engineOf } from '../database/engine.js';
-import { migrate, unknownMigrations } from '../database/migrations.js';
+import { migrate, unknownMigrations } from '../database/schema/migrations.js';
 import { createLogger, NestLogger } from '../logging/logger.js';
 import { Logger } from '../logging/nest-logger.js';
 import { committed } from '../database/transactions.js';

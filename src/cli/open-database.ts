@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
 import { MIGRATE } from '../config/program-names.js';
 import { createDataSource } from '../database/data-source.js';
-import { migrate, pendingMigrations, unknownMigrations } from '../database/migrations.js';
+import { migrate, pendingMigrations, unknownMigrations } from '../database/schema/migrations.js';
 import { Cookie } from '../cookies/cookie.entity.js';
 import { ResourceStore } from '../resource/store/resource-store.js';
 import { Logger } from '../logging/nest-logger.js';

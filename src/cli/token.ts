@@ -22,7 +22,7 @@ export async function printToken({ sub, scope, expires }: TokenOptions): Promise
   const config = loadConfigFromProcess();
   const secret = tokenSecret(config);
   if (secret === undefined) {
-    throw new ConfigError(['JWT_PUBLIC_KEY is set: tokens are signed with its private half, by whoever issues them']);
+    throw new ConfigError(['JWT_PUBLIC_KEY is set: tokens are signed with its private half, by their issuer']);
   }
   const { issuer, audience, scopeClaim, maxLifetime } = config.jwt;
   if (expires > maxLifetime) {

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { ConfigError, type Environment, loadConfig } from './config.js';
-import { type Variable, variables } from './variables.js';
+import { ConfigError, loadConfig } from './config.js';
+import { type Environment, type Variable, variables } from './variables.js';
 
 const pem = (key: { export: (options: { type: 'spki'; format: 'pem' }) => string | Buffer }) =>
   key.export({ type: 'spki', format: 'pem' }).toString();
@@ -13,12 +13,12 @@ const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const SECRET = randomBytes(32).toString('base64url');
 const issued = { JWT_ISSUER: 'https://issuer.example', JWT_AUDIENCE: 'cookies' };
 
-function faultsOf(environment: Environment): string[] {
+function errorsOf(environment: Environment): string[] {
   try {
     loadConfig(environment);
     return [];
   } catch (error) {
-    if (error instanceof ConfigError) return error.faults;
+    if (error instanceof ConfigError) return error.errors;
     throw error;
   }
 }
@@ -49,11 +49,11 @@ describe('the configuration', () => {
     expect(loadConfig({ PORT: '', JWT_SECRET: '', CORS_ORIGINS: '' })).toEqual(loadConfig({}));
   });
 
-  it('reports all faults at once, each with the variable and an example', () => {
-    const faults = faultsOf({ PORT: 'http', COOKIES_CAPACITY: '-1', LOG_LEVEL: 'loud', JWT_SECRET: 'short' });
-    expect(faults).toHaveLength(4);
+  it('reports all errors at once, each with the variable and an example', () => {
+    const errors = errorsOf({ PORT: 'http', COOKIES_CAPACITY: '-1', LOG_LEVEL: 'loud', JWT_SECRET: 'short' });
+    expect(errors).toHaveLength(4);
     for (const name of ['PORT', 'COOKIES_CAPACITY', 'LOG_LEVEL', 'JWT_SECRET']) {
-      expect(faults).toContainEqual(expect.stringMatching(new RegExp(`^${name} .*Example: ${name}=`)));
+      expect(errors).toContainEqual(expect.stringMatching(new RegExp(`^${name} .*Example: ${name}=`)));
     }
   });
 
@@ -80,9 +80,9 @@ describe('the configuration', () => {
   ];
 
   it.each(RANGES)('takes %s from %d to %d, and nothing beyond', (name, first, last) => {
-    for (const inside of [first, last]) expect(faultsOf({ [name]: String(inside) })).toEqual([]);
+    for (const inside of [first, last]) expect(errorsOf({ [name]: String(inside) })).toEqual([]);
     for (const outside of [first - 1, BigInt(last) + 1n]) {
-      expect(faultsOf({ [name]: String(outside) })).toEqual([expect.stringContaining(`from ${first} to ${last}`)]);
+      expect(errorsOf({ [name]: String(outside) })).toEqual([expect.stringContaining(`from ${first} to ${last}`)]);
     }
   });
 
@@ -126,7 +126,7 @@ describe('the configuration', () => {
     ['JWT_SECERT', { JWT_SECERT: SECRET }],
     ['COOKIES_CAPCITY', { COOKIES_CAPCITY: '5' }],
   ])('names %s as the only fault of %j', (name, environment) => {
-    expect(faultsOf(environment)).toEqual([expect.stringMatching(new RegExp(`^${name}\\b`))]);
+    expect(errorsOf(environment)).toEqual([expect.stringMatching(new RegExp(`^${name}\\b`))]);
   });
 
   it.each([
@@ -146,8 +146,8 @@ describe('the configuration', () => {
     ['JWT_SECRET_FILE_PATH', 'JWT_SECRET_FILE'],
     ['LOG_LEVELS', 'LOG_LEVEL'],
   ])('rejects %s, and asks whether %s was meant', (name, meant) => {
-    const faults = faultsOf({ [name]: '5' });
-    expect(faults).toEqual([`${name} is not a setting of this service; did you mean ${meant}?`]);
+    const errors = errorsOf({ [name]: '5' });
+    expect(errors).toEqual([`${name} is not a setting of this service; did you mean ${meant}?`]);
   });
 
   it.each(['cookies', 'jwt', 'cookies-capacity', 'jwt-secret', 'management', 'database-url', 'log-level'])(
@@ -188,7 +188,7 @@ describe('the configuration', () => {
 
   it('refuses a private key where a public one belongs', () => {
     const key = rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-    expect(faultsOf({ JWT_PUBLIC_KEY: key, ...issued })).toEqual([expect.stringContaining('private key')]);
+    expect(errorsOf({ JWT_PUBLIC_KEY: key, ...issued })).toEqual([expect.stringContaining('private key')]);
   });
 
   it.each([
@@ -204,7 +204,7 @@ describe('the configuration', () => {
     ['another curve', generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey, 'secp384r1'],
     ['another kind of key', generateKeyPairSync('x25519').publicKey, 'x25519'],
   ])('refuses %s', (_name, key, reason) => {
-    expect(faultsOf({ JWT_PUBLIC_KEY: pem(key), ...issued })).toEqual([expect.stringContaining(reason)]);
+    expect(errorsOf({ JWT_PUBLIC_KEY: pem(key), ...issued })).toEqual([expect.stringContaining(reason)]);
   });
 
   it('reads secrets from files, without the line end', () => {
@@ -212,7 +212,7 @@ describe('the configuration', () => {
     const file = join(folder, 'secret');
     writeFileSync(file, `${SECRET}\n`);
     expect(loadConfig({ JWT_SECRET_FILE: file }).jwt.key).toEqual({ kind: 'secret', secret: SECRET });
-    expect(faultsOf({ JWT_SECRET_FILE: file, JWT_SECRET: SECRET })).toEqual([expect.stringContaining('are both set')]);
+    expect(errorsOf({ JWT_SECRET_FILE: file, JWT_SECRET: SECRET })).toEqual([expect.stringContaining('are both set')]);
     rmSync(folder, { recursive: true });
   });
 
@@ -239,10 +239,10 @@ describe('the configuration', () => {
     ['the example of an older version of this service', 'a random text of 32 characters or more', /placeholder/],
     ['the example of this one', variables.JWT_SECRET.example, /32 bytes/],
   ])('rejects a JWT_SECRET that is %s, and says what would be right', (_what, secret, reason) => {
-    const faults = faultsOf({ JWT_SECRET: secret });
-    expect(faults).toEqual([expect.stringMatching(/^JWT_SECRET .*openssl rand -base64 32.*Example/)]);
-    expect(faults[0]).toMatch(reason);
-    if (secret !== variables.JWT_SECRET.example) expect(faults[0]).not.toContain(secret);
+    const errors = errorsOf({ JWT_SECRET: secret });
+    expect(errors).toEqual([expect.stringMatching(/^JWT_SECRET .*openssl rand -base64 32.*Example/)]);
+    expect(errors[0]).toMatch(reason);
+    if (secret !== variables.JWT_SECRET.example) expect(errors[0]).not.toContain(secret);
   });
 
   it('accepts a random JWT_SECRET in any usual writing', () => {
@@ -256,7 +256,7 @@ describe('the configuration', () => {
         Array.from(randomBytes(40), (byte) => byte % 10).join(''),
         `${SECRET}${SECRET}`,
       ]) {
-        expect(faultsOf({ JWT_SECRET: secret })).toEqual([]);
+        expect(errorsOf({ JWT_SECRET: secret })).toEqual([]);
       }
     }
   });
@@ -264,17 +264,17 @@ describe('the configuration', () => {
   it('measures a JWT_SECRET in bytes: 32 are enough, in however few characters, and 31 are not', () => {
     const emoji = '🍪🧁🍩🍰🎂🥧🍫🍬';
     expect(Buffer.from(emoji)).toHaveLength(32);
-    expect(faultsOf({ JWT_SECRET: emoji })).toEqual([]);
-    expect(faultsOf({ JWT_SECRET: SECRET.slice(0, 32) })).toEqual([]);
-    expect(faultsOf({ JWT_SECRET: SECRET.slice(0, 31) })).toEqual([expect.stringContaining('it has 31')]);
+    expect(errorsOf({ JWT_SECRET: emoji })).toEqual([]);
+    expect(errorsOf({ JWT_SECRET: SECRET.slice(0, 32) })).toEqual([]);
+    expect(errorsOf({ JWT_SECRET: SECRET.slice(0, 31) })).toEqual([expect.stringContaining('it has 31')]);
   });
 
   it('accepts a passphrase of words as JWT_SECRET', () => {
-    expect(faultsOf({ JWT_SECRET: 'correct horse battery staple and a cookie' })).toEqual([]);
+    expect(errorsOf({ JWT_SECRET: 'correct horse battery staple and a cookie' })).toEqual([]);
   });
 
   it('never repeats a secret in a fault', () => {
-    expect(faultsOf({ JWT_SECRET: 'hunter2' }).join()).not.toContain('hunter2');
+    expect(errorsOf({ JWT_SECRET: 'hunter2' }).join()).not.toContain('hunter2');
   });
 
   it('has every variable with its default in .env.example', () => {

@@ -3,8 +3,10 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { isServiceLink, nearMisses } from './near-misses.js';
 import type { PostgresUrl } from './postgres-url.js';
-import type { LogLevel, SqliteUrl, Variable, VariableName } from './variables.js';
+import type { Environment, LogLevel, SqliteUrl, Variable, VariableName } from './variables.js';
 import { variables } from './variables.js';
+
+export type { Environment };
 
 /** The key that tokens are verified with; its kind fixes the algorithms (RFC 8725 section 3.1). */
 export type TokenKey =
@@ -43,9 +45,9 @@ export class Config {
   readonly cookiesCapacity!: number;
   readonly listCacheBytes!: number;
   readonly listTimeout!: number;
-  /** Lists that may be made at once: pages, and the beginnings of long lists. */
+  /** Lists that may be made at the same time: pages, and the beginnings of long lists. */
   readonly listsInProgress!: number;
-  /** Long lists that may be read at once. */
+  /** Long lists that may be read at the same time. */
   readonly listStreams!: number;
   readonly jwt!: {
     readonly key: TokenKey;
@@ -69,40 +71,38 @@ export class Config {
   }
 }
 
-/** The environment does not make a `Config`; `faults` has one line for every variable that is wrong. */
+/** The environment does not make a `Config`; `errors` has one line for every variable that is wrong. */
 export class ConfigError extends Error {
-  constructor(readonly faults: string[]) {
-    super(`The configuration is wrong:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+  constructor(readonly errors: string[]) {
+    super(`The configuration is wrong:\n${errors.map((line) => `  - ${line}`).join('\n')}`);
     this.name = 'ConfigError';
   }
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 type Parsed = { [N in VariableName]: ReturnType<(typeof variables)[N]['parse']> | undefined };
 
 /**
  * Reads and validates the whole configuration.
- * @throws {ConfigError} naming every faulty variable at once
+ * @throws {ConfigError} naming every wrong variable
  */
 export function loadConfig(environment: Environment): Config {
-  const faults: string[] = [];
+  const errors: string[] = [];
   const values: Record<string, unknown> = {};
   for (const [name, variable] of Object.entries<Variable<unknown>>(variables)) {
     try {
       const text = readText(name, variable, environment);
       values[name] = text === undefined ? undefined : variable.parse(text);
     } catch (error) {
-      faults.push(`${name} ${(error as Error).message}. Example: ${name}=${variable.example}`);
+      errors.push(`${name} ${(error as Error).message}. Example: ${name}=${variable.example}`);
     }
   }
-  faults.push(...misspeltNames(environment));
+  errors.push(...misspeltNames(environment));
   const parsed = values as Parsed;
   if (parsed.PORT && parsed.PORT === parsed.MANAGEMENT_PORT) {
-    faults.push(`PORT and MANAGEMENT_PORT are both ${parsed.PORT}; they must differ. Example: MANAGEMENT_PORT=3001`);
+    errors.push(`PORT and MANAGEMENT_PORT are both ${parsed.PORT}; they must differ. Example: MANAGEMENT_PORT=3001`);
   }
-  const key = tokenKey(parsed, faults);
-  if (faults.length > 0) throw new ConfigError(faults);
+  const key = tokenKey(parsed, errors);
+  if (errors.length > 0) throw new ConfigError(errors);
   return toConfig(parsed, key);
 }
 
@@ -143,29 +143,29 @@ function misspeltNames(environment: Environment): string[] {
   );
 }
 
-function tokenKey(values: Parsed, faults: string[]): TokenKey {
+function tokenKey(values: Parsed, errors: string[]): TokenKey {
   const { JWT_SECRET: secret, JWT_PUBLIC_KEY: pem } = values;
   if (secret !== undefined && pem !== undefined) {
-    faults.push('JWT_SECRET and JWT_PUBLIC_KEY are both set; set the one that your tokens are signed for');
+    errors.push('JWT_SECRET and JWT_PUBLIC_KEY are both set; set the one that your tokens are signed for');
   }
   if (pem !== undefined) {
     for (const name of ['JWT_ISSUER', 'JWT_AUDIENCE'] as const) {
       if (values[name] === undefined) {
-        faults.push(`${name} must be set with JWT_PUBLIC_KEY. Example: ${name}=${variables[name].example}`);
+        errors.push(`${name} must be set with JWT_PUBLIC_KEY. Example: ${name}=${variables[name].example}`);
       }
     }
     try {
       return publicKey(pem);
     } catch (error) {
-      faults.push(
+      errors.push(
         `JWT_PUBLIC_KEY ${(error as Error).message}. Example: JWT_PUBLIC_KEY=${variables.JWT_PUBLIC_KEY.example}`,
       );
     }
   }
   if (secret !== undefined) return { kind: 'secret', secret };
-  const faulty = faults.some((fault) => /^JWT_(SECRET|PUBLIC_KEY)/.test(fault));
-  if (values.NODE_ENV === 'production' && pem === undefined && !faulty) {
-    faults.push(
+  const isKeyWrong = errors.some((line) => /^JWT_(SECRET|PUBLIC_KEY)/.test(line));
+  if (values.NODE_ENV === 'production' && pem === undefined && !isKeyWrong) {
+    errors.push(
       'JWT_SECRET or JWT_PUBLIC_KEY must be set in production (or JWT_SECRET_FILE, JWT_PUBLIC_KEY_FILE). ' +
         'Example: JWT_SECRET_FILE=/run/secrets/jwt_secret',
     );

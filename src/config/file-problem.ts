@@ -12,7 +12,7 @@ export function fileProblem(path: string, error: unknown): string {
       return `it is on a read-only volume (${message}); mount it writable, or name another place`;
     case 'ENOSPC':
     case 'EDQUOT':
-      return `its volume is full (${message}); make room on it`;
+      return `its volume is full (${message}); free space on it`;
     default:
       return message;
   }

@@ -2,7 +2,7 @@ import { createPublicKey } from 'node:crypto';
 
 /** Bytes (RFC 7518 section 3.2). */
 const SHORTEST = 32;
-/** The longest text, in bytes, whose mere repetition is rejected: whoever tries passwords tries these. */
+/** The longest string, in bytes, whose mere repetition is rejected: an attacker who tries passwords tries these. */
 const LONGEST_UNIT = 8;
 
 const RIGHT = 'use what `openssl rand -base64 32` prints';
@@ -14,7 +14,7 @@ const PLACEHOLDER =
 /**
  * The secret of HS256 tokens.
  * @throws {Error} that says why it could be guessed, without repeating any of it: too short, a key that is public, a
- * placeholder, or a short text repeated
+ * placeholder, or a short string repeated
  */
 export function hmacSecret(value: string): string {
   const bytes = Buffer.from(value);
@@ -47,7 +47,7 @@ function isKeyFile(value: string): boolean {
   }
 }
 
-/** The length of the shortest text whose repetition this is; its whole length when it is none. */
+/** The length of the shortest string whose repetition this is; its whole length when it is none. */
 function repeatedUnit(bytes: Buffer): number {
   for (let unit = 1; unit <= bytes.length / 2; unit++) {
     if (bytes.subarray(unit).equals(bytes.subarray(0, -unit))) return unit;

@@ -1,4 +1,4 @@
-import type { Environment } from './config.js';
+import type { Environment } from './variables.js';
 
 /** What Kubernetes and Docker put into a container for a service named `cookies`, whatever variables the container has of its own. */
 const SERVICE_LINK = /_(SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;

@@ -25,9 +25,9 @@ const PORT = 5432;
  * would accept anything, and whose errors repeat what they were given.
  * @throws {Error} that says what is wrong without repeating any of it: a part that is out of place may be the password
  */
-export function parsePostgresUrl(text: string): PostgresUrl {
+export function parsePostgresUrl(url: string): PostgresUrl {
   const [, authority, path, query = ''] =
-    /^postgres(?:ql)?:\/\/([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(text) ?? [];
+    /^postgres(?:ql)?:\/\/([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(url) ?? [];
   if (authority === undefined) throw new Error('must be "postgres://user:password@host:5432/database"');
   if (path?.includes('@') || query.includes('@')) throw new Error(`has a "/" or "?" in the password: ${ENCODE}`);
   const at = authority.lastIndexOf('@');

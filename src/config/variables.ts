@@ -3,15 +3,17 @@ import { isIP } from 'node:net';
 import { hmacSecret } from './hmac-secret.js';
 import { parsePostgresUrl, type PostgresUrl } from './postgres-url.js';
 
-/** Turns the text of one environment variable into its value, or throws an `Error` that says what is wrong with it. */
-type Parse<T> = (text: string) => T;
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Turns the string of one environment variable into its value, or throws an `Error` that says what is wrong with it. */
+type Parse<T> = (value: string) => T;
 
 export interface Variable<T> {
   /** What the variable is for, one line; printed into `.env.example` and the README. */
   readonly about: string;
   /** A value that would be right, for error messages. */
   readonly example: string;
-  /** The text assumed when the variable is unset or empty; none means that the value stays `undefined`. */
+  /** The string assumed when the variable is unset or empty; none means that the value stays `undefined`. */
   readonly default?: string;
   /** Whether `<NAME>_FILE` may name a file that holds the value (container secrets). */
   readonly file?: boolean;
@@ -29,7 +31,7 @@ export interface SqliteUrl {
 
 const define = <T>(variable: Variable<T>): Variable<T> => variable;
 
-const text: Parse<string> = (value) => value;
+const string: Parse<string> = (value) => value;
 
 function integer(min: number, max: number): Parse<number> {
   return (value) => {
@@ -158,7 +160,7 @@ export const variables = {
     parse: integer(1, 1000),
   }),
   DATABASE_LIST_POOL_SIZE: define({
-    about: 'PostgreSQL: connections for lists at most; whoever reads a long list slowly keeps one',
+    about: 'PostgreSQL: connections for lists at most; a client that reads a long list slowly keeps one',
     example: '8',
     default: '8',
     parse: integer(2, 1000),
@@ -194,7 +196,7 @@ export const variables = {
     parse: boolean,
   }),
   MAX_CONNECTIONS: define({
-    about: 'connections to the API that may be open at once; beyond it the one that is idle longest is closed',
+    about: 'connections to the API that may be open at the same time; beyond it the one that is idle longest is closed',
     example: '4000',
     default: '4000',
     parse: integer(1, 1_000_000),
@@ -225,7 +227,7 @@ export const variables = {
     parse: integer(65_536, 2 ** 40),
   }),
   COOKIES_CAPACITY: define({
-    about: 'cookies that may be stored; beyond it POST answers 507',
+    about: 'cookies that may be stored; beyond it POST is 507',
     example: '10000',
     default: '10000',
     parse: integer(0, Number.MAX_SAFE_INTEGER),
@@ -252,17 +254,17 @@ export const variables = {
     about: 'PEM public key of the tokens (RS256, PS256, ES256 or EdDSA)',
     example: '-----BEGIN PUBLIC KEY-----...',
     file: true,
-    parse: text,
+    parse: string,
   }),
   JWT_ISSUER: define({
     about: 'required `iss` of a token; must be set with a public key',
     example: 'https://login.example.com/',
-    parse: text,
+    parse: string,
   }),
   JWT_AUDIENCE: define({
     about: 'required `aud` of a token; must be set with a public key',
     example: 'cookies',
-    parse: text,
+    parse: string,
   }),
   JWT_SCOPE_CLAIM: define({
     about: 'claim that holds the scopes; dots reach inside',

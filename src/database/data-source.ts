@@ -1,8 +1,8 @@
 import { type DataSource, type DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { DatabaseLogger } from './database-logger.js';
-import { type Class, loadClasses } from './module-files.js';
-import { loadMigrations } from './schema-version.js';
+import { type Class, loadClasses } from './schema/module-files.js';
+import { loadMigrations } from './schema/schema-version.js';
 
 /** Statements that take longer than this many milliseconds are logged. */
 const SLOW_STATEMENT = 200;

@@ -6,8 +6,8 @@ import { MIGRATE, REVERT } from '../config/program-names.js';
 import { createDataSource } from './data-source.js';
 import { engineOf } from './engine.js';
 import { DatabaseStartError } from './errors.js';
-import type { Class } from './module-files.js';
-import { migrate, pendingMigrations, unknownMigrations } from './migrations.js';
+import type { Class } from './schema/module-files.js';
+import { migrate, pendingMigrations, unknownMigrations } from './schema/migrations.js';
 
 /** Gives every module the data source: `TypeOrmModule.forFeature([...])`, `@InjectRepository()` and the like just work. */
 @Module({})
@@ -18,7 +18,7 @@ export class DatabaseModule {
       imports: [
         TypeOrmModule.forRootAsync({
           inject: [Config],
-          // A wrong file does not come right by waiting: fail at once, with its name.
+          // A wrong file does not come right by waiting: fail immediately, with its name.
           useFactory: (config: Config) =>
             ({ config, autoLoadEntities: true, retryAttempts: 0 }) as TypeOrmModuleOptions,
           dataSourceFactory: async (options) => {

@@ -1,6 +1,5 @@
 import type { DataSource } from 'typeorm';
-import type { Snapshot } from './snapshot.js';
-import type { Sql } from './sql.js';
+import type { Snapshot, Sql } from './sql.js';
 
 /** What a driver has that is an engine. By this it is known without its class, so that only the engine in use is loaded. */
 export const ENGINE = Symbol('engine');
@@ -11,10 +10,10 @@ export interface Engine {
 
   readonly dialect: Dialect;
 
-  /** Whether a statement is a round trip to another process, so that gathering several into one pays. */
+  /** Whether a statement is a round trip to another process, so that batching several into one pays. */
   readonly isRemote: boolean;
 
-  /** Milliseconds to wait for a lock, a connection or a turn before giving up. */
+  /** Milliseconds to wait for a lock, a connection or a slot before giving up. */
   readonly busyTimeout: number;
 
   /** Reads what is committed, outside any transaction and without waiting for writers. */
@@ -23,19 +22,22 @@ export interface Engine {
   /**
    * Runs `work` as one transaction, again when the database undid it for the sake of another: `work` must do nothing but use
    * its argument.
-   * @param freesRoom whether it gives more room back than it takes, as a delete does: then it may use the last of it
+   * @param reclaimsSpace whether it reclaims more space than it takes, as a delete does: then it may use the last of it
    * @throws {DatabaseUnavailableError}
    * @throws {OutcomeUnknownError}
    * @throws {DiskFullError}
    */
-  transaction<T>(work: (transaction: Sql) => Promise<T>, freesRoom: boolean): Promise<T>;
+  transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T>;
+
+  /** See `advanceIdSequence` of `id-sequence.ts`. */
+  advanceIdSequence(transaction: Sql, table: string, id: number): Promise<void>;
 
   /** @throws {DatabaseUnavailableError} when too many are open */
   openSnapshot(): Promise<Snapshot>;
 
   /**
-   * Resolves when the database can be read, and on PostgreSQL written. Load keeps it from nothing: it waits for nobody else. Not
-   * bounded in time where the database is silent.
+   * Resolves when the database can be read, and on PostgreSQL written. It waits for no other caller, whatever the load. Not
+   * bounded in time where the database does not respond.
    */
   check(): Promise<void>;
 
@@ -45,7 +47,7 @@ export interface Engine {
 
 /** Where SQL that both engines run must differ. */
 export interface Dialect {
-  /** An expression that gives a text as JSON, byte for byte as `JSON.stringify` does. */
+  /** An expression that gives a string as JSON, byte for byte as `JSON.stringify` does. */
   json(expression: string): string;
 
   /**
@@ -56,7 +58,7 @@ export interface Dialect {
 
   /**
    * What follows a SELECT whose record the transaction is about to change, so that no other changes it meanwhile. Nothing
-   * where writers are alone anyway.
+   * where writers run one at a time anyway.
    */
   forUpdate(table: string): string;
 

@@ -5,8 +5,8 @@
 export type UnavailableKind = 'busy' | 'away' | 'damaged';
 
 /**
- * The database did not answer in time, or not at all: locked by another process, taken away, broken. Nothing of the
- * transaction was kept, so the client may try again. Answered with 503 and `Retry-After`.
+ * The database did not respond in time, or not at all: locked by another process, taken away, broken. Nothing of the
+ * transaction was stored, so the client may try again. The response is 503 and `Retry-After`.
  */
 export class DatabaseUnavailableError extends Error {
   constructor(
@@ -47,7 +47,7 @@ export class OutcomeUnknownError extends Error {
   }
 }
 
-/** The volume of the database has no room left. Nothing of the transaction was kept. Answered with 507. */
+/** The volume of the database has no space left. Nothing of the transaction was stored. The response is 507. */
 export class DiskFullError extends Error {
   constructor(cause: unknown) {
     super('The volume of the database is full', { cause });

@@ -6,6 +6,12 @@ export interface Sql {
   /** A template whose values are bound as parameters. */
   sql<Rows>(strings: TemplateStringsArray, ...values: unknown[]): Promise<Rows>;
 
-  /** A text that is put together, with `?` for each parameter. Its variants should be few: each is prepared once. */
+  /** SQL that is put together, with `?` for each parameter. Its variants should be few: each is prepared once. */
   query<Rows>(sql: string, parameters: unknown[]): Promise<Rows>;
+}
+
+/** One committed state of the database, unchanged by whatever is written meanwhile, until it is closed. */
+export interface Snapshot extends Sql {
+  /** Lets go of the state; a second call does nothing. */
+  close(): void;
 }

@@ -7,7 +7,7 @@ export const LEAD = /^(?:[\s;]|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*/;
 const CONTROL = /^(?:BEGIN|START\s+TRANSACTION|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE)\b/i;
 
 /** No statement after the first. */
-const ALONE = /^[^;]*[;\s]*$/;
+const SINGLE = /^[^;]*[;\s]*$/;
 
 const BEGIN = /^(?:BEGIN|START\s+TRANSACTION)\b[^;]*/i;
 const COMMIT = /^(?:COMMIT|END)(?:\s+(?:WORK|TRANSACTION))?[;\s]*$/i;
@@ -22,7 +22,7 @@ const SEVERAL =
 
 /**
  * A data source that rejects transaction control where it can't have its meaning: `query` takes a connection for one
- * statement and gives it back, so a `BEGIN` would be undone at once, or would take in the statements of others. The managers and
+ * statement and gives it back, so a `BEGIN` would be undone immediately, or would take in the statements of others. The managers and
  * repositories of the data source call this `query`, too, outside a transaction.
  */
 export class GuardedDataSource extends DataSource {
@@ -36,14 +36,14 @@ export class GuardedDataSource extends DataSource {
 function rejectTransactionControl(sql: string): void {
   const statement = withoutLead(sql);
   if (!CONTROL.test(statement)) return;
-  throw new TypeORMError(ALONE.test(statement) ? NO_RUNNER : SEVERAL);
+  throw new TypeORMError(SINGLE.test(statement) ? NO_RUNNER : SEVERAL);
 }
 
 /** The statement that begins a transaction, where that is all that the string holds; without its semicolon. */
 export function beginOf(sql: string): string | undefined {
   const statement = withoutLead(sql);
   const begin = BEGIN.exec(statement)?.[0];
-  return begin !== undefined && ALONE.test(statement) ? begin : undefined;
+  return begin !== undefined && SINGLE.test(statement) ? begin : undefined;
 }
 
 /** Whether the string is one statement that commits. */

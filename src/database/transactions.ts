@@ -4,29 +4,29 @@ import { DiskFullError } from './errors.js';
 import type { Sql } from './sql.js';
 
 export interface TransactionOptions {
-  /** Whether the transaction gives more room back than it takes, as a delete does: then it may use the last of it. */
-  readonly freesRoom?: boolean;
+  /** Whether the transaction reclaims more space than it takes, as a delete does: then it may use the last of it. */
+  readonly reclaimsSpace?: boolean;
 }
 
-/** How often a transaction is tried: the engine makes room after a failure, first from its log, then from its reserve. */
+/** How often a transaction is tried: the engine makes space after a failure, first from its log, then from its reserve. */
 const ATTEMPTS = 3;
 
 /**
  * Runs `work` as one short transaction without TypeORM's query runner, for the paths that every request takes; where
  * entities are wanted, `dataSource.transaction` is as safe. It runs again when the volume was full and the engine could make
- * room: `work` must do nothing but use its argument.
- * @throws {DiskFullError} when there is no room left
+ * space: `work` must do nothing but use its argument.
+ * @throws {DiskFullError} when there is no space left
  * @throws {DatabaseUnavailableError} when the database is locked past its time-out, or broken
  * @throws {OutcomeUnknownError} when nobody knows whether it was committed: it is never run again then
  */
 export async function transaction<T>(
   dataSource: DataSource,
   work: (transaction: Sql) => Promise<T>,
-  { freesRoom = false }: TransactionOptions = {},
+  { reclaimsSpace = false }: TransactionOptions = {},
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await engineOf(dataSource).transaction(work, freesRoom);
+      return await engineOf(dataSource).transaction(work, reclaimsSpace);
     } catch (error) {
       if (!(error instanceof DiskFullError) || attempt === ATTEMPTS) throw error;
     }

@@ -2,7 +2,7 @@ import { DatabaseUnavailableError } from './errors.js';
 
 /**
  * The most that wait in one queue. Healthy queues hold some hundreds; this many could hardly be served before their deadline,
- * and each holds a request in memory. Whoever comes beyond it learns so immediately rather than after the whole wait.
+ * and each holds a request in memory. A caller beyond it is rejected immediately rather than after the whole wait.
  */
 export const MOST_WAITING = 10_000;
 

@@ -30,7 +30,7 @@ export function openApiDocument(app: NestFastifyApplication): OpenAPIObject {
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: BEARER })
     .addGlobalParameters(REQUEST_ID_PARAMETER)
     .build();
-  // Not with `setContact`, which wants an address too: whoever runs the service has it, not the code.
+  // Not with `setContact`, which wants an address too: the operator has it, not the code.
   base.info.contact = { name: 'The operators of this service' };
   const document = SwaggerModule.createDocument(app, base);
   document.components = { ...document.components, headers: HEADERS };

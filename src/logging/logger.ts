@@ -10,7 +10,7 @@ export interface LogSettings {
   readonly logLevel: string;
 }
 
-/** The log of the service: JSON lines in production, text for people otherwise. */
+/** The log of the service: JSON lines in production, readable lines otherwise. */
 export function createLogger({ environment, logLevel }: LogSettings): Logger {
   const options = { level: logLevel, base: null, timestamp, formatters };
   const buffer = standardOutput();

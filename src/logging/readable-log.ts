@@ -18,11 +18,11 @@ interface Entry {
   readonly address?: string;
 }
 
-/** Everything that ends a line, moves the cursor, reorders text or cannot be seen. */
+/** Everything that ends a line, moves the cursor, reorders characters or cannot be seen. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /**
- * Text for people: one line for each entry, whatever its fields hold, and below it the indented stack of an error. Each is
+ * Log for people: one line for each entry, whatever its fields hold, and below it the indented stack of an error. Each is
  * written immediately.
  */
 export class ReadableLog implements DestinationStream {
@@ -46,8 +46,8 @@ function formatter(): (line: string) => string {
   const pretty = prettyFactory({ colorize: process.stdout.isTTY, translateTime: 'SYS:HH:MM:ss.l' });
   return (line) => {
     const entry = JSON.parse(line) as Entry;
-    const text = entry.route === undefined ? describeEntry(entry) : describeRequest(entry);
-    const shown = pretty({ level: entry.level, time: entry.time, msg: escape(text) });
+    const message = entry.route === undefined ? describeEntry(entry) : describeRequest(entry);
+    const shown = pretty({ level: entry.level, time: entry.time, msg: escape(message) });
     return shown + indentedStack(entry.err);
   };
 }
@@ -76,8 +76,8 @@ function indentedStack(error: Entry['err']): string {
   return frames.map((frame) => `    ${escape(frame.trim())}\n`).join('');
 }
 
-function escape(text: string): string {
-  return text.replace(UNPRINTABLE, (character) => {
+function escape(line: string): string {
+  return line.replace(UNPRINTABLE, (character) => {
     const escaped = JSON.stringify(character).slice(1, -1);
     if (escaped !== character) return escaped;
     return `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}`;

@@ -3,10 +3,10 @@ import { dirname } from 'node:path';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
 import { Config } from '../config/config.js';
-import { ENGINE_ERRORS, type EngineError, engineErrors } from '../database/error-events.js';
+import { ENGINE_ERRORS, type EngineError, engineErrors } from '../database/events/error-events.js';
 import { Metrics } from './metrics.js';
 
-/** The figures of the database's health: what its engine reported, and with SQLite the room of its files. */
+/** The figures of the database's health: what its engine reported, and with SQLite the space of its files. */
 @Injectable()
 export class DatabaseMetrics implements OnModuleDestroy {
   private readonly errors: Counter<'kind'>;
@@ -23,7 +23,7 @@ export class DatabaseMetrics implements OnModuleDestroy {
     engineErrors.subscribe(this.count);
     if (database.engine !== 'sqlite') return;
     const { path } = database;
-    gauge('database_volume_free_bytes', 'Room for this user on the volume of the database', async () => {
+    gauge('database_volume_free_bytes', 'Free bytes for this user on the volume of the database', async () => {
       const { bavail, bsize } = await statfs(dirname(path));
       return bavail * bsize;
     });

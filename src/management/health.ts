@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { engineOf } from '../database/engine.js';
-import { pendingMigrations } from '../database/migrations.js';
+import { pendingMigrations } from '../database/schema/migrations.js';
 import { committed } from '../database/transactions.js';
 import { StorageRegistry } from '../storage/storage-registry.js';
 import { DATABASE_TIMEOUT, withinTimeout } from './database-timeout.js';
@@ -42,7 +42,7 @@ export class Health implements OnApplicationBootstrap {
     return { ready: Object.values(checks).every((check) => check === 'ok'), checks };
   }
 
-  /** Probes that come while one is in flight share it; a silent database is asked once, not once for each. */
+  /** Probes that come while one is in flight share it; a database that does not respond is asked once, not once for each. */
   private checkOnce(): Promise<DatabaseChecks> {
     this.checking ??= this.checkDatabase().finally(() => (this.checking = undefined));
     return this.checking;
@@ -57,7 +57,7 @@ export class Health implements OnApplicationBootstrap {
   }
 
   private async checkMigrations(): Promise<void> {
-    // Migrations are only ever added, by whoever starts next: once done they stay done.
+    // Migrations are only ever added, by a process that starts later: once done they stay done.
     if (this.migrated) return;
     const pending = await pendingMigrations(this.dataSource);
     if (pending.length > 0) throw new Error(`not run yet: ${pending.join(', ')}`);

@@ -9,7 +9,7 @@ type Series = Histogram.Internal<'method' | 'route' | 'status'>;
 /** Measures every request of a server, and what its connections hold. */
 export function measureConnections(registry: Registry, connections: Connections): void {
   measureRequests(registry, connections);
-  gauge(registry, 'http_requests_in_flight', 'Requests that are being answered now', () => connections.inFlight);
+  gauge(registry, 'http_requests_in_flight', 'Requests in flight now', () => connections.inFlight);
   gauge(registry, 'http_connections_open', 'Connections that clients have open now', () => connections.open);
   gauge(
     registry,

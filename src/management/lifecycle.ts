@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-/** Whether the service is on its way out. Set once, at the first signal, before anything is closed. */
+/** Whether the service is shutting down. Set once, at the first signal, before anything is closed. */
 @Injectable()
 export class Lifecycle {
   private stopping = false;

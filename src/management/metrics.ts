@@ -4,7 +4,7 @@ import { levels } from 'pino';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { committed } from '../database/transactions.js';
-import { type StatementTiming, statementTimings } from '../database/timing.js';
+import { type StatementEvent, statementEvents } from '../database/events/statement-events.js';
 import { standardOutput } from '../logging/standard-output.js';
 import { StorageRegistry } from '../storage/storage-registry.js';
 import { withinTimeout } from './database-timeout.js';
@@ -39,7 +39,7 @@ export class Metrics implements OnModuleDestroy {
       async collect() {
         this.reset();
         for (const storage of storages.resources) {
-          // A database that is down or silent must not take the other figures away.
+          // A database that is down or does not respond must not take the other figures away.
           const usage = await withinTimeout(
             storage.usage(committed(dataSource)).catch(() => undefined),
             undefined,
@@ -70,16 +70,16 @@ export class Metrics implements OnModuleDestroy {
         }
       },
     });
-    statementTimings.subscribe(this.observeStatement);
+    statementEvents.subscribe(this.observeStatement);
   }
 
   onModuleDestroy(): void {
-    statementTimings.unsubscribe(this.observeStatement);
+    statementEvents.unsubscribe(this.observeStatement);
     this.registry.clear();
   }
 
   private readonly observeStatement = (message: unknown): void => {
-    const { kind, seconds } = message as StatementTiming;
+    const { kind, seconds } = message as StatementEvent;
     this.statementsOf[kind].observe(seconds);
   };
 }

@@ -8,7 +8,7 @@ export interface Run {
   /** How often the fault is made, on one database. */
   readonly times: number;
   readonly progress?: (text: string) => void;
-  /** How long each attack of hostile clients lasts. */
+  /** How long each attack of hostile clients lasts, and what happens to two services on one file. */
   readonly seconds?: number;
   /** The attacks by name; all when there are none. */
   readonly attacks?: readonly string[];

@@ -12,8 +12,11 @@ export interface AttackResult {
   readonly startMegabytes: number;
   readonly peakMegabytes: number;
   readonly endMegabytes: number;
+  /** Files, sockets and pipes but the database file. */
   readonly startDescriptors: number;
   readonly endDescriptors: number;
+  /** Of the database file, after the attack. */
+  readonly databaseDescriptors: number;
   readonly sent: Record<string, number>;
   readonly requestLines: number;
   /** Requests that were answered or have stored something, without exactly one request line. */
@@ -24,6 +27,8 @@ const MOST_MEGABYTES = 400;
 const MOST_GROWTH = 1.2;
 const MOST_SLOWDOWN = 3;
 const MOST_DESCRIPTORS = 5;
+/** As many snapshots as may be open, and the connections that always are: SQLite uses the descriptors of closed ones again. */
+const MOST_DATABASE_DESCRIPTORS = 64 + 4;
 
 /** The bounds that an attack has broken, in words. */
 export function brokenBounds(result: AttackResult): string[] {
@@ -39,6 +44,8 @@ export function brokenBounds(result: AttackResult): string[] {
     slowdown > MOST_SLOWDOWN && `p99 ${slowdown.toFixed(1)} times the quiet one`,
     underAttack.failed > 0 && `${underAttack.failed} requests failed (${underAttack.firstFailure})`,
     Math.abs(descriptors) > MOST_DESCRIPTORS && `${descriptors} descriptors more than before`,
+    result.databaseDescriptors > MOST_DATABASE_DESCRIPTORS &&
+      `${result.databaseDescriptors} descriptors of the database file`,
     withoutLine > 0 && `${withoutLine} requests without exactly one line`,
   ].filter((broken) => broken !== false);
 }
@@ -51,6 +58,7 @@ const COLUMNS: readonly (readonly [title: string, cell: (result: AttackResult) =
   ['peak', ({ peakMegabytes }) => peakMegabytes.toFixed(0)],
   ['after', ({ endMegabytes }) => endMegabytes.toFixed(0)],
   ['descriptors', ({ startDescriptors, endDescriptors }) => `${startDescriptors} -> ${endDescriptors}`],
+  ['of the database', ({ databaseDescriptors }) => String(databaseDescriptors)],
   ['p50 ms', ({ quiet, underAttack }) => `${quiet.p50.toFixed(1)} -> ${underAttack.p50.toFixed(1)}`],
   ['p99 ms', ({ quiet, underAttack }) => `${quiet.p99.toFixed(1)} -> ${underAttack.p99.toFixed(1)}`],
   ['failed', ({ underAttack }) => `${underAttack.failed} of ${underAttack.requests}`],

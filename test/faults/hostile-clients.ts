@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sqliteChangeLog } from '../fuzz/change-log.js';
 import { LogBook } from '../fuzz/log-book.js';
@@ -53,9 +54,10 @@ async function suffer(site: Site, attack: Attack, seconds: number, progress: Run
     service,
     attack,
     new GoodClient(service.url, await token({ subject: 'good' }), attack.othersList),
+    site.folder,
   );
   try {
-    return await watch.during(site.folder, seconds);
+    return await watch.during(seconds);
   } finally {
     watch.end();
     await service.end('SIGKILL');
@@ -76,18 +78,19 @@ class Watch {
     private readonly service: ServiceProcess,
     private readonly attack: Attack,
     private readonly good: GoodClient,
+    private readonly folder: string,
   ) {
     this.log = new LogBook(service);
     this.pid = service.child.pid!;
   }
 
-  async during(folder: string, seconds: number): Promise<AttackResult> {
+  async during(seconds: number): Promise<AttackResult> {
     const { service, pid, attack, log } = this;
-    const changes = sqliteChangeLog(folder);
+    const changes = sqliteChangeLog(this.folder);
     // The first requests of a process are slow, attacked or not.
     await this.use(3);
     const quiet = await this.use(Math.max(10, seconds / 4));
-    const [startMegabytes, startDescriptors] = [residentMegabytes(pid), openDescriptors(pid)];
+    const [startMegabytes, startDescriptors] = [residentMegabytes(pid), this.descriptors()];
     if (attack.stallsLog) service.child.stdout!.pause();
     const readiness = this.askReadiness();
     const began = performance.now();
@@ -114,6 +117,7 @@ class Watch {
       endMegabytes: after.megabytes,
       startDescriptors,
       endDescriptors: after.descriptors,
+      databaseDescriptors: openDescriptors(pid) - this.descriptors(),
       sent,
       requestLines: log.count,
       withoutLine: isAlive ? [...ids, ...hostile].filter((id) => log.of(id).length !== 1).length : 0,
@@ -174,8 +178,13 @@ class Watch {
     for (let second = 0; second < RECOVERY_SECONDS && !this.service.hasEnded; second += 2) {
       await this.use(2);
       const isBack = residentMegabytes(this.pid) <= 1.2 * startMegabytes;
-      if (isBack && Math.abs(openDescriptors(this.pid) - startDescriptors) <= 5) break;
+      if (isBack && Math.abs(this.descriptors() - startDescriptors) <= 5) break;
     }
-    return { megabytes: residentMegabytes(this.pid), descriptors: openDescriptors(this.pid) };
+    return { megabytes: residentMegabytes(this.pid), descriptors: this.descriptors() };
+  }
+
+  /** Without those of the database file, of which SQLite keeps some for its next connections. */
+  private descriptors(): number {
+    return openDescriptors(this.pid, join(this.folder, 'cookies.sqlite'));
   }
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 const MEGABYTE = 1024 * 1024;
 
@@ -12,12 +12,24 @@ export function peakMegabytes(pid: number): number {
   return statusOf(pid, 'VmHWM');
 }
 
-/** Files, sockets and pipes that a process has open; `NaN` when it has ended. */
-export function openDescriptors(pid: number): number {
+/**
+ * Files, sockets and pipes that a process has open; `NaN` when it has ended.
+ * @param except a file whose descriptors do not count
+ */
+export function openDescriptors(pid: number, except?: string): number {
   try {
-    return readdirSync(`/proc/${pid}/fd`).length;
+    const folder = `/proc/${pid}/fd`;
+    return readdirSync(folder).filter((descriptor) => targetOf(`${folder}/${descriptor}`) !== except).length;
   } catch {
     return NaN;
+  }
+}
+
+function targetOf(descriptor: string): string {
+  try {
+    return readlinkSync(descriptor);
+  } catch {
+    return 'closed since';
   }
 }
 

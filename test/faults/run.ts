@@ -4,6 +4,7 @@
  *   npm run faults                         every fault
  *   npm run faults -- killed disk-full     some of them
  *   npm run faults -- killed --times 200
+ *   npm run faults -- two-services --seconds 600
  *   npm run faults -- hostile-clients --seconds 60 --attacks slow-headers,docs-reset
  *
  * The counts go to stdout, one line for each fault, the progress to stderr; ends with 1 when a check fails.
@@ -18,10 +19,12 @@ import { killed, killedBesideAnother } from './killed.js';
 import { postgresKilled, replicaKilled, standbyPromoted } from './postgres.js';
 import { stalledReaders } from './stalled-readers.js';
 import { stopped } from './stopped.js';
+import { twoServices } from './two-services.js';
 
 const FAULTS: Record<string, { fault: Fault; times: number; impossible?: string }> = {
   killed: { fault: killed, times: 50 },
   'killed-beside-another': { fault: killedBesideAnother, times: 10 },
+  'two-services': { fault: twoServices, times: 1 },
   stopped: { fault: stopped(), times: 20 },
   'disk-full': {
     fault: diskFull,

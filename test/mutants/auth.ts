@@ -63,8 +63,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'tokens-without-scopes-may-read',
     file: 'src/auth/token-verifier.ts',
-    replace: 'Array.isArray(claim) ? claim : []',
-    by: "Array.isArray(claim) ? claim : ['cookies:read']",
+    replace: 'if (!Array.isArray(claim)) return [];',
+    by: "if (!Array.isArray(claim)) return ['cookies:read'];",
     breaks: 'A token without scopes is 403.',
     specs: AUTH,
   },

@@ -5,12 +5,12 @@ const BACKUP = ['test/cli-backup.e2e-spec.ts'];
 const EXPORT = ['test/cli-export.e2e-spec.ts'];
 const IMPORT = ['test/cli-import.e2e-spec.ts'];
 const INTERRUPTED = ['test/cli-interrupted.e2e-spec.ts'];
-const COPY = ['src/database/sqlite/file-copy.spec.ts'];
+const COPY = ['src/database/sqlite/file/file-copy.spec.ts'];
 
 const mutants: readonly Mutant[] = [
   {
     id: 'draft-is-not-on-disk',
-    file: 'src/cli/replace-file.ts',
+    file: 'src/cli/output/replace-file.ts',
     replace: '  await sync(draft);\n',
     by: '',
     breaks: 'After a power cut a file that a command has made is whole: it is on disk before it takes its name.',
@@ -19,7 +19,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'draft-is-synced-after-the-rename',
-    file: 'src/cli/replace-file.ts',
+    file: 'src/cli/output/replace-file.ts',
     replace: `  await sync(draft);
   await rename(draft, path);`,
     by: `  await rename(draft, path);
@@ -30,7 +30,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'new-name-is-not-on-disk',
-    file: 'src/cli/replace-file.ts',
+    file: 'src/cli/output/replace-file.ts',
     replace: '    await sync(dirname(path));',
     by: '',
     breaks: 'What a command reports as done is still there after a power cut: its folder is on disk.',
@@ -39,7 +39,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'replaced-file-is-said-to-be-the-old-one',
-    file: 'src/cli/restore.ts',
+    file: 'src/cli/backup/restore.ts',
     replace: '    if (error instanceof ReplacedError) throw error;\n    if (interrupt.aborted)',
     by: '    if (interrupt.aborted)',
     breaks: 'A restore says that the storage is as it was only where it is.',
@@ -48,7 +48,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'mode-of-the-old-file-is-lost',
-    file: 'src/cli/replace-file.ts',
+    file: 'src/cli/output/replace-file.ts',
     replace: '  await chmod(draft, old.mode & 0o777);\n',
     by: '',
     breaks: 'Who could read the old file can read the new one.',
@@ -84,7 +84,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'copy-begins-anew-with-every-write',
-    file: 'src/database/sqlite/file-copy.ts',
+    file: 'src/database/sqlite/file/file-copy.ts',
     replace: `    source.exec('BEGIN; SELECT count(*) FROM sqlite_schema');\n`,
     by: '',
     breaks: 'A backup is of the moment it began, and ends however much is written meanwhile.',
@@ -92,7 +92,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'copy-reads-nothing-when-it-begins',
-    file: 'src/database/sqlite/file-copy.ts',
+    file: 'src/database/sqlite/file/file-copy.ts',
     replace: `'BEGIN; SELECT count(*) FROM sqlite_schema'`,
     by: `'BEGIN'`,
     breaks: 'A backup is of the moment it began: a transaction has a snapshot from its first read on.',
@@ -100,7 +100,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'copy-stays-in-wal-mode',
-    file: 'src/database/sqlite/file-copy.ts',
+    file: 'src/database/sqlite/file/file-copy.ts',
     replace: '  settle(to);\n',
     by: '',
     breaks: 'A backup is one file, beside which reading it makes no other.',
@@ -108,7 +108,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'restore-leaves-a-wal-beside-the-backup',
-    file: 'src/database/sqlite/file-copy.ts',
+    file: 'src/database/sqlite/file/file-copy.ts',
     replace: '    if (isAlone && existsSync(`${file}-wal`)) removeWal(file);\n',
     by: '',
     breaks: 'A restore makes nothing beside the backup.',
@@ -117,25 +117,25 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'backup-is-not-checked',
-    file: 'src/cli/backup.ts',
-    replace: '  if (faults.length > 0) throw',
-    by: '  if (faults.length > 5) throw',
+    file: 'src/cli/backup/backup.ts',
+    replace: '  if (errors.length > 0) throw',
+    by: '  if (errors.length > 5) throw',
     breaks: 'A backup that is not sound takes the place of none.',
     specs: INTERRUPTED,
     tests: 'checks the copy',
   },
   {
     id: 'restored-file-is-not-checked',
-    file: 'src/cli/restore.ts',
-    replace: '  if (faults.length > 0) throw',
-    by: '  if (faults.length > 5) throw',
+    file: 'src/cli/backup/restore.ts',
+    replace: '  if (errors.length > 0) throw',
+    by: '  if (errors.length > 5) throw',
     breaks: 'A restore puts no file in place that a bad disk has changed while it was copied.',
     specs: INTERRUPTED,
     tests: 'checks the copy',
   },
   {
     id: 'failed-backup-leaves-a-draft',
-    file: 'src/cli/backup.ts',
+    file: 'src/cli/backup/backup.ts',
     replace: 'for (const leftover of [draft, `${draft}-journal`])',
     by: 'for (const leftover of [`${draft}-journal`])',
     breaks: 'A backup that fails or is interrupted leaves no draft.',
@@ -144,7 +144,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'old-wal-meets-the-new-database',
-    file: 'src/cli/restore.ts',
+    file: 'src/cli/backup/restore.ts',
     replace: '    if (existsSync(path + suffix)) await rename(path + suffix, aside + suffix);\n',
     by: '    if (existsSync(path + suffix)) continue;\n',
     breaks: 'SQLite never takes the WAL of the old database for that of the restored one.',
@@ -154,7 +154,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'failed-restore-leaves-a-second-name',
-    file: 'src/cli/restore.ts',
+    file: 'src/cli/backup/restore.ts',
     replace: '    if (!(error instanceof ReplacedError)) await takeBack(path, aside);\n',
     by: '',
     breaks: 'A restore that fails leaves the database its one name.',
@@ -163,7 +163,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'restore-under-a-running-service',
-    file: 'src/database/sqlite/exclusive.ts',
+    file: 'src/database/sqlite/file/exclusive-lock.ts',
     replace: `pragma('journal_mode = DELETE', { simple: true });
     if (mode !== 'delete') throw Object.assign(new Error('in use'), { code: 'SQLITE_BUSY' });
     database.exec('BEGIN EXCLUSIVE');`,
@@ -175,7 +175,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'epoch-survives-the-restore',
-    file: 'src/cli/restore.ts',
+    file: 'src/cli/backup/restore.ts',
     replace: `  renewEpoch(draft, randomBytes(6).toString('hex'));\n`,
     by: '',
     breaks: 'A restored database never answers 304 for what it does not hold.',
@@ -184,7 +184,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'any-name-is-an-earlier-aside',
-    file: 'src/cli/restore.ts',
+    file: 'src/cli/backup/restore.ts',
     replace:
       'return /^\\d{4}-\\d\\d-\\d\\dT\\d\\d-\\d\\d-\\d\\d-\\d{3}Z(-wal|-shm)?$/.test(name.slice(`${database}.before-`.length));',
     by: 'return true;',
@@ -230,7 +230,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'doctor-leaves-its-trials',
-    file: 'src/cli/doctor-sqlite.ts',
+    file: 'src/cli/doctor/doctor-sqlite.ts',
     replace: '    rmSync(folder, { recursive: true, force: true });\n',
     by: '    if (!existsSync(folder)) rmSync(folder, { recursive: true, force: true });\n',
     breaks: 'The doctor leaves nothing behind.',
@@ -239,7 +239,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'doctor-makes-a-database',
-    file: 'src/cli/doctor-storage.ts',
+    file: 'src/cli/doctor/doctor-storage.ts',
     replace: '  if (!databaseExists(config)) return NONE_YET;\n',
     by: '',
     breaks: 'The doctor makes no database.',
@@ -248,7 +248,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'doctor-asks-for-kibibytes',
-    file: 'src/cli/doctor-sqlite.ts',
+    file: 'src/cli/doctor/doctor-sqlite.ts',
     replace: 'const LEAST_FREE = 64 * 1024 * 1024;',
     by: 'const LEAST_FREE = 64 * 1024;',
     breaks: 'The doctor asks for 64 MiB on the volume.',
@@ -257,7 +257,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'doctor-counts-in-megabytes',
-    file: 'src/cli/doctor-sqlite.ts',
+    file: 'src/cli/doctor/doctor-sqlite.ts',
     replace: '(bavail * bsize) / 1024 / 1024)',
     by: '(bavail * bsize) / 1000 / 1000)',
     breaks: 'What the doctor calls MiB are MiB.',
@@ -266,7 +266,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'doctor-trusts-no-clock',
-    file: 'src/cli/doctor-machine.ts',
+    file: 'src/cli/doctor/doctor-machine.ts',
     replace: 'const TOLERANCE = 60_000;',
     by: 'const TOLERANCE = 60;',
     breaks: 'A clock that is half a minute behind a file is no failure.',
@@ -275,7 +275,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'doctor-trusts-every-clock',
-    file: 'src/cli/doctor-machine.ts',
+    file: 'src/cli/doctor/doctor-machine.ts',
     replace: 'const TOLERANCE = 60_000;',
     by: 'const TOLERANCE = 60_000_000;',
     breaks: 'A clock that is two minutes behind a file is a failure.',
@@ -284,7 +284,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'failed-checks-exit-with-0',
-    file: 'src/cli/doctor.ts',
+    file: 'src/cli/doctor/doctor.ts',
     replace: '  if (failed > 0) throw',
     by: '  if (failed > 1) throw',
     breaks: 'The doctor ends with 1 where a check fails.',

@@ -114,8 +114,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'production-starts-without-a-key',
     file: 'src/config/config.ts',
-    replace: "values.NODE_ENV === 'production' && pem === undefined && !faulty",
-    by: "values.NODE_ENV === 'production' && pem !== undefined && !faulty",
+    replace: "values.NODE_ENV === 'production' && pem === undefined && !isKeyWrong",
+    by: "values.NODE_ENV === 'production' && pem !== undefined && !isKeyWrong",
     breaks: 'Production does not start without a key for the tokens.',
     specs: CONFIG,
   },

@@ -183,7 +183,7 @@ const mutants: readonly Mutant[] = [
   {
     id: 'line-ends-in-the-development-log-are-not-escaped',
     file: 'src/logging/readable-log.ts',
-    replace: 'msg: escape(text)',
+    replace: 'msg: escape(message)',
     by: 'msg: text',
     breaks: 'Nobody can forge a line of the log for people.',
     specs: LOG,

@@ -17,7 +17,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'check-of-the-database-has-no-timeout',
-    file: 'src/database/postgres/connection-pools.ts',
+    file: 'src/database/postgres/connections/connection-pools.ts',
     replace: 'this.checks = make(1, CHECK_TIMEOUT);',
     by: 'this.checks = make(1);',
     breaks: 'A check of readiness on a dead connection is given up, and the next takes a new one.',

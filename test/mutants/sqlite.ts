@@ -1,7 +1,7 @@
 import type { Mutant } from './program/mutant.js';
 
 const BATCHER = ['src/database/batcher.spec.ts'];
-const COMMITS = ['test/shared-commits.e2e-spec.ts'];
+const COMMITS = ['test/group-commit.e2e-spec.ts'];
 const DATA_LAYER = ['test/data-layer.e2e-spec.ts'];
 const FAULTS = ['test/faults.e2e-spec.ts'];
 const FULL = ['test/full-disk.e2e-spec.ts'];
@@ -24,7 +24,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'closed-writer-takes-jobs',
-    file: 'src/database/sqlite/writer.ts',
+    file: 'src/database/sqlite/writing/writer.ts',
     replace: `    if (this.closing) return job.reject(new DatabaseUnavailableError('The database is closing'));\n`,
     by: '',
     breaks: 'A write that comes while the file is closed is rejected as unavailable.',
@@ -32,7 +32,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'batch-of-any-size',
-    file: 'src/database/sqlite/group-commit.ts',
+    file: 'src/database/sqlite/writing/group-commit.ts',
     replace: 'size >= LARGEST_BATCH || ',
     by: '',
     breaks: 'A failed commit fails at most 500 writes.',
@@ -40,7 +40,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'batch-of-any-duration',
-    file: 'src/database/sqlite/group-commit.ts',
+    file: 'src/database/sqlite/writing/group-commit.ts',
     replace: ' || performance.now() - began >= LONGEST_BATCH',
     by: '',
     breaks:
@@ -49,25 +49,25 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'statement-is-acknowledged-before-the-commit',
-    file: 'src/database/sqlite/writer.ts',
-    replace: '            this.group.add({ freesRoom, done: () => resolve(result), fail: reject });',
+    file: 'src/database/sqlite/writing/writer.ts',
+    replace: '            this.group.add({ reclaimsSpace, done: () => resolve(result), fail: reject });',
     by: `            resolve(result);
-            this.group.add({ freesRoom, done: () => undefined, fail: reject });`,
+            this.group.add({ reclaimsSpace, done: () => undefined, fail: reject });`,
     breaks: 'A write is acknowledged when it is on disk, not before its commit.',
     specs: COMMITS,
   },
   {
     id: 'transaction-is-acknowledged-before-the-commit',
-    file: 'src/database/sqlite/write-transaction.ts',
-    replace: '      this.group.add({ freesRoom: this.freesRoom, done, fail });',
+    file: 'src/database/sqlite/writing/write-transaction.ts',
+    replace: '      this.group.add({ reclaimsSpace: this.reclaimsSpace, done, fail });',
     by: `      done();
-      this.group.add({ freesRoom: this.freesRoom, done, fail });`,
+      this.group.add({ reclaimsSpace: this.reclaimsSpace, done, fail });`,
     breaks: 'A transaction is acknowledged when it is on disk, not before its commit.',
     specs: COMMITS,
   },
   {
     id: 'jobs-are-settled-though-the-commit-fails',
-    file: 'src/database/sqlite/group-commit.ts',
+    file: 'src/database/sqlite/writing/group-commit.ts',
     replace: 'for (const job of pending) job.fail(translated(error));',
     by: 'for (const job of pending) job.done();',
     breaks: 'All that shared a commit which failed learn that.',
@@ -75,7 +75,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'failed-commit-is-no-unknown-outcome',
-    file: 'src/database/sqlite/group-commit.ts',
+    file: 'src/database/sqlite/writing/group-commit.ts',
     replace: 'const isUnknown = !this.connection.inTransaction && !isFull(error);',
     by: 'const isUnknown = false;',
     breaks: 'A commit that failed, and may be found in the file all the same, is OUTCOME_UNKNOWN.',
@@ -84,7 +84,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'rejection-is-said-before-the-commit',
-    file: 'src/database/sqlite/group-commit.ts',
+    file: 'src/database/sqlite/writing/group-commit.ts',
     replace: 'if (this.batch === undefined || this.batch.pending.length === 0) return done();',
     by: 'if (this.batch === undefined || this.batch.pending.length >= 0) return done();',
     breaks: 'A rejection waits for the commit of the rows that it rests on.',
@@ -92,15 +92,15 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'savepoint-is-not-undone',
-    file: 'src/database/sqlite/write-transaction.ts',
-    replace: `      this.connection.run('ROLLBACK TO unit');\n`,
+    file: 'src/database/sqlite/writing/write-transaction.ts',
+    replace: `      this.connection.run('ROLLBACK TO job');\n`,
     by: '',
     breaks: 'A transaction that fails leaves nothing in the commit that it shares.',
     specs: COMMITS,
   },
   {
     id: 'savepoint-undoes-the-whole-batch',
-    file: 'src/database/sqlite/write-transaction.ts',
+    file: 'src/database/sqlite/writing/write-transaction.ts',
     replace: '    if (this.isFirst) this.group.abandon();\n    else this.undoSavepoint();',
     by: '    this.group.abandon();',
     breaks: 'A transaction that fails takes nobody else with it.',
@@ -108,23 +108,23 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'no-savepoint',
-    file: 'src/database/sqlite/write-transaction.ts',
-    replace: `    if (!this.isFirst) connection.run('SAVEPOINT unit');`,
-    by: `    if (!this.isFirst && timeout < 0) connection.run('SAVEPOINT unit');`,
+    file: 'src/database/sqlite/writing/write-transaction.ts',
+    replace: `    if (!this.isFirst) connection.run('SAVEPOINT job');`,
+    by: `    if (!this.isFirst && timeout < 0) connection.run('SAVEPOINT job');`,
     breaks: 'A transaction that shares a commit can be undone alone.',
     specs: COMMITS,
   },
   {
     id: 'batches-beside-what-rolls-back-beyond-savepoints',
-    file: 'src/database/sqlite/group-commit.ts',
-    replace: 'return !this.sharedCommits.areSafe();',
+    file: 'src/database/sqlite/writing/group-commit.ts',
+    replace: 'return !this.check.isSafe();',
     by: 'return false;',
     breaks: 'Where the schema has ON CONFLICT ROLLBACK, nobody shares a commit.',
     specs: COMMITS,
   },
   {
     id: 'deferred-keys-are-checked-by-the-shared-commit',
-    file: 'src/database/sqlite/write-transaction.ts',
+    file: 'src/database/sqlite/writing/write-transaction.ts',
     replace: '    if (this.deferredForeignKeys) this.checkForeignKeys();\n',
     by: '',
     breaks: 'A foreign key that a transaction has deferred fails that transaction alone.',
@@ -132,15 +132,15 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'vacuum-in-a-batch',
-    file: 'src/database/sqlite/writer.ts',
-    replace: 'if (this.group.isOpen && (job.alone || this.group.isOver)) {',
+    file: 'src/database/sqlite/writing/writer.ts',
+    replace: 'if (this.group.isOpen && (job.autocommit || this.group.isOver)) {',
     by: 'if (this.group.isOpen && this.group.isOver) {',
     breaks: 'What cannot be part of a transaction waits until the batch is committed.',
     specs: COMMITS,
   },
   {
     id: 'transaction-may-last-for-ever',
-    file: 'src/database/sqlite/write-transaction.ts',
+    file: 'src/database/sqlite/writing/write-transaction.ts',
     replace: 'this.timer = setTimeout(() => this.undo(transactionTooLong(timeout)), timeout);',
     by: 'this.timer = setTimeout(() => this.undo(transactionTooLong(timeout)), 1000 * timeout);',
     breaks: 'A transaction that hangs is undone after DATABASE_TRANSACTION_TIMEOUT.',
@@ -148,7 +148,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'half-a-transaction-on-a-full-disk',
-    file: 'src/database/sqlite/write-transaction.ts',
+    file: 'src/database/sqlite/writing/write-transaction.ts',
     replace: 'if (isFull(error) || !this.connection.inTransaction)',
     by: 'if (!this.connection.inTransaction)',
     breaks: 'A transaction that met a full disk is undone as a whole.',
@@ -175,7 +175,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'begins-deferred',
-    file: 'src/database/sqlite/group-commit.ts',
+    file: 'src/database/sqlite/writing/group-commit.ts',
     replace: `'BEGIN IMMEDIATE'`,
     by: `'BEGIN'`,
     breaks: 'A transaction that reads and then writes does not fail after a commit of another process.',
@@ -184,7 +184,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'migrations-without-a-lock',
-    file: 'src/database/migrations.ts',
+    file: 'src/database/schema/migrations.ts',
     replace: `    await runner.startTransaction();
     try {
       const executor = new MigrationExecutor(dataSource, runner);
@@ -228,7 +228,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'snapshot-begins-with-its-first-read',
-    file: 'src/database/sqlite/snapshots.ts',
+    file: 'src/database/sqlite/reading/snapshots.ts',
     replace: `      await retryWhileBusy(() => connection.run('SELECT 1 FROM sqlite_schema LIMIT 1'), this.busyTimeout);\n`,
     by: `      await retryWhileBusy(() => undefined, this.busyTimeout);\n`,
     breaks: 'A list shows the state of the moment when it was begun.',
@@ -237,7 +237,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'snapshot-without-transaction',
-    file: 'src/database/sqlite/snapshots.ts',
+    file: 'src/database/sqlite/reading/snapshots.ts',
     replace: `      connection.run('BEGIN');\n`,
     by: '',
     breaks: 'A list shows one state, whatever is written while it is read.',
@@ -246,7 +246,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'any-number-of-snapshots',
-    file: 'src/database/sqlite/snapshots.ts',
+    file: 'src/database/sqlite/reading/snapshots.ts',
     replace: 'this.open.size >= this.limit',
     by: 'this.open.size >= 1000 * this.limit',
     breaks: 'At most 64 lists hold a connection each.',
@@ -255,7 +255,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'snapshot-takes-its-connection-along',
-    file: 'src/database/sqlite/snapshots.ts',
+    file: 'src/database/sqlite/reading/snapshots.ts',
     replace: '    this.over = reason;\n    this.giveBack();',
     by: '    this.over = reason;',
     breaks: 'The connection of a list that has ended is given to the next.',
@@ -275,7 +275,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'large-wal-is-not-noticed',
-    file: 'src/database/sqlite/group-commit.ts',
+    file: 'src/database/sqlite/writing/group-commit.ts',
     replace: '      if (this.file.sizeOfWal() > LARGEST_WAL) this.onLargeWal();\n',
     by: '',
     breaks: 'A write-ahead log that has grown too large is made small again.',
@@ -283,7 +283,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'large-wal-ends-nobody',
-    file: 'src/database/sqlite/large-wal.ts',
+    file: 'src/database/sqlite/writing/large-wal.ts',
     replace: 'const ended = this.snapshots.endAll();',
     by: 'const ended = 0;',
     breaks: 'The lists that keep the write-ahead log from restarting are ended.',
@@ -291,7 +291,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'large-wal-ends-lists-for-others',
-    file: 'src/database/sqlite/large-wal.ts',
+    file: 'src/database/sqlite/writing/large-wal.ts',
     replace: 'this.pausedUntil = now + (isElsewhere ? PAUSE : SIZE_AGE);',
     by: 'this.pausedUntil = now + SIZE_AGE;',
     breaks: 'Where it is another process that reads an old state, lists go on.',
@@ -299,7 +299,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'wal-keeps-its-size',
-    file: 'src/database/sqlite/large-wal.ts',
+    file: 'src/database/sqlite/writing/large-wal.ts',
     replace: 'wal_checkpoint(TRUNCATE)',
     by: 'wal_checkpoint(PASSIVE)',
     breaks: 'A write-ahead log that has grown too large gives its room back.',
@@ -325,7 +325,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'lost-file-is-acknowledged',
-    file: 'src/database/sqlite/group-commit.ts',
+    file: 'src/database/sqlite/writing/group-commit.ts',
     replace: '      this.file.check();\n',
     by: '',
     breaks: 'Nothing is acknowledged that was written to a file which has been taken away.',
@@ -335,7 +335,7 @@ const mutants: readonly Mutant[] = [
   {
     id: 'lost-file-is-read',
     file: 'src/database/sqlite/sqlite-driver.ts',
-    replace: `    this.file.assertKept();
+    replace: `    this.file.assertNotMoved();
     try {`,
     by: '    try {',
     breaks: 'Nothing is read from a file which has been taken away.',
@@ -344,7 +344,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'replaced-file-is-not-noticed',
-    file: 'src/database/sqlite/database-file.ts',
+    file: 'src/database/sqlite/file/database-file.ts',
     replace: 'if (inodeOf(statSync(file.path, { throwIfNoEntry: false })) !== file.inode)',
     by: 'if (inodeOf(statSync(file.path, { throwIfNoEntry: false })) === undefined)',
     breaks: 'A file that takes the place of the database is noticed.',
@@ -353,7 +353,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'reserve-is-not-kept',
-    file: 'src/database/sqlite/disk-reserve.ts',
+    file: 'src/database/sqlite/writing/disk-reserve.ts',
     replace: 'this.held = isUsable || this.make();',
     by: 'this.held = true;',
     breaks: 'Records can be deleted on a full volume.',
@@ -362,16 +362,16 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'reserve-is-given-to-anyone',
-    file: 'src/database/sqlite/disk-reserve.ts',
-    replace: '    if (!freesRoom) return false;\n',
+    file: 'src/database/sqlite/writing/disk-reserve.ts',
+    replace: '    if (!reclaimsSpace) return false;\n',
     by: '',
-    breaks: 'The reserve is given up for what frees room alone.',
+    breaks: 'The reserve is given up only for what reclaims space.',
     specs: FULL,
     tests: 'refuses POST with 507',
   },
   {
     id: 'reserve-is-not-made-again',
-    file: 'src/database/sqlite/disk-reserve.ts',
+    file: 'src/database/sqlite/writing/disk-reserve.ts',
     replace: 'this.held = freeBytes(this.file) >= this.size && this.make();',
     by: 'this.held = false;',
     breaks: 'When there is room again, POST stores again.',
@@ -380,10 +380,10 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'posts-use-the-reserve',
-    file: 'src/database/sqlite/group-commit.ts',
-    replace: 'if (this.batch.freeingOnly && !freesRoom)',
-    by: 'if (this.batch.freeingOnly && !freesRoom && this.batch.size < 0)',
-    breaks: 'While the reserve is in use, only what frees room is written.',
+    file: 'src/database/sqlite/writing/group-commit.ts',
+    replace: 'if (this.batch.reclaimingOnly && !reclaimsSpace)',
+    by: 'if (this.batch.reclaimingOnly && !reclaimsSpace && this.batch.size < 0)',
+    breaks: 'While the reserve is in use, only what reclaims space is written.',
     specs: FULL,
     tests: 'refuses POST with 507',
   },
@@ -476,7 +476,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'foreign-keys-stay-off-after-a-migration',
-    file: 'src/database/sqlite/table-rebuilds.ts',
+    file: 'src/database/sqlite/statements/table-rebuilds.ts',
     replace: `'PRAGMA foreign_keys = ON'`,
     by: `'PRAGMA foreign_keys'`,
     breaks: 'Foreign keys are enforced again after a migration.',
@@ -485,7 +485,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'pragmas-for-everyone',
-    file: 'src/database/sqlite/shared-pragmas.ts',
+    file: 'src/database/sqlite/statements/shared-pragmas.ts',
     replace: '|synchronous|',
     by: '|',
     breaks: 'No statement switches the flush of commits off for everyone.',
@@ -511,7 +511,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'rounded-integers',
-    file: 'src/database/sqlite/exact-integers.ts',
+    file: 'src/database/sqlite/portability/exact-integers.ts',
     replace: 'Number.isInteger(value) && !Number.isSafeInteger(value)',
     by: 'Number.isInteger(value) && Number.isNaN(value)',
     breaks: 'An integer that would be rounded is an error.',

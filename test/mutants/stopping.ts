@@ -5,7 +5,7 @@ const STOPPING = ['test/stopping.e2e-spec.ts'];
 const mutants: readonly Mutant[] = [
   {
     id: 'sigterm-exits-hard',
-    file: 'src/stop.ts',
+    file: 'src/server/graceful-shutdown.ts',
     replace: `  process.on('SIGTERM', onSignal);`,
     by: `  process.on('SIGTERM', () => process.exit(0));`,
     breaks: 'On SIGTERM running requests are finished and the database is closed.',
@@ -14,7 +14,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'sigint-is-not-caught',
-    file: 'src/stop.ts',
+    file: 'src/server/graceful-shutdown.ts',
     replace: `  process.on('SIGINT', onSignal);\n`,
     by: '',
     breaks: 'Ctrl+C stops the service in good order.',
@@ -23,7 +23,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'second-signal-is-ignored',
-    file: 'src/stop.ts',
+    file: 'src/server/graceful-shutdown.ts',
     replace: '    if (shutdown.hasBegun) exitWithError();\n',
     by: '    if (shutdown.hasBegun) return;\n',
     breaks: 'A second signal ends the service immediately.',
@@ -32,7 +32,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'still-ready-while-it-stops',
-    file: 'src/stop.ts',
+    file: 'src/server/graceful-shutdown.ts',
     replace: '    this.app.get(Lifecycle, { strict: false }).stop();\n',
     by: '    this.app.get(Lifecycle, { strict: false });\n',
     breaks: 'A service that stops is not ready.',
@@ -41,7 +41,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'no-delay-for-the-balancer',
-    file: 'src/stop.ts',
+    file: 'src/server/graceful-shutdown.ts',
     replace: '    if (shutdownDelay > 0) await sleep(shutdownDelay);\n',
     by: '',
     breaks: 'New connections are served for SHUTDOWN_DELAY after the signal.',
@@ -50,7 +50,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'new-connections-while-it-finishes',
-    file: 'src/stop.ts',
+    file: 'src/server/graceful-shutdown.ts',
     replace: '    NetServer.prototype.close.call(this.app.getHttpServer());\n',
     by: '',
     breaks: 'Behind SHUTDOWN_DELAY no new connection is taken.',
@@ -59,7 +59,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'idle-connections-hold-the-stop',
-    file: 'src/stop.ts',
+    file: 'src/server/graceful-shutdown.ts',
     replace: 'connections.closeIdle();',
     by: 'connections.open;',
     breaks: 'A connection without a request does not hold up the stop.',
@@ -68,7 +68,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'slow-requests-are-never-cut-off',
-    file: 'src/stop.ts',
+    file: 'src/server/graceful-shutdown.ts',
     replace: '        connections.closeAll();\n',
     by: '',
     breaks: 'Requests that are not done within SHUTDOWN_TIMEOUT are cut off, and the exit code is 0.',
@@ -77,7 +77,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'database-is-not-closed',
-    file: 'src/stop.ts',
+    file: 'src/server/graceful-shutdown.ts',
     replace: '    await this.app.close();\n',
     by: '',
     breaks: 'A stop closes the database: its WAL is folded into it.',
@@ -95,7 +95,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'limit-forgets-the-delay',
-    file: 'src/stop.ts',
+    file: 'src/server/graceful-shutdown.ts',
     replace: 'this.config.shutdownDelay + this.config.shutdownTimeout + CLOSE_TIMEOUT',
     by: 'this.config.shutdownTimeout + CLOSE_TIMEOUT',
     breaks: 'The limit of a stop is SHUTDOWN_DELAY, SHUTDOWN_TIMEOUT and 5 s together.',
@@ -104,7 +104,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'stop-without-a-limit',
-    file: 'src/stop.ts',
+    file: 'src/server/graceful-shutdown.ts',
     replace: '    setTimeout(() => this.giveUp(longest), longest);\n',
     by: '    setTimeout(() => this.giveUp(longest), longest * 1000);\n',
     breaks: 'A module that never closes does not keep the process.',
@@ -113,7 +113,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'exit-waits-for-a-hanging-file',
-    file: 'src/stop.ts',
+    file: 'src/server/graceful-shutdown.ts',
     replace: `    process.kill(process.pid, 'SIGKILL');\n`,
     by: '',
     breaks: 'A file operation that never ends does not keep the process.',
@@ -122,7 +122,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'crash-exits-with-0',
-    file: 'src/stop.ts',
+    file: 'src/server/graceful-shutdown.ts',
     replace: 'shutdown.begin(origin, 1);',
     by: 'shutdown.begin(origin, 0);',
     breaks: 'An error that nothing caught ends the service with exit code 1.',
@@ -131,7 +131,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'error-while-stopping-exits-with-0',
-    file: 'src/stop.ts',
+    file: 'src/server/graceful-shutdown.ts',
     replace: '      shutdown.exitCode = 1;\n',
     by: '',
     breaks: 'An error during the stop makes its exit code 1.',
@@ -140,7 +140,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'port-in-use-is-a-stack',
-    file: 'src/serve.ts',
+    file: 'src/server/serve.ts',
     replace: `syscall === 'listen' || syscall === 'bind'`,
     by: `syscall === 'connect' || syscall === 'bind'`,
     breaks: 'An address in use is named without a stack.',

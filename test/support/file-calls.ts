@@ -61,7 +61,16 @@ const PROGRAM = `
     if (fault.what === 'EIO') throw Object.assign(new Error('EIO: i/o error, ' + call), { code: 'EIO' });
     if (fault.what === 'hangs') await new Promise(() => setInterval(() => {}, 1000));
     if (fault.what === 'damaged') damage(path);
-    if (fault.what.startsWith('SIG')) process.kill(process.pid, fault.what);
+    if (fault.what.startsWith('SIG')) await signal(fault.what);
+  }
+
+  /** A signal reaches its listeners some turns of the event loop later. */
+  async function signal(name) {
+    const received = process.listenerCount(name) > 0 && new Promise((resolve) => process.once(name, resolve));
+    const alive = setInterval(() => {}, 1000);
+    process.kill(process.pid, name);
+    await received;
+    clearInterval(alive);
   }
 
   /** The second page, with its header. */

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { examples } from '../examples.js';
+import { examples } from './examples.js';
 
 export function backupCommand(interrupt: AbortSignal): Command {
   return new Command('backup')
@@ -10,7 +10,7 @@ export function backupCommand(interrupt: AbortSignal): Command {
     )
     .addHelpText('after', examples('backup /backups/cookies.sqlite'))
     .action(async (file: string) => {
-      const { backup } = await import('../backup.js');
+      const { backup } = await import('../backup/backup.js');
       await backup(file, interrupt);
     });
 }

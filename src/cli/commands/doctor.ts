@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import type { DoctorOptions } from '../doctor.js';
-import { examples } from '../examples.js';
+import type { DoctorOptions } from '../doctor/doctor.js';
+import { examples } from './examples.js';
 
 export function doctorCommand(): Command {
   return new Command('doctor')
@@ -8,7 +8,7 @@ export function doctorCommand(): Command {
     .option('--fix', 'first count the cookies again where the counter does not agree with them')
     .addHelpText('after', examples('doctor', 'doctor --fix'))
     .action(async (options: DoctorOptions) => {
-      const { doctor } = await import('../doctor.js');
+      const { doctor } = await import('../doctor/doctor.js');
       await doctor(options);
     });
 }

@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { FLAVORS, SIZES } from '../../cookies/cookie.values.js';
 import { parseNatural } from '../../http/parse-natural.js';
 import { UsageError } from '../errors.js';
-import { examples } from '../examples.js';
+import { examples } from './examples.js';
 import type { ExportOptions } from '../export.js';
 
 export function exportCommand(interrupt: AbortSignal): Command {

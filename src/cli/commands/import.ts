@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { examples } from '../examples.js';
+import { examples } from './examples.js';
 import type { ImportOptions } from '../import.js';
 
 export function importCommand(interrupt: AbortSignal): Command {

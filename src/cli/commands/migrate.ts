@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { examples } from '../examples.js';
+import { examples } from './examples.js';
 import type { MigrateOptions } from '../migrate.js';
 
 export function migrateCommand(): Command {

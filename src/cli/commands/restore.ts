@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { examples } from '../examples.js';
+import { examples } from './examples.js';
 
 export function restoreCommand(interrupt: AbortSignal): Command {
   return new Command('restore')
@@ -10,7 +10,7 @@ export function restoreCommand(interrupt: AbortSignal): Command {
       `\n${NOTE}${examples('restore /backups/cookies.sqlite', 'restore /dev/stdin < cookies.sqlite')}`,
     )
     .action(async (file: string) => {
-      const { restore } = await import('../restore.js');
+      const { restore } = await import('../backup/restore.js');
       await restore(file, interrupt);
     });
 }

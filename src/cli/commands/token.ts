@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { UsageError } from '../errors.js';
-import { examples } from '../examples.js';
+import { examples } from './examples.js';
 import type { TokenOptions } from '../token.js';
 
 export function tokenCommand(): Command {

@@ -2,7 +2,7 @@ import type { DataSource, DataSourceOptions } from 'typeorm';
 import { GuardedDataSource } from '../transaction-control.js';
 import { OutsideWrites } from './outside-writes.js';
 import { PostgresDriver } from './postgres-driver.js';
-import type { PostgresSettings } from './connections.js';
+import type { PostgresSettings } from './connections/connections.js';
 
 /**
  * A data source on PostgreSQL. It takes TypeORM's ordinary options; the engine's own come from `settings`.

@@ -3,14 +3,14 @@ import type { DataSource, ReplicationMode } from 'typeorm';
 import { PostgresDriver as TypeOrmPostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { type Dialect, ENGINE, type Engine } from '../engine.js';
 import { repeatRead } from '../repeat-read.js';
-import type { Snapshot } from '../snapshot.js';
-import type { Sql } from '../sql.js';
-import { ConnectionPools } from './connection-pools.js';
-import type { PostgresSettings } from './connections.js';
-import { Hosts } from './hosts.js';
+import type { Snapshot, Sql } from '../sql.js';
+import { ConnectionPools } from './connections/connection-pools.js';
+import type { PostgresSettings } from './connections/connections.js';
+import { Hosts } from './connections/hosts.js';
+import { advanceIdSequence, lastGivenId } from './id-sequence.js';
 import { portable } from './portable-columns.js';
 import type { OutsideWrites } from './outside-writes.js';
-import type { PostgresClient } from './postgres-client.js';
+import type { PostgresClient } from './connections/postgres-client.js';
 import {
   explained,
   isConflict,
@@ -20,7 +20,7 @@ import {
   outcomeUnknown,
   startError,
 } from './postgres-errors.js';
-import { PostgresQueryRunner } from './postgres-query-runner.js';
+import { PostgresQueryRunner, type TransactionSettings } from './postgres-query-runner.js';
 import { execute, mayWrite, PostgresSql, READS, type SlowStatements } from './postgres-sql.js';
 import { beginning, PostgresTransaction, type TransactionLimits } from './postgres-transaction.js';
 
@@ -41,14 +41,15 @@ const IS_READ_ONLY = `SELECT current_setting('transaction_read_only')::boolean A
  * (`FOR UPDATE`, or the UPDATE of the resource's `storage` row), and then read as last committed. In every transaction the
  * record is locked before the `storage` row, so two of them never wait for each other.
  */
-export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
+export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, TransactionSettings {
   readonly [ENGINE] = true;
   readonly dialect: Dialect = {
     json: (expression) => `to_json(${expression})::text`,
     join: (expression, column, direction) => `string_agg(${expression}, ',' ORDER BY ${column} ${direction})`,
     forUpdate: (table) => ` FOR UPDATE OF ${table}`,
-    lastGivenId: (table) => `coalesce(pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass), 0)`,
+    lastGivenId,
   };
+  readonly advanceIdSequence = advanceIdSequence;
 
   readonly isRemote = true;
   readonly hosts: Hosts;
@@ -105,7 +106,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
       if (failure === undefined) return result as T;
       const again = attempt < ATTEMPTS && performance.now() < deadline && mayRepeat(failure.cause);
       if (!again) throw failure.error;
-      // Two that undid each other would meet again if both came back at once.
+      // Two that undid each other would conflict again if both ran again at the same moment.
       await sleep(attempt * 10 * Math.random());
     }
   }
@@ -171,7 +172,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
     return { limit, report: (milliseconds, sql) => void logger.logQuerySlow(Math.round(milliseconds), sql) };
   }
 
-  /** In any other encoding, the server would refuse most of what a wish may hold. */
+  /** In any other encoding, the server would reject most of what a string may hold. */
   private async expectUtf8(runner: PostgresQueryRunner): Promise<void> {
     const [row] = (await runner.query('SHOW server_encoding')) as { server_encoding: string }[];
     if (row?.server_encoding === 'UTF8') return;

@@ -1,5 +1,5 @@
 import { QueryFailedError } from 'typeorm';
-import { type EngineError, engineErrors } from '../error-events.js';
+import { type EngineError, engineErrors } from '../events/error-events.js';
 import {
   ConnectionLostError,
   DatabaseStartError,
@@ -32,20 +32,20 @@ export function isConflict(error: unknown): boolean {
   return /^(40001|40P01)$/.test(codeOf(error));
 }
 
-/** Whether the connection is broken, silent or leads to a server that cannot be written. */
+/** Whether the connection is broken, timed out or leads to a server that cannot be written. */
 export function isConnectionFailure(error: unknown): boolean {
   const code = codeOf(error);
   return code === '' ? WITHOUT_CODE.test((error as Error | undefined)?.message ?? '') : SESSION_OVER.test(code);
 }
 
-/** Whether the server did not answer in time: trying again would only make its client wait as long again. */
+/** Whether the server did not respond in time: trying again would only make its client wait as long again. */
 export function isTimeout(error: unknown): boolean {
   return /^(Query read timeout|timeout e|Connection terminated due to connection timeout)/.test(
     (error as Error).message,
   );
 }
 
-/** Whether the server has no room for another connection, or takes none at the moment (class 53, 57P03). */
+/** Whether the server has no free slot for another connection, or takes none at the moment (class 53, 57P03). */
 export function isServerFull(error: unknown): boolean {
   return /^(53...|57P03)$/.test(codeOf(error));
 }
@@ -78,7 +78,7 @@ export function isReadOnlyServer(error: unknown): boolean {
   return codeOf(error) === '25006';
 }
 
-/** The error of this service for a database that is full, busy or away; `undefined` for a fault of the statement itself. */
+/** The error of this service for a database that is full, busy or away; `undefined` for an error of the statement itself. */
 export function translatePostgresError(error: unknown): Error | undefined {
   const code = codeOf(error);
   if (code === '53100') return new DiskFullError(error);
@@ -116,10 +116,10 @@ export function explained(error: unknown, sql: string, parameters: unknown[]): E
   return codeOf(error) === '' ? (error as Error) : new QueryFailedError(sql, parameters, error as Error);
 }
 
-const refused = ({ message }: Error): string =>
+const rejectedUser = ({ message }: Error): string =>
   /no encryption/.test(message)
     ? 'it wants TLS; add ?sslmode=verify-full to DATABASE_URL'
-    : `it refuses the user (${message}); correct user and password in DATABASE_URL`;
+    : `it rejects the user (${message}); correct user and password in DATABASE_URL`;
 
 const REASONS: readonly [RegExp, (error: Error) => string][] = [
   [/^(ENOTFOUND|EAI_AGAIN)$/, () => 'its host name is not known; correct the host in DATABASE_URL'],
@@ -129,7 +129,7 @@ const REASONS: readonly [RegExp, (error: Error) => string][] = [
     () => 'the host cannot be reached; correct it in DATABASE_URL, or the network',
   ],
   [/^ENOENT$/, () => 'there is no such socket; correct the folder in DATABASE_URL, or start the server'],
-  [/^(28P01|28000)$/, refused],
+  [/^(28P01|28000)$/, rejectedUser],
   [/^3D000$/, () => 'it has no such database; create it with CREATE DATABASE, or correct the name in DATABASE_URL'],
   [/^42501$/, ({ message }) => `the user lacks a right (${message}); make the user the owner of the database`],
   [/^25006$/, () => 'it is read-only, a standby perhaps; name the primary, or all servers, in DATABASE_URL'],
@@ -145,7 +145,7 @@ const REASONS: readonly [RegExp, (error: Error) => string][] = [
 const MESSAGES: readonly [RegExp, string][] = [
   [/does not support SSL/, 'it does not speak TLS; set ssl = on at the server, or sslmode=disable in DATABASE_URL'],
   [/password must be a (non-empty )?string|no password/i, 'it wants a password; add one to DATABASE_URL'],
-  [/timeout/, 'it does not answer in time; correct host and port in DATABASE_URL, or the network'],
+  [/timeout/, 'it does not respond in time; correct host and port in DATABASE_URL, or the network'],
   [/^Connection terminated/, 'it closed the connection; see that a PostgreSQL server listens there'],
 ];
 

@@ -6,16 +6,25 @@ import {
   type Table,
   type TableColumn,
 } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner as TypeOrmPostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import { ConnectionLostError, OutcomeUnknownError, transactionTooLong, UnsafeIntegerError } from '../errors.js';
 import { repeatRead } from '../repeat-read.js';
 import { beginOf, isCommit, lateStatement } from '../transaction-control.js';
+import type { OutsideWrites } from './outside-writes.js';
 import { portableColumn, portableTable } from './portable-columns.js';
-import type { PostgresClient } from './postgres-client.js';
-import type { PostgresDriver } from './postgres-driver.js';
+import type { PostgresClient } from './connections/postgres-client.js';
 import { isConnectionFailure, outcomeUnknown, publishEngineError, translatePostgresError } from './postgres-errors.js';
 import { mayWrite, measured, READS, UNCONFIRMED } from './postgres-sql.js';
-import { beginning, COMMIT } from './postgres-transaction.js';
+import { beginning, COMMIT, type TransactionLimits } from './postgres-transaction.js';
+
+/** What a query runner needs of its driver, beyond TypeORM's own. */
+export interface TransactionSettings extends PostgresDriver {
+  readonly outsideWrites?: OutsideWrites;
+  readonly limits: TransactionLimits;
+  /** Milliseconds a transaction may take. */
+  readonly transactionTimeout: number;
+}
 
 /** The key of the lock that migrating processes take; "cookies" in ASCII, as a number. */
 const MIGRATION_LOCK = 0x636f6f6b696573n;
@@ -25,7 +34,7 @@ const MIGRATION_LOCK = 0x636f6f6b696573n;
  * TypeORM gives raw UPDATE and DELETE as rows and count, on PostgreSQL alone.
  */
 export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
-  declare driver: PostgresDriver;
+  declare driver: TransactionSettings;
   private client?: PostgresClient;
   private migrating = false;
   /** TypeORM releases a runner also when its connection breaks. */
@@ -39,18 +48,19 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   private inFlight = 0;
   private onSettled?: () => void;
 
-  constructor(driver: PostgresDriver, mode: ReplicationMode) {
+  constructor(driver: TransactionSettings, mode: ReplicationMode) {
     super(driver, mode);
   }
 
   override async connect(): Promise<PostgresClient> {
-    return (this.client = (await super.connect()) as PostgresClient);
+    this.client = (await super.connect()) as PostgresClient;
+    return this.client;
   }
 
   /**
    * What begins a transaction, and a SELECT outside of one, is repeated on another connection when its own turns out to be
    * broken.
-   * @throws {QueryFailedError} for a fault of the statement or a violated constraint
+   * @throws {QueryFailedError} for an error of the statement or a violated constraint
    * @throws {DatabaseUnavailableError} for a server that is away, a lock, statement or transaction past its time-out, a deadlock
    * @throws {OutcomeUnknownError} when the response to a COMMIT, or to a write outside a transaction, was lost
    * @throws {DiskFullError} when the server's volume is full
@@ -64,8 +74,10 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     if (this.isReleasedByCaller) throw new QueryRunnerAlreadyReleasedError();
     if (this.isReleased) this.connectionBroke();
     if (this.aborted !== undefined) return this.queryAborted(sql, this.aborted);
-    if (isCommit(sql) || ROLLS_BACK_ALL.test(sql))
-      return (this.ending = this.queryOnce(sql, parameters, useStructuredResult));
+    if (isCommit(sql) || ROLLS_BACK_ALL.test(sql)) {
+      this.ending = this.queryOnce(sql, parameters, useStructuredResult);
+      return this.ending;
+    }
     const isRepeatable = !this.isInTransaction && (begins || READS.test(sql));
     if (!isRepeatable || this.migrating) return this.queryOnce(sql, parameters, useStructuredResult);
     return repeatRead(() => {
@@ -88,7 +100,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
 
   /** Migrations may take as long as they take. */
   override async beforeMigration(): Promise<void> {
-    (await this.connect()).patience = 0;
+    (await this.connect()).queryTimeout = 0;
     this.migrating = true;
   }
 

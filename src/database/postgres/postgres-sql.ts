@@ -1,12 +1,12 @@
 import type { QueryResult, QueryResultRow } from 'pg';
 import { OutcomeUnknownError } from '../errors.js';
 import type { Sql } from '../sql.js';
-import { statementTimings } from '../timing.js';
+import { statementEvents } from '../events/statement-events.js';
 import { numbered, textOf } from './placeholders.js';
-import type { PostgresClient } from './postgres-client.js';
+import type { PostgresClient } from './connections/postgres-client.js';
 import { publishEngineError } from './postgres-errors.js';
 
-/** Told of a statement that took longer than the limit, in milliseconds. */
+/** Called with each statement that took longer than the limit, in milliseconds. */
 export interface SlowStatements {
   readonly limit: number;
   readonly report: (milliseconds: number, sql: string) => void;
@@ -52,8 +52,8 @@ export async function execute(
 
 /** Publishes how long a statement took. */
 export function measured(sql: string, milliseconds: number): void {
-  if (!statementTimings.hasSubscribers) return;
-  statementTimings.publish({ kind: READS.test(sql) ? 'read' : 'write', seconds: milliseconds / 1000 });
+  if (!statementEvents.hasSubscribers) return;
+  statementEvents.publish({ kind: READS.test(sql) ? 'read' : 'write', seconds: milliseconds / 1000 });
 }
 
 export const UNCONFIRMED = 'The wait for the standby was cancelled: what was committed may be lost with the primary';

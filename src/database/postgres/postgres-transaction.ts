@@ -1,7 +1,7 @@
 import { TypeORMError } from 'typeorm';
 import { transactionTooLong } from '../errors.js';
-import type { Connections } from './connections.js';
-import type { PostgresClient } from './postgres-client.js';
+import type { Connections } from './connections/connections.js';
+import type { PostgresClient } from './connections/postgres-client.js';
 import { explained, isConnectionFailure, outcomeUnknown } from './postgres-errors.js';
 import { execute, type SlowStatements } from './postgres-sql.js';
 
@@ -26,7 +26,7 @@ export function beginning(begin: string, { statement, lock, idle }: TransactionL
 
 /**
  * A statement_timeout that ended the COMMIT while it waits for a synchronous standby would leave it committed, unconfirmed.
- * And where a statement has failed, a COMMIT alone would answer ROLLBACK as a success; this answers 25P02.
+ * And where a statement has failed, a bare COMMIT would respond ROLLBACK as a success; this responds 25P02.
  */
 export const COMMIT = 'SET LOCAL statement_timeout = 0; COMMIT';
 
@@ -44,7 +44,7 @@ export class PostgresTransaction {
 
   /**
    * @param begin as `beginning` gives it
-   * @param timeout milliseconds after which it is undone, whoever still works on it; none without
+   * @param timeout milliseconds after which it is rolled back, even while the caller still uses it; none without
    * @throws what node-postgres throws
    */
   static async begin(
@@ -83,7 +83,7 @@ export class PostgresTransaction {
     }
   };
 
-  /** @throws {OutcomeUnknownError} when everything may be kept or nothing; after any other error it is nothing */
+  /** @throws {OutcomeUnknownError} when everything may be stored or nothing; after any other error it is nothing */
   async commit(): Promise<void> {
     this.assertOpen();
     clearTimeout(this.timer);

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { TypeORMError } from 'typeorm';
-import { engineErrors } from '../error-events.js';
+import { engineErrors } from '../events/error-events.js';
 import { type Database, type Statement, openDatabase } from './better-sqlite3.js';
-import { statementTimings } from '../timing.js';
+import { statementEvents } from '../events/statement-events.js';
 import { engineErrorOf } from './sqlite-errors.js';
 
 export type Row = Record<string, unknown>;
@@ -16,7 +16,7 @@ export interface StatementResult {
   readonly lastInsertRowid?: number | bigint;
 }
 
-/** Told of a statement that took longer than the limit. */
+/** Called with each statement that took longer than the limit. */
 export interface SlowStatements {
   /** In milliseconds. */
   readonly limit: number;
@@ -95,6 +95,6 @@ export class Connection {
 
   private measured(milliseconds: number, sql: string): void {
     if (this.slow !== undefined && milliseconds > this.slow.limit) this.slow.report(milliseconds, sql);
-    if (statementTimings.hasSubscribers) statementTimings.publish({ kind: this.kind, seconds: milliseconds / 1000 });
+    if (statementEvents.hasSubscribers) statementEvents.publish({ kind: this.kind, seconds: milliseconds / 1000 });
   }
 }

@@ -1,12 +1,12 @@
 import type { StatementResult } from './connection.js';
 
-/** A transaction that has begun, for whoever holds it alone. */
+/** A transaction that has begun, and belongs to one caller. */
 export interface OpenTransaction {
   /** The connection of better-sqlite3 beneath. */
   readonly database: unknown;
   /** @throws SqliteError, or what ended the transaction before its time */
   run(sql: string, parameters?: readonly unknown[]): StatementResult;
-  /** Resolves when everything is on disk; when it rejects, nothing is kept. */
+  /** Resolves when everything is on disk; when it rejects, nothing is stored. */
   commit(): Promise<void>;
   /**
    * Undoes everything, at the time of the call; does nothing after the end. Resolves when what the transaction read is on

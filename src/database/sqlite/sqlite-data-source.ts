@@ -9,9 +9,9 @@ import type {
 import type { SqliteUrl } from '../../config/variables.js';
 import { GuardedDataSource } from '../transaction-control.js';
 import { betterSqlite3 } from './better-sqlite3.js';
-import { PortableQueryBuilder } from './portable-query-builders.js';
+import { PortableQueryBuilder } from './portability/portable-query-builders.js';
 import { SqliteDriver } from './sqlite-driver.js';
-import type { WriterLimits } from './writer.js';
+import type { WriterLimits } from './writing/writer.js';
 
 /** A data source on the embedded engine. It takes TypeORM's ordinary options; the engine's own come from `database`. */
 export function createSqliteDataSource(

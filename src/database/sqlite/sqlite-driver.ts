@@ -4,40 +4,41 @@ import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { DatabaseStartError } from '../errors.js';
 import { type Dialect, ENGINE, type Engine } from '../engine.js';
-import type { Snapshot } from '../snapshot.js';
-import type { Sql } from '../sql.js';
+import type { Snapshot, Sql } from '../sql.js';
+import { advanceIdSequence, lastGivenId } from './id-sequence.js';
 import { retryWhileBusy } from './busy-retries.js';
 import { Connection, type SlowStatements, type StatementResult } from './connection.js';
-import { DatabaseFile } from './database-file.js';
-import { hydratedDecimal, storedDecimal } from './decimals.js';
-import { DiskReserve } from './disk-reserve.js';
-import { LargeWal } from './large-wal.js';
-import { ListTurns } from './list-turns.js';
-import { NOW } from './portable-query-builders.js';
-import { createPrivately, makePrivateFolder } from './private-file.js';
-import { Snapshots } from './snapshots.js';
+import { DatabaseFile } from './file/database-file.js';
+import { hydratedDecimal, storedDecimal } from './portability/decimals.js';
+import { DiskReserve } from './writing/disk-reserve.js';
+import { LargeWal } from './writing/large-wal.js';
+import { ListTurns } from './reading/list-turns.js';
+import { NOW } from './portability/portable-query-builders.js';
+import { createPrivately, makePrivateFolder } from './file/private-file.js';
+import { Snapshots } from './reading/snapshots.js';
 import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
-import { explained, TaggedSql } from './tagged-sql.js';
-import { SqliteQueryRunner } from './sqlite-query-runner.js';
-import { TableRebuilds } from './table-rebuilds.js';
-import { tryWriting } from './write-trial.js';
-import { Writer, type WriterLimits } from './writer.js';
+import { explained, SqliteSql } from './sqlite-sql.js';
+import { type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
+import { TableRebuilds } from './statements/table-rebuilds.js';
+import { tryWriting } from './file/write-trial.js';
+import { Writer, type WriterLimits } from './writing/writer.js';
 
 /**
  * TypeORM's better-sqlite3 driver made safe for concurrent callers. As shipped it hands out one query runner on one
  * connection, so that transactions of different requests mix. Here every caller gets a runner of its own; writes take
  * turns on one connection, reads outside a transaction use another, which sees committed data only (WAL).
  */
-export class SqliteDriver extends BetterSqlite3Driver implements Engine {
+export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteConnections {
   readonly [ENGINE] = true;
   readonly isRemote = false;
   readonly dialect: Dialect = {
     json: (expression) => `json_quote(${expression})`,
-    // An ORDER BY of its own would sort again what comes sorted; see "The engine writes the JSON of lists" in docs/decisions.md.
+    // An ORDER BY of its own would sort again what comes sorted; see docs/adr/0023-engine-writes-json-of-lists.md.
     join: (expression) => `CAST(string_agg(${expression}, ',') AS BLOB)`,
     forUpdate: () => '',
-    lastGivenId: (table) => `coalesce((SELECT seq FROM sqlite_sequence WHERE name = '${table}'), 0)`,
+    lastGivenId,
   };
+  readonly advanceIdSequence = advanceIdSequence;
 
   writer!: Writer;
   reader!: Connection;
@@ -114,13 +115,13 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
   }
 
   /** Reads without a query runner; see `committed` of `transactions.ts`. */
-  readonly committed = new TaggedSql((sql, parameters) => this.read(sql, parameters));
+  readonly committed = new SqliteSql((sql, parameters) => this.read(sql, parameters));
 
   /** Writes without a query runner; see `transaction` of `transactions.ts`. */
-  async transaction<T>(work: (transaction: Sql) => Promise<T>, freesRoom: boolean): Promise<T> {
-    const transaction = await this.writer.begin(freesRoom);
+  async transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T> {
+    const transaction = await this.writer.begin(reclaimsSpace);
     try {
-      const result = await work(new TaggedSql((sql, parameters) => transaction.run(sql, parameters)));
+      const result = await work(new SqliteSql((sql, parameters) => transaction.run(sql, parameters)));
       await transaction.commit();
       return result;
     } catch (error) {
@@ -132,10 +133,10 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
 
   /** One state to read from; see `snapshot.ts`. */
   async openSnapshot(): Promise<Snapshot> {
-    this.file.assertKept();
+    this.file.assertNotMoved();
     const transaction = await this.snapshots.begin();
     const list = this.listTurns.list();
-    const source = new TaggedSql((sql, parameters) => list.run(() => transaction.run(sql, parameters)));
+    const source = new SqliteSql((sql, parameters) => list.run(() => transaction.run(sql, parameters)));
     return Object.assign(source, { close: () => void transaction.rollback() });
   }
 
@@ -147,7 +148,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine {
 
   /** Runs a statement that only reads, outside a transaction. */
   read(sql: string, parameters: readonly unknown[]): StatementResult | Promise<StatementResult> {
-    this.file.assertKept();
+    this.file.assertNotMoved();
     try {
       return this.reader.run(sql, parameters);
     } catch (error) {
@@ -168,7 +169,7 @@ function prepareForWriting(connection: Connection): void {
   // Under WAL, better-sqlite3's default of NORMAL syncs no commit: an acknowledged write could be lost with the power.
   database.pragma('synchronous = FULL');
   database.pragma('foreign_keys = ON');
-  // What a long reader made it grow to, the WAL gives back when it is begun anew.
+  // The WAL gives back what a long reader made it grow to when SQLite restarts it.
   database.pragma('journal_size_limit = 16777216');
   tryWriting(database);
   database.prepare('SELECT count(*) FROM sqlite_schema').get();

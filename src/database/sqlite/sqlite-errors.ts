@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { fileProblem, ownersOf } from '../../config/file-problem.js';
-import type { EngineError } from '../error-events.js';
+import type { EngineError } from '../events/error-events.js';
 import { DatabaseStartError, DatabaseUnavailableError, DiskFullError } from '../errors.js';
 
 /** The result code of an error of SQLite, extended ones included (https://sqlite.org/rescode.html). */
@@ -20,7 +20,7 @@ export function isFull(error: unknown): boolean {
   return code === 'SQLITE_FULL' || OUT_OF_SPACE.test(code);
 }
 
-/** The error of this service for a database that is full, busy or broken; `undefined` for a fault of the statement itself. */
+/** The error of this service for a database that is full, busy or broken; `undefined` for an error of the statement itself. */
 export function translateSqliteError(error: unknown): Error | undefined {
   const code = sqliteCode(error);
   if (isFull(error)) return new DiskFullError(error);
@@ -61,8 +61,8 @@ export function startError(path: string, error: unknown): DatabaseStartError {
       /^SQLITE_CANTOPEN/,
       'cannot be opened; see that its folder exists and that the user of the service may write there',
     ],
-    [/^SQLITE_FULL/, 'cannot be written: its volume is full; make room on it'],
-    [/^SQLITE_IOERR/, `cannot be written (${code}); see that its volume has room and is in order`],
+    [/^SQLITE_FULL/, 'cannot be written: its volume is full; free space on it'],
+    [/^SQLITE_IOERR/, `cannot be written (${code}); see that its volume has space and is in order`],
   ];
   const reason = reasons.find(([pattern]) => pattern.test(code))?.[1] ?? `cannot be used: ${fileProblem(path, error)}`;
   const isDenied = /^SQLITE_(READONLY|CANTOPEN)/.test(code);

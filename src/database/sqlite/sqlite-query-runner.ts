@@ -1,24 +1,37 @@
 import { QueryFailedError, QueryRunnerAlreadyReleasedError, TypeORMError, type ReplicationMode } from 'typeorm';
+import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError, UnsafeIntegerError } from '../errors.js';
-import type { StatementResult } from './connection.js';
-import { rejectRoundedIntegers } from './exact-integers.js';
+import type { Connection, StatementResult } from './connection.js';
+import { rejectRoundedIntegers } from './portability/exact-integers.js';
 import type { OpenTransaction } from './open-transaction.js';
-import type { SqliteDriver } from './sqlite-driver.js';
 import { lateStatement } from '../transaction-control.js';
-import { rejectSharedPragma } from './shared-pragmas.js';
+import { rejectSharedPragma } from './statements/shared-pragmas.js';
+import type { Snapshots } from './reading/snapshots.js';
 import { translateSqliteError } from './sqlite-errors.js';
-import { toQueryResult } from './query-result.js';
-import { kindOf, type StatementKind } from './statement-kind.js';
+import { toQueryResult } from './statements/query-result.js';
+import { kindOf, type StatementKind } from './statements/statement-kind.js';
+import type { TableRebuilds } from './statements/table-rebuilds.js';
+import type { Writer } from './writing/writer.js';
+
+/** The connections that a query runner works on; the driver has them. */
+export interface SqliteConnections extends BetterSqlite3Driver {
+  readonly reader: Connection;
+  readonly writer: Writer;
+  readonly snapshots: Snapshots;
+  readonly tableRebuilds: TableRebuilds;
+  /** Runs a statement that only reads, outside a transaction. */
+  read(sql: string, parameters: readonly unknown[]): StatementResult | Promise<StatementResult>;
+}
 
 /**
- * One caller's session. In mode `master` its transactions write and wait for a turn; in mode `slave` they read one
+ * One caller's session. In mode `master` its transactions write and wait for a slot; in mode `slave` they read one
  * snapshot and wait for nobody. Statements outside a transaction are transactions of their own.
  */
 export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
-  declare driver: SqliteDriver;
+  declare driver: SqliteConnections;
   private transaction?: OpenTransaction;
   /** Whether the transaction has done nothing yet. */
   private transactionIsNew = false;
@@ -29,7 +42,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   /** What failed the commit that the last rollback waited for; TypeORM swallows it where it rolls back by itself. */
   private rollbackFailure?: Error;
 
-  constructor(driver: SqliteDriver, mode: ReplicationMode) {
+  constructor(driver: SqliteConnections, mode: ReplicationMode) {
     super(driver);
     this.mode = mode;
   }
@@ -113,7 +126,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   /**
-   * @throws {QueryFailedError} for a fault of the statement or a violated constraint
+   * @throws {QueryFailedError} for an error of the statement or a violated constraint
    * @throws {DatabaseUnavailableError} for a locked or broken database, or a transaction that took too long
    * @throws {OutcomeUnknownError} when a COMMIT failed and the file may hold it all the same
    * @throws {DiskFullError} when the volume is full; the whole transaction is rolled back then
@@ -159,12 +172,12 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
       case 'commit':
         this.checkControl(sql);
         return this.commit();
-      case 'alone':
+      case 'autocommit':
         rejectSharedPragma(sql, this.migrating !== undefined);
     }
     const { transaction } = this;
     return transaction === undefined
-      ? this.executeAlone(kind, sql, parameters)
+      ? this.executeOutside(kind, sql, parameters)
       : this.executeInside(transaction, sql, parameters);
   }
 
@@ -180,19 +193,19 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     return tableRebuilds.keepReferences(() => transaction.run(sql, parameters));
   }
 
-  private async executeAlone(kind: StatementKind, sql: string, parameters: unknown[]): Promise<StatementResult> {
+  private async executeOutside(kind: StatementKind, sql: string, parameters: unknown[]): Promise<StatementResult> {
     if (kind === 'savepoint' || kind === 'rollback to') throw new TypeORMError(NO_TRANSACTION);
     if (this.transactionOver) await this.stayOpen(sql);
     const { reader, tableRebuilds, writer } = this.driver;
-    if (tableRebuilds.isSettingAside(sql)) return tableRebuilds.keepReferencesAlone(sql, parameters);
+    if (tableRebuilds.isSettingAside(sql)) return tableRebuilds.keepReferencesOutside(sql, parameters);
     if (this.mode === 'slave' || (kind === 'read' && reader.prepare(sql).readonly)) {
       return this.driver.read(sql, parameters);
     }
-    return writer.run(sql, parameters, { freesRoom: kind === 'delete', alone: kind === 'alone' });
+    return writer.run(sql, parameters, { reclaimsSpace: kind === 'delete', autocommit: kind === 'autocommit' });
   }
 
   /**
-   * A statement that was on its way when the transaction of its runner ended must not become a transaction of its own. A
+   * A statement that was in flight when the transaction of its runner ended must not become a transaction of its own. A
    * runner that TypeORM made for one transaction is released by the next turn of the event loop.
    */
   private async stayOpen(sql: string): Promise<void> {

@@ -1,5 +1,7 @@
 import { getMetadataArgsStorage } from 'typeorm';
-import type { RecordClass } from './record-reader.js';
+
+/** The class of a resource's entity, or of its DTO. */
+export type RecordClass<T = object> = new (...args: never[]) => T;
 
 /** Whether a value is one that a column may have; it may doubt what is right, but never passes what is wrong. */
 export type ColumnRule = (value: unknown) => boolean;

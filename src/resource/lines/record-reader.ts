@@ -1,11 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { ResourceName } from '../resource-name.js';
 import type { NewRecord, ResourceEntity } from '../store/resource-entity.js';
-import { type ColumnRule, columnRules, isObviouslyValid } from './column-rules.js';
+import { type ColumnRule, columnRules, isObviouslyValid, type RecordClass } from './column-rules.js';
 import type { ImportedDto } from './imported-dto.js';
-
-/** The class of a resource's entity, or of its DTO. */
-export type RecordClass<T = object> = new (...args: never[]) => T;
 
 /** What the command line must know of a resource. */
 export interface ResourceLines<Entity extends ResourceEntity> {

@@ -22,7 +22,7 @@ const PAGE = 1000;
 const LARGEST_ID = Number.MAX_SAFE_INTEGER;
 
 // A statement of SQLite holds the event loop from its start to its end. Within these bounds it takes 2 ms, even where every
-// record has a string of 255 emoji; see "A list holds the event loop for a few milliseconds" in docs/decisions.md.
+// record has a string of 255 emoji; see docs/adr/0061-lists-yield-the-event-loop.md.
 /** Rows that one statement may read in search of matching records. */
 const SCANNED_ROWS = 2000;
 /** Bytes of JSON that one statement should return, and the records it returns while their length is unknown. */

@@ -71,7 +71,7 @@ export class ResourceStore<Entity extends ResourceEntity> {
 
   /** @returns whether there was such a record */
   delete(id: number, check?: WriteCheck): Promise<boolean> {
-    return transaction(this.dataSource, (tx) => this.in(tx).delete(id, check), { freesRoom: true });
+    return transaction(this.dataSource, (tx) => this.in(tx).delete(id, check), { reclaimsSpace: true });
   }
 
   /** The same in a transaction of the caller, which may be one of several resources. */

@@ -1,4 +1,4 @@
-import { advanceIdSequence, keepIdsAhead } from '../../database/kept-ids.js';
+import { advanceIdSequence } from '../../database/id-sequence.js';
 import type { Sql } from '../../database/sql.js';
 import { StorageFullError } from '../../storage/errors.js';
 import type { ResourceStorage, Version } from '../../storage/resource-storage.js';
@@ -67,7 +67,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     }
     const ids = records.flatMap(({ id }) => id ?? []);
     if (ids.length === 0) return;
-    await keepIdsAhead(this.table.dataSource, this.transaction, this.table.name, Math.max(...ids));
+    await advanceIdSequence(this.table.dataSource, this.transaction, this.table.name, Math.max(...ids));
   }
 
   /**

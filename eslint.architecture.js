@@ -1,0 +1,126 @@
+/**
+ * What may import what in `src/`, as ESLint configurations, so that an editor shows what breaks it. The layers are those of the
+ * README. A folder of `src/` that is no layer is a feature.
+ */
+import { readdirSync } from 'node:fs';
+
+/** From the top down. A file imports from its own layer and from lower ones; `server` and the files without a folder are one. */
+const LAYERS = [
+  '',
+  'server',
+  'cli',
+  'docs',
+  'FEATURES',
+  'management',
+  'resource',
+  'auth',
+  'http',
+  'storage',
+  'database',
+  'config',
+  'logging',
+];
+
+/** The files of the layer that has no folder. */
+const ROOT_FILES = ['main', 'app', 'app\\.module'];
+
+/** In a feature, from the top down: the part of a file's name that says its role. */
+const ROLES = ['module', 'controller', 'openapi', 'service', 'repository', 'entity'];
+
+/** What a role must not import besides the roles above it. */
+const NOT_FOR_ROLE = {
+  controller: ['repository', 'entity'],
+  repository: ['dto'],
+  entity: ['dto'],
+};
+
+const WITHOUT_TYPEORM = ['controller', 'service', 'dto'];
+
+/** An entry of `no-restricted-syntax` for every form of an import. @param {string} pattern of what is imported */
+function noImport(pattern, message) {
+  // A selector knows no escaped slash.
+  const value = `/${pattern.replaceAll('/', '\\u002F')}/`;
+  const statements = 'ImportDeclaration, ExportNamedDeclaration, ExportAllDeclaration, ImportExpression, TSImportType';
+  return { selector: `:matches(${statements})[source.value=${value}]`, message };
+}
+
+const oneOf = (names) => `(${names.join('|')})`;
+
+const NO_ENVIRONMENT = [
+  'MemberExpression[object.name="process"][property.name="env"]',
+  'MemberExpression[object.name="process"][property.value="env"]',
+  'VariableDeclarator[init.name="process"] > ObjectPattern > Property[key.name="env"]',
+  'ImportDeclaration[source.value=/^(node:)?process$/] > ImportSpecifier[imported.name="env"]',
+  'Identifier[name="loadEnvFile"]',
+].map((selector) => ({
+  selector,
+  message: 'Only src/config/config.ts reads the environment; take what you need from Config.',
+}));
+
+function noUpperLayers(layer, allFeatures) {
+  const upper = LAYERS.slice(0, LAYERS.indexOf(layer)).flatMap((name) => (name === 'FEATURES' ? allFeatures : name));
+  const names = upper.filter((name) => name !== '');
+  const message = `Imports go down only: ${layer === 'FEATURES' ? 'a feature' : `src/${layer}`} is below what is imported here.`;
+  const patterns = [`^(\\.\\./)+${oneOf(ROOT_FILES)}\\.js$`];
+  if (names.length > 0) patterns.push(`^(\\.\\./)+${oneOf(names)}/`);
+  return patterns.map((pattern) => noImport(pattern, message));
+}
+
+function noOtherFeature(feature, allFeatures) {
+  const others = allFeatures.filter((name) => name !== feature);
+  if (others.length === 0) return [];
+  const message = 'A feature uses another one only through the service that its module exports.';
+  return [noImport(`^(\\.\\./)+${oneOf(others)}/(?!.*\\.(service|module)\\.js$)`, message)];
+}
+
+function restrictionsOf(role) {
+  const upper = role === 'dto' ? ROLES : ROLES.slice(0, ROLES.indexOf(role));
+  const roles = [...upper, ...(NOT_FOR_ROLE[role] ?? [])].filter((name) => name !== 'dto');
+  const message = `In a feature: controller -> service -> repository -> entity; a ${role} imports neither ${roles.join(' nor ')}.`;
+  // Of its own feature; `../` leads there from its `dto/`, and from other folders to none of its files.
+  const restrictions = roles.length > 0 ? [noImport(`^(\\./(.*/)?|\\.\\./)[^/]*\\.${oneOf(roles)}\\.js$`, message)] : [];
+  if (NOT_FOR_ROLE[role]?.includes('dto')) {
+    restrictions.push(noImport('^\\.{1,2}/(.*/)?dto/', `A ${role} knows no DTO: the service hands over plain values.`));
+  }
+  if (WITHOUT_TYPEORM.includes(role)) {
+    restrictions.push(noImport('typeorm', `TypeORM belongs in repositories and entities, not in a ${role}.`));
+  }
+  return restrictions;
+}
+
+const configuration = (files, restrictions, environment = NO_ENVIRONMENT) => ({
+  files,
+  ignores: ['src/**/*.spec.ts'],
+  rules: { 'no-restricted-syntax': ['error', ...environment, ...restrictions] },
+});
+
+// The last configuration that fits a file counts, so each holds all that is said of it.
+function configurationsOf(feature, allFeatures) {
+  const always = [...noUpperLayers('FEATURES', allFeatures), ...noOtherFeature(feature, allFeatures)];
+  const folder = `src/${feature}/**`;
+  return [
+    configuration([`${folder}/*.ts`], always),
+    ...ROLES.map((role) => configuration([`${folder}/*.${role}.ts`], [...always, ...restrictionsOf(role)])),
+    configuration([`${folder}/dto/*.ts`], [...always, ...restrictionsOf('dto')]),
+  ];
+}
+
+/** The folders of `src/` that are no layer. */
+function features() {
+  const entries = readdirSync(new URL('src', import.meta.url), { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory() && !LAYERS.includes(entry.name)).map(({ name }) => name);
+}
+
+/**
+ * @param {string[]} allFeatures the names of their folders
+ * @returns {import('eslint').Linter.Config[]}
+ */
+export function architecture(allFeatures = features()) {
+  const layers = LAYERS.filter((layer) => !['', 'server', 'FEATURES'].includes(layer));
+  return [
+    configuration(['src/**/*.ts', 'migrations/**/*.ts', 'ormconfig.ts'], []),
+    ...layers.map((layer) => configuration([`src/${layer}/**/*.ts`], noUpperLayers(layer, allFeatures))),
+    ...allFeatures.flatMap((feature) => configurationsOf(feature, allFeatures)),
+    configuration(['src/config/config.ts'], noUpperLayers('config', allFeatures), []),
+  ];
+}

@@ -1,0 +1,73 @@
+import { createReadStream } from 'node:fs';
+import { rm, stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { loadConfigFromProcess } from '../../config/config.js';
+import { knownMigrations } from '../../database/schema/schema-version.js';
+import { checkFile } from '../../database/sqlite/file/file-check.js';
+import { copyDatabase } from '../../database/sqlite/file/file-copy.js';
+import { CLI } from '../../config/program-names.js';
+import { type Destination, destinationOf, openDestination } from '../output/destination.js';
+import { Failure } from '../errors.js';
+import { databaseExists, rejectDatabaseFile, requireSqlite } from '../database-file.js';
+import { Progress } from '../output/progress.js';
+import { ReplacedError, replaceFile } from '../output/replace-file.js';
+
+export async function backup(file: string, interrupt: AbortSignal): Promise<void> {
+  const config = loadConfigFromProcess();
+  const path = requireSqlite(config, 'backup', 'pg_dump');
+  if (!databaseExists(config)) throw new Failure(`There is no database at ${path}; see DATABASE_URL.`);
+  await rejectDatabaseFile(config, file);
+  const destination = await destinationOf(file);
+  // SQLite writes a copy in no order, which only a file takes.
+  const draft = `${destination.kind === 'file' ? destination.path : path}.partial-${process.pid}`;
+  try {
+    const cookies = await makeDraft(path, draft, interrupt);
+    const { size } = await stat(draft);
+    await deliver(draft, destination, interrupt);
+    console.error(`Backed up ${cookies} cookies to ${file} (${size} bytes), and checked it.`);
+  } catch (error) {
+    for (const leftover of [draft, `${draft}-journal`]) await rm(leftover, { force: true }).catch(() => {});
+    if (error instanceof ReplacedError) throw error;
+    interrupt.throwIfAborted();
+    throw new Failure(`There is no new backup: ${(error as Error).message}`, error);
+  }
+}
+
+/** @returns how many cookies the copy has */
+async function makeDraft(path: string, draft: string, interrupt: AbortSignal): Promise<number | undefined> {
+  await copy(path, draft, { readonly: false, interrupt });
+  const { errors, drifts, counts } = checkFile(draft, await knownMigrations());
+  if (drifts.length > 0) {
+    throw new Failure(`${drifts.join('; ')}, as the database does. Mend that first: ${CLI} doctor --fix`);
+  }
+  if (errors.length > 0) throw new Failure(`the copy is not sound: ${errors.join('; ')}. See: ${CLI} doctor`);
+  interrupt.throwIfAborted();
+  return counts.get('cookies');
+}
+
+async function deliver(draft: string, destination: Destination, signal: AbortSignal): Promise<void> {
+  if (destination.kind === 'file') return replaceFile(draft, destination.path);
+  await pipeline(createReadStream(draft), await openDestination(destination, signal), { signal });
+  await rm(draft);
+}
+
+export interface CopyOptions {
+  /** Whether the source must stay as it is. */
+  readonly readonly: boolean;
+  readonly interrupt: AbortSignal;
+}
+
+/** Copies a database and shows how far it has got. */
+export async function copy(from: string, to: string, { readonly, interrupt }: CopyOptions): Promise<void> {
+  const { size } = await stat(from);
+  const bar = new Progress({ done: 'Copied', unit: 'KiB' }, Math.ceil(size / 1024));
+  const progress = (done: number, total: number): void => {
+    interrupt.throwIfAborted();
+    bar.update(Math.round((done / total) * (size / 1024)));
+  };
+  try {
+    await copyDatabase(from, to, { readonly, progress });
+  } finally {
+    bar.stop();
+  }
+}

@@ -1,0 +1,179 @@
+import { randomBytes } from 'node:crypto';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
+import { access, constants, copyFile, link, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { loadConfigFromProcess } from '../../config/config.js';
+import { knownMigrations } from '../../database/schema/schema-version.js';
+import { acquireExclusiveLock, renewEpoch } from '../../database/sqlite/file/exclusive-lock.js';
+import { checkFile } from '../../database/sqlite/file/file-check.js';
+import { readingOnly } from '../../database/sqlite/file/file-copy.js';
+import { makePrivateFolder, PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
+import { copy } from './backup.js';
+import { destinationOf, followLinks } from '../output/destination.js';
+import { Failure, UsageError } from '../errors.js';
+import { isSameFile, requireSqlite } from '../database-file.js';
+import { ReplacedError, replaceFile, sync } from '../output/replace-file.js';
+
+/** What SQLite keeps beside a database in WAL mode. */
+const WAL = ['-wal', '-shm'] as const;
+
+export async function restore(file: string, interrupt: AbortSignal): Promise<void> {
+  const config = loadConfigFromProcess();
+  // A link to the database stays one.
+  const path = await followLinks(requireSqlite(config, 'restore', 'pg_restore'));
+  if (await isSameFile(file, path)) throw new UsageError(`${file} is the database itself`);
+  await requireReadable(file);
+  await requireOwner(path);
+  const draft = `${path}.restoring`;
+  try {
+    makePrivateFolder(dirname(path));
+    const source = await seekable(file, draft, interrupt);
+    const { cookies, pending } = await prepare(file, source, draft, interrupt);
+    interrupt.throwIfAborted();
+    const aside = await putInPlace(draft, path);
+    console.error(`Restored ${cookies} cookies from ${file} to ${path}, under a new epoch: no ETag of before holds.`);
+    if (aside !== undefined) {
+      console.error(`What was there is now ${aside}; remove it when you need it no more.`);
+      await removeEarlierAsides(path, aside);
+    }
+    warnOfCapacity(cookies, config.cookiesCapacity);
+    if (pending.length > 0) console.error(`The next start runs the migrations ${pending.join(', ')}.`);
+  } catch (error) {
+    await discard(draft);
+    if (error instanceof ReplacedError) throw error;
+    if (interrupt.aborted) throw new Failure('Interrupted. The storage is as it was.', interrupt.reason);
+    if (error instanceof Failure) throw new Failure(`${error.message} The storage is as it was.`, error);
+    throw new Failure(`${file} is not restored: ${(error as Error).message}. The storage is as it was.`, error);
+  }
+}
+
+/** @throws {Failure} which names who cannot read the file: in a container that is not who is asking */
+async function requireReadable(file: string): Promise<void> {
+  try {
+    await access(file, constants.R_OK);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') throw new Failure(`There is no file ${file}.`, error);
+    if (code !== 'EACCES') throw new Failure(`${file} cannot be read: ${message}.`, error);
+    throw new Failure(
+      `${file} cannot be read by the user ${process.geteuid?.()}, as whom this command runs: give that user the right to ` +
+        'read it and to enter its folder, or copy it to where that user may read.',
+      error,
+    );
+  }
+}
+
+/** @throws {Failure} when the restored database could not have the owner of the one that it replaces */
+async function requireOwner(path: string): Promise<void> {
+  const user = process.geteuid?.();
+  const owner = (await stat(path).catch(() => undefined))?.uid;
+  if (user === undefined || user === 0 || owner === undefined || owner === user) return;
+  throw new Failure(
+    `${path} belongs to the user ${owner}, and this command runs as the user ${user}, who cannot make a file for another: ` +
+      `run it as the user ${owner}, or as root.`,
+  );
+}
+
+function warnOfCapacity(cookies: number, capacity: number): void {
+  if (cookies <= capacity) return;
+  console.error(
+    `Warning: these are more than COOKIES_CAPACITY allows (${capacity}): POST is rejected with 507 until it is raised or ` +
+      `${cookies - capacity + 1} cookies are deleted.`,
+  );
+}
+
+/**
+ * SQLite reads a file only. What comes through a pipe, as into a container, is first put down beside the database.
+ * @returns the file to read
+ */
+async function seekable(file: string, draft: string, signal: AbortSignal): Promise<string> {
+  // An earlier restore may have been killed.
+  await discard(draft);
+  const from = await destinationOf(file);
+  if (from.kind === 'file') return file;
+  const received = `${draft}-from`;
+  // A socket, as stdin may be, cannot be opened again by its name.
+  const bytes = from.kind === 'descriptor' && from.fd === 0 ? process.stdin : createReadStream(file);
+  await pipeline(bytes, createWriteStream(received, { flags: 'wx', mode: PRIVATE_FILE }), { signal });
+  return received;
+}
+
+/** Makes of the backup, beside the database, what shall take its place. */
+async function prepare(file: string, source: string, draft: string, interrupt: AbortSignal) {
+  const known = await knownMigrations();
+  await readingOnly(source, async () => {
+    const { errors, drifts } = checkFile(source, known);
+    const wrong = [...errors, ...drifts];
+    if (wrong.length > 0) throw new Failure(`${file} cannot be restored: ${wrong.join('; ')}.`);
+    await copy(source, draft, { readonly: true, interrupt });
+  });
+  if (source !== file) await rm(source);
+  // The backup may lie on a bad disk: what counts is what was read.
+  const { errors, counts, migrations } = checkFile(draft, known);
+  if (errors.length > 0) throw new Failure(`The copy of ${file} is not sound: ${errors.join('; ')}.`);
+  renewEpoch(draft, randomBytes(6).toString('hex'));
+  // Before the storage is held; meanwhile a signal that came during the checks is seen.
+  await sync(draft);
+  return { cookies: counts.get('cookies') ?? 0, pending: known.filter((name) => !migrations.includes(name)) };
+}
+
+/** @returns where the database is now that was there */
+async function putInPlace(draft: string, path: string): Promise<string | undefined> {
+  if (!existsSync(path)) {
+    await replaceFile(draft, path);
+    return undefined;
+  }
+  const held = acquireExclusiveLock(path);
+  if (held === undefined)
+    throw new Failure(`${path} is in use. Stop the service, and whatever else has it open, first.`);
+  const aside = `${path}.before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
+  try {
+    await keepAside(path, aside);
+    await replaceFile(draft, path);
+  } catch (error) {
+    if (!(error instanceof ReplacedError)) await takeBack(path, aside);
+    throw error;
+  } finally {
+    held.release();
+  }
+  return aside;
+}
+
+/** A second name for the file, so that at every moment a whole database has the first one. */
+async function keepAside(path: string, aside: string): Promise<void> {
+  // Only beside a database too broken to be opened; beside the new one a WAL would be taken for its own.
+  for (const suffix of WAL) {
+    if (existsSync(path + suffix)) await rename(path + suffix, aside + suffix);
+  }
+  // Not every file system knows links.
+  await link(path, aside).catch(() => copyFile(path, aside));
+}
+
+/** Undoes `keepAside`: a database with two names would have two WALs. */
+async function takeBack(path: string, aside: string): Promise<void> {
+  for (const suffix of WAL) {
+    if (existsSync(aside + suffix)) await rename(aside + suffix, path + suffix);
+  }
+  await rm(aside, { force: true });
+}
+
+/** What earlier restores kept: one whole database is enough to go back to. */
+async function removeEarlierAsides(path: string, aside: string): Promise<void> {
+  const kept = basename(aside);
+  for (const name of await readdir(dirname(path))) {
+    if (!isAside(name, basename(path)) || name.startsWith(kept)) continue;
+    await rm(join(dirname(path), name), { force: true });
+    console.error(`Removed ${join(dirname(path), name)}, which an earlier restore had kept.`);
+  }
+}
+
+/** By its time, so that no file is removed that somebody else gave a name that begins like it. */
+function isAside(name: string, database: string): boolean {
+  if (!name.startsWith(`${database}.before-`)) return false;
+  return /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z(-wal|-shm)?$/.test(name.slice(`${database}.before-`.length));
+}
+
+async function discard(draft: string): Promise<void> {
+  for (const suffix of ['', '-journal', '-wal', '-shm', '-from']) await rm(draft + suffix, { force: true });
+}

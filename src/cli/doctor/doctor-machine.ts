@@ -1,0 +1,52 @@
+import { createSecretKey } from 'node:crypto';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { SignJWT } from 'jose/jwt/sign';
+import { jwtVerify } from 'jose/jwt/verify';
+import { developmentSecretFile } from '../../auth/token-key.js';
+import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
+import type { Config } from '../../config/config.js';
+
+/** Milliseconds by which files may be of the future: file systems and machines round. */
+const TOLERANCE = 60_000;
+
+/** Whether SQLite's binding loads on this machine and version of Node. */
+export function nativeModule(): string {
+  const database = openDatabase(':memory:');
+  const version = database.prepare('SELECT sqlite_version()').pluck().get() as string;
+  database.close();
+  return `better-sqlite3 with SQLite ${version}, Node ${process.version}`;
+}
+
+/** Whether tokens can be made and verified with the key; its length and kind the configuration has seen to. */
+export async function keys(config: Config): Promise<string> {
+  const { key } = config.jwt;
+  if (key.kind === 'public') return `tokens are verified with a public key (${key.algorithms.join(', ')})`;
+  const file = developmentSecretFile(config);
+  if (key.kind === 'development' && !existsSync(file)) return `the first start makes a secret in ${file}`;
+  const secret = Buffer.from(key.kind === 'secret' ? key.secret : readFileSync(file));
+  if (secret.length < 32) throw new Error(`the secret in ${file} has ${secret.length} bytes, not 32: remove the file`);
+  const hmac = createSecretKey(secret);
+  await jwtVerify(await new SignJWT({}).setProtectedHeader({ alg: 'HS256' }).sign(hmac), hmac);
+  return `a token is signed and verified with ${key.kind === 'secret' ? 'the secret' : `the secret in ${file}`}`;
+}
+
+/** Whether the clock is not behind what was made before now: by it tokens expire. */
+export function clock({ database }: Config): string {
+  const now = Date.now();
+  const program = fileURLToPath(import.meta.url);
+  const files = database.engine === 'sqlite' ? [program, database.path, `${database.path}-wal`] : [program];
+  for (const file of files) {
+    const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (written > now + TOLERANCE) {
+      throw new Error(
+        `it is ${new Date(now).toISOString()}, but ${file} was written ${new Date(written).toISOString()}: set the clock (NTP)`,
+      );
+    }
+  }
+  return new Date(now).toISOString();
+}
+
+export function firstLine(error: unknown): string {
+  return (error as Error).message.split('\n')[0]!;
+}

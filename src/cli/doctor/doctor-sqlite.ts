@@ -1,0 +1,121 @@
+import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileProblem } from '../../config/file-problem.js';
+import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
+import { knownMigrations } from '../../database/schema/schema-version.js';
+import { checkFile } from '../../database/sqlite/file/file-check.js';
+import { tryWriting } from '../../database/sqlite/file/write-trial.js';
+import { firstLine, nativeModule } from './doctor-machine.js';
+
+/** Bytes that a volume should have free: the WAL, its reserve, and some thousand cookies. */
+const LEAST_FREE = 64 * 1024 * 1024;
+
+/** The folder of the database; as long as there is none, the one that it would be made in. */
+function folderOf(path: string): string {
+  let folder = dirname(path);
+  while (!existsSync(folder)) folder = dirname(folder);
+  return folder;
+}
+
+function inTrialFolder<T>(path: string, trial: (folder: string) => T): T {
+  const folder = mkdtempSync(join(folderOf(path), '.doctor-'));
+  try {
+    return trial(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** What is looked at where the database is the file at `path`, or will be. */
+export function sqliteChecks(path: string): Readonly<Record<string, () => string | Promise<string>>> {
+  return {
+    'native module': nativeModule,
+    'volume writable': () => folderWritable(path),
+    'free space': () => freeSpace(path),
+    'WAL mode': () => walMode(path),
+    'real write': () => realWrite(path),
+    'database file': () => databaseFile(path),
+  };
+}
+
+function folderWritable(path: string): string {
+  try {
+    inTrialFolder(path, (folder) => writeFileSync(join(folder, 'file'), 'trial', { flush: true }));
+    return folderOf(path);
+  } catch (error) {
+    const folder = folderOf(path);
+    const { message } = error as Error;
+    const problem = fileProblem(folder, error);
+    const isKnown = problem !== message;
+    const reason = isKnown ? `: ${problem}` : ` (${message}): give the user of the service the right to`;
+    throw new Error(`${folder} cannot be written${reason}`, { cause: error });
+  }
+}
+
+function freeSpace(path: string): string {
+  const { bavail, bsize } = statfsSync(folderOf(path));
+  const free = `${Math.floor((bavail * bsize) / 1024 / 1024)} MiB`;
+  if (bavail * bsize < LEAST_FREE) {
+    throw new Error(`${free} are free on the volume of ${folderOf(path)}: free at least 64 MiB`);
+  }
+  return free;
+}
+
+function walMode(path: string): string {
+  return inTrialFolder(path, (folder) => {
+    const database = openDatabase(join(folder, 'trial.sqlite'));
+    try {
+      const mode = String(database.pragma('journal_mode = WAL', { simple: true }));
+      database.exec('CREATE TABLE trial (id); INSERT INTO trial VALUES (1)');
+      if (mode === 'wal') return 'possible on this file system';
+      throw new Error(`it stays in mode "${mode}": use a local file system, not one over a network`);
+    } finally {
+      database.close();
+    }
+  });
+}
+
+function realWrite(path: string): string {
+  if (!existsSync(path)) return 'there is no database yet';
+  const database = openDatabase(path, { timeout: 5000 });
+  try {
+    tryWriting(database);
+    return `${path} takes writes`;
+  } catch (error) {
+    throw new Error(
+      `${path} takes no writes (${firstLine(error)}): give the user of the service the right to write it`,
+      {
+        cause: error,
+      },
+    );
+  } finally {
+    database.close();
+  }
+}
+
+async function databaseFile(path: string): Promise<string> {
+  if (!existsSync(path)) return `${path} does not exist yet; the first start makes it`;
+  requireAccess(path);
+  const { errors } = checkFile(path, await knownMigrations(), { thoroughly: false });
+  if (errors.length === 0) return `${path} is sound (quick_check)`;
+  throw new Error(`${path}: ${errors.join('; ')}: ${remedyFor(errors)}`);
+}
+
+/** Whether this user may read and write the files of the database. */
+function requireAccess(path: string): void {
+  for (const file of [path, `${path}-wal`, `${path}-shm`].filter((each) => existsSync(each))) {
+    try {
+      accessSync(file, constants.R_OK | constants.W_OK);
+    } catch (error) {
+      throw new Error(`${file} cannot be read and written: ${fileProblem(file, error)}`, { cause: error });
+    }
+  }
+}
+
+function remedyFor(errors: readonly string[]): string {
+  const all = errors.join();
+  if (/newer version/.test(all)) return 'use that version';
+  if (/locked|busy/.test(all)) return 'see which process has it locked, and try again';
+  if (/unable to open|readonly/.test(all)) return 'give the user of the service the right to read and write it';
+  return 'stop the service, keep a copy of the file, and restore a backup (cli restore)';
+}

@@ -1,0 +1,98 @@
+import { constants, createWriteStream, openSync, type Stats } from 'node:fs';
+import { open, readlink, realpath, stat } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { UsageError } from '../errors.js';
+
+/** Where a command's output goes, behind all symbolic links. */
+export type Destination =
+  /** A file, which may not exist yet: a new one takes its place when it is whole. */
+  | { readonly kind: 'file'; readonly path: string }
+  /** A device or a FIFO: it is written into, and stays what it is. */
+  | { readonly kind: 'device' | 'fifo'; readonly path: string }
+  /** A descriptor of this process, such as `/dev/stdout` names. */
+  | { readonly kind: 'descriptor'; readonly fd: number };
+
+/** As many as Linux follows (path_resolution(7)). */
+const MOST_LINKS = 40;
+
+/** Milliseconds between two looks whether a FIFO has a reader. */
+const FIFO_POLL = 50;
+
+/**
+ * Follows symbolic links to what they name, also where that does not exist yet.
+ * @throws {UsageError} for a folder, a socket, or links that lead in a circle
+ */
+export async function destinationOf(output: string): Promise<Destination> {
+  const path = await followLinks(output);
+  const fd = ownDescriptor(path);
+  if (fd !== undefined) return { kind: 'descriptor', fd };
+  const found = await stat(path).catch(() => undefined);
+  return { kind: kindOf(output, found), path };
+}
+
+/**
+ * The path behind all symbolic links, of which the last may lead to nothing yet.
+ * @throws {UsageError} when they lead in a circle
+ */
+export async function followLinks(path: string): Promise<string> {
+  let current = resolve(path);
+  for (let links = 0; links < MOST_LINKS; links++) {
+    const folder = await realpath(dirname(current)).catch(() => dirname(current));
+    current = join(folder, basename(current));
+    const target = ownDescriptor(current) === undefined ? await readlink(current).catch(() => undefined) : undefined;
+    if (target === undefined) return current;
+    current = resolve(folder, target);
+  }
+  throw new UsageError(`${path} is a symbolic link in a circle; name a file`);
+}
+
+/**
+ * Opens what is written into. A FIFO is waited for until somebody reads it.
+ * @throws SystemError
+ */
+export async function openDestination(
+  destination: Exclude<Destination, { kind: 'file' }>,
+  signal: AbortSignal,
+): Promise<Writable> {
+  if (destination.kind === 'descriptor') return descriptorStream(destination.fd);
+  if (destination.kind === 'fifo') {
+    return new Socket({ fd: await openFifo(destination.path, signal), readable: false, writable: true });
+  }
+  return (await open(destination.path, constants.O_WRONLY)).createWriteStream();
+}
+
+/** A stream to a descriptor, which does not stop the process while the reader of a pipe stalls. */
+async function descriptorStream(fd: number): Promise<Writable> {
+  const kind = await stat(`/proc/self/fd/${fd}`);
+  if (kind.isFIFO() || kind.isSocket()) return new Socket({ fd, readable: false, writable: true });
+  return createWriteStream('', { fd, autoClose: false });
+}
+
+/** Without waiting inside open(2), which nothing could interrupt. */
+async function openFifo(path: string, signal: AbortSignal): Promise<number> {
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+    } catch (error) {
+      // Nobody reads it yet.
+      if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error;
+    }
+    await sleep(FIFO_POLL);
+  }
+}
+
+function kindOf(output: string, found: Stats | undefined): 'file' | 'device' | 'fifo' {
+  if (found === undefined || found.isFile()) return 'file';
+  if (found.isFIFO()) return 'fifo';
+  if (found.isCharacterDevice() || found.isBlockDevice()) return 'device';
+  throw new UsageError(`${output} is a ${found.isDirectory() ? 'folder' : 'socket'}; name a file`);
+}
+
+function ownDescriptor(path: string): number | undefined {
+  const [, fd] = new RegExp(`^/proc/(?:self|${process.pid})/fd/([0-9]+)$`).exec(path) ?? [];
+  return fd === undefined ? undefined : Number(fd);
+}

@@ -1,0 +1,40 @@
+import { openDatabase } from '../better-sqlite3.js';
+import { isBusy, sqliteCode } from '../sqlite-errors.js';
+
+/** A lock on a database file that no other process has open. */
+export interface ExclusiveLock {
+  /** Releases the lock. */
+  release(): void;
+}
+
+/**
+ * Locks a database file against all other processes and folds its WAL into it, so that it can be replaced.
+ * @returns `undefined` when another process has it open
+ * @throws SqliteError
+ */
+export function acquireExclusiveLock(path: string): ExclusiveLock | undefined {
+  const database = openDatabase(path, { fileMustExist: true, timeout: 0 });
+  try {
+    // Each process that has a WAL database open holds a lock for as long, and leaving WAL mode takes all locks.
+    const mode = database.pragma('journal_mode = DELETE', { simple: true });
+    if (mode !== 'delete') throw Object.assign(new Error('in use'), { code: 'SQLITE_BUSY' });
+    database.exec('BEGIN EXCLUSIVE');
+    return { release: () => database.close() };
+  } catch (error) {
+    database.close();
+    if (isBusy(error)) return undefined;
+    // No service can use such a file, so nobody needs to be shut out.
+    if (/^SQLITE_(NOTADB|CORRUPT)/.test(sqliteCode(error))) return { release: () => {} };
+    throw error;
+  }
+}
+
+/** Gives a database a new history: ETags of the one before never match it again. */
+export function renewEpoch(path: string, epoch: string): void {
+  const database = openDatabase(path, { fileMustExist: true });
+  try {
+    database.prepare('UPDATE storage SET epoch = ?').run(epoch);
+  } finally {
+    database.close();
+  }
+}

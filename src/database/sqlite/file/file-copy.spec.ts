@@ -1,0 +1,62 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Database, openDatabase } from '../better-sqlite3.js';
+import { copyDatabase } from './file-copy.js';
+
+describe('copyDatabase', () => {
+  let folder: string;
+  let source: Database;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'cookies-'));
+    source = openDatabase(join(folder, 'source'));
+    source.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; CREATE TABLE t (id INTEGER PRIMARY KEY, bytes)');
+    // More pages than are copied before others may write.
+    source.exec('INSERT INTO t (bytes) VALUES (zeroblob(12000000))');
+  });
+
+  afterEach(() => {
+    source.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const rowsOf = (name: string): unknown => {
+    const copy = openDatabase(join(folder, name), { readonly: true });
+    try {
+      return copy.prepare('SELECT count(*) FROM t').pluck().get();
+    } finally {
+      copy.close();
+    }
+  };
+
+  it('copies the state at its beginning, in as many steps as without them, while others write between the steps', async () => {
+    const steps: number[] = [];
+    const progress = (done: number): void => {
+      steps.push(done);
+      if (steps.length > 20) throw new Error('The copy starts again with every write');
+      source.exec('INSERT INTO t (bytes) VALUES (NULL)');
+    };
+    await copyDatabase(join(folder, 'source'), join(folder, 'copy'), { readonly: false, progress });
+    expect(rowsOf('copy')).toBe(1);
+    expect(steps.length).toBeGreaterThan(1);
+    expect(steps).toEqual(steps.toSorted((one, other) => one - other));
+    expect(rowsOf('source')).toBe(1 + steps.length);
+  });
+
+  it('makes one file, in no WAL mode', async () => {
+    await copyDatabase(join(folder, 'source'), join(folder, 'copy'), { readonly: false, progress: () => {} });
+    expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual(['copy']);
+    const copy = openDatabase(join(folder, 'copy'), { readonly: true });
+    expect(copy.pragma('journal_mode', { simple: true })).toBe('delete');
+    copy.close();
+  });
+
+  it('ends with what its progress throws', async () => {
+    const progress = (): never => {
+      throw new Error('enough');
+    };
+    const copying = copyDatabase(join(folder, 'source'), join(folder, 'copy'), { readonly: false, progress });
+    await expect(copying).rejects.toMatchObject({ message: 'enough' });
+  });
+});

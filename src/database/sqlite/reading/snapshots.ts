@@ -1,0 +1,135 @@
+import { TypeORMError } from 'typeorm';
+import { DatabaseUnavailableError } from '../../errors.js';
+import { type Waiter, WaitQueue } from '../../wait-queue.js';
+import { retryWhileBusy } from '../busy-retries.js';
+import { Connection, type SlowStatements, type StatementResult } from '../connection.js';
+import type { OpenTransaction } from '../open-transaction.js';
+
+/** Connections that are kept for the next transaction; more of them would only hold memory and descriptors. */
+const MOST_IDLE = 4;
+
+interface SnapshotWaiter extends Waiter {
+  readonly resolve: (connection: Connection) => void;
+}
+
+/** Read-only connections for transactions that only read: each sees one state of the file for as long as it lasts. */
+export class Snapshots {
+  private readonly idle: Connection[] = [];
+  private readonly open = new Set<Connection>();
+  private readonly running = new Set<ReadTransaction>();
+  private readonly waiting: WaitQueue<SnapshotWaiter>;
+
+  /**
+   * @param path of the database file
+   * @param busyTimeout in milliseconds
+   * @param limit how many transactions may read at the same time
+   */
+  constructor(
+    private readonly path: string,
+    private readonly busyTimeout: number,
+    private readonly slow?: SlowStatements,
+    private readonly limit = 64,
+  ) {
+    this.waiting = new WaitQueue(busyTimeout, () => {
+      return new DatabaseUnavailableError(`${limit} snapshots have been read for ${busyTimeout} ms; none was free`);
+    });
+  }
+
+  /**
+   * Begins a transaction that sees the state of this moment.
+   * @throws {DatabaseUnavailableError} when none becomes free, or the file stays locked, within the busy time-out
+   */
+  async begin(): Promise<OpenTransaction> {
+    const connection = await this.take();
+    try {
+      connection.run('BEGIN');
+      // BEGIN alone fixes nothing: the state is that of the first read.
+      await retryWhileBusy(() => connection.run('SELECT 1 FROM sqlite_schema LIMIT 1'), this.busyTimeout);
+    } catch (error) {
+      this.giveBack(connection);
+      throw error;
+    }
+    const transaction = new ReadTransaction(connection, () => {
+      this.running.delete(transaction);
+      this.giveBack(connection);
+    });
+    this.running.add(transaction);
+    return transaction;
+  }
+
+  /**
+   * Ends all that are running: they keep SQLite from restarting the WAL, and it has grown too large for that.
+   * @returns how many that were
+   */
+  endAll(): number {
+    const { size } = this.running;
+    const reason = new DatabaseUnavailableError(
+      'The list was read too slowly: what was written meanwhile needs its space',
+    );
+    for (const transaction of this.running) transaction.end(reason);
+    return size;
+  }
+
+  private take(): Connection | Promise<Connection> {
+    const idle = this.idle.pop();
+    if (idle !== undefined) return idle;
+    if (this.open.size >= this.limit) return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
+    const connection = new Connection(this.path, { readonly: true }, this.slow);
+    // Lists pass once over their pages; many of them must not hold 16 MB each, SQLite's setting here otherwise.
+    connection.database.pragma('cache_size = -64');
+    this.open.add(connection);
+    return connection;
+  }
+
+  private giveBack(connection: Connection): void {
+    if (connection.inTransaction) connection.run('ROLLBACK');
+    const waiter = this.waiting.shift();
+    if (waiter !== undefined) waiter.resolve(connection);
+    else if (this.idle.length < MOST_IDLE) this.idle.push(connection);
+    else {
+      this.open.delete(connection);
+      connection.close();
+    }
+  }
+
+  close(): void {
+    this.waiting.rejectAll(new DatabaseUnavailableError('The database is closing'));
+    for (const connection of this.open) connection.close();
+    this.open.clear();
+    this.idle.length = 0;
+  }
+}
+
+class ReadTransaction implements OpenTransaction {
+  private over?: Error;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly giveBack: () => void,
+  ) {}
+
+  get database(): unknown {
+    return this.connection.database;
+  }
+
+  run(sql: string, parameters: readonly unknown[] = []): StatementResult {
+    if (this.over !== undefined) throw this.over;
+    return this.connection.run(sql, parameters);
+  }
+
+  commit(): Promise<void> {
+    return this.rollback();
+  }
+
+  rollback(): Promise<void> {
+    this.end(new TypeORMError('The transaction has ended'));
+    return Promise.resolve();
+  }
+
+  /** @param reason what the caller that still reads is rejected with */
+  end(reason: Error): void {
+    if (this.over !== undefined) return;
+    this.over = reason;
+    this.giveBack();
+  }
+}

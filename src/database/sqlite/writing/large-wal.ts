@@ -1,0 +1,51 @@
+import { Episode } from '../../../logging/episode.js';
+import { Logger } from '../../../logging/nest-logger.js';
+import type { Connection } from '../connection.js';
+import type { Snapshots } from '../reading/snapshots.js';
+
+/** Milliseconds after which it is tried again, when another process reads an old state. */
+const PAUSE = 60_000;
+
+/** Milliseconds for which `DatabaseFile.sizeOfWal` may still tell the size of before. */
+const SIZE_AGE = 100;
+
+const CUT_OFF = 'The write-ahead log has grown too large; the lists that kept it from restarting are cut off';
+const ELSEWHERE =
+  'The write-ahead log has grown too large, and another process keeps it from restarting: end what has the database file open ' +
+  'and reads it, such as a copy or the shell of SQLite';
+
+/**
+ * Makes the WAL small again. It grows without end while anyone reads a state of the file that is older
+ * (https://sqlite.org/wal.html, section 6): our own lists are ended; those of another process can only be reported.
+ */
+export class LargeWal {
+  private readonly cutOff = episode(CUT_OFF);
+  private readonly elsewhere = episode(ELSEWHERE);
+  private pausedUntil = 0;
+
+  constructor(
+    private readonly writing: Connection,
+    private readonly snapshots: Snapshots,
+  ) {}
+
+  /** To be called between transactions. */
+  shrink(): void {
+    const now = performance.now();
+    if (now < this.pausedUntil) return;
+    const ended = this.snapshots.endAll();
+    const [checkpoint] = this.writing.database.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+    const isElsewhere = checkpoint?.busy !== 0;
+    this.pausedUntil = now + (isElsewhere ? PAUSE : SIZE_AGE);
+    if (isElsewhere) this.elsewhere.report();
+    else if (ended > 0) this.cutOff.report();
+  }
+
+  close(): void {
+    this.cutOff.close();
+    this.elsewhere.close();
+  }
+}
+
+function episode(message: string): Episode {
+  return new Episode({ interval: PAUSE, began: () => new Logger('Database').warn(message) });
+}

@@ -1,0 +1,104 @@
+import { TypeORMError } from 'typeorm';
+import { transactionTooLong } from '../../errors.js';
+import type { Connection, StatementResult } from '../connection.js';
+import type { GroupCommit } from './group-commit.js';
+import type { OpenTransaction } from '../open-transaction.js';
+import { isFull, translated } from '../sqlite-errors.js';
+
+const ENDED = new TypeORMError('The transaction has ended');
+const OR_ROLLBACK = /\bOR\s+ROLLBACK\b/i;
+const DEFERRING = /\bdefer_foreign_keys\b/i;
+
+/** A transaction that writes: one job of a group commit, on a savepoint unless it is the first. */
+export class WriteTransaction implements OpenTransaction {
+  /** Why it takes no further statement. */
+  private over?: Error;
+  /** Set when it has been undone; see `rollback`. */
+  private settled?: Promise<void>;
+  private deferredForeignKeys = false;
+  private readonly isFirst: boolean;
+  private readonly timer: NodeJS.Timeout;
+
+  /**
+   * @param timeout milliseconds that the transaction may last
+   * @param endSlot to be called once, when others may use the connection
+   * @throws SqliteError
+   */
+  constructor(
+    private readonly group: GroupCommit,
+    private readonly connection: Connection,
+    private readonly reclaimsSpace: boolean,
+    timeout: number,
+    private readonly endSlot: () => void,
+  ) {
+    this.isFirst = group.isFirst;
+    if (!this.isFirst) connection.run('SAVEPOINT job');
+    this.timer = setTimeout(() => this.undo(transactionTooLong(timeout)), timeout);
+  }
+
+  get database(): unknown {
+    return this.connection.database;
+  }
+
+  run(sql: string, parameters: readonly unknown[] = []): StatementResult {
+    if (this.over !== undefined) throw this.over;
+    if (OR_ROLLBACK.test(sql)) throw new TypeORMError('OR ROLLBACK cannot be used in a transaction; use OR ABORT');
+    if (DEFERRING.test(sql)) this.deferredForeignKeys = true;
+    try {
+      return this.connection.run(sql, parameters);
+    } catch (error) {
+      // Half a transaction serves nobody: without space all of it is undone.
+      if (isFull(error) || !this.connection.inTransaction) this.undo(translated(error), error);
+      throw error;
+    }
+  }
+
+  commit(): Promise<void> {
+    if (this.over !== undefined) throw this.over;
+    if (this.deferredForeignKeys) this.checkForeignKeys();
+    if (!this.isFirst) this.connection.run('RELEASE job');
+    this.over = ENDED;
+    clearTimeout(this.timer);
+    return new Promise((done, fail) => {
+      this.group.add({ reclaimsSpace: this.reclaimsSpace, done, fail });
+      this.endSlot();
+    });
+  }
+
+  rollback(): Promise<void> {
+    if (this.over === undefined) this.undo(ENDED);
+    return this.settled ?? Promise.resolve();
+  }
+
+  private undo(reason: Error, failure?: unknown): void {
+    this.over = reason;
+    clearTimeout(this.timer);
+    if (this.isFirst) this.group.abandon();
+    else this.undoSavepoint();
+    this.settled = new Promise((done, fail) => this.group.settleRejected(done, fail));
+    // Where a timer or a failing statement undid it, the caller asks later, or never.
+    this.settled.catch(() => {});
+    if (failure !== undefined) this.group.afterFailure(failure, this.reclaimsSpace);
+    this.endSlot();
+  }
+
+  /** Where that fails, the other jobs of the batch would commit this one, too: all of it is undone. */
+  private undoSavepoint(): void {
+    if (!this.connection.inTransaction) return;
+    try {
+      this.connection.run('ROLLBACK TO job');
+      this.connection.run('RELEASE job');
+    } catch (error) {
+      this.group.failAll(error);
+    }
+  }
+
+  /** SQLite would check only at the group commit, and then fail everyone's. */
+  private checkForeignKeys(): void {
+    this.connection.run('PRAGMA defer_foreign_keys = OFF');
+    const violations = this.connection.run('PRAGMA foreign_key_check').rows ?? [];
+    if (violations.length > 0) {
+      throw Object.assign(new Error('FOREIGN KEY constraint failed'), { code: 'SQLITE_CONSTRAINT_FOREIGNKEY' });
+    }
+  }
+}

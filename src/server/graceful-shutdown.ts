@@ -1,0 +1,135 @@
+import { Server as NetServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
+import { Logger } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { Config } from '../config/config.js';
+import { type Connections, connectionsOf } from '../http/connections/connections.js';
+import { standardOutput } from '../logging/standard-output.js';
+import { Lifecycle } from '../management/lifecycle.js';
+
+/** Milliseconds in which a client on an open connection still gets a response, with `Connection: close`. */
+const FAREWELL = 500;
+const POLL = 20;
+/** Milliseconds that closing may take beyond SHUTDOWN_DELAY and SHUTDOWN_TIMEOUT. */
+const CLOSE_TIMEOUT = 5000;
+
+/**
+ * Stops the service on SIGTERM or SIGINT, and exits with 0. An error that nothing caught is logged and stops it in the same
+ * order, with exit code 1. A second signal exits immediately with 1; so does a stop that takes 5 s longer than
+ * SHUTDOWN_DELAY and SHUTDOWN_TIMEOUT together.
+ */
+export function shutDownOnSignals(app: NestFastifyApplication, config: Config): void {
+  const shutdown = new Shutdown(app, config);
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (shutdown.hasBegun) exitWithError();
+    shutdown.begin(signal, 0);
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+  // Without a listener of its own, an unhandled rejection comes here, too.
+  process.on('uncaughtException', (thrown: unknown, origin) => {
+    const error = thrown instanceof Error ? thrown : new Error(`${inspect(thrown)} was thrown, which is no Error`);
+    const logger = new Logger('Service');
+    if (shutdown.hasBegun) {
+      logger.error(error);
+      shutdown.exitCode = 1;
+    } else {
+      logger.fatal(error);
+      shutdown.begin(origin, 1);
+    }
+  });
+}
+
+/** The one stop of the process. */
+class Shutdown {
+  hasBegun = false;
+  exitCode = 0;
+
+  private readonly logger = new Logger('Service');
+  private readonly connections: Connections;
+  private step = '';
+
+  constructor(
+    private readonly app: NestFastifyApplication,
+    private readonly config: Config,
+  ) {
+    this.connections = connectionsOf(app.getHttpServer());
+  }
+
+  begin(reason: string, exitCode: number): void {
+    this.hasBegun = true;
+    this.exitCode = exitCode;
+    const longest = this.config.shutdownDelay + this.config.shutdownTimeout + CLOSE_TIMEOUT;
+    setTimeout(() => this.giveUp(longest), longest);
+    this.run(reason).then(
+      () => process.exit(this.exitCode),
+      (error: unknown) => {
+        console.error(error);
+        exitWithError();
+      },
+    );
+  }
+
+  /**
+   * Not ready, and after the delay in which a load balancer turns to others no new connections; running requests finish,
+   * then the database closes. Requests that are not done within the time-out are cut off.
+   */
+  private async run(reason: string): Promise<void> {
+    const { shutdownDelay } = this.config;
+    this.step = 'serving on for SHUTDOWN_DELAY';
+    this.logger.log(`Stopping (${reason})`);
+    this.app.get(Lifecycle, { strict: false }).stop();
+    if (shutdownDelay > 0) await sleep(shutdownDelay);
+    this.step = 'finishing requests';
+    await this.finishRequests();
+    this.step = 'closing the modules, the database and the management server';
+    await this.app.close();
+    this.step = 'waiting for file operations and DNS lookups';
+    while (threadPoolRequests().length > 0) await sleep(POLL);
+    this.logger.log('Stopped');
+  }
+
+  private async finishRequests(): Promise<void> {
+    const { connections } = this;
+    const { shutdownTimeout } = this.config;
+    // http.Server's own close would also close idle connections immediately, and with them requests that are in flight.
+    NetServer.prototype.close.call(this.app.getHttpServer());
+    const began = performance.now();
+    while (connections.open > 0) {
+      const elapsed = performance.now() - began;
+      if (elapsed >= Math.min(FAREWELL, shutdownTimeout)) connections.closeIdle();
+      if (elapsed >= shutdownTimeout && connections.open > 0) {
+        this.logger.warn(`Requests were cut off after ${shutdownTimeout} ms`);
+        connections.closeAll();
+      }
+      await sleep(POLL);
+    }
+  }
+
+  private giveUp(milliseconds: number): void {
+    const resources = countedNames(process.getActiveResourcesInfo());
+    console.error(`The service did not stop within ${milliseconds} ms. It was ${this.step}; still open: ${resources}`);
+    exitWithError();
+  }
+}
+
+/** Ends the process with exit code 1, or by SIGKILL where its exit would wait for something that may never end. */
+function exitWithError(): never {
+  if (threadPoolRequests().length > 0) {
+    standardOutput().finish();
+    process.kill(process.pid, 'SIGKILL');
+  }
+  process.exit(1);
+}
+
+/** What runs in libuv's threads without a limit in time. `process.exit` waits for these threads. */
+function threadPoolRequests(): string[] {
+  return process.getActiveResourcesInfo().filter((name) => /^(FSReq|GetAddrInfoReq|GetNameInfoReq)/.test(name));
+}
+
+function countedNames(names: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].map(([name, count]) => `${count} ${name}`).join(', ');
+}

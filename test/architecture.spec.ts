@@ -1,0 +1,170 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { ESLint } from 'eslint';
+import tseslint from 'typescript-eslint';
+import { architecture } from '../eslint.architecture.js';
+
+const ROOT = join(import.meta.dirname, '..');
+const SRC = join(ROOT, 'src');
+
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => /(?<!\.spec)\.ts$/.test(file));
+const imports = new Map(files.map((file) => [file, importsOf(file)]));
+
+/** The files of `src/` that a file imports. Types count, too: a circle of types is as hard to take apart and to move. */
+function importsOf(file: string): string[] {
+  const source = readFileSync(join(SRC, file), 'utf8');
+  const targets = [...source.matchAll(/(?:from |import |import\()'(\.[^']+)'/g)].map(([, target]) => target!);
+  const paths = targets.map((target) => relative(SRC, join(SRC, dirname(file), target)).replace(/\.js$/, '.ts'));
+  return paths.filter((path) => files.includes(path));
+}
+
+function reachableFrom(start: string): Set<string> {
+  const reached = new Set<string>();
+  const open = [...imports.get(start)!];
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (reached.has(file)) continue;
+    reached.add(file);
+    open.push(...imports.get(file)!);
+  }
+  return reached;
+}
+
+/** The groups of files of which each imports, through others, all of its group (strongly connected components). */
+function importCircles(): string[] {
+  const reachable = new Map(files.map((file) => [file, reachableFrom(file)]));
+  const circles = files.map((file) => {
+    const reached = [...reachable.get(file)!];
+    return reached.filter((other) => reachable.get(other)!.has(file)).sort();
+  });
+  return [...new Set(circles.filter((circle) => circle.length > 0).map((circle) => circle.join(', ')))];
+}
+
+/** To be taken apart; each is one of types alone. */
+const KNOWN_CIRCLES = [
+  'cli/import-store.ts, cli/import-survey.ts, cli/import.ts',
+  'http/openapi.ts, http/protocol-errors.openapi.ts',
+  'http/connections/connection.ts, http/connections/connections.ts, http/connections/request-record.ts, http/connections/tracked-response.ts',
+];
+
+describe('the modules of src', () => {
+  it('are seen with their imports', () => {
+    expect([...imports.values()].flat().length).toBeGreaterThan(80);
+    expect(imports.get('cookies/cookies.controller.ts')).toContain('cookies/cookies.service.ts');
+  });
+
+  it('import each other in no circle', () => {
+    expect(importCircles().filter((circle) => !KNOWN_CIRCLES.includes(circle))).toEqual([]);
+  });
+
+  it('have no folder whose name explains nothing', () => {
+    const names = files.flatMap((file) => file.split('/').slice(0, -1));
+    expect(names.filter((name) => /^(utils?|helpers?|common|shared|constants|misc|lib)$/.test(name))).toEqual([]);
+  });
+});
+
+const DOWN = /Imports go down only/;
+
+/** What ESLint must reject: an existing file, a line that it must not have, and what the message says. */
+const REJECTED: [circumstance: string, file: string, line: string, message: RegExp][] = [
+  ['http imports auth', 'src/http/media-type.ts', `import { Scopes } from '../auth/scopes.decorator.js';`, DOWN],
+  ['http re-exports auth', 'src/http/media-type.ts', `export { Scopes } from '../auth/scopes.decorator.js';`, DOWN],
+  ['http re-exports all of auth', 'src/http/media-type.ts', `export * from '../auth/principal.js';`, DOWN],
+  ['http loads auth when it runs', 'src/http/media-type.ts', `await import('../auth/principal.js');`, DOWN],
+  ['http names a type of auth', 'src/http/media-type.ts', `type P = import('../auth/principal.js').Principal;`, DOWN],
+  ['auth imports a feature', 'src/auth/principal.ts', `import '../cookies/cookies.service.js';`, DOWN],
+  ['auth imports resource', 'src/auth/principal.ts', `import '../resource/resource.js';`, DOWN],
+  ['config imports the database', 'src/config/config.ts', `import '../database/errors.js';`, DOWN],
+  ['logging imports config', 'src/logging/episode.ts', `import '../config/config.js';`, DOWN],
+  ['a nested folder imports up', 'src/database/sqlite/writing/writer.ts', `import '../../storage/errors.js';`, DOWN],
+  ['management imports the application', 'src/management/health.ts', `import { createApp } from '../app.js';`, DOWN],
+  ['a feature imports the command line', 'src/cookies/cookies.service.ts', `import '../cli/errors.js';`, DOWN],
+  [
+    'a controller imports a repository',
+    'src/cookies/cookies.controller.ts',
+    `import './cookies.repository.js';`,
+    /controller -> service -> repository/,
+  ],
+  [
+    'a controller imports an entity',
+    'src/cookies/cookies.controller.ts',
+    `import { Cookie } from './cookie.entity.js';`,
+    /controller -> service -> repository/,
+  ],
+  [
+    'a repository imports a service',
+    'src/cookies/cookies.repository.ts',
+    `import './cookies.service.js';`,
+    /controller -> service -> repository/,
+  ],
+  ['an entity imports a DTO', 'src/cookies/cookie.entity.ts', `import './dto/cookie.dto.js';`, /knows no DTO/],
+  [
+    'a DTO imports a controller',
+    'src/cookies/dto/cookie.dto.ts',
+    `import '../cookies.controller.js';`,
+    /controller -> service -> repository/,
+  ],
+  ['a controller imports TypeORM', 'src/cookies/cookies.controller.ts', `import 'typeorm';`, /TypeORM belongs/],
+  ['a service imports TypeORM', 'src/cookies/cookies.service.ts', `import '@nestjs/typeorm';`, /TypeORM belongs/],
+  ['a DTO imports TypeORM', 'src/cookies/dto/cookie.dto.ts', `import { Column } from 'typeorm';`, /TypeORM belongs/],
+  [
+    'a service reads the environment',
+    'src/cookies/cookies.service.ts',
+    `console.log(process.env.PORT);`,
+    /environment/,
+  ],
+  ['app.ts reads the environment', 'src/app.ts', `console.log(process['env']['PORT']);`, /environment/],
+  ['a layer destructures process', 'src/http/media-type.ts', `const { env } = process; console.log(env);`, /environment/],
+  ['a layer imports env', 'src/http/media-type.ts', `import { env } from 'node:process'; console.log(env);`, /environment/],
+  ['a migration reads the environment', 'ormconfig.ts', `console.log(process.env.PORT);`, /environment/],
+];
+
+const ALLOWED: [circumstance: string, file: string, line: string][] = [
+  ['http imports storage', 'src/http/media-type.ts', `import '../storage/errors.js';`],
+  ['a controller imports its service', 'src/cookies/cookies.controller.ts', `import './cookies.service.js';`],
+  ['a repository imports TypeORM and its entity', 'src/cookies/cookies.repository.ts', `import 'typeorm';`],
+  ['the configuration reads the environment', 'src/config/config.ts', `console.log(process.env);`],
+  ['the command line imports a feature', 'src/cli/program.ts', `import '../cookies/cookies.service.js';`],
+];
+
+describe('the rules of ESLint for layers', () => {
+  const eslint = new ESLint({ cwd: ROOT });
+
+  async function messagesOf(file: string, line: string, linter = eslint): Promise<string[]> {
+    const [result] = await linter.lintText(`${line}\n`, { filePath: join(ROOT, file) });
+    const { messages } = result!;
+    return messages.filter(({ ruleId }) => ruleId === 'no-restricted-syntax').map(({ message }) => message);
+  }
+
+  it.each(REJECTED)('reject that %s', async (_circumstance, file, line, message) => {
+    expect(await messagesOf(file, line)).toEqual([expect.stringMatching(message)]);
+  });
+
+  it.each(ALLOWED)('allow that %s', async (_circumstance, file, line) => {
+    expect(await messagesOf(file, line)).toEqual([]);
+  });
+
+  describe('with a second feature', () => {
+    const two = new ESLint({
+      cwd: ROOT,
+      overrideConfigFile: true,
+      overrideConfig: [
+        { files: ['**/*.ts'], languageOptions: { parser: tseslint.parser } },
+        ...architecture(['cookies', 'orders']),
+      ],
+    });
+
+    it.each(['cookie.entity', 'cookies.repository', 'cookies.controller', 'dto/cookie.dto'])(
+      'reject that its service imports %s of the first',
+      async (file) => {
+        const line = `import '../cookies/${file}.js';`;
+        expect(await messagesOf('src/orders/orders.service.ts', line, two)).toContainEqual(
+          expect.stringMatching(/only through the service/),
+        );
+      },
+    );
+
+    it.each(['cookies.service', 'cookies.module'])('allow that it imports %s of the first', async (file) => {
+      expect(await messagesOf('src/orders/orders.module.ts', `import '../cookies/${file}.js';`, two)).toEqual([]);
+    });
+  });
+});

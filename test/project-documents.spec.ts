@@ -1,0 +1,82 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..');
+const FOLDERS = ['src', 'test', 'migrations', 'docs', 'bench', 'deploy', 'scripts', '.ci', '.github', '.devcontainer'];
+const TEXT = /\.(ts|js|md|json|ya?ml|sh)$|\/run$|^Dockerfile$/;
+const ADR = 'docs/adr';
+
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+function filesIn(folder: string): string[] {
+  if (!existsSync(join(ROOT, folder))) return [];
+  const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' });
+  return names.map((name) => `${folder}/${name}`);
+}
+
+const rootFiles = readdirSync(ROOT).filter((name) => statSync(join(ROOT, name)).isFile());
+const files = [...rootFiles, ...FOLDERS.flatMap(filesIn)].filter((file) => TEXT.test(file));
+const records = readdirSync(join(ROOT, ADR)).filter((name) => name !== 'README.md');
+
+/** `file: name` for every match of the first group in the given files. */
+function namesIn(paths: string[], pattern: RegExp): { file: string; name: string }[] {
+  return paths.flatMap((file) => [...read(file).matchAll(pattern)].map(([, name]) => ({ file, name: name! })));
+}
+
+function missing(names: { file: string; name: string }[]): string[] {
+  return names.filter(({ name }) => !existsSync(join(ROOT, name))).map(({ file, name }) => `${file}: ${name}`);
+}
+
+describe('the decision records in docs/adr', () => {
+  it('exist wherever code or documents name one', () => {
+    const names = namesIn(files, /(docs\/adr\/\d{4}[\w.-]*\.md)/g);
+    expect(names.length).toBeGreaterThan(2);
+    expect(missing(names)).toEqual([]);
+  });
+
+  it('exist wherever another record or the index links to one', () => {
+    const paths = readdirSync(join(ROOT, ADR)).map((name) => `${ADR}/${name}`);
+    const links = namesIn(paths, /\]\((\d{4}[^)]*)\)/g).map(({ file, name }) => ({ file, name: `${ADR}/${name}` }));
+    expect(links.length).toBeGreaterThan(records.length);
+    expect(missing(links)).toEqual([]);
+  });
+
+  it('are all listed in the index, in order and with their titles', () => {
+    const lines = records.sort().map((name) => {
+      const [, number, title] = /^# (\d+)\. (.+)\n/.exec(read(`${ADR}/${name}`)) ?? [];
+      expect(name.slice(0, 4)).toBe(number?.padStart(4, '0'));
+      const superseded = read(`${ADR}/${name}`).includes('\n- Status: superseded') ? ' (superseded)' : '';
+      return `- [${name.slice(0, 4)}](${name}) ${title}${superseded}`;
+    });
+    expect(read(`${ADR}/README.md`).match(/^- \[.*$/gm)).toEqual(lines);
+  });
+
+  it('have numbers without a gap, a date and a status', () => {
+    expect(records.sort().map((name) => Number(name.slice(0, 4)))).toEqual(records.map((_, index) => index + 1));
+    const status = 'accepted|accepted; amended by \\[.+|superseded by \\[.+';
+    const head = new RegExp(`^# \\d+\\. .+\\n\\n- Date: \\d{4}-\\d\\d-\\d\\d\\n- Status: (${status})\\n\\n`);
+    expect(records.filter((name) => !head.test(read(`${ADR}/${name}`)))).toEqual([]);
+  });
+});
+
+describe('the documents of the project', () => {
+  it('say for ten tasks and more which file to open first, and each of these exists', () => {
+    const table = read('CONTRIBUTING.md').split('## Where to find what')[1] ?? '';
+    const rows = [...table.matchAll(/^\| (?!task|-)[^|]+ \| ([^|]+) \|$/gm)].map(([, cell]) => cell!);
+    expect(rows.length).toBeGreaterThanOrEqual(10);
+    const named = rows.map((row) => [...row.matchAll(/`([^`]+)`/g)].map(([, name]) => name!));
+    expect(named.filter((names) => names.length === 0)).toEqual([]);
+    expect(named.flat().filter((name) => !existsSync(join(ROOT, name)))).toEqual([]);
+  });
+
+  const documents = files.filter((file) => file.endsWith('.md'));
+
+  it('name only files that exist', () => {
+    const superseded = documents.filter((file) => read(file).includes('\n- Status: superseded'));
+    const current = documents.filter((file) => !superseded.includes(file) && file !== 'CHANGELOG.md');
+    const names = namesIn(current, /`((?:src|test|migrations|docs|bench|deploy|scripts)\/[\w./-]+)`/g);
+    expect(names.length).toBeGreaterThan(20);
+    // The guide for new features names the files of the feature that it makes.
+    expect(missing(names).filter((name) => !/^docs\/extending\.md: .*orders/i.test(name))).toEqual([]);
+  });
+});
