@@ -113,8 +113,18 @@ const REJECTED: [circumstance: string, file: string, line: string, message: RegE
     /environment/,
   ],
   ['app.ts reads the environment', 'src/app.ts', `console.log(process['env']['PORT']);`, /environment/],
-  ['a layer destructures process', 'src/http/media-type.ts', `const { env } = process; console.log(env);`, /environment/],
-  ['a layer imports env', 'src/http/media-type.ts', `import { env } from 'node:process'; console.log(env);`, /environment/],
+  [
+    'a layer destructures process',
+    'src/http/media-type.ts',
+    `const { env } = process; console.log(env);`,
+    /environment/,
+  ],
+  [
+    'a layer imports env',
+    'src/http/media-type.ts',
+    `import { env } from 'node:process'; console.log(env);`,
+    /environment/,
+  ],
   ['a migration reads the environment', 'ormconfig.ts', `console.log(process.env.PORT);`, /environment/],
 ];
 
