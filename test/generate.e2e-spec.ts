@@ -114,7 +114,10 @@ describe('npm run generate', () => {
     await copy.program('typescript/bin/tsc', '--noEmit', '-p', 'tsconfig.new.json');
     await copy.program('eslint/bin/eslint.js', ...include);
     await copy.program('prettier/bin/prettier.cjs', '--check', ...include);
-    const printed = await copy.program('jest/bin/jest.js', '--runInBand', 'gift-cards', 'test/architecture');
+    // Beside another one, which refers to it, has a plural that is irregular, and refers to two resources.
+    const person = ['age:int:0..150', 'giftCardId:ref:gift-cards', 'cookieId:ref:cookies'];
+    expect((await generate('resource', 'people', '--singular', 'person', ...person)).status).toBe(0);
+    const printed = await copy.program('jest/bin/jest.js', '--runInBand', 'gift-cards', 'test/people');
     expect(printed).toMatch(/Test Suites: 3 passed, 3 total/);
     expect(printed).toMatch(/Tests: +[0-9]+ passed, [0-9]+ total/);
   }, 240_000);
