@@ -78,7 +78,8 @@ function restrictionsOf(role) {
   const roles = [...upper, ...(NOT_FOR_ROLE[role] ?? [])].filter((name) => name !== 'dto');
   const message = `In a feature: controller -> service -> repository -> entity; a ${role} imports neither ${roles.join(' nor ')}.`;
   // Of its own feature; `../` leads there from its `dto/`, and from other folders to none of its files.
-  const restrictions = roles.length > 0 ? [noImport(`^(\\./(.*/)?|\\.\\./)[^/]*\\.${oneOf(roles)}\\.js$`, message)] : [];
+  const restrictions =
+    roles.length > 0 ? [noImport(`^(\\./(.*/)?|\\.\\./)[^/]*\\.${oneOf(roles)}\\.js$`, message)] : [];
   if (NOT_FOR_ROLE[role]?.includes('dto')) {
     restrictions.push(noImport('^\\.{1,2}/(.*/)?dto/', `A ${role} knows no DTO: the service hands over plain values.`));
   }

@@ -7,7 +7,7 @@ import { Public, Scopes } from '../src/auth/scopes.decorator.js';
 import { TokenVerifier } from '../src/auth/token-verifier.js';
 import { ParseIdPipe } from '../src/http/validation/parse-id.pipe.js';
 import { QueryInteger } from '../src/http/validation/query-values.js';
-import { MayBeAbsent } from '../src/http/validation/may-be-absent.decorator.js';
+import { IsOptionalNotNull } from '../src/http/validation/is-optional-not-null.decorator.js';
 import { expectError, expectErrorHeaders } from './error-shape.js';
 import { type Answer, Client, COOKIE, SECRET, type Service, startService, temporaryFolder } from './service.js';
 
@@ -759,13 +759,13 @@ class NoteDto {
   @IsString()
   text!: string;
 
-  @MayBeAbsent()
+  @IsOptionalNotNull()
   @IsInt()
   stars?: number;
 }
 
 class NotesQuery {
-  @MayBeAbsent()
+  @IsOptionalNotNull()
   @QueryInteger()
   @IsInt()
   @Min(1)

@@ -1,62 +1,95 @@
-import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { temporaryFolder } from './service.js';
+import { ProjectCopy } from './support/project-copy.js';
 
 const ROOT = join(import.meta.dirname, '..');
-const PROJECT = ['src', 'migrations', 'test', 'ormconfig.ts', 'package.json', 'nest-cli.json', 'jest.config.js'];
-const TOOLS = ['tsconfig.json', 'tsconfig.build.json', 'eslint.config.js', 'eslint.architecture.js'];
-const run = promisify(execFile);
+const GUIDE = readFileSync(join(ROOT, 'docs/extending.md'), 'utf8');
+
+/** What the guide may make or change; whatever else a feature needed would be a promise broken. */
+const ITS_OWN =
+  /^(src\/(orders|jars)(\/|$)|migrations\/\d+-create-(orders|jars)\.ts$|test\/(on-postgres\/)?(orders|jars))/;
 
 describe('docs/extending.md', () => {
-  let copy: string;
-
-  /** Runs a program of the copy as its npm scripts do. */
-  const program = (path: string, ...args: string[]) =>
-    run(process.execPath, ['--experimental-vm-modules', join('node_modules', path), ...args], {
-      cwd: copy,
-      env: { PATH: process.env['PATH'] },
-    });
+  let copy: ProjectCopy;
 
   beforeAll(() => {
-    copy = temporaryFolder();
-    for (const name of [...PROJECT, ...TOOLS]) {
-      cpSync(join(ROOT, name), join(copy, name), { recursive: true });
-    }
-    symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+    copy = new ProjectCopy();
   });
 
-  afterAll(() => rmSync(copy, { recursive: true }));
+  afterAll(() => copy.remove());
 
-  it('adds a feature with a folder, a line, a migration and a spec, and nothing else', async () => {
-    const guide = readFileSync(join(ROOT, 'docs/extending.md'), 'utf8');
-    const files = [...guide.matchAll(/```ts\n\/\/ ((?:src|test)\/\S+)\n([\s\S]*?)```/g)];
-    expect(files.length).toBeGreaterThan(7);
-    for (const [, path, text] of files) {
-      mkdirSync(dirname(join(copy, path!)), { recursive: true });
-      writeFileSync(join(copy, path!), text!);
-    }
-    const list = join(copy, 'src/app.module.ts');
-    // Whatever features there are already: the list of modules ends with them.
-    const source = readFileSync(list, 'utf8');
-    const end = source.indexOf(']', source.indexOf('// features'));
-    expect(end).toBeGreaterThan(0);
-    const line = `${source.slice(0, end)}JarsModule,\n      ${source.slice(end)}`;
-    writeFileSync(list, `import { JarsModule } from './jars/jars.module.js';\n${line}`);
-
-    await program('@nestjs/cli/bin/nest.js', 'build');
-    await program('typeorm/cli.js', 'migration:run', '-d', 'dist/ormconfig.js');
-    await program('typeorm/cli.js', 'migration:generate', '--esm', '-d', 'dist/ormconfig.js', 'migrations/create-jars');
-    expect(readdirSync(join(copy, 'migrations'))).toContainEqual(expect.stringMatching(/-create-jars\.ts$/));
-    await program('eslint/bin/eslint.js', 'src/jars');
-    const { stderr } = await program(
-      'jest/bin/jest.js',
-      '--runInBand',
-      'test/jars',
-      'test/architecture',
-      'test/openapi',
+  const sources = (): Map<string, string> =>
+    new Map(
+      copy
+        .files()
+        .filter((file) => /\.\w+$/.test(file))
+        .map((file) => [file, readFileSync(join(copy.folder, file), 'utf8')]),
     );
-    expect(stderr).toMatch(/Tests: +[0-9]+ passed, [0-9]+ total/);
+
+  function write(path: string, text: string): void {
+    mkdirSync(dirname(join(copy.folder, path)), { recursive: true });
+    writeFileSync(join(copy.folder, path), text);
+  }
+
+  /** As the guide says: one more under "features", whatever there is already, and its import. */
+  function addModule(name: string, path: string): void {
+    const list = readFileSync(join(copy.folder, 'src/app.module.ts'), 'utf8');
+    const end = list.indexOf(']', list.indexOf('// features'));
+    expect(end).toBeGreaterThan(0);
+    const longer = `${list.slice(0, end)}${name},\n      ${list.slice(end)}`;
+    write('src/app.module.ts', `import { ${name} } from '${path}';\n${longer}`);
+  }
+
+  it('prints what the guide says of the command, which needs nothing but a folder, a line, a migration and a spec', async () => {
+    const before = sources();
+    const [, command, printed] = /```bash\nnpm run generate -- (.*)\n```\n\n```text\n([\s\S]*?)```/.exec(GUIDE)!;
+    const { status, stdout } = await copy.node('scripts/generate.js', ...command!.split(' '));
+    const withoutTime = (text: string): string => text.replaceAll(/\d{13}/g, '<time>');
+    expect({ status, stdout: withoutTime(stdout) }).toEqual({
+      status: 0,
+      stdout: expect.stringContaining(withoutTime(printed!)),
+    });
+    const changed = [...sources()].filter(([file, text]) => before.get(file) !== text).map(([file]) => file);
+    expect(changed.filter((file) => !ITS_OWN.test(file))).toEqual(['src/app.module.ts']);
+    expect(changed.filter((file) => file.startsWith('migrations/'))).toHaveLength(1);
+  });
+
+  it('has files that pass the checks and the specs of the guide, on both engines', async () => {
+    const files = [...GUIDE.matchAll(/```ts\n\/\/ ((?:src|test|migrations)\/\S+)\n([\s\S]*?)```/g)];
+    expect(files.length).toBeGreaterThan(12);
+    for (const [, path, text] of files) {
+      expect(path).toMatch(ITS_OWN);
+      write(path!, text!);
+    }
+    addModule('JarsModule', './jars/jars.module.js');
+    for (const name of ['jars', 'orders-and-cookies']) {
+      const spec = readFileSync(join(copy.folder, 'test/on-postgres/orders.e2e-spec.ts'), 'utf8');
+      write(`test/on-postgres/${name}.e2e-spec.ts`, spec.replace('../orders.', `../${name}.`));
+    }
+
+    const include = files.map(([, path]) => path!);
+    write('tsconfig.new.json', JSON.stringify({ extends: './tsconfig.json', include }));
+    await copy.program('typescript/bin/tsc', '--noEmit', '-p', 'tsconfig.new.json');
+    await copy.program('eslint/bin/eslint.js', ...include);
+    const specs = ['test/orders', 'test/jars', 'test/on-postgres/(orders|jars)', 'test/architecture', 'test/openapi'];
+    const printed = await copy.program('jest/bin/jest.js', '--runInBand', ...specs);
+    expect(printed).toMatch(/Test Suites: 8 passed, 8 total/);
+    expect(printed).toMatch(/Tests: +[0-9]+ passed, [0-9]+ total/);
   }, 240_000);
+
+  it('has migrations that leave nothing for migration:generate to find', async () => {
+    await copy.program('typeorm/cli.js', 'migration:run', '-d', 'dist/ormconfig.js');
+    const args = ['migration:generate', '--esm', '-d', 'dist/ormconfig.js', 'migrations/more-jars'];
+    const { status, stdout } = await copy.node('node_modules/typeorm/cli.js', ...args);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: expect.stringContaining('No changes in database schema') });
+    expect(readdirSync(join(copy.folder, 'migrations')).filter((name) => name.includes('more-jars'))).toEqual([]);
+  });
+
+  it('quotes messages that the code has', () => {
+    const table = GUIDE.slice(GUIDE.indexOf('## 6. What not to do'));
+    const quoted = [...table.matchAll(/"([^"]{20,})"/g)].map(([, message]) => message!);
+    expect(quoted.length).toBeGreaterThan(5);
+    const code = [...sources().values(), readFileSync(join(ROOT, 'eslint.architecture.js'), 'utf8')].join('\n');
+    expect(quoted.filter((message) => !code.includes(message))).toEqual([]);
+  });
 });

@@ -2,7 +2,7 @@ import { Body, Controller, Get, Logger, Module, Param, ParseArrayPipe, Post, Que
 import { Type as TypeOf } from 'class-transformer';
 import { IsArray, IsObject, IsOptional, Matches, ValidateBy, ValidateNested } from 'class-validator';
 import { Public, Scopes } from '../src/auth/scopes.decorator.js';
-import { IsText } from '../src/http/validation/text.decorator.js';
+import { IsCodePointLength } from '../src/http/validation/is-code-point-length.decorator.js';
 import { arrayOf } from '../src/http/validation/validation.pipe.js';
 import { expectError } from './error-shape.js';
 import { Client, type Service, startService } from './service.js';
@@ -13,7 +13,7 @@ class PathParameters {
 }
 
 class TasteDto {
-  @IsText(1, 5)
+  @IsCodePointLength(1, 5)
   name!: string;
 }
 

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
+import type { Sql } from '../database/sql.js';
 import type { ListSource } from '../resource/lists/resource-lists.js';
 import { found } from '../resource/not-found.js';
 import type { Preconditions } from '../resource/preconditions.js';
 import type { StoredRecord } from '../resource/store/resource-entity.js';
+import type { ResourceTransaction } from '../resource/store/resource-transaction.js';
 import type { Cookie } from './cookie.entity.js';
 import { COOKIE } from './cookie.values.js';
 import { CookiesRepository } from './cookies.repository.js';
@@ -25,6 +27,11 @@ export class CookiesService {
   /** What lists of cookies are made from. */
   get source(): ListSource {
     return this.cookies.store;
+  }
+
+  /** What can be done with cookies in a transaction of another feature. */
+  in(transaction: Sql): ResourceTransaction<Cookie> {
+    return this.cookies.store.in(transaction);
   }
 
   /** @throws {ResourceNotFoundError} */

@@ -76,14 +76,16 @@ const NOT_NULL_OF_SQLITE = /^NOT NULL constraint failed: .*\.([^.]+)$/;
 
 /** The statement's first verb; in `INSERT ... ON CONFLICT DO UPDATE` it is the insert. */
 const VERB = /\b(INSERT|REPLACE|UPDATE|DELETE)\b/i;
-const TABLE = /\b(?:INTO|UPDATE|FROM)\s+(?:OR\s+\w+\s+)?(?:["`]?\w+["`]?\.)?["`]?(\w+)/i;
+/** With its schema or without; only in quotes, a name may have other characters than those of a word. */
+const TABLE = /\b(?:INTO|UPDATE|FROM)\s+(?:OR\s+\w+\s+)?(?:(?:["`][^"`]+["`]|\w+)\.)?(?:["`]([^"`]+)["`]|(\w+))/i;
 const ASSIGNMENTS = /\bSET\b([\s\S]*?)(?:\bWHERE\b|\bRETURNING\b|$)/i;
 
 /** SQLite does not say which key it was, nor on which side, and the messages of PostgreSQL may be translated: the statement tells. */
 function foreignKeyViolation(failure: Failure, entities: readonly EntityMetadata[]): ConstraintViolation {
   const { message: reason, sql } = failure;
   const verb = VERB.exec(sql)?.[1]?.toUpperCase();
-  const table = TABLE.exec(sql)?.[1];
+  const [, quoted, plain] = TABLE.exec(sql) ?? [];
+  const table = quoted ?? plain;
   const keys = foreignKeysOf(table, failure.constraint, entities);
   if (verb === 'INSERT' || verb === 'REPLACE') return { kind: 'missing parent', reason, names: keys.flatMap(namesOf) };
   // On PostgreSQL, the table is the one that refers to another.

@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.js';
+import type { Sql } from '../database/sql.js';
 import type { ResourceUsage } from '../storage/resource-storage.js';
 import type { ListSnapshot, ListSource } from './lists/resource-lists.js';
 import { found } from './not-found.js';
@@ -6,6 +7,7 @@ import type { Preconditions } from './preconditions.js';
 import type { ResourceName } from './resource-name.js';
 import type { NewRecord, RecordChanges, ResourceEntity, StoredRecord } from './store/resource-entity.js';
 import type { ResourceStore } from './store/resource-store.js';
+import type { ResourceTransaction } from './store/resource-transaction.js';
 
 /**
  * What can be done with the records of a resource that has no rules of its own; the service of one that has some calls it, or
@@ -49,6 +51,11 @@ export class ResourceService<Entity extends ResourceEntity> implements ListSourc
    */
   async delete(id: number, preconditions: Preconditions): Promise<void> {
     found(this.name, id, await this.store.delete(id, preconditions.forWrite(this.config)));
+  }
+
+  /** The same for a transaction of the caller, which may be one of several resources; it knows no preconditions. */
+  in(transaction: Sql): ResourceTransaction<Entity> {
+    return this.store.in(transaction);
   }
 
   usage(): Promise<ResourceUsage> {

@@ -143,7 +143,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'wish-is-counted-in-utf-16',
-    file: 'src/http/validation/text.decorator.ts',
+    file: 'src/http/validation/is-code-point-length.decorator.ts',
     replace: 'return length >= min && length <= max;',
     by: 'return value.length >= min && value.length <= max;',
     breaks: 'A wish may have 255 emoji.',
@@ -151,7 +151,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'lone-surrogates-are-stored',
-    file: 'src/http/validation/text.decorator.ts',
+    file: 'src/http/validation/is-code-point-length.decorator.ts',
     replace: " && !value.includes('\\0') && value.isWellFormed(),",
     by: " && !value.includes('\\0'),",
     breaks: 'A text with a lone surrogate is 400: no database keeps it.',

@@ -1,7 +1,7 @@
 import type { Mutant } from './program/mutant.js';
 
 const STORE = ['test/resource-store.e2e-spec.ts'];
-const ORDERS = ['test/orders.e2e-spec.ts'];
+const PARCELS = ['test/parcels.e2e-spec.ts'];
 
 const mutants: readonly Mutant[] = [
   {
@@ -18,7 +18,7 @@ const mutants: readonly Mutant[] = [
     replace: 'PLAIN_WORDS.exec(expression)?.[1] === databaseName',
     by: 'expression.includes(databaseName)',
     breaks: 'Only strings that a CHECK restricts to plain words come into lists unescaped.',
-    specs: ORDERS,
+    specs: PARCELS,
     tests: 'GET returns the same',
   },
   {
@@ -36,7 +36,7 @@ const mutants: readonly Mutant[] = [
     replace: "code === 'SQLITE_CONSTRAINT_TRIGGER' &&",
     by: "code === '' &&",
     breaks: 'The deletion of a record to which a RESTRICT key refers is 409, not 500.',
-    specs: ORDERS,
+    specs: PARCELS,
     tests: 'returns 409',
   },
   {
@@ -45,7 +45,7 @@ const mutants: readonly Mutant[] = [
     replace: 'return [...inherited, ...all.filter(({ target }) => target === dto)];',
     by: 'return [...all.filter(({ target }) => target === dto), ...inherited];',
     breaks: 'Errors name the parameters of a list in the order of the document.',
-    specs: ORDERS,
+    specs: PARCELS,
     tests: 'in the order of the document',
   },
   {

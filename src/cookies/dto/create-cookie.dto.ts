@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsIn } from 'class-validator';
-import { IsText, TEXT_PATTERN } from '../../http/validation/text.decorator.js';
+import { IsCodePointLength, TEXT_PATTERN } from '../../http/validation/is-code-point-length.decorator.js';
 import { type Flavor, FLAVORS, type Size, SIZES, WISH_LENGTH } from '../cookie.values.js';
 import { FLAVOR, SIZE } from './cookie.enums.js';
 
@@ -20,6 +20,6 @@ export class CreateCookieDto {
     description: 'Unicode code points, without NUL and lone surrogates',
     example: 'May your tests be green',
   })
-  @IsText(1, WISH_LENGTH)
+  @IsCodePointLength(1, WISH_LENGTH)
   wish!: string;
 }

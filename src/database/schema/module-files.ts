@@ -15,9 +15,11 @@ export async function loadClasses(folder: string, name: RegExp): Promise<Class[]
   const files = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).filter((file) =>
     name.test(file),
   );
-  const modules = await Promise.all(
-    files.sort().map((file) => import(pathToFileURL(join(ROOT, folder, file)).href) as Promise<object>),
-  );
+  const modules: object[] = [];
+  // One by one: jest's loader of ES modules fails where two that load at the same time have an import in common.
+  for (const file of files.sort()) {
+    modules.push((await import(pathToFileURL(join(ROOT, folder, file)).href)) as object);
+  }
   return modules
     .flatMap((module) => Object.values(module) as unknown[])
     .filter((value) => typeof value === 'function') as Class[];

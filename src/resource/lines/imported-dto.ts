@@ -3,13 +3,13 @@ import { IntersectionType } from '@nestjs/swagger';
 import { IsInt, Max, Min } from 'class-validator';
 import { ApiError } from '../../http/errors/api-error.js';
 import { propertiesOf } from '../../http/validation/dto-properties.js';
-import { MayBeAbsent } from '../../http/validation/may-be-absent.decorator.js';
+import { IsOptionalNotNull } from '../../http/validation/is-optional-not-null.decorator.js';
 import { validMembers } from '../../http/validation/validate.js';
 
 const idError = { message: `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}` };
 
 class ImportedId {
-  @MayBeAbsent()
+  @IsOptionalNotNull()
   @IsInt(idError)
   @Min(1, idError)
   @Max(Number.MAX_SAFE_INTEGER, idError)

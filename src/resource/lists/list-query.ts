@@ -1,7 +1,7 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayUnique, IsIn, IsInt, Max, Min } from 'class-validator';
-import { MayBeAbsent } from '../../http/validation/may-be-absent.decorator.js';
+import { IsOptionalNotNull } from '../../http/validation/is-optional-not-null.decorator.js';
 import { QueryArray, QueryInteger, QueryIntegers } from '../../http/validation/query-values.js';
 import type { ResourceName } from '../resource-name.js';
 import type { Selection } from '../store/selection.js';
@@ -38,7 +38,7 @@ export function ListQueryOf(name: ResourceName): Type<ListQuery> {
       example: 100,
       description: 'At most so many records; without it, all of them. `Link` leads to the next page.',
     })
-    @MayBeAbsent()
+    @IsOptionalNotNull()
     @QueryInteger()
     @IsInt(limitError)
     @Min(1, limitError)
@@ -53,7 +53,7 @@ export function ListQueryOf(name: ResourceName): Type<ListQuery> {
       example: 0,
       description: 'Only records that come after the one with this id; 0 begins at the beginning.',
     })
-    @MayBeAbsent()
+    @IsOptionalNotNull()
     @QueryInteger()
     @IsInt(afterError)
     @Min(0, afterError)
@@ -65,7 +65,7 @@ export function ListQueryOf(name: ResourceName): Type<ListQuery> {
       enumSchema: SORT_SCHEMA,
       description: 'Oldest first (`id`) or newest first (`-id`).',
     })
-    @MayBeAbsent()
+    @IsOptionalNotNull()
     @IsIn(SORTS, { message: `must be given once, as one of ${SORTS.join(', ')}` })
     sort?: Sort;
   }
@@ -95,7 +95,7 @@ export function EnumFilter(values: NamedEnum, description: string): PropertyDeco
     Filter(),
     // `@nestjs/swagger` drops what stands beside a named enum.
     ApiPropertyOptional({ ...OR, items: { $ref: getSchemaPath(values.enumName) }, description }),
-    MayBeAbsent(),
+    IsOptionalNotNull(),
     QueryArray(),
     IsIn(values.enum, { each: true, message: `must be one of ${values.enum.join(', ')}` }),
     ArrayUnique(uniqueError),
@@ -112,7 +112,7 @@ export function IdFilter(description: string): PropertyDecorator {
   return applyDecorators(
     Filter(),
     ApiPropertyOptional({ ...OR, maxItems: MOST_VALUES, items, description }),
-    MayBeAbsent(),
+    IsOptionalNotNull(),
     QueryIntegers(),
     IsInt(error),
     Min(1, error),

@@ -1,5 +1,5 @@
 import { ResourceName } from '../../src/resource/resource-name.js';
 
-export const ORDER = new ResourceName('order');
+export const PARCEL = new ResourceName('parcel');
 export const STATUSES = ['open', 'paid', 'shipped'] as const;
 export type Status = (typeof STATUSES)[number];

@@ -2,20 +2,20 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { hasLength, isOneOf } from '../../src/resource/columns.js';
 import { createResourceTable, dropResourceTable } from '../../src/resource/store/resource-migration.js';
 
-export class CreateOrders1790000200000 implements MigrationInterface {
+export class CreateParcels1790000200000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
-    await createResourceTable(queryRunner, 'orders', {
+    await createResourceTable(queryRunner, 'parcels', {
       columns: { customer: 'varchar', quantity: 'integer', status: 'varchar', cookieId: 'integer' },
       checks: {
-        orders_customer: hasLength('customer', 1, 100),
-        orders_quantity: '"quantity" BETWEEN 1 AND 1000',
-        orders_status: isOneOf('status', ['open', 'paid', 'shipped']),
+        parcels_customer: hasLength('customer', 1, 100),
+        parcels_quantity: '"quantity" BETWEEN 1 AND 1000',
+        parcels_status: isOneOf('status', ['open', 'paid', 'shipped']),
       },
       references: { cookieId: 'cookies' },
     });
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    await dropResourceTable(queryRunner, 'orders');
+    await dropResourceTable(queryRunner, 'parcels');
   }
 }

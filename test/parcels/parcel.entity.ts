@@ -1,13 +1,13 @@
 import { Check, Column, Entity } from 'typeorm';
 import { hasLength, isOneOf, References } from '../../src/resource/columns.js';
 import { ResourceEntity } from '../../src/resource/store/resource-entity.js';
-import { type Status, STATUSES } from './order.values.js';
+import { type Status, STATUSES } from './parcel.values.js';
 
-@Entity('orders')
-@Check('orders_customer', hasLength('customer', 1, 100))
-@Check('orders_quantity', '"quantity" BETWEEN 1 AND 1000')
-@Check('orders_status', isOneOf('status', STATUSES))
-export class Order extends ResourceEntity {
+@Entity('parcels')
+@Check('parcels_customer', hasLength('customer', 1, 100))
+@Check('parcels_quantity', '"quantity" BETWEEN 1 AND 1000')
+@Check('parcels_status', isOneOf('status', STATUSES))
+export class Parcel extends ResourceEntity {
   @Column('varchar')
   customer!: string;
 

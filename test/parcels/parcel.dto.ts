@@ -1,15 +1,15 @@
 import { ApiProperty, PartialType } from '@nestjs/swagger';
 import { IsIn, IsInt, Max, Min } from 'class-validator';
-import { IsText } from '../../src/http/validation/text.decorator.js';
+import { IsCodePointLength } from '../../src/http/validation/is-code-point-length.decorator.js';
 import { EnumFilter, IdFilter, ListQueryOf } from '../../src/resource/lists/list-query.js';
 import { IdProperty, RECORD_ID } from '../../src/resource/record-id.js';
-import { ORDER, type Status, STATUSES } from './order.values.js';
+import { PARCEL, type Status, STATUSES } from './parcel.values.js';
 
-const STATUS = { enum: STATUSES, enumName: 'OrderStatus' } as const;
+const STATUS = { enum: STATUSES, enumName: 'ParcelStatus' } as const;
 
-export class CreateOrderDto {
+export class CreateParcelDto {
   @ApiProperty({ minLength: 1, maxLength: 100, example: 'Ada' })
-  @IsText(1, 100)
+  @IsCodePointLength(1, 100)
   customer!: string;
 
   @ApiProperty({ type: 'integer', minimum: 1, maximum: 1000, example: 12 })
@@ -26,17 +26,17 @@ export class CreateOrderDto {
   cookieId!: number;
 }
 
-export class PatchOrderDto extends PartialType(CreateOrderDto, { skipNullProperties: false }) {}
+export class PatchParcelDto extends PartialType(CreateParcelDto, { skipNullProperties: false }) {}
 
-export class OrderDto extends CreateOrderDto {
+export class ParcelDto extends CreateParcelDto {
   @ApiProperty(RECORD_ID)
   id!: number;
 }
 
-export class ListOrdersQuery extends ListQueryOf(ORDER) {
-  @EnumFilter(STATUS, 'Only orders of this status; repeat it for "or".')
+export class ListParcelsQuery extends ListQueryOf(PARCEL) {
+  @EnumFilter(STATUS, 'Only parcels of this status; repeat it for "or".')
   status?: Status[];
 
-  @IdFilter('Only orders of this cookie; repeat it for "or".')
+  @IdFilter('Only parcels of this cookie; repeat it for "or".')
   cookieId?: number[];
 }

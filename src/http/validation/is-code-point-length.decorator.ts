@@ -7,13 +7,13 @@ import { buildMessage, ValidateBy, type ValidationOptions } from 'class-validato
 export const TEXT_PATTERN = String.raw`^(?:[^\u0000\uD800-\uDFFF]|[\uD800-\uDBFF][\uDC00-\uDFFF])*$`;
 
 /**
- * A text of `min` to `max` Unicode code points, as JSON Schema, SQLite and PostgreSQL count them; class-validator's own
- * `Length` does not count variation selectors. NUL and lone surrogates are refused: no database can keep them.
+ * A string of `min` to `max` Unicode code points, as JSON Schema, SQLite and PostgreSQL count them; class-validator's own
+ * `Length` does not count variation selectors. NUL and lone surrogates are rejected: no database can keep them.
  */
-export function IsText(min: number, max: number, options?: ValidationOptions): PropertyDecorator {
+export function IsCodePointLength(min: number, max: number, options?: ValidationOptions): PropertyDecorator {
   return ValidateBy(
     {
-      name: 'isText',
+      name: 'isCodePointLength',
       validator: {
         validate: (value: unknown) =>
           typeof value === 'string' && hasLength(value, min, max) && !value.includes('\0') && value.isWellFormed(),

@@ -1,4 +1,4 @@
 import { usePostgres } from '../engine.js';
 
 usePostgres();
-await import('../orders.e2e-spec.js');
+await import('../parcels.e2e-spec.js');

@@ -1,0 +1,115 @@
+/**
+ * Writes what a new resource needs, as one would write it by hand: `npm run generate -- --help` says how. It asks nothing, and
+ * never overwrites a file.
+ */
+import { readFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { format, resolveConfig } from 'prettier';
+import { parseArguments, USAGE } from './generate/arguments.js';
+import { ArgumentError } from './generate/fields.js';
+import { pascal, words } from './generate/names.js';
+import { existing, knownResources, migrationOf, nextTimestamp, withModule, withParents } from './generate/resources.js';
+import { controller } from './generate/templates/controller.js';
+import { dto } from './generate/templates/dto.js';
+import { entity } from './generate/templates/entity.js';
+import { migration } from './generate/templates/migration.js';
+import { module, service } from './generate/templates/module.js';
+import { spec, specOnPostgres } from './generate/templates/spec.js';
+import { values } from './generate/templates/values.js';
+
+/** @typedef {import('./generate/resource.js').Resource} Resource */
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const LIST = 'src/app.module.ts';
+
+/** The new files by their paths. @param {Resource} resource @param {readonly string[]} parents */
+function filesOf(resource, parents) {
+  const { singular, plural } = resource;
+  const timestamp = nextTimestamp(ROOT);
+  return {
+    [`src/${plural}/${singular}.values.ts`]: values(resource),
+    [`src/${plural}/${singular}.entity.ts`]: entity(resource),
+    [`src/${plural}/dto/${singular}.dto.ts`]: dto(resource),
+    [`src/${plural}/${plural}.service.ts`]: service(resource),
+    [`src/${plural}/${plural}.controller.ts`]: controller(resource),
+    [`src/${plural}/${plural}.module.ts`]: module(resource),
+    [`migrations/${timestamp}-create-${plural}.ts`]: migration(resource, timestamp),
+    [`test/${plural}.e2e-spec.ts`]: spec(resource, parents),
+    [`test/on-postgres/${plural}.e2e-spec.ts`]: specOnPostgres(resource),
+  };
+}
+
+/** @param {string} path @param {string} source */
+async function formatted(path, source) {
+  const filepath = join(ROOT, path);
+  return format(source, { ...(await resolveConfig(filepath)), filepath });
+}
+
+/** What must not be there. @param {Resource} resource @param {readonly string[]} paths */
+function obstacles({ plural }, paths) {
+  const made = migrationOf(ROOT, plural);
+  const found = existing(ROOT, [`src/${plural}`, ...paths.filter((path) => path.startsWith('test/'))]);
+  return made === undefined ? found : [...found, `migrations/${made}`];
+}
+
+/** @param {string[]} args @returns {Promise<string>} what it says about its work */
+async function generate(args) {
+  const known = knownResources(ROOT);
+  const resource = { ...parseArguments(args, new Set(known.keys())), known };
+  const references = resource.fields.flatMap(({ reference }) => reference ?? []);
+  const files = filesOf(resource, withParents(known, references));
+  const found = obstacles(resource, Object.keys(files));
+  if (found.length > 0) {
+    throw new ArgumentError(
+      `${found.join(', ')}: exists already, and nothing is overwritten; nothing has been written`,
+    );
+  }
+  const list = readFileSync(join(ROOT, LIST), 'utf8');
+  const listed = withModule(
+    list,
+    `${pascal(resource.plural)}Module`,
+    `./${resource.plural}/${resource.plural}.module.js`,
+  );
+  // All of it is ready before any of it is written.
+  const ready = await Promise.all(
+    Object.entries(files).map(async ([path, source]) => /** @type {const} */ ([path, await formatted(path, source)])),
+  );
+  const newList = await formatted(LIST, listed);
+  for (const [path, source] of ready) {
+    mkdirSync(dirname(join(ROOT, path)), { recursive: true });
+    writeFileSync(join(ROOT, path), source, { flag: 'wx' });
+  }
+  writeFileSync(join(ROOT, LIST), newList);
+  return report(resource, ready, references);
+}
+
+/** @param {Resource} resource @param {readonly (readonly [path: string, source: string])[]} written @param {string[]} references */
+function report({ singular, plural, known }, written, references) {
+  const lines = written.map(([path, source]) => `  ${path} (${source.split('\n').length - 1} lines)`);
+  const deletes = references.map(
+    (reference) =>
+      `- DELETE of ${words(reference)} may be 409 now: in src/${reference}, add errors: [STILL_REFERENCED] to @ApiDelete`,
+  );
+  return [
+    `${words(plural)}, one of which is called ${words(singular)} (--singular says otherwise):`,
+    ...lines,
+    `  ${LIST} (2 lines more)`,
+    '',
+    'Next:',
+    `- npm run migration:run, or start the service, which does so`,
+    `- npm run token -- --sub alice --scope "${plural}:read ${plural}:write" --expires 1h`,
+    `- npm test -- test/${plural} test/on-postgres/${plural}`,
+    ...new Set(known.size === 0 ? [] : deletes),
+    '',
+  ].join('\n');
+}
+
+try {
+  const args = process.argv.slice(2);
+  process.stdout.write(args.includes('--help') || args.includes('-h') ? USAGE : await generate(args));
+} catch (error) {
+  const isExpected = error instanceof ArgumentError;
+  process.stderr.write(`${isExpected ? error.message : /** @type {Error} */ (error).stack}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,207 @@
+import { constant, kebab, pascal, pluralOf, words } from './names.js';
+
+/**
+ * A property of the resource, as source code in the places that have it.
+ * @typedef {object} Field
+ * @property {string} name
+ * @property {boolean} isOptional
+ * @property {string} type in TypeScript
+ * @property {string} column its type in SQL
+ * @property {string} [check] an expression, for `@Check` and for the migration
+ * @property {string} [schema] what `@ApiProperty` takes; an enum has the name of a constant
+ * @property {string[]} validators
+ * @property {string[]} [values] of an enum
+ * @property {string} [reference] the resource that it refers to
+ * @property {unknown} sample
+ * @property {unknown} other another valid value
+ * @property {[string, unknown][]} invalid what it must not be: in words, and as a value
+ */
+
+/** A wrong argument: the message says which, what is wrong, and gives an example. */
+export class ArgumentError extends Error {}
+
+/** What a request must not call a property: the service, the list's query or JavaScript has it. */
+const RESERVED = new Set(
+  (
+    'id revision epoch record limit after sort dto then constructor prototype break case catch class const continue debugger ' +
+    'default delete do else enum export extends false finally for function if import in instanceof new null return super ' +
+    'switch this throw true try typeof var void while with yield let static await implements interface package private ' +
+    'protected public arguments eval undefined'
+  ).split(' '),
+);
+
+/** @type {Record<string, { example: string, make: (name: string, options: string, resource: Resource) => Omit<Field, 'name' | 'isOptional'> }>} */
+const KINDS = {
+  text: { example: 'customer:text:100', make: text },
+  int: { example: 'quantity:int:1..1000', make: int },
+  number: { example: 'weight:number:0..99.5', make: number },
+  bool: { example: 'isGift:bool', make: bool },
+  enum: { example: 'status:enum:open,paid,shipped', make: enumeration },
+  ref: { example: 'cookieId:ref:cookies', make: reference },
+};
+
+/** Why a null in the database cannot be had of these. */
+const NEVER_OPTIONAL = { enum: 'give it a value such as "none"', ref: 'a reference is always there' };
+
+/**
+ * @typedef {{ singular: string, plural: string, known: ReadonlySet<string> }} Resource `known` are those that exist already
+ * @param {string} argument such as `quantity:int:1..1000`
+ * @param {Resource} resource
+ * @returns {Field}
+ */
+export function parseField(argument, resource) {
+  const [, name = '', optional = '', kind = '', options = ''] =
+    /^([^:?]*)(\??)(?::([^:]*)(?::(.*))?)?$/.exec(argument) ?? [];
+  /** @param {string} problem @param {string} example @returns {never} */
+  const fail = (problem, example) => {
+    throw new ArgumentError(`"${argument}": ${problem}; for example ${example}`);
+  };
+  if (!/^[a-z][A-Za-z0-9]{0,29}$/.test(name)) {
+    fail('a name is 1 to 30 letters and digits in camel case', KINDS.text.example);
+  }
+  if (RESERVED.has(name.toLowerCase()) || name in Object.prototype)
+    fail(`the name "${name}" is taken`, `${name}Value:text:100`);
+  const known = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
+  if (known === undefined) fail(`a kind is one of ${Object.keys(KINDS).join(', ')}`, `${name}:text:100`);
+  const isOptional = optional !== '';
+  if (isOptional && Object.hasOwn(NEVER_OPTIONAL, kind)) {
+    fail(`it cannot be optional: ${NEVER_OPTIONAL[/** @type {'enum' | 'ref'} */ (kind)]}`, known.example);
+  }
+  try {
+    return { name, isOptional, ...known.make(name, options, resource) };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return fail(error.message, known.example);
+  }
+}
+
+const TEXT_LENGTH = 4000;
+
+/** @param {string} name @param {string} options */
+function text(name, options) {
+  const [min, max] = rangeOf(/^\d+$/.test(options) ? `1..${options}` : options, /^\d+$/);
+  if (max > TEXT_LENGTH || max < 1) throw new RangeError(`a text has 1 to ${TEXT_LENGTH} characters at most`);
+  const sample = fitting(`Some ${words(name)}`, min, max);
+  return {
+    type: 'string',
+    column: 'varchar',
+    check: `hasLength('${name}', ${min}, ${max})`,
+    schema: `type: 'string', minLength: ${min}, maxLength: ${max}, pattern: TEXT_PATTERN, example: '${sample}'`,
+    validators: [`@IsCodePointLength(${min}, ${max})`],
+    sample,
+    other: fitting(`Other ${words(name)}`, min, max),
+    invalid: /** @type {[string, unknown][]} */ ([
+      [`${max + 1} characters`, 'x'.repeat(max + 1)],
+      ['a number', 1],
+    ]),
+  };
+}
+
+/** @param {string} value @param {number} min @param {number} max */
+const fitting = (value, min, max) => value.slice(0, max).trimEnd().padEnd(min, 'x');
+
+/** @param {string} name @param {string} options */
+function int(name, options) {
+  const [min, max] = rangeOf(options, /^-?\d+$/);
+  return {
+    ...numeric(name, min, max),
+    column: 'integer',
+    schema: `type: 'integer', minimum: ${min}, maximum: ${max}, example: ${min}`,
+    validators: ['@IsInt()', `@Min(${min})`, `@Max(${max})`],
+    invalid: /** @type {[string, unknown][]} */ ([
+      [`${max + 1}`, max + 1],
+      ['0.5', 0.5],
+    ]),
+  };
+}
+
+/** @param {string} name @param {string} options */
+function number(name, options) {
+  const [min, max] = rangeOf(options, /^-?\d+(\.\d+)?$/);
+  return {
+    ...numeric(name, min, max),
+    column: 'double precision',
+    schema: `type: 'number', minimum: ${min}, maximum: ${max}, example: ${min}`,
+    validators: ['@IsNumber()', `@Min(${min})`, `@Max(${max})`],
+    invalid: /** @type {[string, unknown][]} */ ([
+      [`${max + 1}`, max + 1],
+      ['a string', `${min}`],
+    ]),
+  };
+}
+
+/** @param {string} name @param {number} min @param {number} max */
+function numeric(name, min, max) {
+  if (min === max) throw new RangeError('a range has more than one value');
+  if (Math.max(-min, max) > Number.MAX_SAFE_INTEGER) throw new RangeError('a bound is beyond 2^53 - 1');
+  return { type: 'number', check: `'"${name}" BETWEEN ${min} AND ${max}'`, sample: min, other: max };
+}
+
+/** @param {string} options @param {RegExp} form of a bound @returns {[number, number]} */
+function rangeOf(options, form) {
+  const bounds = options.split('..');
+  if (bounds.length !== 2 || !bounds.every((bound) => form.test(bound))) {
+    throw new RangeError(`"${options}" is no range from the least to the greatest`);
+  }
+  const [min, max] = /** @type {[number, number]} */ (bounds.map(Number));
+  if (min > max) throw new RangeError(`${min} is more than ${max}`);
+  return [min, max];
+}
+
+/** @param {string} _name @param {string} options */
+function bool(_name, options) {
+  if (options !== '') throw new RangeError('nothing comes behind bool');
+  return {
+    type: 'boolean',
+    column: 'boolean',
+    schema: `type: 'boolean', example: true`,
+    validators: ['@IsBoolean()'],
+    sample: true,
+    other: false,
+    invalid: /** @type {[string, unknown][]} */ ([['a string', 'true']]),
+  };
+}
+
+/** @param {string} name @param {string} options @param {Resource} resource */
+function enumeration(name, options, { singular }) {
+  const values = options.split(',');
+  if (!values.every((value) => /^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(value))) {
+    throw new RangeError('the values are letters, digits, - and _, joined by commas');
+  }
+  if (values.length < 2 || new Set(values).size < values.length)
+    throw new RangeError('it needs two values or more, each once');
+  return {
+    type: pascal(`${singular}-${kebab(name)}`),
+    column: 'varchar',
+    check: `isOneOf('${name}', ${valuesOf(singular, name)})`,
+    schema: constant(`${singular}-${kebab(name)}`),
+    validators: [`@IsIn(${valuesOf(singular, name)})`],
+    values,
+    sample: values[0],
+    other: values[1],
+    invalid: /** @type {[string, unknown][]} */ ([['another word', values.join('')]]),
+  };
+}
+
+/** The constant with the values of an enum. @param {string} singular @param {string} name */
+export const valuesOf = (singular, name) => constant(pluralOf(`${singular}-${kebab(name)}`));
+
+/** @param {string} _name @param {string} options @param {Resource} resource */
+function reference(_name, options, { plural, known }) {
+  if (options === plural) throw new RangeError('a resource cannot refer to itself: there would be no first record');
+  if (!known.has(options)) {
+    throw new RangeError(`"${options}" is no resource in src; there are ${[...known].join(', ')}`);
+  }
+  return {
+    type: 'number',
+    column: 'integer',
+    validators: ['@IdProperty()'],
+    reference: options,
+    sample: 1,
+    other: 2,
+    invalid: /** @type {[string, unknown][]} */ ([
+      ['0', 0],
+      ['a string', '1'],
+    ]),
+  };
+}

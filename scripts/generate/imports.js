@@ -1,0 +1,40 @@
+/** Where what the templates name comes from; a path is that from a file in `src/<resource>/`. */
+const MODULES = /** @type {const} */ ({
+  '@nestjs/swagger': ['ApiProperty', 'ApiPropertyOptional', 'PartialType'],
+  'class-validator': ['IsBoolean', 'IsIn', 'IsInt', 'IsNumber', 'IsOptional', 'Max', 'Min'],
+  typeorm: ['Check', 'Column', 'Entity'],
+  '../http/openapi/closed.decorator.js': ['ApiClosed'],
+  '../http/validation/is-code-point-length.decorator.js': ['IsCodePointLength', 'TEXT_PATTERN'],
+  '../resource/columns.js': ['hasLength', 'isOneOf', 'References'],
+  '../resource/lists/list-query.js': ['EnumFilter', 'IdFilter', 'ListQueryOf'],
+  '../resource/record-id.js': ['IdProperty', 'RECORD_ID'],
+  '../resource/store/resource-entity.js': ['ResourceEntity'],
+});
+
+/**
+ * The imports of what a source names.
+ * @param {string} source
+ * @param {{ root?: string }} [options] `root`: from the file to `src/<resource>/`
+ */
+export function importsOf(source, { root = '' } = {}) {
+  return Object.entries(MODULES)
+    .map(([path, names]) => importOf(source, path.startsWith('.') ? root + path : path, names))
+    .join('');
+}
+
+/**
+ * The import of those of the names that a source names, as the linter of an editor would sort them.
+ * @param {string} source
+ * @param {string} path
+ * @param {readonly string[]} names
+ * @param {readonly string[]} [types] those that are types alone
+ */
+export function importOf(source, path, names, types = []) {
+  const used = [...names, ...types].filter((name) => new RegExp(String.raw`\b${name}\b`).test(source));
+  if (used.length === 0) return '';
+  const clauses = used.sort(ignoringCase).map((name) => (types.includes(name) ? `type ${name}` : name));
+  return `import { ${clauses.join(', ')} } from '${path}';\n`;
+}
+
+/** @param {string} one @param {string} other */
+export const ignoringCase = (one, other) => (one.toLowerCase() < other.toLowerCase() ? -1 : 1);

@@ -1,0 +1,92 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ArgumentError } from './fields.js';
+
+/**
+ * A resource that exists already.
+ * @typedef {{ plural: string, entity: string, references: string[] }} KnownResource `references` are names of entities
+ */
+
+/** The resources in `src`, by their plural names: each folder with the entity of a table of its name. @param {string} root */
+export function knownResources(root) {
+  /** @type {Map<string, KnownResource>} */
+  const known = new Map();
+  const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  for (const { name } of folders) {
+    for (const file of readdirSync(join(root, 'src', name)).filter((each) => each.endsWith('.entity.ts'))) {
+      const source = readFileSync(join(root, 'src', name, file), 'utf8');
+      const [, plural] = /@Entity\('([^']+)'\)/.exec(source) ?? [];
+      const [, entity] = /export class (\w+) extends ResourceEntity/.exec(source) ?? [];
+      if (plural !== name || entity === undefined) continue;
+      const references = [...source.matchAll(/@References\('(\w+)'\)/g)].map(
+        ([, other]) => /** @type {string} */ (other),
+      );
+      known.set(plural, { plural, entity, references });
+    }
+  }
+  return known;
+}
+
+/**
+ * What must exist before a record that refers to these resources can: they, and what they refer to, in the order in which
+ * they can be created.
+ * @param {ReadonlyMap<string, KnownResource>} known
+ * @param {readonly string[]} plurals
+ * @returns {string[]}
+ */
+export function withParents(known, plurals) {
+  /** @type {Set<string>} */
+  const ordered = new Set();
+  const byEntity = new Map([...known.values()].map((each) => [each.entity, each.plural]));
+  /** @param {string} plural @param {readonly string[]} below */
+  const add = (plural, below) => {
+    if (below.includes(plural)) return;
+    for (const entity of known.get(plural)?.references ?? []) {
+      const parent = byEntity.get(entity);
+      if (parent !== undefined) add(parent, [...below, plural]);
+    }
+    ordered.add(plural);
+  };
+  for (const plural of plurals) add(plural, []);
+  return [...ordered];
+}
+
+const LIST = 'src/app.module.ts';
+
+/**
+ * `src/app.module.ts` with one module more.
+ * @param {string} source
+ * @param {string} moduleName such as `OrdersModule`
+ * @param {string} path of its file, as it is imported
+ * @throws {ArgumentError}
+ */
+export function withModule(source, moduleName, path) {
+  const end = source.indexOf(']', source.indexOf('// features'));
+  if (!source.includes('// features') || end < 0) {
+    throw new ArgumentError(
+      `${LIST} has no list of imports with the comment "// features"; add it above CookiesModule`,
+    );
+  }
+  const listed = `${source.slice(0, end).trimEnd()}\n${moduleName},\n${source.slice(end)}`;
+  const lines = listed.split('\n');
+  const isLater = (/** @type {string} */ line) => (/from '(\.\/.*)'/.exec(line)?.[1] ?? '') > path;
+  const last = lines.findLastIndex((line) => line.startsWith('import '));
+  const later = lines.findIndex((line) => line.startsWith('import ') && isLater(line));
+  lines.splice(later < 0 ? last + 1 : later, 0, `import { ${moduleName} } from '${path}';`);
+  return lines.join('\n');
+}
+
+/** The time for the name of a migration: later than that of every other. @param {string} root */
+export function nextTimestamp(root) {
+  const last = Math.max(0, ...migrations(root).map((name) => Number.parseInt(name, 10) || 0));
+  return Math.max(Date.now(), last + 1);
+}
+
+/** @param {string} root */
+export const migrations = (root) => readdirSync(join(root, 'migrations'));
+
+/** The migration that makes the table of a resource already. @param {string} root @param {string} plural */
+export const migrationOf = (root, plural) => migrations(root).find((name) => name.endsWith(`-create-${plural}.ts`));
+
+/** @param {string} root @param {readonly string[]} paths */
+export const existing = (root, paths) => paths.filter((path) => existsSync(join(root, path)));

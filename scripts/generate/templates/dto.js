@@ -1,0 +1,62 @@
+import { valuesOf } from '../fields.js';
+import { importsOf } from '../imports.js';
+import { constant, indefinite, pascal, words } from '../names.js';
+import { enumsOf, referencesOf, valuesImport } from '../resource.js';
+
+/** @typedef {import('../fields.js').Field} Field */
+/** @typedef {import('../resource.js').Resource} Resource */
+
+/** @param {Resource} resource */
+export function dto({ singular, plural, fields, known }) {
+  const type = pascal(singular);
+  const enums = enumsOf(fields).map(({ name, type, schema, values = [] }) => {
+    const description = `The ${words(name)} of ${indefinite(singular)}`;
+    return `
+      const ${schema} = {
+        enum: ${valuesOf(singular, name)},
+        enumName: '${type}',
+        enumSchema: { description: '${description}', example: '${values[0]}' },
+      } as const;`;
+  });
+  const filters = [
+    ...enumsOf(fields).map(({ name, type, schema }) => [
+      `@EnumFilter(${schema}, 'Only those of this ${words(name)}; repeat it for "or".')`,
+      `${name}?: ${type}[];`,
+    ]),
+    ...referencesOf(fields).map(({ name, reference = '' }) => [
+      `@IdFilter('Only those of this ${words(known.get(reference)?.entity ?? reference)}; repeat it for "or".')`,
+      `${name}?: number[];`,
+    ]),
+  ];
+  const body = `${enums.join('\n')}
+
+    export class Create${type}Dto {
+      ${fields.map(dtoProperty).join('\n\n')}
+    }
+
+    /** What PATCH changes; a property that is absent stays as it is. */
+    export class Patch${type}Dto extends PartialType(Create${type}Dto, { skipNullProperties: false }) {}
+
+    /** What clients see of ${indefinite(singular)}. */
+    @ApiClosed()
+    export class ${type}Dto extends Create${type}Dto {
+      @ApiProperty(RECORD_ID)
+      id!: number;
+    }
+
+    export class List${pascal(plural)}Query extends ListQueryOf(${constant(singular)}) {
+      ${filters.map((lines) => lines.join('\n')).join('\n\n')}
+    }`;
+  return `${importsOf(body, { root: '../' })}${valuesImport(body, { singular, fields }, '../')}\n${body}`;
+}
+
+/** @param {Field} field */
+function dtoProperty({ name, type, schema, validators, isOptional }) {
+  const asArgument = schema === undefined || /^[A-Z_]+$/.test(schema) ? schema : `{ ${schema} }`;
+  if (isOptional) {
+    const lines = [`@ApiPropertyOptional({ ${schema}, nullable: true })`, '@IsOptional()', ...validators];
+    return `${lines.join('\n')}\n${name}?: ${type} | null;`;
+  }
+  const documented = asArgument === undefined ? [] : [`@ApiProperty(${asArgument})`];
+  return `${[...documented, ...validators].join('\n')}\n${name}!: ${type};`;
+}

@@ -1,0 +1,38 @@
+import { importOf } from '../imports.js';
+import { pascal } from '../names.js';
+import { checkOf, referencesOf } from '../resource.js';
+
+/** @typedef {import('../resource.js').Resource} Resource */
+
+/** @param {Resource} resource @param {number} timestamp */
+export function migration({ plural, fields }, timestamp) {
+  const columns = fields.map(({ name, column, isOptional }) =>
+    isOptional ? `${name}: { type: '${column}', isNullable: true }` : `${name}: '${column}'`,
+  );
+  const checks = fields.flatMap(({ name, check, values }) => {
+    if (check === undefined) return [];
+    // What a migration does never changes, whatever becomes of the constants.
+    const fixed = values === undefined ? check : `isOneOf('${name}', ${JSON.stringify(values)})`;
+    return [`${checkOf(plural, name)}: ${fixed}`];
+  });
+  const references = referencesOf(fields).map(({ name, reference }) => `${name}: '${reference}'`);
+  const body = `
+    export class Create${pascal(plural)}${timestamp} implements MigrationInterface {
+      async up(queryRunner: QueryRunner): Promise<void> {
+        await createResourceTable(queryRunner, '${plural}', {
+          columns: { ${columns.join(', ')} },
+          ${checks.length > 0 ? `checks: { ${checks.join(', ')} },` : ''}
+          ${references.length > 0 ? `references: { ${references.join(', ')} },` : ''}
+        });
+      }
+
+      async down(queryRunner: QueryRunner): Promise<void> {
+        await dropResourceTable(queryRunner, '${plural}');
+      }
+    }`;
+  return `
+    import type { MigrationInterface, QueryRunner } from 'typeorm';
+    ${importOf(body, '../src/resource/columns.js', ['hasLength', 'isOneOf'])}import { createResourceTable, dropResourceTable } from '../src/resource/store/resource-migration.js';
+
+    ${body}`;
+}

@@ -1,0 +1,42 @@
+import { constant, pascal, words } from '../names.js';
+
+/** @typedef {import('../resource.js').Resource} Resource */
+
+/** @param {Resource} resource */
+export function service({ singular, plural }) {
+  const type = pascal(singular);
+  return `
+    import { Injectable } from '@nestjs/common';
+    import { ResourceService } from '../resource/resource-service.js';
+    import { InjectResource } from '../resource/resource.module.js';
+    import { ${type} } from './${singular}.entity.js';
+
+    /** What can be done with ${words(plural)}: what can be done with any resource. Rules of their own become methods here. */
+    @Injectable()
+    export class ${pascal(plural)}Service {
+      constructor(@InjectResource(${type}) readonly records: ResourceService<${type}>) {}
+    }`;
+}
+
+/** @param {Resource} resource */
+export function module({ singular, plural }) {
+  const [type, all] = [pascal(singular), pascal(plural)];
+  return `
+    import { Module } from '@nestjs/common';
+    import { ResourceModule } from '../resource/resource.module.js';
+    import { ${type} } from './${singular}.entity.js';
+    import { ${constant(singular)} } from './${singular}.values.js';
+    import { ${all}Controller } from './${plural}.controller.js';
+    import { ${all}Service } from './${plural}.service.js';
+
+    /** How many ${words(plural)} may be stored; beyond it POST is 507. */
+    const CAPACITY = 10_000;
+
+    @Module({
+      imports: [ResourceModule.forFeature({ name: ${constant(singular)}, entity: ${type}, capacity: () => CAPACITY })],
+      controllers: [${all}Controller],
+      providers: [${all}Service],
+      exports: [${all}Service],
+    })
+    export class ${all}Module {}`;
+}

@@ -1,6 +1,0 @@
-import { ValidateIf } from 'class-validator';
-
-/** The member may be left out. Unlike class-validator's `IsOptional`, `null` is not the same as absent. */
-export function MayBeAbsent(): PropertyDecorator {
-  return ValidateIf((_object: unknown, value: unknown) => value !== undefined);
-}

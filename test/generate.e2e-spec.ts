@@ -1,0 +1,136 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Ended, ProjectCopy } from './support/project-copy.js';
+
+/** Two words, and a property of every kind. */
+const GIFT_CARDS = [
+  ...['gift-cards', 'label:text:1..60', 'note?:text:100', 'pieces:int:-5..1000', 'points?:int:0..9'],
+  ...['weight:number:0..99.5', 'isOpen:bool', 'isGift?:bool', 'status:enum:open,paid,shipped', 'cookieId:ref:cookies'],
+];
+
+const WRITTEN = [
+  'src/gift-cards',
+  'src/gift-cards/gift-card.values.ts',
+  'src/gift-cards/gift-card.entity.ts',
+  'src/gift-cards/dto',
+  'src/gift-cards/dto/gift-card.dto.ts',
+  'src/gift-cards/gift-cards.service.ts',
+  'src/gift-cards/gift-cards.controller.ts',
+  'src/gift-cards/gift-cards.module.ts',
+  'test/gift-cards.e2e-spec.ts',
+  'test/on-postgres/gift-cards.e2e-spec.ts',
+];
+
+describe('npm run generate', () => {
+  let copy: ProjectCopy;
+
+  beforeAll(() => {
+    copy = new ProjectCopy();
+  });
+
+  afterAll(() => copy.remove());
+
+  const generate = (...args: string[]): Promise<Ended> => copy.node('scripts/generate.js', ...args);
+  const read = (file: string): string => readFileSync(join(copy.folder, file), 'utf8');
+
+  it('prints its usage for --help', async () => {
+    const { status, stdout } = await generate('resource', '--help');
+    expect(status).toBe(0);
+    for (const kind of ['text', 'int', 'number', 'bool', 'enum', 'ref']) expect(stdout).toContain(`:${kind}`);
+  });
+
+  it.each<[string[], string]>([
+    [[], '"": only "resource" can be made; for example npm run generate -- resource orders'],
+    [['module', 'jars'], '"module": only "resource" can be made'],
+    [['resource'], 'the name of the resource is missing'],
+    [['resource', 'jars'], 'a resource needs a property'],
+    [['resource', 'order', 'a:bool'], '"order" is no plural; for example resource orders, one of which is "order"'],
+    [['resource', 'people', 'a:bool'], '"people" is no plural'],
+    [['resource', 'Jars', 'a:bool'], '"Jars": a resource is named by 2 to 30 lower-case letters'],
+    [['resource', 'x"; DROP TABLE cookies', 'a:bool'], 'a resource is named by'],
+    [['resource', '../jars', 'a:bool'], 'a resource is named by'],
+    [['resource', 'dates', 'a:bool'], '"date": the name is taken; for example shop-dates'],
+    [['resource', 'columns', 'a:bool'], '"column": the name is taken'],
+    [['resource', 'people', '--singular', 'people', 'a:bool'], '--singular "people" is the plural, too'],
+    [['resource', 'jars', '--plural', 'a:bool'], "Unknown option '--plural'; for example"],
+    [
+      ['resource', 'jars', 'label'],
+      '"label": a kind is one of text, int, number, bool, enum, ref; for example label:text:',
+    ],
+    [['resource', 'jars', 'label:string'], '"label:string": a kind is one of text'],
+    [['resource', 'jars', 'Label:bool'], '"Label:bool": a name is 1 to 30 letters and digits in camel case'],
+    [['resource', 'jars', 'a"b:bool'], 'a name is 1 to 30 letters'],
+    [['resource', 'jars', 'revision:int:1..2'], '"revision:int:1..2": the name "revision" is taken'],
+    [['resource', 'jars', 'class:bool'], 'the name "class" is taken'],
+    [['resource', 'jars', 'constructor:bool'], 'the name "constructor" is taken'],
+    [['resource', 'jars', 'sort:enum:a,b'], 'the name "sort" is taken'],
+    [['resource', 'jars', 'a:bool', 'a:bool'], '"a": comes twice'],
+    [
+      ['resource', 'jars', 'label:text'],
+      '"" is no range from the least to the greatest; for example customer:text:100',
+    ],
+    [['resource', 'jars', 'label:text:5..1'], '5 is more than 1'],
+    [['resource', 'jars', 'label:text:5000'], 'a text has 1 to 4000 characters at most'],
+    [['resource', 'jars', 'size:int:1.5..2'], '"1.5..2" is no range'],
+    [['resource', 'jars', 'size:int:0..9007199254740993'], 'a bound is beyond 2^53 - 1'],
+    [['resource', 'jars', 'open:bool:yes'], 'nothing comes behind bool'],
+    [['resource', 'jars', "state:enum:a,b'c"], 'the values are letters, digits, - and _, joined by commas'],
+    [['resource', 'jars', 'state:enum:a'], 'it needs two values or more'],
+    [['resource', 'jars', 'state?:enum:a,b'], 'it cannot be optional: give it a value such as "none"'],
+    [['resource', 'jars', 'lidId:ref:lids'], '"lids" is no resource in src; there are cookies'],
+    [['resource', 'jars', 'jarId:ref:jars'], 'a resource cannot refer to itself'],
+    [['resource', 'storage', '--singular', 'store', 'a:bool'], '"storage": the name is taken'],
+    [['resource', 'docs', 'a:bool'], 'src/docs, test/docs.e2e-spec.ts: exists already'],
+    [['resource', 'cookies', 'a:bool'], 'src/cookies, test/cookies.e2e-spec.ts'],
+  ])('%j ends with 1, and one line that says what is wrong; nothing is written', async (args, message) => {
+    const before = [copy.files(), read('src/app.module.ts')];
+    const { status, stdout, stderr } = await generate(...args);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toContain(message);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect([copy.files(), read('src/app.module.ts')]).toEqual(before);
+  });
+
+  it('says where its line belongs when src/app.module.ts has no such place', async () => {
+    const source = read('src/app.module.ts');
+    writeFileSync(join(copy.folder, 'src/app.module.ts'), source.replace('// features', ''));
+    const { status, stderr } = await generate('resource', 'jars', 'label:text:100');
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('add it above CookiesModule') });
+    writeFileSync(join(copy.folder, 'src/app.module.ts'), source);
+  });
+
+  it('writes a resource that passes every check and its own specs on both engines', async () => {
+    const before = copy.files();
+    const { status, stdout } = await generate('resource', ...GIFT_CARDS);
+    expect(status).toBe(0);
+    const written = copy.files().filter((file) => !before.includes(file));
+    const migration = written.find((file) => /^migrations\/\d+-create-gift-cards\.ts$/.test(file))!;
+    expect(written.sort()).toEqual([...WRITTEN, migration].sort());
+    const files = written.filter((file) => file.endsWith('.ts'));
+    for (const file of files) expect(stdout).toContain(file);
+
+    const include = [...files, 'src/app.module.ts'];
+    writeFileSync(join(copy.folder, 'tsconfig.new.json'), JSON.stringify({ extends: './tsconfig.json', include }));
+    await copy.program('typescript/bin/tsc', '--noEmit', '-p', 'tsconfig.new.json');
+    await copy.program('eslint/bin/eslint.js', ...include);
+    await copy.program('prettier/bin/prettier.cjs', '--check', ...include);
+    // Beside another one, which refers to it, has a plural that is irregular, and refers to two resources.
+    const person = ['age:int:0..150', 'giftCardId:ref:gift-cards', 'cookieId:ref:cookies'];
+    expect((await generate('resource', 'people', '--singular', 'person', ...person)).status).toBe(0);
+    const printed = await copy.program('jest/bin/jest.js', '--runInBand', 'gift-cards', 'test/people');
+    expect(printed).toMatch(/Test Suites: 3 passed, 3 total/);
+    expect(printed).toMatch(/Tests: +[0-9]+ passed, [0-9]+ total/);
+  }, 240_000);
+
+  it('lists what exists when it is run again, and overwrites nothing', async () => {
+    const texts = (): string[] => WRITTEN.filter((file) => file.endsWith('.ts')).map(read);
+    const before = [copy.files(), read('src/app.module.ts'), texts()];
+    const { status, stderr } = await generate('resource', 'gift-cards', 'other:bool');
+    expect(status).toBe(1);
+    for (const file of ['src/gift-cards', 'test/gift-cards.e2e-spec.ts', 'test/on-postgres/gift-cards.e2e-spec.ts']) {
+      expect(stderr).toContain(file);
+    }
+    expect(stderr).toMatch(/migrations\/\d+-create-gift-cards\.ts: exists already, and nothing is overwritten/);
+    expect([copy.files(), read('src/app.module.ts'), texts()]).toEqual(before);
+  });
+});
