@@ -59,7 +59,8 @@ async function readElsewhere(): Promise<void> {
     database.exec('BEGIN');
     database.prepare('SELECT count(*) FROM cookies').get();
     process.stdout.write('reads');
-    setInterval(() => {}, 1000);`;
+    // Named here, so that garbage collection does not close it.
+    setInterval(() => database.open, 1000);`;
   other = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
   await once(other.stdout!, 'data');
 }
