@@ -329,7 +329,7 @@ describe('a response to COMMIT that is lost', () => {
   });
 
   it('before COMMIT is 503 with Retry-After, and nothing is stored', async () => {
-    proxy.loseResponseTo('INSERT INTO cookies');
+    proxy.loseResponseTo('INSERT INTO "cookies"');
     const { status, headers, body } = await client.post({ ...COOKIE, wish: 'never' });
     expect([status, body.errorCode, headers.get('retry-after')]).toEqual([503, 'SERVICE_UNAVAILABLE', '1']);
     expect(await rowsOf('never')).toBe(0);
@@ -355,10 +355,10 @@ describe('a server that is silent to a statement', () => {
   });
 
   it.each([
-    ['GET of a record', 'FROM cookies', () => client.get('/cookies/1')],
+    ['GET of a record', 'FROM "cookies"', () => client.get('/cookies/1')],
     ['GET of the list', 'REPEATABLE READ', () => client.get('/cookies')],
     ['POST', 'BEGIN', () => client.post(COOKIE)],
-    ['POST before its COMMIT', 'INSERT INTO cookies', () => client.post(COOKIE)],
+    ['POST before its COMMIT', 'INSERT INTO "cookies"', () => client.post(COOKIE)],
     ['PATCH', 'BEGIN', () => client.request('PATCH', '/cookies/1', { body: { size: 'large' } })],
   ])(
     'makes %s 503 with Retry-After, and is asked once: who waits would wait as long again',

@@ -4,7 +4,6 @@ import { Scopes } from '../auth/scopes.decorator.js';
 import { Exchange, ResourceExchange } from '../resource/exchange.js';
 import { type ListBody, ResourceLists } from '../resource/lists/resource-lists.js';
 import { ApiCreate, ApiDelete, ApiGet, ApiList, ApiPatch, ApiReplace } from '../resource/openapi/operations.js';
-import { Preconditions, RequestPreconditions } from '../resource/preconditions.js';
 import { RecordId } from '../resource/record-id.js';
 import { COOKIE } from './cookie.values.js';
 import { CookiesService } from './cookies.service.js';
@@ -54,7 +53,7 @@ export class CookiesController {
   async replace(
     @RecordId() id: number,
     @Body() body: ReplaceCookieDto,
-    @RequestPreconditions() preconditions: Preconditions,
+    @Exchange() { preconditions }: ResourceExchange,
   ): Promise<CookieDto> {
     return (await this.cookies.replace(id, body, preconditions)).record;
   }
@@ -75,7 +74,7 @@ export class CookiesController {
   @HttpCode(204)
   @Scopes('cookies:write')
   @ApiDelete(COOKIE)
-  delete(@RecordId() id: number, @RequestPreconditions() preconditions: Preconditions): Promise<void> {
+  delete(@RecordId() id: number, @Exchange() { preconditions }: ResourceExchange): Promise<void> {
     return this.cookies.delete(id, preconditions);
   }
 }

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import type { Sql } from '../database/sql.js';
 import type { ListSource } from '../resource/lists/resource-lists.js';
-import { found } from '../resource/not-found.js';
 import type { Preconditions } from '../resource/preconditions.js';
+import { ResourceService } from '../resource/resource-service.js';
 import type { StoredRecord } from '../resource/store/resource-entity.js';
 import type { ResourceTransaction } from '../resource/store/resource-transaction.js';
 import type { Cookie } from './cookie.entity.js';
@@ -19,29 +19,30 @@ import type { ReplaceCookieDto } from './dto/replace-cookie.dto.js';
  */
 @Injectable()
 export class CookiesService {
-  constructor(
-    private readonly cookies: CookiesRepository,
-    private readonly config: Config,
-  ) {}
+  private readonly records: ResourceService<Cookie>;
+
+  constructor({ store }: CookiesRepository, config: Config) {
+    this.records = new ResourceService(COOKIE, store, config);
+  }
 
   /** What lists of cookies are made from. */
   get source(): ListSource {
-    return this.cookies.store;
+    return this.records;
   }
 
   /** What can be done with cookies in a transaction of another feature. */
   in(transaction: Sql): ResourceTransaction<Cookie> {
-    return this.cookies.store.in(transaction);
+    return this.records.in(transaction);
   }
 
   /** @throws {ResourceNotFoundError} */
-  async get(id: number): Promise<StoredRecord<Cookie>> {
-    return found(COOKIE, id, await this.cookies.store.find(id));
+  get(id: number): Promise<StoredRecord<Cookie>> {
+    return this.records.get(id);
   }
 
   /** @throws {StorageFullError} when as many cookies are stored as may be */
   create(cookie: CreateCookieDto): Promise<StoredRecord<Cookie>> {
-    return this.cookies.store.create(cookie);
+    return this.records.create(cookie);
   }
 
   /**
@@ -49,8 +50,8 @@ export class CookiesService {
    * @throws {ResourceNotFoundError}
    * @throws {ApiError} 412 or 428 when the preconditions do not hold
    */
-  async replace(id: number, cookie: ReplaceCookieDto, preconditions: Preconditions): Promise<StoredRecord<Cookie>> {
-    return found(COOKIE, id, await this.cookies.store.update(id, cookie, preconditions.forWrite(this.config)));
+  replace(id: number, cookie: ReplaceCookieDto, preconditions: Preconditions): Promise<StoredRecord<Cookie>> {
+    return this.records.update(id, cookie, preconditions);
   }
 
   /**
@@ -58,8 +59,8 @@ export class CookiesService {
    * @throws {ResourceNotFoundError}
    * @throws {ApiError} 412 or 428 when the preconditions do not hold
    */
-  async patch(id: number, changes: PatchCookieDto, preconditions: Preconditions): Promise<StoredRecord<Cookie>> {
-    return found(COOKIE, id, await this.cookies.store.update(id, changes, preconditions.forWrite(this.config)));
+  patch(id: number, changes: PatchCookieDto, preconditions: Preconditions): Promise<StoredRecord<Cookie>> {
+    return this.records.update(id, changes, preconditions);
   }
 
   /**
@@ -67,7 +68,7 @@ export class CookiesService {
    * @throws {ResourceNotFoundError}
    * @throws {ApiError} 412 or 428 when the preconditions do not hold
    */
-  async delete(id: number, preconditions: Preconditions): Promise<void> {
-    found(COOKIE, id, await this.cookies.store.delete(id, preconditions.forWrite(this.config)));
+  delete(id: number, preconditions: Preconditions): Promise<void> {
+    return this.records.delete(id, preconditions);
   }
 }

@@ -50,6 +50,12 @@ export interface Dialect {
   /** An expression that gives a string as JSON, byte for byte as `JSON.stringify` does. */
   json(expression: string): string;
 
+  /** The same for a floating-point number, whose value is exactly that of the column. */
+  jsonReal(expression: string): string;
+
+  /** An expression that gives one of TypeORM's dates in ISO 8601, in UTC with milliseconds, as `Date.toJSON` does. */
+  isoDate(expression: string): string;
+
   /**
    * An aggregate that joins strings with commas, as UTF-8 or as a string: those of a subquery that is in the order of
    * `column`, in that order.

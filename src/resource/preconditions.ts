@@ -1,4 +1,3 @@
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.js';
 import type { Version } from '../storage/resource-storage.js';
@@ -55,11 +54,6 @@ export class Preconditions {
 export function preconditionsOf({ headers }: FastifyRequest): Preconditions {
   return new Preconditions(headers['if-match'], headers['if-none-match']);
 }
-
-/** The handler's argument: the request's `Preconditions`. */
-export const RequestPreconditions = createParamDecorator((_data: unknown, context: ExecutionContext) =>
-  preconditionsOf(context.switchToHttp().getRequest<FastifyRequest>()),
-);
 
 /** 428: the service requires If-Match. */
 export function preconditionRequired(): ApiError {

@@ -1,7 +1,7 @@
 import { applyDecorators, Param } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, Max, Min } from 'class-validator';
-import { ParseIdPipe } from '../http/validation/parse-id.pipe.js';
+import { NOT_AN_ID, ParseIdPipe } from '../http/validation/parse-id.pipe.js';
 
 /** The id of a record, in the document. */
 export const RECORD_ID = {
@@ -12,11 +12,14 @@ export const RECORD_ID = {
   example: 1,
 } as const;
 
-const error = { message: `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}` };
-
 /** The handler's argument: the id in the path. */
 export const RecordId = (): ParameterDecorator => Param('id', ParseIdPipe);
 
+/** The value is the id of a record; with `each`, every element of an array is. */
+export function IsRecordId({ each = false } = {}): PropertyDecorator {
+  const options = { each, message: NOT_AN_ID };
+  return applyDecorators(IsInt(options), Min(1, options), Max(Number.MAX_SAFE_INTEGER, options));
+}
+
 /** A property that is the id of a record, such as a reference. */
-export const IdProperty = (): PropertyDecorator =>
-  applyDecorators(ApiProperty(RECORD_ID), IsInt(error), Min(1, error), Max(Number.MAX_SAFE_INTEGER, error));
+export const IdProperty = (): PropertyDecorator => applyDecorators(ApiProperty(RECORD_ID), IsRecordId());

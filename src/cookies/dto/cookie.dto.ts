@@ -4,7 +4,7 @@ import { RECORD_ID } from '../../resource/record-id.js';
 import { type Flavor, type Size, WISH_LENGTH } from '../cookie.values.js';
 import { FLAVOR, SIZE } from './cookie.enums.js';
 
-/** A cookie as the service answers it: these four members and no others. */
+/** A cookie as the service responds with it: these four properties and no others. */
 @ApiClosed()
 export class CookieDto {
   @ApiProperty(RECORD_ID)

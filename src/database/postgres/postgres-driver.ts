@@ -33,6 +33,12 @@ const IDLE_GRACE = 1000;
 /** Milliseconds in which a client must read something of a list (`json-array.ts` says 30 s), and some more. */
 const SNAPSHOT_IDLE = 60_000;
 
+/** TypeORM's dates have no time zone on PostgreSQL, and node-postgres takes them for those of the process. */
+function isoDate(expression: string): string {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  return `to_char((${expression} AT TIME ZONE '${timeZone}') AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+}
+
 const IS_READ_ONLY = `SELECT current_setting('transaction_read_only')::boolean AS read_only`;
 
 /**
@@ -45,6 +51,8 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
   readonly [ENGINE] = true;
   readonly dialect: Dialect = {
     json: (expression) => `to_json(${expression})::text`,
+    jsonReal: (expression) => `to_json(${expression})`,
+    isoDate,
     join: (expression, column, direction) => `string_agg(${expression}, ',' ORDER BY ${column} ${direction})`,
     forUpdate: (table) => ` FOR UPDATE OF ${table}`,
     lastGivenId,

@@ -23,6 +23,12 @@ import { TableRebuilds } from './statements/table-rebuilds.js';
 import { tryWriting } from './file/write-trial.js';
 import { Writer, type WriterLimits } from './writing/writer.js';
 
+/** Fifteen digits where they are exact, seventeen where they are not: SQLite's own JSON always has fifteen. */
+function jsonReal(expression: string): string {
+  const short = `printf('%!.15g', ${expression})`;
+  return `CASE WHEN CAST(${short} AS REAL) = ${expression} THEN ${short} ELSE printf('%!.17g', ${expression}) END`;
+}
+
 /**
  * TypeORM's better-sqlite3 driver made safe for concurrent callers. As shipped it hands out one query runner on one
  * connection, so that transactions of different requests mix. Here every caller gets a runner of its own; writes take
@@ -33,6 +39,8 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   readonly isRemote = false;
   readonly dialect: Dialect = {
     json: (expression) => `json_quote(${expression})`,
+    jsonReal,
+    isoDate: (expression) => `strftime('%Y-%m-%dT%H:%M:%fZ', ${expression})`,
     // An ORDER BY of its own would sort again what comes sorted; see docs/adr/0023-engine-writes-json-of-lists.md.
     join: (expression) => `CAST(string_agg(${expression}, ',') AS BLOB)`,
     forUpdate: () => '',

@@ -1,18 +1,14 @@
 import type { Type } from '@nestjs/common';
 import { IntersectionType } from '@nestjs/swagger';
-import { IsInt, Max, Min } from 'class-validator';
 import { ApiError } from '../../http/errors/api-error.js';
 import { propertiesOf } from '../../http/validation/dto-properties.js';
 import { IsOptionalNotNull } from '../../http/validation/is-optional-not-null.decorator.js';
 import { validMembers } from '../../http/validation/validate.js';
-
-const idError = { message: `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}` };
+import { IsRecordId } from '../record-id.js';
 
 class ImportedId {
   @IsOptionalNotNull()
-  @IsInt(idError)
-  @Min(1, idError)
-  @Max(Number.MAX_SAFE_INTEGER, idError)
+  @IsRecordId()
   id?: number;
 }
 

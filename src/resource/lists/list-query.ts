@@ -3,6 +3,7 @@ import { ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayUnique, IsIn, IsInt, Max, Min } from 'class-validator';
 import { IsOptionalNotNull } from '../../http/validation/is-optional-not-null.decorator.js';
 import { QueryArray, QueryInteger, QueryIntegers } from '../../http/validation/query-values.js';
+import { IsRecordId } from '../record-id.js';
 import type { ResourceName } from '../resource-name.js';
 import type { Selection } from '../store/selection.js';
 import { MAX_LIMIT } from './page.js';
@@ -107,15 +108,13 @@ const MOST_VALUES = 20;
 
 /** `Filter` for a property that is an id, such as a reference: the parameter may be repeated for "or". */
 export function IdFilter(description: string): PropertyDecorator {
-  const error = { each: true, message: `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}` };
   const items = { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
   return applyDecorators(
     Filter(),
     ApiPropertyOptional({ ...OR, maxItems: MOST_VALUES, items, description }),
     IsOptionalNotNull(),
     QueryIntegers(),
-    IsInt(error),
-    Min(1, error),
+    IsRecordId({ each: true }),
     ArrayMaxSize(MOST_VALUES, { message: `must be given at most ${MOST_VALUES} times` }),
     ArrayUnique(uniqueError),
   );

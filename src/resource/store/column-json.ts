@@ -1,5 +1,4 @@
-import type { DataSource } from 'typeorm';
-import { engineOf } from '../../database/engine.js';
+import type { Dialect } from '../../database/engine.js';
 
 export type ColumnKind = 'integer' | 'real' | 'string' | 'boolean' | 'date';
 
@@ -19,42 +18,27 @@ export interface JsonExpression {
 }
 
 /** How the engine writes a column's value as JSON, equal to what `JSON.stringify` writes; strings byte for byte. */
-export function columnJson(dataSource: DataSource, column: JsonColumn): JsonExpression {
-  const json = jsonOfValue(dataSource, column);
+export function columnJson(dialect: Dialect, column: JsonColumn): JsonExpression {
+  const json = jsonOfValue(dialect, column);
   if (!column.isNullable) return json;
   const value = json.isQuoted ? `'"' || ${json.expression} || '"'` : `'' || ${json.expression}`;
   return { expression: `CASE WHEN ${column.name} IS NULL THEN 'null' ELSE ${value} END`, isQuoted: false };
 }
 
-function jsonOfValue(dataSource: DataSource, { name, kind, isPlain }: JsonColumn): JsonExpression {
-  const isPostgres = dataSource.options.type === 'postgres';
+function jsonOfValue(dialect: Dialect, { name, kind, isPlain }: JsonColumn): JsonExpression {
   switch (kind) {
     case 'integer':
       return { expression: name, isQuoted: false };
     case 'real':
-      return { expression: isPostgres ? `to_json(${name})` : sqliteReal(name), isQuoted: false };
+      return { expression: dialect.jsonReal(name), isQuoted: false };
     case 'string':
       if (isPlain) return { expression: name, isQuoted: true };
-      return { expression: engineOf(dataSource).dialect.json(name), isQuoted: false };
+      return { expression: dialect.json(name), isQuoted: false };
     case 'boolean':
       return { expression: `CASE WHEN ${name} THEN 'true' ELSE 'false' END`, isQuoted: false };
     case 'date':
-      return { expression: isPostgres ? postgresDate(name) : sqliteDate(name), isQuoted: true };
+      return { expression: dialect.isoDate(name), isQuoted: true };
   }
-}
-
-/** Fifteen digits where they are exact, seventeen where they are not: SQLite's own JSON always has fifteen. */
-function sqliteReal(name: string): string {
-  const short = `printf('%!.15g', ${name})`;
-  return `CASE WHEN CAST(${short} AS REAL) = ${name} THEN ${short} ELSE printf('%!.17g', ${name}) END`;
-}
-
-const sqliteDate = (name: string): string => `strftime('%Y-%m-%dT%H:%M:%fZ', ${name})`;
-
-/** TypeORM's dates have no time zone on PostgreSQL, and node-postgres takes them for those of the process. */
-function postgresDate(name: string): string {
-  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-  return `to_char((${name} AT TIME ZONE '${timeZone}') AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
 /** An SQL expression for a JSON object of these properties, in their order. */

@@ -1,5 +1,6 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { engineOf } from '../../database/engine.js';
 import { columnJson, type ColumnKind, type JsonExpression } from './column-json.js';
 
 /** A column whose values clients see. */
@@ -50,7 +51,12 @@ function recordColumn(dataSource: DataSource, entity: EntityMetadata, column: Co
   const { propertyName: property, isNullable } = column;
   const kind = kindOf(dataSource, entity, column);
   const name = driver.escape(column.databaseName);
-  const json = columnJson(dataSource, { name, kind, isNullable, isPlain: hasPlainValues(entity, column) });
+  const json = columnJson(engineOf(dataSource).dialect, {
+    name,
+    kind,
+    isNullable,
+    isPlain: hasPlainValues(entity, column),
+  });
   // Numbers and strings are the same on both sides; nothing is called for them.
   if (kind !== 'boolean' && kind !== 'date') return { property, name, json };
   return {

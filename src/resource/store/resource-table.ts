@@ -12,7 +12,7 @@ export class ResourceTable {
   readonly engine: Engine;
   /** As in the database, without quotes. */
   readonly name: string;
-  /** As it stands in SQL, quoted where it must be. */
+  /** Quoted, as it stands in SQL. */
   readonly sqlName: string;
   /** What clients see; the id is the first. */
   readonly columns: readonly RecordColumn[];
@@ -41,7 +41,7 @@ export class ResourceTable {
     this.dataSource = dataSource;
     this.engine = engineOf(dataSource);
     this.name = metadata.tableName;
-    this.sqlName = isPlain(this.name) ? this.name : dataSource.driver.escape(this.name);
+    this.sqlName = dataSource.driver.escape(this.name);
     this.columns = recordColumns(dataSource, metadata);
     this.valueColumns = this.columns.slice(1);
     this.convertsRows = this.columns.some(({ fromRow }) => fromRow !== undefined);
@@ -101,14 +101,6 @@ export class ResourceTable {
     if (column === undefined) throw new Error(`The records of ${this.name} have no property "${property}"`);
     return column;
   }
-}
-
-/** Words that name no table without quotes, of those that may be a plural or stand for a resource. */
-const KEYWORDS = /^(?:check|exists|group|groups|index|order|others|references|rows|table|transaction|user|values)$/;
-
-/** Whether a table's name needs no quotes, as in SQL that is written by hand. */
-function isPlain(name: string): boolean {
-  return /^[a-z_][a-z0-9_]*$/.test(name) && !KEYWORDS.test(name);
 }
 
 export const placeholders = (values: readonly unknown[]): string => values.map(() => '?').join(', ');

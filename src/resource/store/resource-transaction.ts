@@ -16,7 +16,7 @@ import type { ResourceTable } from './resource-table.js';
 const MOST_PARAMETERS = 30_000;
 
 /** The epoch is `null` where the resource has no `storage` row. */
-type Row = Readonly<Record<string, unknown>> & { readonly epoch: string | null; readonly revision: number };
+export type Row = Readonly<Record<string, unknown>> & { readonly epoch: string | null; readonly revision: number };
 type Values = Readonly<Record<string, unknown>>;
 
 /**
@@ -162,8 +162,6 @@ export function storedRecord<Entity extends ResourceEntity>(
   if (epoch === null) throw storage.rowMissing();
   return { record: table.fromRow(row) as unknown as RecordOf<Entity>, version: { epoch, revision } };
 }
-
-export type { Row };
 
 const isEqual = (one: unknown, other: unknown): boolean =>
   one === other || (one instanceof Date && other instanceof Date && one.getTime() === other.getTime());
