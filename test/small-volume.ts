@@ -30,11 +30,11 @@ export class SmallVolume {
     }
   }
 
-  /** Takes all the room that is left. */
-  occupy(): void {
-    const descriptor = openSync(this.ballast, 'w');
+  /** Takes all the space that is left, or as many bytes of it: whole pages of 4096. */
+  occupy(bytes = SIZE): void {
+    const descriptor = openSync(this.ballast, 'a');
     try {
-      for (let written = 0; written < SIZE;) written += writeSync(descriptor, Buffer.alloc(4096, 'x'));
+      for (let written = 0; written < bytes;) written += writeSync(descriptor, Buffer.alloc(4096, 'x'));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
     } finally {
