@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { temporaryFolder } from './service.js';
 
 /** Bytes. */
-const SIZE = 512 * 1024;
+const SIZE = 320 * 1024;
 
 /** A volume in memory that is soon full. */
 export class SmallVolume {
