@@ -141,9 +141,10 @@ function hostility(value: unknown, depth = 0): string | undefined {
 
 const HOSTILE_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** The message of the decorator nearest to the member: class-validator runs them from there outwards. */
+/** The message of the first decorator that rejects the value, as they are written: it says what the value is at all. */
 function messageOf({ property, constraints = {} }: ValidationError): string {
-  const message = Object.values(constraints)[0] ?? 'is not valid';
+  // Decorators run from the last one to the first.
+  const message = Object.values(constraints).at(-1) ?? 'is not valid';
   return message.startsWith(`${property} `) ? message.slice(property.length + 1) : message;
 }
 
