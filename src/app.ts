@@ -11,7 +11,8 @@ import { serveDocs } from './docs/docs-routes.js';
 import { sendProtocolError } from './http/errors/error.filter.js';
 import { ErrorAdapter } from './http/errors/fastify-errors.js';
 import { answerUnroutedRequests, MAX_PARAM_LENGTH } from './http/routing/method-not-allowed.js';
-import { type ConnectionLimits, Connections } from './http/connections/connections.js';
+import type { ConnectionLimits } from './http/connections/connection-limits.js';
+import { Connections } from './http/connections/connections.js';
 import { trustedProxies } from './http/connections/proxies.js';
 import { trackResponses } from './http/connections/tracking-hooks.js';
 import { readRawBodies } from './http/body/raw-body.js';
@@ -84,7 +85,7 @@ function addHooks(
   logger: Logger,
 ): void {
   trackResponses(fastify, connections);
-  connections.onRequestEnd(logRequests(logger));
+  connections.requests.onEnd(logRequests(logger));
   measureConnections(app.get(Metrics, { strict: false }).registry, connections);
   addResponseHeaders(fastify);
   closeConnectionsWhileStopping(fastify, app.get(Lifecycle, { strict: false }));
