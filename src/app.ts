@@ -10,7 +10,7 @@ import type { Config } from './config/config.js';
 import { serveDocs } from './docs/docs-routes.js';
 import { sendProtocolError } from './http/errors/error.filter.js';
 import { ErrorAdapter } from './http/errors/fastify-errors.js';
-import { answerUnroutedRequests, MAX_PARAM_LENGTH } from './http/routing/method-not-allowed.js';
+import { respondToUnroutedRequests, MAX_PARAM_LENGTH } from './http/routing/method-not-allowed.js';
 import type { ConnectionLimits } from './http/connections/connection-limits.js';
 import { Connections } from './http/connections/connections.js';
 import { trustedProxies } from './http/connections/proxies.js';
@@ -89,7 +89,7 @@ function addHooks(
   measureConnections(app.get(Metrics, { strict: false }).registry, connections);
   addResponseHeaders(fastify);
   closeConnectionsWhileStopping(fastify, app.get(Lifecycle, { strict: false }));
-  answerUnroutedRequests(fastify);
+  respondToUnroutedRequests(fastify);
   readRawBodies(fastify);
 }
 

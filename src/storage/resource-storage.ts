@@ -105,7 +105,7 @@ export class ResourceStorage {
     return row;
   }
 
-  /** The error for whoever finds no row for the resource. The service is not ready from then on, until there is one. */
+  /** The error of a caller that finds no row for the resource. The service is not ready from then on, until there is one. */
   rowMissing(): Error {
     this.hasRow = false;
     return new Error(

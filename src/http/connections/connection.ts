@@ -12,7 +12,7 @@ import type { ResponseConnection, TrackedResponse } from './tracked-response.js'
 export const CUT_REASONS = ['stalled', 'overload', 'too many connections'] as const;
 export type CutReason = (typeof CUT_REASONS)[number];
 
-/** What a connection asks of whoever keeps all of them. */
+/** What a connection asks of its owner, which has all of them. */
 export interface ConnectionOwner {
   readonly budget: BufferBudget;
   readonly requests: RequestTracker;
@@ -24,7 +24,7 @@ export interface ConnectionOwner {
   closed(connection: Connection): void;
 }
 
-/** Requests of one connection that may wait unanswered; with more, the service stops reading until some are answered. */
+/** Requests of one connection that may wait for their response; with more, the service stops reading until some have one. */
 export const MAX_UNANSWERED = 16;
 
 /** Bytes that a waiting request counts for, by estimate: its message, its response and its header fields. */
@@ -35,7 +35,7 @@ const LINGER = 2000;
 
 /**
  * One connection: its requests, handed on one after the other, and the progress of what is sent. A request is handed on when
- * the response before it has been given to the operating system. So whoever does not read holds one response, and what waits
+ * the response before it has been given to the operating system. So a client that does not read holds one response, and what waits
  * behind it has not been done.
  */
 export class Connection implements ResponseConnection {
@@ -45,9 +45,9 @@ export class Connection implements ResponseConnection {
   hasServed = false;
   private current?: TrackedResponse;
   private readonly waiting: TrackedResponse[] = [];
-  /** The request answered last, while its body has not arrived whole. */
+  /** The request responded to last, while its body has not arrived whole. */
   private unfinishedRequest?: IncomingMessage;
-  /** What is answered when everything before it has been. */
+  /** The response when everything before it has one. */
   private lastError?: { readonly error: Error; readonly request?: IncomingMessage };
   private isRejected = false;
   /** When the service has closed its side, on the clock of `performance.now()`. */
@@ -102,8 +102,8 @@ export class Connection implements ResponseConnection {
   }
 
   /**
-   * Ends the connection with an error for what Node's parser has not understood, or handed over. Everything that arrived whole
-   * before is answered first; a request that was answered before its body had arrived gets no second response.
+   * Ends the connection with an error for what Node's parser has not understood, or handed over. What arrived whole before
+   * gets its response first; a request that got one before its body had arrived gets no second one.
    * @param request what Node has handed over, if anything
    */
   reject(error: Error, request?: IncomingMessage): void {
@@ -164,7 +164,7 @@ export class Connection implements ResponseConnection {
     } else if (this.isRejected) this.finish();
   }
 
-  /** Everything has been answered; what is left to say is the error. */
+  /** Everything has its response; what is left is the error. */
   private finish(): void {
     const { socket, lastError } = this;
     if (lastError === undefined || !socket.writable) return this.end();

@@ -156,7 +156,7 @@ function serverOptions({ requestTimeout, keepAliveTimeout }: ConnectionLimits): 
     // Node looks for requests past their time-out every 30 s otherwise.
     connectionsCheckingInterval: SWEEP_INTERVAL,
     keepAliveTimeout,
-    // Node would answer a missing Host header with an empty 400. Of a field that comes twice Node would drop one; joined, a
+    // Node would respond to a missing Host header with an empty 400. Of a field that comes twice Node would drop one; joined, a
     // second Host, Authorization or Content-Type is as wrong as it is.
     requireHostHeader: false,
     joinDuplicateHeaders: true,

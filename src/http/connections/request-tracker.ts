@@ -20,7 +20,7 @@ export class RequestTracker {
     return this.started;
   }
 
-  /** Adds who is told of every request when it ends, exactly once. */
+  /** Adds a listener that is called once for every request, when it ends. */
   onEnd(listener: RequestListener): void {
     this.listeners.push(listener);
   }
@@ -37,7 +37,7 @@ export class RequestTracker {
     this.started += 1;
   }
 
-  /** Logs and measures a request; what is told of it a second time is ignored. */
+  /** Logs and measures a request; a second end of it is ignored. */
   end(response: TrackedResponse, end: RequestEnd): void {
     if (response.isRecorded) return;
     this.countBuffered(response, 0);
@@ -66,7 +66,7 @@ export class RequestTracker {
     }
   }
 
-  /** Logs and measures what was answered without having been a request to Node. */
+  /** Logs and measures a response to what was no request to Node. */
   recordRaw(error: Error, id: string, method = 'unknown', address?: string): void {
     const { status } = protocolErrorResponse(error, id);
     const record = { requestId: id, method, route: 'unknown', status, milliseconds: 0, address };

@@ -25,6 +25,6 @@ export class TrackedResponse extends ServerResponse {
   isAnswered = false;
   /** Whether its request has been logged and measured. */
   isRecorded = false;
-  /** What is answered instead of handing the request on. */
+  /** The error to respond with, instead of handing the request on. */
   rejection?: Error;
 }

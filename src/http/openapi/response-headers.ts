@@ -32,10 +32,10 @@ export const HEADERS = {
   'X-Request-Id': text('Names this request in the log of the service', REQUEST_ID_EXAMPLE, REQUEST_ID_PATTERN),
   'X-Content-Type-Options': text('The media type is as stated', 'nosniff'),
   'Cache-Control': text('Private, and to be revalidated with the ETag before each use', 'private, no-cache'),
-  Vary: text('Each bearer of a token has answers of its own', 'Authorization'),
+  Vary: text('Each bearer of a token has responses of its own', 'Authorization'),
   'Error-Cache-Control': text('Errors are not kept', 'no-store'),
   'Error-Vary': optional(text('Absent while no token has been accepted', 'Authorization')),
-  ETag: text('The version of what is answered, for If-None-Match and If-Match', '"5e0c1b7a9d42-17"', ETAG_PATTERN),
+  ETag: text('The version of the response, for If-None-Match and If-Match', '"5e0c1b7a9d42-17"', ETAG_PATTERN),
   Location: text('The new record', '/cookies/1'),
   Link: optional(
     text(

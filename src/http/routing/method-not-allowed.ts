@@ -15,7 +15,7 @@ export const ACCEPT_PATCH = 'application/json, application/merge-patch+json';
  * Answers requests that no route takes, before any token is asked for: OPTIONS with 204 and `Allow`, another method of
  * a known path with 405, the rest with 404.
  */
-export function answerUnroutedRequests(app: FastifyInstance): void {
+export function respondToUnroutedRequests(app: FastifyInstance): void {
   const router = FindMyWay({ maxParamLength: MAX_PARAM_LENGTH });
   const paths = new Map<string, KnownPath>();
 

@@ -99,7 +99,7 @@ function rejectRepeatedProperties(text: string): void {
   for (const [, literal, colon] of text.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?/g)) {
     if (colon === undefined) continue;
     const name = JSON.parse(literal!) as string;
-    if (seen.has(name)) throw new BrokenLineError(`"${name}" comes twice; give each member once`);
+    if (seen.has(name)) throw new BrokenLineError(`"${name}" comes twice; give each property once`);
     seen.add(name);
   }
 }
