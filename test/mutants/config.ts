@@ -25,7 +25,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'upper-ends-of-ranges-are-rejected',
-    file: 'src/config/variables.ts',
+    file: 'src/config/parse.ts',
     replace: 'number < min || number > max',
     by: 'number < min || number >= max',
     breaks: 'The last number of a range is in it.',
@@ -33,7 +33,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'lower-ends-of-ranges-are-rejected',
-    file: 'src/config/variables.ts',
+    file: 'src/config/parse.ts',
     replace: 'number < min || number > max',
     by: 'number <= min || number > max',
     breaks: 'The first number of a range is in it.',
@@ -74,15 +74,15 @@ const mutants: readonly Mutant[] = [
   {
     id: 'env-file-beats-the-environment',
     file: 'src/config/config.ts',
-    replace: 'loadConfig({ ...file, ...process.env })',
-    by: 'loadConfig({ ...process.env, ...file })',
+    replace: 'loadConfig({ ...file, ...process.env }, settings)',
+    by: 'loadConfig({ ...process.env, ...file }, settings)',
     breaks: 'A variable of the environment beats the one in `.env`.',
     specs: CONFIG,
   },
   {
     id: 'env-file-is-read-in-production',
     file: 'src/config/config.ts',
-    replace: "  if (process.env['NODE_ENV'] === 'production') return loadConfig(process.env);\n",
+    replace: "  if (process.env['NODE_ENV'] === 'production') return loadConfig(process.env, settings);\n",
     by: '',
     breaks: '`.env` is not read in production.',
     specs: CONFIG,

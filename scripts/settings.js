@@ -1,0 +1,24 @@
+/**
+ * Writes `.env.example` and the README's table of settings from what the platform and the features declare. `npm run settings`
+ * builds these first; a test compares the files with them.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { format, resolveConfig } from 'prettier';
+import { ENV_EXAMPLE, envExample, README, withTable } from './settings/documents.js';
+
+/** @param {string} path */
+const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+
+/** @type {typeof import('../src/config/config.js')} */
+const { declaredVariables } = await import(new URL('../dist/src/config/config.js', import.meta.url).href);
+/** @type {typeof import('../src/features.js')} */
+const { SETTINGS } = await import(new URL('../dist/src/features.js', import.meta.url).href);
+
+const settings = [...declaredVariables(SETTINGS)].map(([name, variable]) => ({ ...variable, name }));
+const filepath = at(README);
+const readme = withTable(readFileSync(filepath, 'utf8'), settings);
+// Both are ready before either is written.
+const formatted = await format(readme, { ...(await resolveConfig(filepath)), filepath });
+writeFileSync(at(ENV_EXAMPLE), envExample(settings));
+writeFileSync(filepath, formatted);
