@@ -108,7 +108,7 @@ function configurationsOf(feature, allFeatures) {
 }
 
 /** The folders of `src/` that are no layer. */
-function features() {
+export function features() {
   const entries = readdirSync(new URL('src', import.meta.url), { withFileTypes: true });
   return entries.filter((entry) => entry.isDirectory() && !LAYERS.includes(entry.name)).map(({ name }) => name);
 }

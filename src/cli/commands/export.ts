@@ -41,7 +41,7 @@ interface Options {
 const records = (): string => (isOnly ? RESOURCES[0]!.name.pluralText : 'records');
 
 const note =
-  (): string => `The last line on stderr has the count and a SHA-256 of the ${records()}${isOnly ? "'" : ''} lines: equal storages give equal ones.
+  (): string => `The last line on stderr has the count and a SHA-256 of the ${records()}' lines: equal storages give equal ones.
 Where the newest ${records()} have been deleted, an export of all ends with {"lastId":<id>}: import then never gives an id
 again that was given before.
 While a reader of stdout stalls, SQLite keeps what the service writes meanwhile in its WAL; prefer --output.

@@ -24,9 +24,9 @@ export const findResource = (name: string): Resource | undefined => RESOURCES.fi
 export function resourceNamed(name: string | undefined, command: string, rest = ''): Resource {
   const found = name === undefined && isOnly ? RESOURCES[0] : findResource(name ?? '');
   if (found !== undefined) return found;
-  const problem = name === undefined ? 'Name the resource' : `There is no resource "${name}"`;
+  const problem = name === undefined ? 'Name the resource:' : `There is no resource "${name}"; there are`;
   const example = `${CLI} ${command} ${NAMES[0]}${rest}`;
-  throw new UsageError(`${problem}: ${NAMES.join(', ')}. For example: ${example}`);
+  throw new UsageError(`${problem} ${NAMES.join(', ')}. For example: ${example}`);
 }
 
 /** What a database has, with the migrations and the resources of this code. */
@@ -34,7 +34,7 @@ export async function expectedContents(): Promise<ExpectedContents> {
   return { migrations: await knownMigrations(), resources: NAMES };
 }
 
-/** How many records of each resource, for a sentence: `3 cookies and 2 orders`. */
+/** How many records of each resource, for a sentence: `3 jars and 2 lids`. */
 export function countedRecords(counts: ReadonlyMap<string, number>): string {
   const parts = RESOURCES.map(({ name }) => `${counts.get(name.plural) ?? 0} ${name.pluralText}`);
   return [parts.slice(0, -1).join(', '), ...parts.slice(-1)].filter((part) => part !== '').join(' and ');
