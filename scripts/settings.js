@@ -1,11 +1,11 @@
 /**
- * Writes `.env.example` and the README's table of settings from what the platform and the features declare. `npm run settings`
- * builds these first; a test compares the files with them.
+ * Writes `.env.example` and the README's table of settings from what the platform and the features declare, and what the compose
+ * files pass on of it. `npm run settings` builds these first; a test compares the files with them.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
-import { ENV_EXAMPLE, envExample, README, withTable } from './settings/documents.js';
+import { COMPOSE, ENV_EXAMPLE, envExample, README, withPassedOn, withTable } from './settings/documents.js';
 
 /** @param {string} path */
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
@@ -18,7 +18,11 @@ const { SETTINGS } = await import(new URL('../dist/src/features.js', import.meta
 const settings = [...declaredVariables(SETTINGS)].map(([name, variable]) => ({ ...variable, name }));
 const filepath = at(README);
 const readme = withTable(readFileSync(filepath, 'utf8'), settings);
-// Both are ready before either is written.
+// All of it is ready before any of it is written.
 const formatted = await format(readme, { ...(await resolveConfig(filepath)), filepath });
+const compose = COMPOSE.filter((path) => existsSync(at(path))).map(
+  (path) => /** @type {const} */ ([path, withPassedOn(readFileSync(at(path), 'utf8'), SETTINGS)]),
+);
 writeFileSync(at(ENV_EXAMPLE), envExample(settings));
+for (const [path, source] of compose) writeFileSync(at(path), source);
 writeFileSync(filepath, formatted);

@@ -32,8 +32,15 @@ describe('what the documents say of the settings that the platform and the featu
   });
 });
 
+describe('the compose files', () => {
+  it.each(['compose.yaml', 'compose.cluster.yaml'])('%s passes on, from .env, what features declare', (name) => {
+    const source = readFileSync(join(ROOT, name), 'utf8');
+    for (const setting of SETTINGS) expect(source).toContain(`  ${setting.name}: \${${setting.name}:-}\n`);
+  });
+});
+
 describe('npm run settings', () => {
-  it('writes both documents as they are, whatever has become of them', async () => {
+  it('writes the documents and the compose files as they are, whatever has become of them', async () => {
     const copy = new ProjectCopy();
     try {
       const at = (name: string): string => join(copy.folder, name);
@@ -41,9 +48,12 @@ describe('npm run settings', () => {
       const stale = README.replace(/^\| `COOKIES_CAPACITY`.*\n/m, '').replace('port of the API;', 'port of something;');
       expect(stale).not.toBe(README);
       writeFileSync(at('README.md'), stale);
+      const compose = readFileSync(at('compose.yaml'), 'utf8');
+      writeFileSync(at('compose.yaml'), compose.replace(/^ +COOKIES_CAPACITY.*$/m, '      JARS_CAPACITY: 1'));
       expect(await copy.node('scripts/settings.js')).toMatchObject({ status: 0, stderr: '' });
       expect(readFileSync(at('.env.example'), 'utf8')).toBe(ENV_EXAMPLE);
       expect(readFileSync(at('README.md'), 'utf8')).toBe(README);
+      expect(readFileSync(at('compose.yaml'), 'utf8')).toBe(compose);
     } finally {
       copy.remove();
     }
