@@ -3,6 +3,7 @@ import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swag
 import { SERVICE_TITLE } from '../config/service-name.js';
 import { REQUEST_ID_PARAMETER } from '../http/openapi/request-headers.js';
 import { headerComponents } from '../http/openapi/response-headers.js';
+import type { ResourceStorage } from '../storage/resource-storage.js';
 import { StorageRegistry } from '../storage/storage-registry.js';
 import { closeSchemas } from './closed-schemas.js';
 import { listErrorCodes } from './error-codes.js';
@@ -20,21 +21,19 @@ const BEARER = [
 ].join(' ');
 
 /** What the service stores, and what a request needs. */
-function descriptionOf(resources: readonly string[]): string {
-  const scopes = resources.map((name) => `\`${name}:read\` for reading and \`${name}:write\` for writing`);
-  return [
-    `Stores ${resources.map(textOf).join(' and ')}.`,
-    'Every request bears a JWT in `Authorization: Bearer <token>`, with the scope',
-    `${scopes.join(', ')}.`,
-    RESPONSES,
-  ].join(' ');
+function descriptionOf(resources: readonly ResourceStorage[]): string {
+  const scopes = resources.map(
+    ({ resource }) => `\`${resource}:read\` for reading and \`${resource}:write\` for writing`,
+  );
+  const stored = resources.length > 0 ? [`Stores ${resources.map(({ text }) => text).join(' and ')}.`] : [];
+  const bearer = 'Every request bears a JWT in `Authorization: Bearer <token>`';
+  const permission = scopes.length > 0 ? `${bearer}, with the scope ${scopes.join(', ')}.` : `${bearer}.`;
+  return [...stored, permission, RESPONSES].join(' ');
 }
-
-const textOf = (resource: string): string => resource.replaceAll(/[-_]/g, ' ');
 
 /** The OpenAPI document of all modules of the application. */
 export function openApiDocument(app: NestFastifyApplication): OpenAPIObject {
-  const resources = [...app.get(StorageRegistry, { strict: false }).resources].map(({ resource }) => resource);
+  const resources = [...app.get(StorageRegistry, { strict: false }).resources];
   const builder = new DocumentBuilder()
     .setTitle(SERVICE_TITLE)
     .setDescription(descriptionOf(resources))
@@ -43,12 +42,12 @@ export function openApiDocument(app: NestFastifyApplication): OpenAPIObject {
     .addServer('/', 'This service')
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: BEARER })
     .addGlobalParameters(REQUEST_ID_PARAMETER);
-  for (const name of resources) builder.addTag(name, `The stored ${textOf(name)}`);
+  for (const { resource, text } of resources) builder.addTag(resource, `The stored ${text}`);
   const base = builder.build();
   // Not with `setContact`, which wants an address too: the operator has it, not the code.
   base.info.contact = { name: 'The operators of this service' };
   const document = SwaggerModule.createDocument(app, base);
-  document.components = { ...document.components, headers: headerComponents(resources[0] ?? 'records') };
+  document.components = { ...document.components, headers: headerComponents(resources[0]?.resource ?? 'records') };
   unwrapReferences(document);
   closeSchemas(document);
   listErrorCodes(document);

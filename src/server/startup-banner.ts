@@ -14,7 +14,7 @@ export async function logStartupBanner(app: NestFastifyApplication, config: Conf
   // Which ports of the host lead here, a container does not know.
   const where = isImage ? ' (in the container)' : '';
   const resources = [...app.get(StorageRegistry, { strict: false }).resources];
-  for (const { resource } of resources) logger.log(`${labelOf(resource)} ${api}/${resource}${where}`);
+  for (const { resource, text } of resources) logger.log(`${labelOf(text)} ${api}/${resource}${where}`);
   if (config.docs) logger.log(`Docs:        ${api}/docs (document: ${api}/openapi.json)`);
   logger.log(`Management:  ${app.get(ManagementServer, { strict: false }).url}/health/ready and /metrics${where}`);
   logger.log(`Database:    ${nameOf(config.database)} (${roomFor(resources)})`);
@@ -29,20 +29,17 @@ export async function logStartupBanner(app: NestFastifyApplication, config: Conf
 }
 
 /** In the width of the other lines: `Gift cards: `. */
-function labelOf(resource: string): string {
-  const words = textOf(resource);
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}:`.padEnd(12);
+function labelOf(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}:`.padEnd(12);
 }
 
 function roomFor(resources: readonly ResourceStorage[]): string {
-  return `room for ${resources.map(({ resource, capacity }) => `${capacity} ${textOf(resource)}`).join(', ')}`;
+  return `room for ${resources.map(({ text, capacity }) => `${capacity} ${text}`).join(', ')}`;
 }
 
 function scopesOf(resources: readonly ResourceStorage[]): string {
   return resources.flatMap(({ resource }) => [`${resource}:read`, `${resource}:write`]).join(' ');
 }
-
-const textOf = (resource: string): string => resource.replaceAll(/[-_]/g, ' ');
 
 function nameOf(database: Config['database']): string {
   if (database.engine === 'sqlite') return database.path;

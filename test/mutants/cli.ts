@@ -354,6 +354,24 @@ const mutants: readonly Mutant[] = [
     specs: INTERRUPTED,
     tests: 'SIGTERM: restore',
   },
+  {
+    id: 'references-are-not-looked-up',
+    file: 'src/cli/import/import-survey.ts',
+    replace: 'return reference === undefined ? [] : [{ line, problem: namesNothing(reference) }];',
+    by: 'return reference === undefined ? [] : [];',
+    breaks: 'An import names the line and the property that refers to a record which does not exist.',
+    specs: ['test/cli-resources.e2e-spec.ts'],
+    tests: 'names each line',
+  },
+  {
+    id: 'the-first-resource-is-taken',
+    file: 'src/cli/resources/resources.ts',
+    replace: 'name === undefined && isOnly ? RESOURCES[0]',
+    by: 'name === undefined ? RESOURCES[0]',
+    breaks: 'Where there are several resources, a command that works on one must name it.',
+    specs: ['test/cli-resources.e2e-spec.ts'],
+    tests: 'ends with 2',
+  },
 ];
 
 export default mutants;

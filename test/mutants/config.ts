@@ -167,6 +167,22 @@ const mutants: readonly Mutant[] = [
     breaks: 'One slip in a short name is noticed: LOGLEVL.',
     specs: CONFIG,
   },
+  {
+    id: 'families-of-features-are-not-known',
+    file: 'src/config/config.ts',
+    replace: "new Set(['JWT', ...settings.map(({ name }) => familyOf(name))])",
+    by: "new Set(['JWT'])",
+    breaks: 'A name that only begins like a setting of a feature stops the start.',
+    specs: CONFIG,
+  },
+  {
+    id: 'settings-are-declared-twice',
+    file: 'src/config/config.ts',
+    replace: '    if (declared.has(setting.name)) throw new Error(`${setting.name} is declared twice`);\n',
+    by: '',
+    breaks: 'Two features cannot declare the same setting, and none one of the platform.',
+    specs: CONFIG,
+  },
 ];
 
 export default mutants;

@@ -53,7 +53,9 @@ const capacities = (): string =>
   RESOURCES.map(({ name, capacity }) => `${capacity.name} ${name.pluralText}`).join(' and ');
 
 function exampleCalls(): string[] {
-  const [{ name }] = RESOURCES as [Resource];
+  const [first] = RESOURCES;
+  if (first === undefined) return [];
+  const { name } = first;
   const call = isOnly ? 'import' : `import ${name.plural}`;
   return [
     `${call} ${name.plural}.ndjson --dry-run`,

@@ -14,7 +14,10 @@ export function tokenCommand(): Command {
       NAMES.flatMap((name) => [`${name}:read`, `${name}:write`]).join(' '),
     )
     .option('--expires <time>', 'how long it is valid: 30s, 15m, 1h, 7d', seconds, 3600)
-    .addHelpText('after', examples('token --sub alice', `token --sub bob --scope "${NAMES[0]}:read" --expires 7d`))
+    .addHelpText(
+      'after',
+      examples('token --sub alice', `token --sub bob --scope "${NAMES[0] ?? 'orders'}:read" --expires 7d`),
+    )
     .action(async (options: TokenOptions) => {
       const { printToken } = await import('../token.js');
       await printToken(options);
