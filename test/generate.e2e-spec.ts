@@ -11,6 +11,7 @@ const GIFT_CARDS = [
 const WRITTEN = [
   'src/gift-cards',
   'src/gift-cards/gift-card.values.ts',
+  'src/gift-cards/gift-card.resource.ts',
   'src/gift-cards/gift-card.entity.ts',
   'src/gift-cards/dto',
   'src/gift-cards/dto/gift-card.dto.ts',
@@ -109,7 +110,7 @@ describe('npm run generate', () => {
     const files = written.filter((file) => file.endsWith('.ts'));
     for (const file of files) expect(stdout).toContain(file);
 
-    const include = [...files, 'src/app.module.ts'];
+    const include = [...files, 'src/app.module.ts', 'src/features.ts'];
     writeFileSync(join(copy.folder, 'tsconfig.new.json'), JSON.stringify({ extends: './tsconfig.json', include }));
     await copy.program('typescript/bin/tsc', '--noEmit', '-p', 'tsconfig.new.json');
     await copy.program('eslint/bin/eslint.js', ...include);

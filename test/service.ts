@@ -10,6 +10,7 @@ import type { MigrationInterface } from 'typeorm';
 import { createApp } from '../src/app.js';
 import { AppModule } from '../src/app.module.js';
 import { type Config, type Environment, loadConfig } from '../src/config/config.js';
+import { SETTINGS } from '../src/features.js';
 import { createDataSource } from '../src/database/data-source.js';
 import { migrate } from '../src/database/schema/migrations.js';
 import { ManagementServer } from '../src/management/management-server.js';
@@ -59,7 +60,7 @@ export async function startService(
   const folder = temporaryFolder();
   await provideDatabase(folder);
   // A 500 that nobody expects shows its cause; where errors are what a test is about, it says `silent` or captures the log.
-  const config = loadConfig(environmentIn(folder, { LOG_LEVEL: 'error', ...environment }));
+  const config = loadConfig(environmentIn(folder, { LOG_LEVEL: 'error', ...environment }), SETTINGS);
   if (migrations.length > 0) await runMigrations(config, migrations);
   const module = await Test.createTestingModule({ imports: [AppModule.forRoot(config), ...modules] }).compile();
   const app = await createApp(config, (adapter, options) => module.createNestApplication(adapter, options));

@@ -30,6 +30,11 @@ export class ResourceStorage {
     readonly capacity: number,
   ) {}
 
+  /** What the resource is called, for the reader: `gift cards`. */
+  get text(): string {
+    return this.resource.replaceAll(/[-_]/g, ' ');
+  }
+
   /** What the transaction sees. */
   usage(transaction: Sql): Promise<ResourceUsage> {
     return this.one(transaction.sql<ResourceUsage[]>`

@@ -54,7 +54,7 @@ const mutants: readonly Mutant[] = [
     replace: 'value.length <= max &&',
     by: 'value.length <= 2 * max &&',
     breaks: 'An import stores nothing that POST rejects.',
-    specs: ['src/cookies/cookie-lines.spec.ts'],
+    specs: ['src/cookies/cookie.resource.spec.ts'],
   },
 ];
 

@@ -58,7 +58,7 @@ const EVERYTHING = '*';
 /** Longer than any header section that Node accepts, so that a long id is a wrong id, not an unknown route. */
 export const MAX_PARAM_LENGTH = 65_536;
 
-/** Only there a parameter may be empty: the router takes `/cookies/` for `/cookies/:id`. */
+/** Only there a parameter may be empty: the router takes `/orders/` for `/orders/:id`. */
 const ENDS_IN_SLASH = /\/(?:[?#]|$)/;
 
 function hasEmptyParameter(params: unknown): boolean {

@@ -23,7 +23,7 @@ import {
 interface OperationOptions {
   /** In place of what is said of every such operation. */
   readonly description?: string;
-  /** Errors of this resource alone, such as `missingReference('cookieId')`. */
+  /** Errors of this resource alone, such as `missingReference('customerId')`. */
   readonly errors?: readonly DescribedError[];
 }
 

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { addAbortSignal, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { Failure } from './errors.js';
+import { Failure } from '../errors.js';
 
 /** The first bytes of a file that gzip has made (RFC 1952 section 2.3.1); no NDJSON begins with them. */
 const GZIP = Buffer.from([0x1f, 0x8b]);

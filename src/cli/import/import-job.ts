@@ -1,5 +1,9 @@
-import type { UnfinishedImport } from '../storage/import-progress.js';
-import type { IdsOption } from './import-input.js';
+import type { Resource } from '../../resource/resource.js';
+import type { RecordReader } from '../../resource/lines/record-reader.js';
+import type { ResourceEntity } from '../../resource/store/resource-entity.js';
+import type { UnfinishedImport } from '../../storage/import-progress.js';
+
+export type IdsOption = 'keep' | 'assign';
 
 export interface ImportOptions {
   readonly ids?: IdsOption;
@@ -11,6 +15,9 @@ export interface ImportOptions {
 
 /** What the parts of an import work with. */
 export interface ImportJob {
+  readonly resource: Resource;
+  /** Reads the lines of the resource. */
+  readonly reader: RecordReader<ResourceEntity>;
   readonly options: ImportOptions;
   readonly interrupt: AbortSignal;
   /** Opens the input; from its beginning each time, when it is a file. */

@@ -1,15 +1,17 @@
-import type { Sql } from '../database/sql.js';
-import { transaction } from '../database/transactions.js';
-import { StorageFullError } from '../storage/errors.js';
-import { ImportProgress, type UnfinishedImport } from '../storage/import-progress.js';
-import { Failure } from './errors.js';
+import { QueryFailedError } from 'typeorm';
+import type { Sql } from '../../database/sql.js';
+import { transaction } from '../../database/transactions.js';
+import { StorageFullError } from '../../storage/errors.js';
+import { ImportProgress, type UnfinishedImport } from '../../storage/import-progress.js';
+import { Failure } from '../errors.js';
 import type { ImportJob } from './import-job.js';
 import { type Batch, ImportInput } from './import-input.js';
-import { brokenLine, idExists } from './import-survey.js';
-import type { OpenStorage } from './open-database.js';
-import { Progress } from './output/progress.js';
+import { brokenLine, problemsOf } from './import-survey.js';
+import type { OpenStorage } from '../resources/open-storage.js';
+import { argumentOf } from '../resources/resources.js';
+import { Progress } from '../output/progress.js';
 
-const DONE = { done: 'Imported', unit: 'cookies' } as const;
+const doneWith = ({ resource }: ImportJob) => ({ done: 'Imported', unit: resource.name.pluralText });
 
 const refuse = (line: number, fault: string): never => {
   throw new Failure(brokenLine(line, fault));
@@ -17,16 +19,16 @@ const refuse = (line: number, fault: string): never => {
 
 /**
  * Stores everything in one transaction.
- * @returns how many cookies were stored
+ * @returns how many records were stored
  * @throws {Failure} when nothing is stored
  */
 export async function storeAtOnce(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
-  const progress = new Progress(DONE, total);
+  const progress = new Progress(doneWith(job), total);
   try {
     // The engine may run this again when it could make room: it begins anew each time.
     return await transaction(storage.dataSource, async (tx) => {
       let stored = 0;
-      const input = new ImportInput({ onBroken: refuse, ids: job.options.ids });
+      const input = new ImportInput(job, { onBroken: refuse, ids: job.options.ids });
       for await (const batch of input.batches(job.open())) {
         job.interrupt.throwIfAborted();
         await createAll(storage, tx, batch);
@@ -44,11 +46,11 @@ export async function storeAtOnce(storage: OpenStorage, job: ImportJob, total?: 
 
 /**
  * Stores batch after batch, each with the note of how far the import has got.
- * @returns how many cookies were stored by this run
+ * @returns how many records were stored by this run
  * @throws {Failure} which says what is stored and how to go on
  */
 export async function storeInBatches(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
-  const run = new Run(storage, job, new Progress(DONE, total));
+  const run = new Run(storage, job, new Progress(doneWith(job), total));
   try {
     await run.storeAll();
   } catch (error) {
@@ -59,7 +61,7 @@ export async function storeInBatches(storage: OpenStorage, job: ImportJob, total
 
 class Run {
   stored = 0;
-  private readonly note = new ImportProgress('cookies');
+  private readonly note: ImportProgress;
   private at?: UnfinishedImport;
   private readonly started = new Date().toISOString();
 
@@ -68,12 +70,13 @@ class Run {
     private readonly job: ImportJob,
     private readonly progress: Progress,
   ) {
+    this.note = new ImportProgress(job.resource.name.plural);
     this.at = job.resumed;
   }
 
   async storeAll(): Promise<void> {
     const { options, resumed, open, interrupt } = this.job;
-    const input = new ImportInput({ onBroken: refuse, resumed, ids: options.ids ?? resumed?.ids });
+    const input = new ImportInput(this.job, { onBroken: refuse, resumed, ids: options.ids ?? resumed?.ids });
     try {
       for await (const batch of input.batches(open())) {
         interrupt.throwIfAborted();
@@ -110,9 +113,10 @@ class Run {
   }
 
   private noRoomFor(line: number): Failure {
-    const { capacity } = this.storage.storage;
+    const { name, capacity } = this.job.resource;
+    const most = this.storage.store.storage.capacity;
     return new Failure(
-      `Line ${line} finds no room: the storage holds ${capacity} cookies, as many as COOKIES_CAPACITY allows.`,
+      `Line ${line} finds no room: the storage holds ${most} ${name.pluralText}, as many as ${capacity.name} allows.`,
     );
   }
 
@@ -121,25 +125,25 @@ class Run {
     if (this.at === undefined) return 'Nothing is stored.';
     const again = this.job.file === undefined ? 'the same input' : this.job.file;
     return (
-      `The first ${this.at.lines} lines are stored. Go on with: import ${again} --resume\n` +
+      `The first ${this.at.lines} lines are stored. Go on with: import ${argumentOf(this.job.resource)}${again} --resume\n` +
       'Lines after these may be mended before; the stored ones must stay as they are.'
     );
   }
 }
 
-/** Ids that the old storage has given are never given again, also those of cookies that it has deleted. */
-async function keepLastId({ cookies }: OpenStorage, tx: Sql, { ids, lastId }: ImportInput): Promise<void> {
-  if (lastId !== undefined && ids !== 'assign') await cookies.in(tx).advanceIds(lastId);
+/** Ids that the old storage has given are never given again, also those of records that it has deleted. */
+async function keepLastId({ store }: OpenStorage, tx: Sql, { ids, lastId }: ImportInput): Promise<void> {
+  if (lastId !== undefined && ids !== 'assign') await store.in(tx).advanceIds(lastId);
 }
 
-/** Stores a batch, and names the line whose id is taken. */
-async function createAll({ cookies }: OpenStorage, tx: Sql, batch: Batch): Promise<void> {
+/** Stores a batch, and names the line that the database has rejected. */
+async function createAll(storage: OpenStorage, tx: Sql, batch: Batch): Promise<void> {
   try {
-    await cookies.in(tx).createMany(batch.entries.map(({ cookie }) => cookie));
+    await storage.store.in(tx).createMany(batch.entries.map(({ record }) => record));
   } catch (error) {
-    const [taken] =
-      error instanceof StorageFullError || batch.ids.length === 0 ? [] : await cookies.existing(batch.ids);
-    if (taken === undefined) throw error;
-    return refuse(batch.entries.find(({ cookie }) => cookie.id === taken)!.number, idExists(taken));
+    if (!(error instanceof QueryFailedError)) throw error;
+    const [first] = await problemsOf(storage, batch);
+    if (first === undefined) throw error;
+    return refuse(first.line, first.problem);
   }
 }

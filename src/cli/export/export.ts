@@ -3,35 +3,36 @@ import { createWriteStream, fstatSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
-import { type Config, loadConfigFromProcess } from '../config/config.js';
-import type { Cookie } from '../cookies/cookie.entity.js';
-import type { Flavor, Size } from '../cookies/cookie.values.js';
-import { lastIdLine, recordLine } from '../resource/lines/record-line.js';
-import type { ResourceSnapshot } from '../resource/store/resource-snapshot.js';
-import { PRIVATE_FILE } from '../database/sqlite/file/private-file.js';
-import { rejectDatabaseFile } from './database-file.js';
-import { type Destination, destinationOf, openDestination } from './output/destination.js';
-import { Failure } from './errors.js';
-import { openStorage } from './open-database.js';
-import { Progress } from './output/progress.js';
-import { ReplacedError, replaceFile } from './output/replace-file.js';
+import { type Config, loadConfigFromProcess } from '../../config/config.js';
+import { SETTINGS } from '../../features.js';
+import type { Resource } from '../../resource/resource.js';
+import { lastIdLine, recordLine } from '../../resource/lines/record-line.js';
+import type { ResourceEntity } from '../../resource/store/resource-entity.js';
+import type { ResourceSnapshot } from '../../resource/store/resource-snapshot.js';
+import { PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
+import { rejectDatabaseFile } from '../resources/database-file.js';
+import { type Destination, destinationOf, openDestination } from '../output/destination.js';
+import { Failure } from '../errors.js';
+import { openStorage } from '../resources/open-storage.js';
+import { Progress } from '../output/progress.js';
+import { ReplacedError, replaceFile } from '../output/replace-file.js';
 
 export interface ExportOptions {
   readonly output?: string;
-  readonly flavor?: Flavor[];
-  readonly size?: Size[];
+  /** By property: only records that have one of these values. */
+  readonly filters: Readonly<Record<string, readonly string[]>>;
   readonly after?: number;
   readonly limit?: number;
 }
 
-export async function exportCookies(options: ExportOptions, interrupt: AbortSignal): Promise<void> {
-  const config = loadConfigFromProcess();
+export async function exportRecords(resource: Resource, options: ExportOptions, interrupt: AbortSignal): Promise<void> {
+  const config = loadConfigFromProcess(SETTINGS);
   const destination = options.output === undefined ? undefined : await outputOf(config, options.output);
-  const storage = await openStorage(config, { mayMigrate: false });
+  const storage = await openStorage(config, resource, { mayMigrate: false });
   try {
-    const snapshot = await storage.cookies.openSnapshot();
+    const snapshot = await storage.store.openSnapshot();
     try {
-      const run = new Run(snapshot, options);
+      const run = new Run(resource, snapshot, options);
       if (destination === undefined) await toStdout(run, interrupt);
       else await toOutput(run, options.output!, destination, interrupt);
     } finally {
@@ -47,30 +48,35 @@ async function outputOf(config: Config, output: string): Promise<Destination> {
   return destinationOf(output);
 }
 
-/** One pass over the selected cookies, which counts them and adds up their checksum. */
+/** One pass over the selected records, which counts them and adds up their checksum. */
 class Run {
   private readonly hash: Hash = createHash('sha256');
   private readonly progress: Progress;
   private count = 0;
 
   constructor(
-    private readonly snapshot: ResourceSnapshot<Cookie>,
+    private readonly resource: Resource,
+    private readonly snapshot: ResourceSnapshot<ResourceEntity>,
     private readonly options: ExportOptions,
   ) {
-    const { flavor, size, after, limit = Infinity } = options;
-    const total = flavor || size || after ? undefined : Math.min(snapshot.usage.count, limit);
-    this.progress = new Progress({ done: 'Exported', unit: 'cookies' }, total);
+    const { after, limit = Infinity } = options;
+    const total = this.isFiltered || after ? undefined : Math.min(snapshot.usage.count, limit);
+    this.progress = new Progress({ done: 'Exported', unit: resource.name.pluralText }, total);
   }
 
   private get isWhole(): boolean {
-    const { flavor, size, after, limit } = this.options;
-    return [flavor, size, after, limit].every((option) => option === undefined);
+    const { after, limit } = this.options;
+    return !this.isFiltered && after === undefined && limit === undefined;
+  }
+
+  private get isFiltered(): boolean {
+    return Object.keys(this.options.filters).length > 0;
   }
 
   /** The lines, a page at a time. */
   async *lines(): AsyncGenerator<string> {
-    const { flavor, size, after, limit } = this.options;
-    const selection = { filters: { flavor, size }, after };
+    const { filters, after, limit } = this.options;
+    const selection = { filters, after };
     let last = 0;
     try {
       for await (const page of this.snapshot.records(selection, limit)) {
@@ -89,7 +95,7 @@ class Run {
   }
 
   summary(): string {
-    return `Exported ${this.count} cookies, sha256 ${this.hash.digest('hex')}`;
+    return `Exported ${this.count} ${this.resource.name.pluralText}, sha256 ${this.hash.digest('hex')}`;
   }
 }
 

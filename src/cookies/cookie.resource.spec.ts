@@ -2,11 +2,11 @@ import 'reflect-metadata';
 import fc from 'fast-check';
 import { ImportedDto } from '../resource/lines/imported-dto.js';
 import { RecordReader } from '../resource/lines/record-reader.js';
-import { COOKIE_LINES } from './cookie-lines.js';
+import { COOKIES } from './cookie.resource.js';
 import { FLAVORS, SIZES } from './cookie.values.js';
 import { CreateCookieDto } from './dto/create-cookie.dto.js';
 
-const reader = new RecordReader(COOKIE_LINES);
+const reader = await RecordReader.of(COOKIES);
 const dto = new ImportedDto(CreateCookieDto);
 
 /** Right values and such as are nearly right. */

@@ -1,19 +1,18 @@
 import { createHash, type Hash } from 'node:crypto';
-import { COOKIE_LINES } from '../cookies/cookie-lines.js';
-import type { Cookie } from '../cookies/cookie.entity.js';
-import { readLastIdLine } from '../resource/lines/record-line.js';
-import { BrokenLineError, RecordReader } from '../resource/lines/record-reader.js';
-import type { NewRecord } from '../resource/store/resource-entity.js';
-import type { UnfinishedImport } from '../storage/import-progress.js';
-import { Failure } from './errors.js';
+import { readLastIdLine } from '../../resource/lines/record-line.js';
+import { BrokenLineError } from '../../resource/lines/record-reader.js';
+import type { NewRecord, ResourceEntity } from '../../resource/store/resource-entity.js';
+import type { UnfinishedImport } from '../../storage/import-progress.js';
+import { Failure } from '../errors.js';
+import type { IdsOption, ImportJob } from './import-job.js';
 import { IdSet } from './id-set.js';
 import { type Line, LINE_LIMIT, linesOf } from './lines.js';
 
-/** A line and the cookie that it stands for. */
+/** A line and the record that it stands for. */
 export interface Entry {
   readonly number: number;
   readonly bytes: Buffer;
-  readonly cookie: NewRecord<Cookie>;
+  readonly record: NewRecord<ResourceEntity>;
 }
 
 /** Lines that are stored together. */
@@ -29,7 +28,7 @@ export class Batch {
   }
 
   get ids(): number[] {
-    return this.entries.flatMap(({ cookie: { id } }) => (id === undefined ? [] : [id]));
+    return this.entries.flatMap(({ record: { id } }) => (id === undefined ? [] : [id]));
   }
 
   /** The hash of all lines up to the last of these. */
@@ -53,11 +52,9 @@ function addLine(hash: Hash, bytes: Buffer): void {
 /** Lines in a batch: enough to share the cost of a commit, few enough to let the service write in between. */
 const BATCH = 1000;
 
-export type IdsOption = 'keep' | 'assign';
-
 /** How an input is to be read. */
 export interface Reading {
-  /** Told of each broken line; may throw to end the reading there. */
+  /** Called for each broken line; may throw to end the reading there. */
   readonly onBroken: (line: number, fault: string) => void;
   /** Without it, the first line decides: whether it has an id. */
   readonly ids?: IdsOption;
@@ -72,10 +69,12 @@ export class ImportInput {
   lastId?: number;
   private hash = createHash('sha256');
   private readonly seen = new IdSet();
-  private readonly reader = new RecordReader(COOKIE_LINES);
   private entries: Entry[] = [];
 
-  constructor(private readonly reading: Reading) {
+  constructor(
+    private readonly job: Pick<ImportJob, 'resource' | 'reader'>,
+    private readonly reading: Reading,
+  ) {
     this.ids = reading.ids;
   }
 
@@ -115,17 +114,19 @@ export class ImportInput {
       this.lastId = bytes && readLastIdLine(bytes);
       if (this.lastId !== undefined) return;
       if (bytes === undefined) {
-        throw new BrokenLineError(`it is longer than the ${LINE_LIMIT} bytes that a cookie may take`);
+        throw new BrokenLineError(
+          `it is longer than the ${LINE_LIMIT} bytes that ${this.job.resource.name.indefinite} may take`,
+        );
       }
-      const cookie = await this.reader.read(bytes);
-      this.entries.push({ number, bytes, cookie: { ...cookie, id: this.idFor(cookie.id) } });
+      const record = await this.job.reader.read(bytes);
+      this.entries.push({ number, bytes, record: { ...record, id: this.idFor(record.id) } });
     } catch (error) {
       if (!(error instanceof BrokenLineError)) throw error;
       this.reading.onBroken(number, error.message);
     }
   }
 
-  /** The id that a cookie is stored with; `undefined` for a new one. */
+  /** The id that a record is stored with; `undefined` for a new one. */
   private idFor(id: number | undefined): number | undefined {
     this.ids ??= id === undefined ? 'assign' : 'keep';
     if (this.ids === 'assign') {

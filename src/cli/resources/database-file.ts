@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import type { Config } from '../config/config.js';
-import { Failure, UsageError } from './errors.js';
+import type { Config } from '../../config/config.js';
+import { Failure, UsageError } from '../errors.js';
 
 /** Opening a SQLite database makes the file; what must not make one checks first. */
 export function databaseExists({ database }: Config): boolean {

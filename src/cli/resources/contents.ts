@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Cookie } from '../cookies/cookie.entity.js';
-import type { ResourceStore } from '../resource/store/resource-store.js';
-import { recordLine } from '../resource/lines/record-line.js';
+import { recordLine } from '../../resource/lines/record-line.js';
+import type { OpenStorage } from './open-storage.js';
 
 /** What the storage holds, as the last line of `export` and `import` says it: equal for equal storages. */
-export async function contentsOf(cookies: ResourceStore<Cookie>): Promise<string> {
-  const snapshot = await cookies.openSnapshot();
+export async function contentsOf({ store, resource }: OpenStorage): Promise<string> {
+  const snapshot = await store.openSnapshot();
   try {
     const hash = createHash('sha256');
     let count = 0;
@@ -13,7 +12,7 @@ export async function contentsOf(cookies: ResourceStore<Cookie>): Promise<string
       hash.update(page.map(recordLine).join(''));
       count += page.length;
     }
-    return `${count} cookies, sha256 ${hash.digest('hex')}`;
+    return `${count} ${resource.name.pluralText}, sha256 ${hash.digest('hex')}`;
   } finally {
     snapshot.close();
   }

@@ -1,4 +1,4 @@
-import { BODY_LIMIT } from '../http/body/body-limit.js';
+import { BODY_LIMIT } from '../../http/body/body-limit.js';
 
 /** One line of the input, without its line end; without bytes when it is too long. */
 export interface Line {
