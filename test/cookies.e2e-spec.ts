@@ -2,8 +2,8 @@ import { get as httpGet, type IncomingMessage, type RequestOptions } from 'node:
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { DataSource } from 'typeorm';
-import { expectError, expectErrorHeaders, expectPlainHeaders } from './error-shape.js';
-import { type Answer, Client, COOKIE, type Service, startService, token } from './service.js';
+import { expectError, expectErrorHeaders, expectPlainHeaders } from './support/expect-error.js';
+import { type Answer, Client, COOKIE, type Service, startService, token } from './support/service.js';
 
 const FLAVORS = ['chocolate', 'vanilla', 'cinnamon'];
 const SIZES = ['small', 'medium', 'large'];

@@ -14,8 +14,8 @@ import {
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
-import { Client, COOKIE, temporaryFolder } from './service.js';
-import { ORDINARY_USER, ServiceProcess } from './service-process.js';
+import { Client, COOKIE, temporaryFolder } from './support/service.js';
+import { ORDINARY_USER, ServiceProcess } from './support/service-process.js';
 
 let folder: string;
 let file: string;

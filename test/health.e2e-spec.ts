@@ -6,10 +6,10 @@ import { migrate } from '../src/database/schema/migrations.js';
 import { Health } from '../src/management/health.js';
 import { Lifecycle } from '../src/management/lifecycle.js';
 import { StorageRegistry } from '../src/storage/storage-registry.js';
-import { createDatabase, dropDatabases, type EngineName } from './engine.js';
-import { onServer, PostgresServer } from './postgres-server.js';
-import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './service.js';
-import { TcpProxy } from './tcp-proxy.js';
+import { createDatabase, dropDatabases, type EngineName } from './support/engine.js';
+import { onServer, PostgresServer } from './support/postgres/postgres-server.js';
+import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './support/service.js';
+import { TcpProxy } from './support/faults/tcp-proxy.js';
 
 interface Probe {
   readonly status: number;

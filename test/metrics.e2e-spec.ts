@@ -4,9 +4,9 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import { createDatabase, dropDatabases, type EngineName } from './engine.js';
-import { PostgresServer } from './postgres-server.js';
-import { Client, COOKIE, type Service, startService, token } from './service.js';
+import { createDatabase, dropDatabases, type EngineName } from './support/engine.js';
+import { PostgresServer } from './support/postgres/postgres-server.js';
+import { Client, COOKIE, type Service, startService, token } from './support/service.js';
 import { growthDuring, metricsOf, untilMetric } from './support/metrics.js';
 
 const COUNT = 'http_request_duration_seconds_count';

@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { engineInUse } from './engine.js';
+import { engineInUse } from './support/engine.js';
 import { CreateParcels1790000200000 } from './parcels/create-parcels.js';
 import { ParcelsModule } from './parcels/parcels.module.js';
-import { type Answer, Client, COOKIE, type Service, startService } from './service.js';
+import { type Answer, Client, COOKIE, type Service, startService } from './support/service.js';
 
 const SCOPE = 'cookies:read cookies:write parcels:read parcels:write';
 const PARCEL = { customer: 'Ada', quantity: 12, status: 'open', cookieId: 1 } as const;

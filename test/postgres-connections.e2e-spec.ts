@@ -7,12 +7,12 @@ import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
 import { DatabaseUnavailableError, OutcomeUnknownError } from '../src/database/errors.js';
 import { CookiesService } from '../src/cookies/cookies.service.js';
-import { createDatabase, dropDatabases } from './engine.js';
+import { createDatabase, dropDatabases } from './support/engine.js';
 import { Site } from './faults/fault.js';
-import { requestUntil } from './clients.js';
-import { onServer, PostgresServer } from './postgres-server.js';
-import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './service.js';
-import { TcpProxy } from './tcp-proxy.js';
+import { requestUntil } from './support/load/request-until.js';
+import { onServer, PostgresServer } from './support/postgres/postgres-server.js';
+import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './support/service.js';
+import { TcpProxy } from './support/faults/tcp-proxy.js';
 
 let databases = 0;
 const freshDatabase = () => createDatabase(`connections_${process.pid}_${++databases}`);

@@ -3,8 +3,8 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Variable, variables } from '../src/config/variables.js';
-import { temporaryFolder } from './service.js';
-import { ServiceProcess } from './service-process.js';
+import { temporaryFolder } from './support/service.js';
+import { ServiceProcess } from './support/service-process.js';
 
 const ROOT = join(import.meta.dirname, '..');
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');

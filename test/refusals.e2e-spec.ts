@@ -1,8 +1,16 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { expectError } from './error-shape.js';
-import { exchange, exchangeOne, request } from './raw-http.js';
-import { type Answer, Client, COOKIE, type RequestOptions, type Service, startService, token } from './service.js';
+import { expectError } from './support/expect-error.js';
+import { exchange, exchangeOne, request } from './support/raw-http.js';
+import {
+  type Answer,
+  Client,
+  COOKIE,
+  type RequestOptions,
+  type Service,
+  startService,
+  token,
+} from './support/service.js';
 
 const LIMIT = 16 * 1024;
 const PUT = { flavor: 'cinnamon', size: 'large' };

@@ -7,8 +7,8 @@ import type { FastifyReply } from 'fastify';
 import { Scopes } from '../src/auth/scopes.decorator.js';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { until } from './faults/fault.js';
-import { Client, COOKIE, type Service, startService, temporaryFolder, token } from './service.js';
-import { ServiceProcess } from './service-process.js';
+import { Client, COOKIE, type Service, startService, temporaryFolder, token } from './support/service.js';
+import { ServiceProcess } from './support/service-process.js';
 import { untilMetric } from './support/metrics.js';
 
 type Line = Record<string, unknown> & { readonly msg: string };

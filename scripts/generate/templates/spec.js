@@ -19,9 +19,9 @@ export function spec({ singular, plural, fields }, parents) {
   return `
     import { Logger } from '@nestjs/common';
     import { DataSource } from 'typeorm';
-    import { engineInUse } from './engine.js';
-    import { type Answer, Client, type Service, startService } from './service.js';
-    ${parents.length > 0 ? "import { exampleBody } from './support/example-body.js';" : ''}
+    import { engineInUse } from './support/engine.js';
+    import { type Answer, Client, type Service, startService } from './support/service.js';
+    ${parents.length > 0 ? "import { exampleBody } from './support/resource/example-body.js';" : ''}
 
     const SCOPE = ${literal([plural, ...parents].flatMap((each) => [`${each}:read`, `${each}:write`]).join(' '))};
     const ${name} = ${body(fields, ({ sample }) => sample)};
@@ -184,7 +184,7 @@ function referenceTest(plural, { name, reference }, isOnly) {
 
 /** The same on PostgreSQL. @param {Resource} resource */
 export const specOnPostgres = ({ plural }) => `
-  import { usePostgres } from '../engine.js';
+  import { usePostgres } from '../support/engine.js';
 
   usePostgres();
   await import('../${plural}.e2e-spec.js');

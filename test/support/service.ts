@@ -7,12 +7,12 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { SignJWT } from 'jose';
 import type { MigrationInterface } from 'typeorm';
-import { createApp } from '../src/app.js';
-import { AppModule } from '../src/app.module.js';
-import { type Config, type Environment, loadConfig } from '../src/config/config.js';
-import { createDataSource } from '../src/database/data-source.js';
-import { migrate } from '../src/database/schema/migrations.js';
-import { ManagementServer } from '../src/management/management-server.js';
+import { createApp } from '../../src/app.js';
+import { AppModule } from '../../src/app.module.js';
+import { type Config, type Environment, loadConfig } from '../../src/config/config.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import { migrate } from '../../src/database/schema/migrations.js';
+import { ManagementServer } from '../../src/management/management-server.js';
 import { databaseUrlFor, provideDatabase } from './engine.js';
 
 /** The secret that every test service verifies its tokens with. */
