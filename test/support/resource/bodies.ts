@@ -15,10 +15,12 @@ export function describeBodies(resource: ResourceUnderTest): void {
 
   describe('a body', () => {
     let record: string;
+    let before: string;
 
     beforeAll(async () => {
       await resource.empty();
       record = (await resource.create()).path;
+      before = (await resource.get(resource.path)).text;
     });
 
     const send = (method: string, body: unknown, headers?: Record<string, string>): Promise<ResourceResponse> =>
@@ -204,6 +206,10 @@ export function describeBodies(resource: ResourceUnderTest): void {
       const stored = await resource.post(create, headers);
       expectStatus(stored, 201);
       expectStatus(await resource.request('DELETE', stored.headers.get('location')!), 204);
+    });
+
+    it('that is rejected changes no record', async () => {
+      expect((await resource.get(resource.path)).text).toBe(before);
     });
   });
 }
