@@ -19,7 +19,7 @@ const mutants: readonly Mutant[] = [
     by: 'expression.includes(databaseName)',
     breaks: 'Only strings that a CHECK restricts to plain words come into lists unescaped.',
     specs: PARCELS,
-    tests: 'the list has the same bytes',
+    tests: 'the list has the same',
   },
   {
     id: 'one-rejected-record-fails-its-batch',
