@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { engineInUse } from '../engine.js';
 import { describeBodies } from './bodies.js';
 import { describeCapacity } from './capacity.js';
+import { describeConcurrentLists } from './concurrent-lists.js';
 import { describeConformance } from './conformance.js';
 import { describeLists } from './lists.js';
 import { describeOneRecord } from './one-record.js';
@@ -32,6 +33,7 @@ export function describeResource(contract: ResourceContract): void {
     describeRejections(resource);
     describePreconditions(resource);
     describeLists(resource);
+    describeConcurrentLists(resource);
     describeCapacity(resource);
     describeReferences(resource);
     describeConformance(resource);

@@ -1,43 +1,12 @@
 import { expectStatus, type ResourceResponse, tally } from './checked-client.js';
+import { follow, ids, type Stored } from './pages.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
 /** More than two statements of the engine read, and more than two pages of the longest kind. */
 const COUNT = 2100;
 
-interface Stored {
-  readonly id: number;
-  readonly [property: string]: unknown;
-}
-
-const ids = ({ body }: ResourceResponse): number[] => body.map(({ id }: Stored) => id);
-
-/** The list: order, pages, filters, totals, and what it shows while others write. */
+/** The list: order, pages, filters, totals, and that it is cached as it is. */
 export function describeLists(resource: ResourceUnderTest): void {
-  describeManyRecords(resource);
-  describeWritesMeanwhile(resource);
-}
-
-/** Follows `Link` from a path to the last page. */
-async function follow(
-  resource: ResourceUnderTest,
-  path: string,
-  betweenPages = async () => {},
-): Promise<ResourceResponse[]> {
-  const pages: ResourceResponse[] = [];
-  let next: string | undefined = path;
-  while (next !== undefined && pages.length <= COUNT) {
-    const page: ResourceResponse = await resource.get(next);
-    expectStatus(page, 200);
-    pages.push(page);
-    const link = page.headers.get('link');
-    if (link !== null) expect(link).toMatch(/^<[^>]*>; rel="next"$/);
-    next = link?.slice(1, link.indexOf('>'));
-    await betweenPages();
-  }
-  return pages;
-}
-
-function describeManyRecords(resource: ResourceUnderTest): void {
   const { path, contract } = resource;
   const { filters = {}, patch } = contract;
   const [firstFilter] = Object.entries(filters);
@@ -200,65 +169,6 @@ function describeManyRecords(resource: ResourceUnderTest): void {
       expect(list.headers.get('etag')).toMatch(/^"[\x21\x23-\x7e]+"$/);
       expect(list.headers.get('link')).toBeNull();
     }
-  });
-}
-
-function describeWritesMeanwhile(resource: ResourceUnderTest): void {
-  const { path } = resource;
-
-  describe('the list while others write', () => {
-    beforeEach(async () => {
-      await resource.empty();
-      await resource.create();
-      await resource.fillTo(60);
-    });
-
-    /** Runs `work` while four clients create and delete, and says how many records came and went. */
-    async function whileOthersWrite(work: () => Promise<void>): Promise<number> {
-      let [writing, written] = [true, 0];
-      const write = async (): Promise<void> => {
-        while (writing) {
-          const { path: made } = await resource.create();
-          expectStatus(await resource.request('DELETE', made), 204);
-          written++;
-        }
-      };
-      return resource.withCapacity(1000, async () => {
-        const writers = Promise.all(Array.from({ length: 4 }, write));
-        try {
-          await work();
-        } finally {
-          writing = false;
-          await writers;
-        }
-        return written;
-      });
-    }
-
-    it.each(['', '&sort=-id'])('GET of pages by limit=7%s has every record that stays, once', async (sort) => {
-      const before = ids(await resource.get(path));
-      const written = await whileOthersWrite(async () => {
-        const seen = (await follow(resource, `${path}?limit=7${sort}`)).flatMap(ids);
-        expect(seen).toEqual([...new Set(seen)]);
-        const stayed = seen.filter((id) => before.includes(id));
-        expect(sort === '' ? stayed : stayed.reverse()).toEqual(before);
-      });
-      // Without writes in between the above would prove nothing.
-      expect(written).toBeGreaterThan(0);
-    });
-
-    it('GET returns as many records as X-Total-Count says', async () => {
-      const etags = new Set<string | null>();
-      await whileOthersWrite(async () => {
-        for (let count = 0; count < 12; count++) {
-          const list = await resource.get(path);
-          expect(list.body).toHaveLength(Number(list.headers.get('x-total-count')));
-          etags.add(list.headers.get('etag'));
-        }
-      });
-      expect(etags.size).toBeGreaterThan(1);
-      expect((await resource.get(path)).body).toHaveLength(60);
-    });
   });
 }
 
