@@ -167,6 +167,8 @@ describe('the list', () => {
     service = await startService();
     client = await Client.of(service);
     await fill(service, COUNT, 'one of many');
+    // From here on the list is cached.
+    expect((await client.get('/cookies')).body).toHaveLength(COUNT);
   });
 
   afterAll(() => service.stop());

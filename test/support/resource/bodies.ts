@@ -63,6 +63,11 @@ export function describeBodies(resource: ResourceUnderTest): void {
       await rejected(() => expectPointer(pointer, (body) => withJson(body, property)));
     });
 
+    it('with a property in capitals makes POST, PUT and PATCH 400, with the pointer', async () => {
+      const capitals = Object.keys(patch)[0]!.toUpperCase();
+      await rejected(() => expectPointer(`/${capitals}`, (body) => ({ ...body, [capitals]: 'x' })));
+    });
+
     it('whose properties are in __proto__ makes POST and PUT 400', async () => {
       await rejected(async () => {
         for (const method of ['POST', 'PUT'] as const) {

@@ -1,6 +1,7 @@
 import { expectErrorHeaders } from '../expect-error.js';
 import { expectRejected, expectStatus, type ResourceResponse } from './checked-client.js';
 import { describeErrorOrder } from './error-order.js';
+import type { ResourceContract } from './resource-contract.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
 const BAD_IDS = [
@@ -90,12 +91,7 @@ function describeTargets(resource: ResourceUnderTest, record: () => string): voi
     expectRejected(await resource.get(`${path}/${id}`), 400, 'BAD_REQUEST');
   });
 
-  const badFilters = Object.entries(filters).flatMap(([name, values]) => {
-    const [one, other] = values.map(String) as [string, string];
-    const twice = `=${one}&${name}=${one}`;
-    return ['=', twice, `=${one},${other}`, `=${one}%20`, `[]=${one}`, `[0]=${one}`, '=%zz'].map((rest) => name + rest);
-  });
-  it.each([...BAD_QUERIES, ...badFilters])('GET of the list returns 400 for ?%s', async (query) => {
+  it.each([...BAD_QUERIES, ...badQueriesOf(contract)])('GET of the list returns 400 for ?%s', async (query) => {
     const response = await resource.get(`${path}?${query}`);
     expectRejected(response, 400, 'INVALID_REQUEST');
     expect(parameters(response)).not.toEqual([]);
@@ -114,7 +110,9 @@ function describeTargets(resource: ResourceUnderTest, record: () => string): voi
   it.each(['limit=1', '__proto__=1', 'x', '=1'])('other than GET of the list returns 400 for ?%s', async (query) => {
     await resource.unchanged(async () => {
       for (const [method, body] of onRecord) {
-        expectRejected(await resource.request(method, `${record()}?${query}`, { body }), 400, 'INVALID_REQUEST');
+        const response = await resource.request(method, `${record()}?${query}`, { body });
+        expectRejected(response, 400, 'INVALID_REQUEST');
+        expect(parameters(response)).toEqual([query.split('=')[0]]);
       }
       const post = await resource.request('POST', `${path}?${query}`, { body: create });
       expectRejected(post, 400, 'INVALID_REQUEST');
@@ -128,6 +126,22 @@ function describeTargets(resource: ResourceUnderTest, record: () => string): voi
       }
     });
   });
+}
+
+/** Of a list: filters with wrong values, and properties that are no filters. */
+function badQueriesOf({ create, filters = {}, invalid }: ResourceContract): string[] {
+  const ofFilters = Object.entries(filters).flatMap(([name, values]) => {
+    const [one, other] = values.map(String) as [string, string];
+    const again = (value: string): string => `=${one}&${name}=${value}`;
+    // A number in a query is a string.
+    const wrong =
+      typeof values[0] === 'string' ? (invalid[name] ?? []).filter((value) => typeof value === 'string') : [];
+    const encoded = wrong.filter((value) => value !== '').map(encodeURIComponent);
+    const rests = ['=', again(one), `=${one},${other}`, `=${one}%20`, `[]=${one}`, `[0]=${one}`, '=%zz'];
+    return [...rests, ...encoded.flatMap((value) => [`=${value}`, again(value)])].map((rest) => name + rest);
+  });
+  const others = Object.keys(create).filter((name) => !Object.hasOwn(filters, name));
+  return [...ofFilters, ...others.map((name) => `${name}=1`)];
 }
 
 function describePermissions(resource: ResourceUnderTest, record: () => string): void {
