@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ProjectCopy } from './support/project-copy.js';
+import { ProjectCopy } from './support/project/project-copy.js';
 
 const ROOT = join(import.meta.dirname, '..');
 const GUIDE = readFileSync(join(ROOT, 'docs/extending.md'), 'utf8');

@@ -2,9 +2,9 @@ import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Site } from './faults/fault.js';
 import { diskFull, pagesFull } from './faults/full.js';
-import { expectKept, Ledger } from './load.js';
-import { Client, COOKIE } from './service.js';
-import { SmallVolume } from './small-volume.js';
+import { expectKept, Ledger } from './support/load/ledger.js';
+import { Client, COOKIE } from './support/service.js';
+import { SmallVolume } from './support/faults/small-volume.js';
 
 const LONGEST_WISH = 255;
 

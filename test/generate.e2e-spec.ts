@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Ended, ProjectCopy } from './support/project-copy.js';
+import { type Ended, ProjectCopy } from './support/project/project-copy.js';
 
 /** Two words, and a property of every kind. */
 const GIFT_CARDS = [
@@ -121,7 +121,7 @@ describe('npm run generate', () => {
     const printed = await copy.program('jest/bin/jest.js', '--runInBand', 'gift-cards', 'test/people');
     expect(printed).toMatch(/Test Suites: 3 passed, 3 total/);
     expect(printed).toMatch(/Tests: +[0-9]+ passed, [0-9]+ total/);
-  }, 240_000);
+  }, 360_000);
 
   it('lists what exists when it is run again, and overwrites nothing', async () => {
     const texts = (): string[] => WRITTEN.filter((file) => file.endsWith('.ts')).map(read);

@@ -18,10 +18,10 @@ import type { Environment } from '../src/config/config.js';
 import { ListCache } from '../src/resource/lists/list-cache.js';
 import { ListReaders } from '../src/resource/lists/list-readers.js';
 import { until } from './faults/fault.js';
-import { createDatabase, dropDatabases } from './engine.js';
-import { Client, type Service, startService } from './service.js';
+import { createDatabase, dropDatabases } from './support/engine.js';
+import { Client, type Service, startService } from './support/service.js';
 import { growthDuring, metricsOf, untilMetric } from './support/metrics.js';
-import { StallingClient } from './support/stalling-client.js';
+import { StallingClient } from './support/faults/stalling-client.js';
 
 /** Records with the longest wishes: about 1090 bytes of JSON each, in about 570 UTF-16 units. */
 const WISH = '🍪'.repeat(255);

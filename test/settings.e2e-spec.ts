@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { declaredVariables, loadConfig } from '../src/config/config.js';
 import { SETTINGS } from '../src/features.js';
-import { ProjectCopy } from './support/project-copy.js';
+import { ProjectCopy } from './support/project/project-copy.js';
 
 const ROOT = join(import.meta.dirname, '..');
 const ENV_EXAMPLE = readFileSync(join(ROOT, '.env.example'), 'utf8');

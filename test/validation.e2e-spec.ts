@@ -4,8 +4,8 @@ import { IsArray, IsInt, IsObject, IsOptional, Matches, Max, Min, ValidateBy, Va
 import { Public, Scopes } from '../src/auth/scopes.decorator.js';
 import { IsCodePointLength } from '../src/http/validation/is-code-point-length.decorator.js';
 import { arrayOf } from '../src/http/validation/validation.pipe.js';
-import { expectError } from './error-shape.js';
-import { Client, type Service, startService } from './service.js';
+import { expectError } from './support/expect-error.js';
+import { Client, type Service, startService } from './support/service.js';
 
 class PathParameters {
   @Matches(/^[a-z]{3}$/)

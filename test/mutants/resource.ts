@@ -19,7 +19,7 @@ const mutants: readonly Mutant[] = [
     by: 'expression.includes(databaseName)',
     breaks: 'Only strings that a CHECK restricts to plain words come into lists unescaped.',
     specs: PARCELS,
-    tests: 'GET returns the same',
+    tests: 'the list has the same',
   },
   {
     id: 'one-rejected-record-fails-its-batch',
@@ -37,7 +37,7 @@ const mutants: readonly Mutant[] = [
     by: "code === '' &&",
     breaks: 'The deletion of a record to which a RESTRICT key refers is 409, not 500.',
     specs: PARCELS,
-    tests: 'returns 409',
+    tests: 'of the record that it names 409',
   },
   {
     id: 'inherited-parameters-come-last',

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
-import { databaseUrlFor, engineInUse } from './engine.js';
-import { onServer } from './postgres-server.js';
-import { type Answer, COOKIE, token } from './service.js';
+import { openDatabase } from '../../../src/database/sqlite/better-sqlite3.js';
+import { databaseUrlFor, engineInUse } from '../engine.js';
+import { onServer } from '../postgres/postgres-server.js';
+import { type Answer, COOKIE, token } from '../service.js';
 
 type Response = Pick<Answer, 'status' | 'body'>;
 

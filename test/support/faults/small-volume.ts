@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryFolder } from './service.js';
+import { temporaryFolder } from '../service.js';
 
 /** Bytes. */
 const SIZE = 320 * 1024;

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
-import type { Environment } from '../../src/config/config.js';
-import { preloaded, projectModule } from '../preloaded.js';
+import type { Environment } from '../../../src/config/config.js';
+import { preloaded, projectModule } from './preloaded.js';
 
 /** What happens to a command at one of its file calls. */
 export interface FileFault {

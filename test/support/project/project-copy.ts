@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { temporaryFolder } from '../service.js';
 
-const ROOT = join(import.meta.dirname, '../..');
+const ROOT = join(import.meta.dirname, '../../..');
 const FOLDERS = ['src', 'migrations', 'test', 'scripts', 'dist'];
 const FILES =
   /^(ormconfig\.ts|package\.json|nest-cli\.json|jest\.config\.js|tsconfig.*\.json|eslint\..*\.js|\.prettier.*|\.env\.example|README\.md|compose.*\.yaml)$/;

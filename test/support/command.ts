@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
-import { type Database, openDatabase } from '../src/database/sqlite/better-sqlite3.js';
-import type { Environment } from '../src/config/config.js';
+import { type Database, openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
+import type { Environment } from '../../src/config/config.js';
 import { environmentIn } from './service.js';
 
 const PROGRAM = resolve('dist/src/cli/main.js');

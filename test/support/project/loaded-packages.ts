@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Environment } from '../src/config/config.js';
+import type { Environment } from '../../../src/config/config.js';
 
 const LIST = 'loaded-packages';
 

@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import { onServer } from './postgres-server.js';
+import { onServer } from './postgres/postgres-server.js';
 
 export type EngineName = 'sqlite' | 'postgres';
 
@@ -21,7 +21,7 @@ export function engineInUse(): EngineName {
   return engine;
 }
 
-/** The server of the test run; `test/start-postgres.ts` starts it, where `TEST_POSTGRES_URL` names none. */
+/** The server of the test run; `test/support/jest/start-postgres.ts` starts it, where `TEST_POSTGRES_URL` names none. */
 export function serverUrl(): string {
   const url = process.env['TEST_POSTGRES_URL'];
   if (url === undefined) throw new Error('TEST_POSTGRES_URL is not set: run the tests with npm test');

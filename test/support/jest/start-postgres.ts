@@ -1,4 +1,4 @@
-import { PostgresServer } from './postgres-server.ts';
+import { PostgresServer } from '../postgres/postgres-server.ts';
 
 declare global {
   var postgresOfTheTests: PostgresServer | undefined;

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Environment } from '../src/config/config.js';
+import type { Environment } from '../../../src/config/config.js';
 
 /** The address of a file of the project, for an `import` in a program that the service loads. */
 export const projectModule = (path: string): string => pathToFileURL(resolve(path)).href;

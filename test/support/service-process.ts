@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Environment } from '../src/config/config.js';
+import type { Environment } from '../../src/config/config.js';
 import { provideDatabase } from './engine.js';
 import { environmentIn } from './service.js';
 

@@ -32,13 +32,18 @@ export class StallingClient {
     service: { readonly url: string },
     { path = '/cookies', requestId = 'stalling', ...options }: StallingClientOptions = {},
   ): Promise<StallingClient> {
+    const fields = `Host: cookies\r\nX-Request-Id: ${requestId}\r\nAuthorization: Bearer ${await token(options)}`;
+    return StallingClient.send(service, `GET ${path} HTTP/1.1\r\n${fields}\r\nConnection: close\r\n\r\n`);
+  }
+
+  /** Sends bytes as they are, such as several requests, and reads nothing yet. */
+  static async send(service: { readonly url: string }, bytes: string): Promise<StallingClient> {
     const { hostname, port } = new URL(service.url);
     const socket = connect({ host: hostname, port: Number(port) });
     const client = new StallingClient(socket);
     socket.pause();
     await once(socket, 'connect');
-    const fields = `Host: cookies\r\nX-Request-Id: ${requestId}\r\nAuthorization: Bearer ${await token(options)}`;
-    socket.write(`GET ${path} HTTP/1.1\r\n${fields}\r\nConnection: close\r\n\r\n`);
+    socket.write(bytes);
     return client;
   }
 

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
-import { expectKept, Ledger } from './load.js';
-import { temporaryFolder } from './service.js';
+import { openDatabase } from '../../../src/database/sqlite/better-sqlite3.js';
+import { expectKept, Ledger } from './ledger.js';
+import { temporaryFolder } from '../service.js';
 
 describe('the ledger of what clients have learned', () => {
   let folder: string;

@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DynamicModule, Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Test } from '@nestjs/testing';
+import { Test, type TestingModuleBuilder } from '@nestjs/testing';
 import { SignJWT } from 'jose';
 import type { MigrationInterface } from 'typeorm';
-import { createApp } from '../src/app.js';
-import { AppModule } from '../src/app.module.js';
-import { type Config, type Environment, loadConfig } from '../src/config/config.js';
-import { SETTINGS } from '../src/features.js';
-import { createDataSource } from '../src/database/data-source.js';
-import { migrate } from '../src/database/schema/migrations.js';
-import { ManagementServer } from '../src/management/management-server.js';
+import { createApp } from '../../src/app.js';
+import { AppModule } from '../../src/app.module.js';
+import { type Config, type Environment, loadConfig } from '../../src/config/config.js';
+import { SETTINGS } from '../../src/features.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import { migrate } from '../../src/database/schema/migrations.js';
+import { ManagementServer } from '../../src/management/management-server.js';
 import { databaseUrlFor, provideDatabase } from './engine.js';
 
 /** The secret that every test service verifies its tokens with. */
@@ -51,18 +51,21 @@ export function environmentIn(folder: string, environment: Environment = {}): En
  * @param environment variables that differ from those of a test
  * @param modules further modules, as a team would add them
  * @param migrations those of these modules
+ * @param override replaces providers of the testing module, as `overrideProvider(Token).useValue(value)` does
  */
 export async function startService(
   environment: Environment = {},
   modules: (Type | DynamicModule)[] = [],
   migrations: readonly MigrationInterface[] = [],
+  override: (module: TestingModuleBuilder, config: Config) => TestingModuleBuilder = (module) => module,
 ): Promise<Service> {
   const folder = temporaryFolder();
   await provideDatabase(folder);
   // A 500 that nobody expects shows its cause; where errors are what a test is about, it says `silent` or captures the log.
   const config = loadConfig(environmentIn(folder, { LOG_LEVEL: 'error', ...environment }), SETTINGS);
   if (migrations.length > 0) await runMigrations(config, migrations);
-  const module = await Test.createTestingModule({ imports: [AppModule.forRoot(config), ...modules] }).compile();
+  const builder = Test.createTestingModule({ imports: [AppModule.forRoot(config), ...modules] });
+  const module = await override(builder, config).compile();
   const app = await createApp(config, (adapter, options) => module.createNestApplication(adapter, options));
   await app.listen({ host: config.host, port: config.port });
   return {

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { DataSource } from 'typeorm';
-import type { Service } from './service.js';
+import type { Service } from '../service.js';
 
 /** Makes every write of the service on SQLite need more pages than its file may have, as on a full volume. */
 export function leaveNoRoom({ app }: Service): void {

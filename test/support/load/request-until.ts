@@ -1,5 +1,5 @@
 import { Agent, request } from 'node:http';
-import { COOKIE, token } from './service.js';
+import { COOKIE, token } from '../service.js';
 
 export interface RequestUntilOptions {
   /** Told of every response: its status, 0 without one, and after how many milliseconds it came. */
