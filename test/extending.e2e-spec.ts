@@ -70,10 +70,11 @@ describe('docs/extending.md', () => {
     const include = files.map(([, path]) => path!);
     write('tsconfig.new.json', JSON.stringify({ extends: './tsconfig.json', include }));
     await copy.program('typescript/bin/tsc', '--noEmit', '-p', 'tsconfig.new.json');
+    // The rules for layers are among those of ESLint.
     await copy.program('eslint/bin/eslint.js', ...include);
-    const specs = ['test/orders', 'test/jars', 'test/on-postgres/(orders|jars)', 'test/architecture', 'test/openapi'];
+    const specs = ['test/orders', 'test/jars', 'test/on-postgres/(orders|jars)', 'test/openapi'];
     const printed = await copy.program('jest/bin/jest.js', '--runInBand', ...specs);
-    expect(printed).toMatch(/Test Suites: 8 passed, 8 total/);
+    expect(printed).toMatch(/Test Suites: 7 passed, 7 total/);
     expect(printed).toMatch(/Tests: +[0-9]+ passed, [0-9]+ total/);
   }, 240_000);
 
