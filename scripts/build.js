@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import './stale-output.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 

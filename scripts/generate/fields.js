@@ -8,8 +8,10 @@ import { constant, kebab, pascal, pluralOf, words } from './names.js';
  * @property {string} type in TypeScript
  * @property {string} column its type in SQL
  * @property {string} [check] an expression, for `@Check` and for the migration
- * @property {string} [schema] what `@ApiProperty` takes; an enum has the name of a constant
- * @property {string[]} validators
+ * @property {string} decorator of the kit, for the DTO
+ * @property {string[]} arguments of the decorator
+ * @property {string} [example] for the document; absent where the decorator has one
+ * @property {string} [schema] of an enum, the name of its constant
  * @property {string[]} [values] of an enum
  * @property {string} [reference] the resource that it refers to
  * @property {unknown} sample
@@ -86,8 +88,9 @@ function text(name, options) {
     type: 'string',
     column: 'varchar',
     check: `hasLength('${name}', ${min}, ${max})`,
-    schema: `type: 'string', minLength: ${min}, maxLength: ${max}, pattern: TEXT_PATTERN, example: '${sample}'`,
-    validators: [`@IsCodePointLength(${min}, ${max})`],
+    decorator: 'TextProperty',
+    arguments: [`${min}`, `${max}`],
+    example: `'${sample}'`,
     sample,
     other: fitting(`Other ${words(name)}`, min, max),
     invalid: ['x'.repeat(max + 1), 1],
@@ -103,8 +106,7 @@ function int(name, options) {
   return {
     ...numeric(name, min, max),
     column: 'integer',
-    schema: `type: 'integer', minimum: ${min}, maximum: ${max}, example: ${min}`,
-    validators: ['@IsInt()', `@Min(${min})`, `@Max(${max})`],
+    decorator: 'IntegerProperty',
     invalid: [max + 1, 0.5, '1'],
   };
 }
@@ -115,8 +117,7 @@ function number(name, options) {
   return {
     ...numeric(name, min, max),
     column: 'double precision',
-    schema: `type: 'number', minimum: ${min}, maximum: ${max}, example: ${min}`,
-    validators: ['@IsNumber()', `@Min(${min})`, `@Max(${max})`],
+    decorator: 'NumberProperty',
     invalid: [max + 1, `${min}`],
   };
 }
@@ -125,7 +126,8 @@ function number(name, options) {
 function numeric(name, min, max) {
   if (min === max) throw new RangeError('a range has more than one value');
   if (Math.max(-min, max) > Number.MAX_SAFE_INTEGER) throw new RangeError('a bound is beyond 2^53 - 1');
-  return { type: 'number', check: `'"${name}" BETWEEN ${min} AND ${max}'`, sample: min, other: max };
+  const check = `isBetween('${name}', ${min}, ${max})`;
+  return { type: 'number', check, arguments: [`${min}`, `${max}`], sample: min, other: max };
 }
 
 /** @param {string} options @param {RegExp} form of a bound @returns {[number, number]} */
@@ -145,8 +147,8 @@ function bool(_name, options) {
   return {
     type: 'boolean',
     column: 'boolean',
-    schema: `type: 'boolean', example: true`,
-    validators: ['@IsBoolean()'],
+    decorator: 'BooleanProperty',
+    arguments: [],
     sample: true,
     other: false,
     invalid: ['true', 1],
@@ -166,7 +168,8 @@ function enumeration(name, options, { singular }) {
     column: 'varchar',
     check: `isOneOf('${name}', ${valuesOf(singular, name)})`,
     schema: constant(`${singular}-${kebab(name)}`),
-    validators: [`@IsIn(${valuesOf(singular, name)})`],
+    decorator: 'EnumProperty',
+    arguments: [constant(`${singular}-${kebab(name)}`)],
     values,
     sample: values[0],
     other: values[1],
@@ -186,7 +189,8 @@ function reference(_name, options, { plural, known }) {
   return {
     type: 'number',
     column: 'integer',
-    validators: ['@IdProperty()'],
+    decorator: 'IdProperty',
+    arguments: [],
     reference: options,
     sample: 1,
     other: 2,

@@ -1,13 +1,19 @@
 /** Where what the templates name comes from; a path is that from a file in `src/<resource>/`. */
 const MODULES = /** @type {const} */ ({
-  '@nestjs/swagger': ['ApiProperty', 'ApiPropertyOptional', 'PartialType'],
-  'class-validator': ['IsBoolean', 'IsIn', 'IsInt', 'IsNumber', 'IsOptional', 'Max', 'Min'],
+  '@nestjs/swagger': ['PartialType'],
   typeorm: ['Check', 'Column', 'Entity'],
   '../http/openapi/closed.decorator.js': ['ApiClosed'],
-  '../http/validation/is-code-point-length.decorator.js': ['IsCodePointLength', 'TEXT_PATTERN'],
-  '../resource/columns.js': ['hasLength', 'isOneOf', 'References'],
+  '../resource/columns.js': ['hasLength', 'isBetween', 'isOneOf', 'References'],
   '../resource/lists/list-query.js': ['EnumFilter', 'IdFilter', 'ListQueryOf'],
-  '../resource/record-id.js': ['IdProperty', 'RECORD_ID'],
+  '../resource/properties.js': [
+    'BooleanProperty',
+    'EnumProperty',
+    'IdProperty',
+    'IntegerProperty',
+    'NumberProperty',
+    'TextProperty',
+  ],
+  '../resource/record-of.js': ['RecordOf'],
   '../resource/store/resource-entity.js': ['ResourceEntity'],
 });
 

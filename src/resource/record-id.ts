@@ -1,5 +1,4 @@
 import { applyDecorators, Param } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, Max, Min } from 'class-validator';
 import { NOT_AN_ID, ParseIdPipe } from '../http/validation/parse-id.pipe.js';
 
@@ -20,6 +19,3 @@ export function IsRecordId({ each = false } = {}): PropertyDecorator {
   const options = { each, message: NOT_AN_ID };
   return applyDecorators(IsInt(options), Min(1, options), Max(Number.MAX_SAFE_INTEGER, options));
 }
-
-/** A property that is the id of a record, such as a reference. */
-export const IdProperty = (): PropertyDecorator => applyDecorators(ApiProperty(RECORD_ID), IsRecordId());

@@ -2,7 +2,8 @@ import { ApiProperty, PartialType } from '@nestjs/swagger';
 import { IsIn, IsInt, Max, Min } from 'class-validator';
 import { IsCodePointLength } from '../../src/http/validation/is-code-point-length.decorator.js';
 import { EnumFilter, IdFilter, ListQueryOf } from '../../src/resource/lists/list-query.js';
-import { IdProperty, RECORD_ID } from '../../src/resource/record-id.js';
+import { IdProperty } from '../../src/resource/properties.js';
+import { RECORD_ID } from '../../src/resource/record-id.js';
 import { PARCEL, type Status, STATUSES } from './parcel.values.js';
 
 const STATUS = { enum: STATUSES, enumName: 'ParcelStatus' } as const;

@@ -39,10 +39,7 @@ export function dto({ singular, plural, fields, known }) {
 
     /** What clients see of ${indefinite(singular)}. */
     @ApiClosed()
-    export class ${type}Dto extends Create${type}Dto {
-      @ApiProperty(RECORD_ID)
-      id!: number;
-    }
+    export class ${type}Dto extends RecordOf(Create${type}Dto) {}
 
     export class List${pascal(plural)}Query extends ListQueryOf(${constant(singular)}) {
       ${filters.map((lines) => lines.join('\n')).join('\n\n')}
@@ -51,12 +48,11 @@ export function dto({ singular, plural, fields, known }) {
 }
 
 /** @param {Field} field */
-function dtoProperty({ name, type, schema, validators, isOptional }) {
-  const asArgument = schema === undefined || /^[A-Z_]+$/.test(schema) ? schema : `{ ${schema} }`;
-  if (isOptional) {
-    const lines = [`@ApiPropertyOptional({ ${schema}, nullable: true })`, '@IsOptional()', ...validators];
-    return `${lines.join('\n')}\n${name}?: ${type} | null;`;
-  }
-  const documented = asArgument === undefined ? [] : [`@ApiProperty(${asArgument})`];
-  return `${[...documented, ...validators].join('\n')}\n${name}!: ${type};`;
+function dtoProperty({ name, type, decorator, arguments: bounds, example, isOptional }) {
+  const options = [
+    ...(example === undefined ? [] : [`example: ${example}`]),
+    ...(isOptional ? ['isOptional: true'] : []),
+  ];
+  const all = [...bounds, ...(options.length === 0 ? [] : [`{ ${options.join(', ')} }`])];
+  return `@${decorator}(${all.join(', ')})\n${isOptional ? `${name}?: ${type} | null` : `${name}!: ${type}`};`;
 }

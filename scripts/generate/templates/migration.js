@@ -32,7 +32,7 @@ export function migration({ plural, fields }, timestamp) {
     }`;
   return `
     import type { MigrationInterface, QueryRunner } from 'typeorm';
-    ${importOf(body, '../src/resource/columns.js', ['hasLength', 'isOneOf'])}import { createResourceTable, dropResourceTable } from '../src/resource/store/resource-migration.js';
+    ${importOf(body, '../src/resource/columns.js', ['hasLength', 'isBetween', 'isOneOf'])}import { createResourceTable, dropResourceTable } from '../src/resource/store/resource-migration.js';
 
     ${body}`;
 }
