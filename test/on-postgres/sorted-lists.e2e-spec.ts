@@ -1,0 +1,4 @@
+import { usePostgres } from '../engine.js';
+
+usePostgres();
+await import('../sorted-lists.e2e-spec.js');
