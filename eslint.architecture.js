@@ -21,7 +21,7 @@ const LAYERS = [
   'logging',
 ];
 
-/** The files of the layer that has no folder. */
+/** The files of the layer that has no folder, but for `features`, which the command line works on without Nest. */
 const ROOT_FILES = ['main', 'app', 'app\\.module'];
 
 /** In a feature, from the top down: the part of a file's name that says its role. */
@@ -61,7 +61,8 @@ function noUpperLayers(layer, allFeatures) {
   const upper = LAYERS.slice(0, LAYERS.indexOf(layer)).flatMap((name) => (name === 'FEATURES' ? allFeatures : name));
   const names = upper.filter((name) => name !== '');
   const message = `Imports go down only: ${layer === 'FEATURES' ? 'a feature' : `src/${layer}`} is below what is imported here.`;
-  const patterns = [`^(\\.\\./)+${oneOf(ROOT_FILES)}\\.js$`];
+  const files = layer === 'cli' ? ROOT_FILES : [...ROOT_FILES, 'features'];
+  const patterns = [`^(\\.\\./)+${oneOf(files)}\\.js$`];
   if (names.length > 0) patterns.push(`^(\\.\\./)+${oneOf(names)}/`);
   return patterns.map((pattern) => noImport(pattern, message));
 }
@@ -107,7 +108,7 @@ function configurationsOf(feature, allFeatures) {
 }
 
 /** The folders of `src/` that are no layer. */
-function features() {
+export function features() {
   const entries = readdirSync(new URL('src', import.meta.url), { withFileTypes: true });
   return entries.filter((entry) => entry.isDirectory() && !LAYERS.includes(entry.name)).map(({ name }) => name);
 }

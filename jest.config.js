@@ -20,8 +20,8 @@ export default {
       },
     ],
   },
-  globalSetup: '<rootDir>/test/build.ts',
-  globalTeardown: '<rootDir>/test/start-postgres.ts',
+  globalSetup: '<rootDir>/test/support/jest/build.ts',
+  globalTeardown: '<rootDir>/test/support/jest/start-postgres.ts',
   // Far beyond what any takes: a loaded machine is no fault, and a test that hangs ends all the same.
   testTimeout: 120_000,
   // One more than there are cores: many tests wait for processes, time-outs and the disk.

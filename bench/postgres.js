@@ -1,4 +1,4 @@
-import { PostgresServer, onServer } from '../dist/test/postgres-server.js';
+import { PostgresServer, onServer } from '../dist/test/support/postgres/postgres-server.js';
 import { load } from './compare.js';
 import { Program } from './program.js';
 import { limitPostgres, variants } from './variants.js';

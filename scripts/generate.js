@@ -8,20 +8,31 @@ import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { parseArguments, USAGE } from './generate/arguments.js';
 import { ArgumentError } from './generate/fields.js';
-import { pascal, words } from './generate/names.js';
-import { existing, knownResources, migrationOf, nextTimestamp, withModule, withParents } from './generate/resources.js';
+import { constant, pascal, words } from './generate/names.js';
+import {
+  existing,
+  knownResources,
+  migrationOf,
+  MODULES,
+  nextTimestamp,
+  RESOURCES,
+  withModule,
+  withParents,
+  withResource,
+} from './generate/resources.js';
 import { controller } from './generate/templates/controller.js';
+import { capacitySettingOf, declaration } from './generate/templates/declaration.js';
 import { dto } from './generate/templates/dto.js';
 import { entity } from './generate/templates/entity.js';
 import { migration } from './generate/templates/migration.js';
 import { module, service } from './generate/templates/module.js';
 import { spec, specOnPostgres } from './generate/templates/spec.js';
 import { values } from './generate/templates/values.js';
+import { COMPOSE, ENV_EXAMPLE, README, withEntry, withOneMorePassedOn, withRow } from './settings/documents.js';
 
 /** @typedef {import('./generate/resource.js').Resource} Resource */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const LIST = 'src/app.module.ts';
 
 /** The new files by their paths. @param {Resource} resource @param {readonly string[]} parents */
 function filesOf(resource, parents) {
@@ -29,6 +40,7 @@ function filesOf(resource, parents) {
   const timestamp = nextTimestamp(ROOT);
   return {
     [`src/${plural}/${singular}.values.ts`]: values(resource),
+    [`src/${plural}/${singular}.resource.ts`]: declaration(resource),
     [`src/${plural}/${singular}.entity.ts`]: entity(resource),
     [`src/${plural}/dto/${singular}.dto.ts`]: dto(resource),
     [`src/${plural}/${plural}.service.ts`]: service(resource),
@@ -40,10 +52,27 @@ function filesOf(resource, parents) {
   };
 }
 
-/** @param {string} path @param {string} source */
-async function formatted(path, source) {
+/** The existing files that change, by their paths. @param {Resource} resource */
+function changesOf({ singular, plural }) {
+  /** @param {string} path */
+  const read = (path) => readFileSync(join(ROOT, path), 'utf8');
+  const setting = capacitySettingOf({ plural });
+  const deployed = existing(ROOT, COMPOSE);
+  return {
+    [MODULES]: withModule(read(MODULES), `${pascal(plural)}Module`, `./${plural}/${plural}.module.js`),
+    [RESOURCES]: withResource(read(RESOURCES), constant(plural), `./${plural}/${singular}.resource.js`),
+    [ENV_EXAMPLE]: withEntry(read(ENV_EXAMPLE), setting),
+    [README]: withRow(read(README), setting),
+    ...Object.fromEntries(deployed.map((path) => [path, withOneMorePassedOn(read(path), setting)])),
+  };
+}
+
+/** @param {[path: string, source: string]} file @returns {Promise<[path: string, source: string]>} */
+async function formattedFile([path, source]) {
   const filepath = join(ROOT, path);
-  return format(source, { ...(await resolveConfig(filepath)), filepath });
+  // What it has no rules for stays as it is.
+  if (path === ENV_EXAMPLE) return [path, source];
+  return [path, await format(source, { ...(await resolveConfig(filepath)), filepath })];
 }
 
 /** What must not be there. @param {Resource} resource @param {readonly string[]} paths */
@@ -65,22 +94,15 @@ async function generate(args) {
       `${found.join(', ')}: exists already, and nothing is overwritten; nothing has been written`,
     );
   }
-  const list = readFileSync(join(ROOT, LIST), 'utf8');
-  const listed = withModule(
-    list,
-    `${pascal(resource.plural)}Module`,
-    `./${resource.plural}/${resource.plural}.module.js`,
-  );
+  const changes = changesOf(resource);
   // All of it is ready before any of it is written.
-  const ready = await Promise.all(
-    Object.entries(files).map(async ([path, source]) => /** @type {const} */ ([path, await formatted(path, source)])),
-  );
-  const newList = await formatted(LIST, listed);
+  const ready = await Promise.all(Object.entries(files).map(formattedFile));
+  const changed = await Promise.all(Object.entries(changes).map(formattedFile));
   for (const [path, source] of ready) {
     mkdirSync(dirname(join(ROOT, path)), { recursive: true });
     writeFileSync(join(ROOT, path), source, { flag: 'wx' });
   }
-  writeFileSync(join(ROOT, LIST), newList);
+  for (const [path, source] of changed) writeFileSync(join(ROOT, path), source);
   return report(resource, ready, references);
 }
 
@@ -94,7 +116,8 @@ function report({ singular, plural, known }, written, references) {
   return [
     `${words(plural)}, one of which is called ${words(singular)} (--singular says otherwise):`,
     ...lines,
-    `  ${LIST} (2 lines more)`,
+    `  ${MODULES}, ${RESOURCES} (2 lines in each)`,
+    `  ${[ENV_EXAMPLE, README, ...existing(ROOT, COMPOSE)].join(', ')} (${capacitySettingOf({ plural }).name})`,
     '',
     'Next:',
     `- npm run migration:run, or start the service, which does so`,

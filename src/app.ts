@@ -10,8 +10,9 @@ import type { Config } from './config/config.js';
 import { serveDocs } from './docs/docs-routes.js';
 import { sendProtocolError } from './http/errors/error.filter.js';
 import { ErrorAdapter } from './http/errors/fastify-errors.js';
-import { answerUnroutedRequests, MAX_PARAM_LENGTH } from './http/routing/method-not-allowed.js';
-import { type ConnectionLimits, Connections } from './http/connections/connections.js';
+import { respondToUnroutedRequests, MAX_PARAM_LENGTH } from './http/routing/method-not-allowed.js';
+import type { ConnectionLimits } from './http/connections/connection-limits.js';
+import { Connections } from './http/connections/connections.js';
 import { trustedProxies } from './http/connections/proxies.js';
 import { trackResponses } from './http/connections/tracking-hooks.js';
 import { readRawBodies } from './http/body/raw-body.js';
@@ -84,11 +85,11 @@ function addHooks(
   logger: Logger,
 ): void {
   trackResponses(fastify, connections);
-  connections.onRequestEnd(logRequests(logger));
+  connections.requests.onEnd(logRequests(logger));
   measureConnections(app.get(Metrics, { strict: false }).registry, connections);
   addResponseHeaders(fastify);
   closeConnectionsWhileStopping(fastify, app.get(Lifecycle, { strict: false }));
-  answerUnroutedRequests(fastify);
+  respondToUnroutedRequests(fastify);
   readRawBodies(fastify);
 }
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { ESLint } from 'eslint';
 import tseslint from 'typescript-eslint';
-import { architecture } from '../eslint.architecture.js';
+import { architecture, features } from '../eslint.architecture.js';
 
 const ROOT = join(import.meta.dirname, '..');
 const SRC = join(ROOT, 'src');
@@ -60,6 +60,34 @@ describe('the modules of src', () => {
   });
 });
 
+/** The lists of features, and the service's own name, which happens to be that of a resource. */
+const MAY_NAME_COOKIES: Readonly<Record<string, RegExp>> = {
+  'app.module.ts': /^import \{ CookiesModule \} from|^ +CookiesModule,$/,
+  'features.ts': /^ +COOKIES,$|^import \{ COOKIES \} from|^export const RESOURCES: readonly Resource\[\] = \[/,
+  'config/service-name.ts': /^export const SERVICE_(NAME|TITLE) = /,
+};
+
+describe('the platform', () => {
+  /** The lines of a file that name cookies and may not. */
+  function naming(file: string, source: string): string[] {
+    const lines = source.split('\n').filter((line) => /cookie/i.test(line));
+    return lines.filter((line) => !MAY_NAME_COOKIES[file]?.test(line)).map((line) => `${file}: ${line.trim()}`);
+  }
+
+  it('names cookies nowhere: their feature can be taken away, and another takes nothing of theirs along', () => {
+    const featureFolders = features();
+    const platform = files.filter((file) => !featureFolders.includes(file.split('/')[0]!));
+    expect(platform.length).toBeGreaterThan(150);
+    expect(platform.flatMap((file) => naming(file, readFileSync(join(SRC, file), 'utf8')))).toEqual([]);
+  });
+
+  it('is seen when it names them', () => {
+    expect(naming('cli/export/export.ts', "const unit = 'cookies';\n/** As a Cookie. */")).toHaveLength(2);
+    expect(naming('app.module.ts', "import { CookiesModule } from './cookies/cookies.module.js';")).toEqual([]);
+    expect(naming('app.module.ts', 'const cookies = 1;')).toHaveLength(1);
+  });
+});
+
 const DOWN = /Imports go down only/;
 
 /** What ESLint must reject: an existing file, a line that it must not have, and what the message says. */
@@ -85,6 +113,8 @@ const REJECTED: [circumstance: string, file: string, line: string, message: RegE
   ['logging imports config', 'src/logging/episode.ts', `import '../config/config.js';`, DOWN],
   ['a nested folder imports up', 'src/database/sqlite/writing/writer.ts', `import '../../storage/errors.js';`, DOWN],
   ['management imports the application', 'src/management/health.ts', `import { createApp } from '../app.js';`, DOWN],
+  ['a feature imports the list of features', 'src/cookies/cookies.service.ts', `import '../features.js';`, DOWN],
+  ['resource imports the list of features', 'src/resource/exchange.ts', `import '../features.js';`, DOWN],
   ['a feature imports the command line', 'src/cookies/cookies.service.ts', `import '../cli/errors.js';`, DOWN],
   [
     'a controller imports a repository',

@@ -8,8 +8,8 @@ import { TokenVerifier } from '../src/auth/token-verifier.js';
 import { ParseIdPipe } from '../src/http/validation/parse-id.pipe.js';
 import { QueryInteger } from '../src/http/validation/query-values.js';
 import { IsOptionalNotNull } from '../src/http/validation/is-optional-not-null.decorator.js';
-import { expectError, expectErrorHeaders } from './error-shape.js';
-import { type Answer, Client, COOKIE, SECRET, type Service, startService, temporaryFolder } from './service.js';
+import { expectError, expectErrorHeaders } from './support/expect-error.js';
+import { type Answer, Client, COOKIE, SECRET, type Service, startService, temporaryFolder } from './support/service.js';
 
 // Tokens are put together by hand here: a library would refuse to make most of those that the service must refuse.
 

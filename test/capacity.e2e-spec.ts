@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
-import { contentsOf, expectKeptIn, Ledger } from './load.js';
-import { type Answer, Client, COOKIE, temporaryFolder } from './service.js';
-import { ServiceProcess } from './service-process.js';
+import { contentsOf, expectKeptIn, Ledger } from './support/load/ledger.js';
+import { type Answer, Client, COOKIE, temporaryFolder } from './support/service.js';
+import { ServiceProcess } from './support/service-process.js';
 
 const CAPACITY = 25;
 

@@ -11,9 +11,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, openDatabase } from '../src/database/sqlite/better-sqlite3.js';
-import { countsOf, inDatabase, lines, run } from './command.js';
-import { Client, COOKIE, temporaryFolder } from './service.js';
-import { ServiceProcess } from './service-process.js';
+import { countsOf, inDatabase, lines, run } from './support/command.js';
+import { Client, COOKIE, temporaryFolder } from './support/service.js';
+import { ServiceProcess } from './support/service-process.js';
 
 describe('cli backup and restore', () => {
   /** What each test begins with: a storage of 3000 cookies. */

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { closeSync, cpSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { line, lines, outcomeOf, run, startCommand } from './command.js';
-import { Client, COOKIE, temporaryFolder } from './service.js';
-import { ServiceProcess } from './service-process.js';
+import { line, lines, outcomeOf, run, startCommand } from './support/command.js';
+import { Client, COOKIE, temporaryFolder } from './support/service.js';
+import { ServiceProcess } from './support/service-process.js';
 
 describe('cli export', () => {
   let folder: string;

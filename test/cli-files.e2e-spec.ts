@@ -19,9 +19,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { Database } from '../src/database/sqlite/better-sqlite3.js';
-import { countsOf, inDatabase, lines, type Outcome, outcomeOf, run, startCommand } from './command.js';
-import { Client, COOKIE, temporaryFolder } from './service.js';
-import { ServiceProcess } from './service-process.js';
+import { countsOf, inDatabase, lines, type Outcome, outcomeOf, run, startCommand } from './support/command.js';
+import { Client, COOKIE, temporaryFolder } from './support/service.js';
+import { ServiceProcess } from './support/service-process.js';
 
 /** Another user of the machine; only root can give files to one. */
 const STRANGER = 65534;

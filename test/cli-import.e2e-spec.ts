@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { countsOf, inDatabase, line, lines, outcomeOf, run, startCommand } from './command.js';
-import { Client, COOKIE, temporaryFolder } from './service.js';
-import { ServiceProcess } from './service-process.js';
+import { countsOf, inDatabase, line, lines, outcomeOf, run, startCommand } from './support/command.js';
+import { Client, COOKIE, temporaryFolder } from './support/service.js';
+import { ServiceProcess } from './support/service-process.js';
 
 const GOOD = line({ id: 1 });
 const sha = (text: string) => /sha256 ([0-9a-f]{64})/.exec(text)?.[1];

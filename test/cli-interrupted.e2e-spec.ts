@@ -1,9 +1,9 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { countsOf, inDatabase, lines, type Outcome, outcomeOf, run, startCommand } from './command.js';
-import { temporaryFolder } from './service.js';
-import { FileCalls, type FileFault } from './support/file-calls.js';
+import { countsOf, inDatabase, lines, type Outcome, outcomeOf, run, startCommand } from './support/command.js';
+import { temporaryFolder } from './support/service.js';
+import { FileCalls, type FileFault } from './support/faults/file-calls.js';
 
 /** A command that replaces a file by a new one; the file is there before. */
 interface Case {

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
-import { loadedPackages, NOTING_PACKAGES } from './loaded-packages.js';
-import { line, lines, run } from './command.js';
-import { temporaryFolder } from './service.js';
+import { loadedPackages, NOTING_PACKAGES } from './support/project/loaded-packages.js';
+import { line, lines, run } from './support/command.js';
+import { temporaryFolder } from './support/service.js';
 
 /** What serves HTTP and describes it, and what no SQLite database needs: each takes tenths of a second to load. */
 const OF_THE_SERVICE = [

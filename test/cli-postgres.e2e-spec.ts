@@ -1,9 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lines, line, outcomeOf, run, startCommand } from './command.js';
-import { createDatabase, dropDatabases } from './engine.js';
-import { onServer } from './postgres-server.js';
-import { Client, COOKIE, startService, temporaryFolder } from './service.js';
+import { lines, line, outcomeOf, run, startCommand } from './support/command.js';
+import { createDatabase, dropDatabases } from './support/engine.js';
+import { onServer } from './support/postgres/postgres-server.js';
+import { Client, COOKIE, startService, temporaryFolder } from './support/service.js';
 
 const CAPACITY = { COOKIES_CAPACITY: '100000' };
 

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
-import { Client, COOKIE, temporaryFolder } from './service.js';
-import { ServiceProcess } from './service-process.js';
+import { Client, COOKIE, temporaryFolder } from './support/service.js';
+import { ServiceProcess } from './support/service-process.js';
 
 /** How many 412 responses are looked at; raise it to look longer. */
 const REJECTIONS = Number(process.env['REJECTIONS'] ?? 120);

@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import type { Environment } from '../src/config/config.js';
 import { until } from './faults/fault.js';
-import { responsesIn } from './raw-http.js';
-import { Client, COOKIE, temporaryFolder, token } from './service.js';
-import { ServiceProcess } from './service-process.js';
+import { responsesIn } from './support/raw-http.js';
+import { Client, COOKIE, temporaryFolder, token } from './support/service.js';
+import { ServiceProcess } from './support/service-process.js';
 
 const RECORDS = 2000;
 

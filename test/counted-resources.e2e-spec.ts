@@ -7,8 +7,8 @@ import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
 import { migrate } from '../src/database/schema/migrations.js';
 import { StorageModule } from '../src/storage/storage.module.js';
-import { engineInUse, provideDatabase } from './engine.js';
-import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './service.js';
+import { engineInUse, provideDatabase } from './support/engine.js';
+import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './support/service.js';
 
 /** A feature whose records are counted. */
 @Module({ imports: [StorageModule.forFeature({ resource: 'lids', capacity: () => 10 })] })

@@ -18,8 +18,8 @@ import { type Environment, loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
 import { DatabaseUnavailableError, DiskFullError } from '../src/database/errors.js';
 import { openSnapshot, type Snapshot } from '../src/database/snapshot.js';
-import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './service.js';
-import { ServiceProcess } from './service-process.js';
+import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './support/service.js';
+import { ServiceProcess } from './support/service-process.js';
 
 @Entity('notes')
 class Note {

@@ -1,9 +1,9 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expectError } from './error-shape.js';
-import { Client, type Service, startService, temporaryFolder } from './service.js';
-import { ServiceProcess } from './service-process.js';
+import { expectError } from './support/expect-error.js';
+import { Client, type Service, startService, temporaryFolder } from './support/service.js';
+import { ServiceProcess } from './support/service-process.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 const HTML = 'text/html; charset=utf-8';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
-import { Client, COOKIE, type Service, startService, token } from './service.js';
+import { Client, COOKIE, type Service, startService, token } from './support/service.js';
 
 const CHROMIUM = process.env['CHROMIUM_PATH'] || '/usr/bin/chromium';
 const ARGUMENTS = [

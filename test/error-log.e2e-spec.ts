@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
-import { leaveNoRoom } from './no-room.js';
-import { onServer, PostgresServer } from './postgres-server.js';
-import { Client, COOKIE, type Service, startService, temporaryFolder } from './service.js';
-import { ServiceProcess } from './service-process.js';
+import { leaveNoRoom } from './support/faults/full-database.js';
+import { onServer, PostgresServer } from './support/postgres/postgres-server.js';
+import { Client, COOKIE, type Service, startService, temporaryFolder } from './support/service.js';
+import { ServiceProcess } from './support/service-process.js';
 
 const PAGE = 4096;
 const RECORDS = 20_000;

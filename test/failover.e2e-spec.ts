@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { onServer, PostgresServer } from './postgres-server.js';
-import { Client, COOKIE, type Service, startService } from './service.js';
+import { onServer, PostgresServer } from './support/postgres/postgres-server.js';
+import { Client, COOKIE, type Service, startService } from './support/service.js';
 
 /** A line of comma-separated hosts, of which the first is tried first. */
 function urlOf(...servers: PostgresServer[]): string {

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   closeSync,
@@ -14,8 +13,9 @@ import {
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
-import { Client, COOKIE, temporaryFolder } from './service.js';
-import { ORDINARY_USER, ServiceProcess } from './service-process.js';
+import { Client, COOKIE, temporaryFolder } from './support/service.js';
+import { canLimitFileSize, limitFileSize } from './support/faults/file-size-limit.js';
+import { ORDINARY_USER, ServiceProcess } from './support/service-process.js';
 
 let folder: string;
 let file: string;
@@ -158,14 +158,9 @@ describe('a database file that is taken away while the service runs', () => {
 });
 
 describe('a COMMIT that fails with an I/O error', () => {
-  const limitFileSize = ({ child }: ServiceProcess, bytes: number | 'unlimited'): void => {
-    execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${bytes}:unlimited`]);
-  };
+  const where = canLimitFileSize ? it : it.skip;
 
-  // prlimit(1) is of Linux. A write beyond the limit fails with EFBIG, which SQLite reports as SQLITE_IOERR_WRITE.
-  const onLinux = process.platform === 'linux' ? it : it.skip;
-
-  onLinux('makes POST 503 OUTCOME_UNKNOWN without Retry-After, and the service goes on afterwards', async () => {
+  where('makes POST 503 OUTCOME_UNKNOWN without Retry-After, and the service goes on afterwards', async () => {
     const service = await started();
     const client = await Client.of(service);
     expect((await client.post(COOKIE)).status).toBe(201);

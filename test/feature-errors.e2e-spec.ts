@@ -26,8 +26,8 @@ import type { FastifyInstance } from 'fastify';
 import { Column, DataSource, Entity, ManyToOne, PrimaryColumn, Repository } from 'typeorm';
 import { Scopes } from '../src/auth/scopes.decorator.js';
 import { transaction } from '../src/database/transactions.js';
-import { expectError } from './error-shape.js';
-import { type Answer, Client, type Service, startService } from './service.js';
+import { expectError } from './support/expect-error.js';
+import { type Answer, Client, type Service, startService } from './support/service.js';
 
 @Entity('shelves')
 class Shelf {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { statementEvents } from '../src/database/events/statement-events.js';
-import { Client, type Service, startService } from './service.js';
+import { Client, type Service, startService } from './support/service.js';
 
 const RECORDS = 1_000_000;
 /** The most rows that one statement of a list may read; see cookies-snapshot.ts. */

@@ -1,8 +1,10 @@
+import { readdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Site } from './faults/fault.js';
 import { diskFull, pagesFull } from './faults/full.js';
-import { expectKept, Ledger } from './load.js';
-import { Client, COOKIE } from './service.js';
-import { SmallVolume } from './small-volume.js';
+import { expectKept, Ledger } from './support/load/ledger.js';
+import { Client, COOKIE } from './support/service.js';
+import { SmallVolume } from './support/faults/small-volume.js';
 
 const LONGEST_WISH = 255;
 
@@ -43,11 +45,24 @@ async function deleteOldest(client: Client, { acknowledged }: Ledger, count: num
   }
 }
 
+/** Deletes on a volume without any space, until the service has given up its reserve for it. */
+async function giveUpReserve(client: Client, ledger: Ledger, folder: string): Promise<void> {
+  expect(readdirSync(folder).filter(isReserve)).toHaveLength(1);
+  for (let deletes = 0; readdirSync(folder).some(isReserve); deletes++) {
+    expect(deletes).toBeLessThan(90);
+    await deleteOldest(client, ledger, 1);
+  }
+}
+
+function isReserve(file: string): boolean {
+  return file.endsWith('-reserve');
+}
+
 const onSmallVolume = SmallVolume.mountable ? it : it.skip;
 const skipped = SmallVolume.mountable ? '' : ' (skipped: this user may not mount a volume)';
 
-function onVolume(test: (site: Site, folder: string) => Promise<void>): () => Promise<void> {
-  return () => SmallVolume.use(({ folder }) => Site.use((site) => test(site, folder)));
+function onVolume(test: (site: Site, folder: string, volume: SmallVolume) => Promise<void>): () => Promise<void> {
+  return () => SmallVolume.use((volume) => Site.use((site) => test(site, volume.folder, volume)));
 }
 
 describe('a full disk', () => {
@@ -72,6 +87,34 @@ describe('a full disk', () => {
       ledger.acknowledged.set(COOKIE.wish, (await client.get('/cookies')).body[0].id);
       expect(await service.end()).toBe(0);
       expectKept(folder, ledger);
+    }),
+  );
+
+  onSmallVolume(
+    `keeps what is left of the disk reserve for DELETE: POST is 507 until the reserve can be made again${skipped}`,
+    onVolume(async (site, folder, volume) => {
+      const ledger = new Ledger('wish', LONGEST_WISH);
+      const first = await site.start({}, { folder });
+      const writer = await Client.of(first);
+      for (let count = 0; count < 100; count++) await postLongest(writer, ledger);
+      // The WAL begins again with nothing, so that a delete needs space.
+      expect(await first.end()).toBe(0);
+      const client = await Client.of(await site.start({}, { folder }));
+      volume.occupy();
+      await giveUpReserve(client, ledger, folder);
+      // One page less than the reserve needs: there is space for a cookie, and not for the reserve.
+      volume.occupy(4096);
+      for (let turn = 0; turn < 10; turn++) {
+        expect(await postLongest(client, ledger)).toBe(507);
+        await deleteOldest(client, ledger, 1);
+        expect(readdirSync(folder).filter(isReserve)).toEqual([]);
+      }
+      volume.giveBack();
+      for (let posts = 0; (await postLongest(client, ledger)) !== 201; posts++) {
+        expect(posts).toBeLessThan(100);
+        await sleep(100);
+      }
+      expect(readdirSync(folder).filter(isReserve)).toHaveLength(1);
     }),
   );
 

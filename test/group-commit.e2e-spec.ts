@@ -8,7 +8,7 @@ import { createDataSource } from '../src/database/data-source.js';
 import { OutcomeUnknownError } from '../src/database/errors.js';
 import type { Database } from '../src/database/sqlite/better-sqlite3.js';
 import { transaction } from '../src/database/transactions.js';
-import { environmentIn, temporaryFolder } from './service.js';
+import { environmentIn, temporaryFolder } from './support/service.js';
 
 const TRANSACTION_TIMEOUT = 300;
 

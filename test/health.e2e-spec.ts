@@ -6,10 +6,10 @@ import { migrate } from '../src/database/schema/migrations.js';
 import { Health } from '../src/management/health.js';
 import { Lifecycle } from '../src/management/lifecycle.js';
 import { StorageRegistry } from '../src/storage/storage-registry.js';
-import { createDatabase, dropDatabases, type EngineName } from './engine.js';
-import { onServer, PostgresServer } from './postgres-server.js';
-import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './service.js';
-import { TcpProxy } from './tcp-proxy.js';
+import { createDatabase, dropDatabases, type EngineName } from './support/engine.js';
+import { endSessions, onServer, PostgresServer } from './support/postgres/postgres-server.js';
+import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './support/service.js';
+import { TcpProxy } from './support/faults/tcp-proxy.js';
 
 interface Probe {
   readonly status: number;
@@ -141,20 +141,18 @@ describe('GET /health/ready', () => {
   });
 
   it('is 503 where PostgreSQL takes no writes, as a standby does, and 200 when it does again', async () => {
-    const setReadOnly = (value: 'on' | 'off') =>
-      onServer(server.url(), async (client) => {
-        await client.query(`ALTER DATABASE postgres SET default_transaction_read_only = ${value}`);
-        await client.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'cookies'`);
-      });
+    /** For the sessions that begin from now on. */
+    const setReadOnly = async (value: 'on' | 'off', query = ''): Promise<void> => {
+      const sql = `ALTER DATABASE postgres SET default_transaction_read_only = ${value}`;
+      await onServer(server.url('postgres', query), (client) => client.query(sql));
+      await endSessions(server.url());
+    };
     await setReadOnly('on');
     const { status, body } = await probe(service);
     expect(status).toBe(503);
     expect(body.checks).toMatchObject({ running: 'ok', database: expect.stringMatching(/read-only/) });
     // An ALTER of a read-only session is rejected, too.
-    await onServer(`${server.url()}?options=-c%20default_transaction_read_only%3Doff`, async (client) => {
-      await client.query('ALTER DATABASE postgres SET default_transaction_read_only = off');
-      await client.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'cookies'`);
-    });
+    await setReadOnly('off', '?options=-c%20default_transaction_read_only%3Doff');
     expect(await untilReady()).toMatchObject(READY);
   });
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { openSnapshot, type Snapshot } from '../src/database/snapshot.js';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
-import { Client, COOKIE, type Service, startService } from './service.js';
+import { Client, COOKIE, type Service, startService } from './support/service.js';
 
 const MEGABYTE = 1024 * 1024;
 const LARGE = 129;

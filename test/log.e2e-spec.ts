@@ -3,9 +3,9 @@ import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from './faults/fault.js';
-import { preloaded } from './preloaded.js';
-import { Client, COOKIE, temporaryFolder } from './service.js';
-import { ServiceProcess } from './service-process.js';
+import { preloaded } from './support/faults/preloaded.js';
+import { Client, COOKIE, temporaryFolder } from './support/service.js';
+import { ServiceProcess } from './support/service-process.js';
 
 const DROPPED = 'Log lines were dropped while the reader of the log did not take them';
 

@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import { createDatabase, dropDatabases, type EngineName } from './engine.js';
-import { PostgresServer } from './postgres-server.js';
-import { Client, COOKIE, type Service, startService, token } from './service.js';
+import { createDatabase, dropDatabases, type EngineName } from './support/engine.js';
+import { PostgresServer } from './support/postgres/postgres-server.js';
+import { Client, COOKIE, type Service, startService, token } from './support/service.js';
+import { StallingClient } from './support/faults/stalling-client.js';
 import { growthDuring, metricsOf, untilMetric } from './support/metrics.js';
 
 const COUNT = 'http_request_duration_seconds_count';
@@ -139,13 +139,14 @@ describe.each<EngineName>(['sqlite', 'postgres'])('GET /metrics on %s', (engine)
 
   it('counts a request whose connection closes before it is handed on under the status "none"', async () => {
     const { release } = await holdWrites(service);
-    const { hostname, port } = new URL(service.url);
-    const socket = connect({ host: hostname, port: Number(port) }).on('error', () => undefined);
     const fields = `Host: cookies\r\nAuthorization: Bearer ${await token()}`;
     const body = 'Content-Type: application/json\r\nContent-Length: 16\r\n\r\n{"size":"large"}';
-    socket.write(`PATCH /cookies/1 HTTP/1.1\r\n${fields}\r\n${body}GET /cookies/1 HTTP/1.1\r\n${fields}\r\n\r\n`);
+    const left = await StallingClient.send(
+      service,
+      `PATCH /cookies/1 HTTP/1.1\r\n${fields}\r\n${body}GET /cookies/1 HTTP/1.1\r\n${fields}\r\n\r\n`,
+    );
     await untilMetric(service, 'http_requests_in_flight', 1);
-    socket.resetAndDestroy();
+    left.reset();
     await untilMetric(service, `${COUNT}{method="GET",route="unknown",status="none"}`, 1);
     await release();
     await untilMetric(service, 'http_requests_in_flight', 0);

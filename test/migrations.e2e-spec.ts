@@ -9,10 +9,10 @@ import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
 import { migrate, pendingMigrations } from '../src/database/schema/migrations.js';
 import { until } from './faults/fault.js';
-import { databaseUrlFor, engineInUse, provideDatabase } from './engine.js';
-import { onServer } from './postgres-server.js';
-import { Client, COOKIE, environmentIn, temporaryFolder } from './service.js';
-import { ServiceProcess } from './service-process.js';
+import { databaseUrlFor, engineInUse, provideDatabase } from './support/engine.js';
+import { onServer } from './support/postgres/postgres-server.js';
+import { Client, COOKIE, environmentIn, temporaryFolder } from './support/service.js';
+import { ServiceProcess } from './support/service-process.js';
 
 const ROOT = join(import.meta.dirname, '..');
 const MIGRATION = 'CreateCookiesAndStorage1790000000000';

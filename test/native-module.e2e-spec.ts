@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } fr
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
-import { environmentIn, temporaryFolder } from './service.js';
+import { environmentIn, temporaryFolder } from './support/service.js';
 
 const ROOT = join(import.meta.dirname, '..');
 const IS_NODE_20 = process.versions.node.startsWith('20.');

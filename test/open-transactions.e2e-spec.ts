@@ -4,9 +4,9 @@ import type { DataSource, QueryRunner } from 'typeorm';
 import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
 import { ConnectionLostError, DatabaseUnavailableError } from '../src/database/errors.js';
-import { createDatabase, dropDatabases } from './engine.js';
-import { onServer } from './postgres-server.js';
-import { environmentIn, temporaryFolder } from './service.js';
+import { createDatabase, dropDatabases } from './support/engine.js';
+import { onServer } from './support/postgres/postgres-server.js';
+import { environmentIn, temporaryFolder } from './support/service.js';
 
 const LEAKS = 1000;
 const CALLERS = 64;

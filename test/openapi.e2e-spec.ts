@@ -6,9 +6,17 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import { SignJWT } from 'jose';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import type { Environment } from '../src/config/config.js';
-import { leaveNoRoom } from './no-room.js';
-import { exchangeOne, request } from './raw-http.js';
-import { type Answer, Client, COOKIE, type RequestOptions, SECRET, type Service, startService } from './service.js';
+import { leaveNoRoom } from './support/faults/full-database.js';
+import { exchangeOne, request } from './support/raw-http.js';
+import {
+  type Answer,
+  Client,
+  COOKIE,
+  type RequestOptions,
+  SECRET,
+  type Service,
+  startService,
+} from './support/service.js';
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 type Operation = readonly [Method, '/cookies' | '/cookies/{id}'];

@@ -28,8 +28,8 @@ import { DatabaseUnavailableError, UnsafeIntegerError } from '../src/database/er
 import { migrate } from '../src/database/schema/migrations.js';
 import { openSnapshot } from '../src/database/snapshot.js';
 import { committed, transaction } from '../src/database/transactions.js';
-import { engineInUse, provideDatabase } from './engine.js';
-import { environmentIn, temporaryFolder } from './service.js';
+import { engineInUse, provideDatabase } from './support/engine.js';
+import { environmentIn, temporaryFolder } from './support/service.js';
 
 @Entity('shelves')
 class Shelf {

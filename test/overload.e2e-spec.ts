@@ -1,9 +1,9 @@
 import { DataSource } from 'typeorm';
 import { MOST_WAITING } from '../src/database/wait-queue.js';
 import { Site } from './faults/fault.js';
-import { requestUntil } from './clients.js';
-import { engineInUse } from './engine.js';
-import { startService } from './service.js';
+import { requestUntil } from './support/load/request-until.js';
+import { engineInUse } from './support/engine.js';
+import { startService } from './support/service.js';
 
 describe('600 clients', () => {
   it('do not make GET /health/ready anything but 200', async () => {

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
-import { createDatabase, dropDatabases } from './engine.js';
-import { Pooler } from './pooler.js';
-import { Client, COOKIE, type Service, startService } from './service.js';
+import { createDatabase, dropDatabases } from './support/engine.js';
+import { Pooler } from './support/postgres/pooler.js';
+import { Client, COOKIE, type Service, startService } from './support/service.js';
 
 describe('three replicas behind a pooler in transaction mode', () => {
   let pooler: Pooler;

@@ -7,12 +7,12 @@ import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
 import { DatabaseUnavailableError, OutcomeUnknownError } from '../src/database/errors.js';
 import { CookiesService } from '../src/cookies/cookies.service.js';
-import { createDatabase, dropDatabases } from './engine.js';
+import { createDatabase, dropDatabases } from './support/engine.js';
 import { Site } from './faults/fault.js';
-import { requestUntil } from './clients.js';
-import { onServer, PostgresServer } from './postgres-server.js';
-import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './service.js';
-import { TcpProxy } from './tcp-proxy.js';
+import { requestUntil } from './support/load/request-until.js';
+import { endSessions, onServer, PostgresServer } from './support/postgres/postgres-server.js';
+import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './support/service.js';
+import { TcpProxy } from './support/faults/tcp-proxy.js';
 
 let databases = 0;
 const freshDatabase = () => createDatabase(`connections_${process.pid}_${++databases}`);
@@ -65,9 +65,7 @@ describe('a server with 12 slots, 3 of them reserved', () => {
       };
       // The service may take a slot again, until the others have all of them.
       for (let attempt = 0; held < 9 && attempt < 100; attempt++) {
-        await onServer(server.url(), (session) =>
-          session.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'cookies'`),
-        );
+        await endSessions(server.url());
         for (let slot = held; slot < 9; slot++) others.push(onServer(url, hold).catch(() => undefined));
         await sleep(100);
       }

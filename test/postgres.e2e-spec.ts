@@ -10,10 +10,18 @@ import { engineOf } from '../src/database/engine.js';
 import { ConnectionLostError, DatabaseUnavailableError, OutcomeUnknownError } from '../src/database/errors.js';
 import { openSnapshot, type Snapshot } from '../src/database/snapshot.js';
 import { transaction } from '../src/database/transactions.js';
-import { createDatabase, dropDatabases } from './engine.js';
-import { Ledger, expectKeptIn, storedOn, writeUntil } from './load.js';
-import { onServer, PostgresServer } from './postgres-server.js';
-import { type Answer, Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './service.js';
+import { createDatabase, dropDatabases } from './support/engine.js';
+import { Ledger, expectKeptIn, storedOn, writeUntil } from './support/load/ledger.js';
+import { onServer, PostgresServer } from './support/postgres/postgres-server.js';
+import {
+  type Answer,
+  Client,
+  COOKIE,
+  environmentIn,
+  type Service,
+  startService,
+  temporaryFolder,
+} from './support/service.js';
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const LOCK_NOT_AVAILABLE = '55P03';

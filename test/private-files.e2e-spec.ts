@@ -12,10 +12,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { run } from './command.js';
-import { temporaryFolder } from './service.js';
-import { ORDINARY_USER, ServiceProcess } from './service-process.js';
-import { SmallVolume } from './small-volume.js';
+import { run } from './support/command.js';
+import { temporaryFolder } from './support/service.js';
+import { ORDINARY_USER, ServiceProcess } from './support/service-process.js';
+import { SmallVolume } from './support/faults/small-volume.js';
 
 const ROOT = join(import.meta.dirname, '..');
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { accepts, acceptsQuery, FLAVORS, isId, MAX_ID, parsed, SIZES } from './contract.js';
-import { expectError } from './error-shape.js';
-import { exchange, request } from './raw-http.js';
-import { type Answer, Client, COOKIE, type Service, startService, token } from './service.js';
+import { accepts, acceptsQuery, FLAVORS, isId, MAX_ID, parsed, SIZES } from './fuzz/contract.js';
+import { expectError } from './support/expect-error.js';
+import { exchange, request } from './support/raw-http.js';
+import { type Answer, Client, COOKIE, type Service, startService, token } from './support/service.js';
 
 interface Cookie {
   readonly id: number;

@@ -2,9 +2,8 @@ import { execFile } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type Variable, variables } from '../src/config/variables.js';
-import { temporaryFolder } from './service.js';
-import { ServiceProcess } from './service-process.js';
+import { temporaryFolder } from './support/service.js';
+import { ServiceProcess } from './support/service-process.js';
 
 const ROOT = join(import.meta.dirname, '..');
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
@@ -57,14 +56,5 @@ describe('the README', () => {
       body: steps[index]!.body === '' ? '' : answer.trim().split('\n').at(-1),
     }));
     expect(seen).toEqual(steps);
-  });
-
-  it('lists every variable with its default', () => {
-    const rows = [...README.matchAll(/^\| `([A-Z_]+)`(?:, `[A-Z_]+_FILE`)? *\| *(?:`([^`]*)`)? *\| (.*?) *\|$/gm)];
-    const listed = rows.map(([, name, value, about]) => ({ name, default: value, about }));
-    const known = Object.entries<Variable<unknown>>(variables);
-    expect(listed).toEqual(
-      known.map(([name, variable]) => ({ name, default: variable.default, about: variable.about })),
-    );
   });
 });

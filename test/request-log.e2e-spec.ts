@@ -7,8 +7,9 @@ import type { FastifyReply } from 'fastify';
 import { Scopes } from '../src/auth/scopes.decorator.js';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { until } from './faults/fault.js';
-import { Client, COOKIE, type Service, startService, temporaryFolder, token } from './service.js';
-import { ServiceProcess } from './service-process.js';
+import { Client, COOKIE, type Service, startService, temporaryFolder, token } from './support/service.js';
+import { ServiceProcess } from './support/service-process.js';
+import { StallingClient } from './support/faults/stalling-client.js';
 import { untilMetric } from './support/metrics.js';
 
 type Line = Record<string, unknown> & { readonly msg: string };
@@ -133,13 +134,12 @@ describe('the log has one line for', () => {
     other.exec('BEGIN IMMEDIATE');
     const fields = `Host: cookies\r\nAuthorization: Bearer ${await token({ subject: 'dave' })}\r\nX-Request-Id: `;
     const body = 'Content-Type: application/json\r\nContent-Length: 16\r\n\r\n{"size":"large"}';
-    const { hostname, port } = new URL(service.url);
-    const socket = connect({ host: hostname, port: Number(port) }).on('error', () => undefined);
-    socket.write(
+    const client = await StallingClient.send(
+      service,
       `PATCH /cookies/1 HTTP/1.1\r\n${fields}left\r\n${body}GET /cookies/1 HTTP/1.1\r\n${fields}behind\r\n\r\n`,
     );
     await untilMetric(service, 'http_requests_in_flight', 1);
-    socket.resetAndDestroy();
+    client.reset();
     await logged('behind');
     other.close();
     expect(await logged('left')).toEqual([

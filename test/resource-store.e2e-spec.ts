@@ -12,8 +12,8 @@ import { createResourceTable, dropResourceTable } from '../src/resource/store/re
 import { ResourceStore } from '../src/resource/store/resource-store.js';
 import { StorageFullError } from '../src/storage/errors.js';
 import { ResourceStorage } from '../src/storage/resource-storage.js';
-import { engineInUse, provideDatabase } from './engine.js';
-import { COOKIE, environmentIn, temporaryFolder } from './service.js';
+import { engineInUse, provideDatabase } from './support/engine.js';
+import { COOKIE, environmentIn, temporaryFolder } from './support/service.js';
 
 /** Every kind of column that a resource may have. */
 @Entity('samples')

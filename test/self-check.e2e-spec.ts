@@ -6,9 +6,9 @@ import { Connection } from '../src/database/sqlite/connection.js';
 import { DatabaseFile } from '../src/database/sqlite/file/database-file.js';
 import { DiskReserve } from '../src/database/sqlite/writing/disk-reserve.js';
 import { Writer } from '../src/database/sqlite/writing/writer.js';
-import { countsOf, inDatabase, lines, run } from './command.js';
-import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './service.js';
-import { ServiceProcess } from './service-process.js';
+import { countsOf, inDatabase, lines, run } from './support/command.js';
+import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './support/service.js';
+import { ServiceProcess } from './support/service-process.js';
 
 const ROOT = join(import.meta.dirname, '..');
 const PAGE = 4096;

@@ -8,12 +8,12 @@ import { ResourceModule } from '../src/resource/resource.module.js';
 import type { NewRecord } from '../src/resource/store/resource-entity.js';
 import type { ResourceStore } from '../src/resource/store/resource-store.js';
 import type { Selection } from '../src/resource/store/selection.js';
-import { engineInUse } from './engine.js';
+import { engineInUse } from './support/engine.js';
 import { CreateReadings1790000300000 } from './readings/create-readings.js';
 import { Reading } from './readings/reading.entity.js';
 import { KINDS } from './readings/reading.values.js';
 import { ReadingsModule } from './readings/readings.module.js';
-import { type Answer, Client, type Service, startService } from './service.js';
+import { type Answer, Client, type Service, startService } from './support/service.js';
 
 type Values = NewRecord<Reading>;
 type Property = 'level' | 'weight' | 'takenAt';

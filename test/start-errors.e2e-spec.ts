@@ -3,10 +3,10 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wri
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
-import { run } from './command.js';
-import { environmentIn } from './service.js';
-import { ORDINARY_USER, ServiceProcess } from './service-process.js';
-import { SmallVolume } from './small-volume.js';
+import { run } from './support/command.js';
+import { environmentIn } from './support/service.js';
+import { ORDINARY_USER, ServiceProcess } from './support/service-process.js';
+import { SmallVolume } from './support/faults/small-volume.js';
 
 const { version } = JSON.parse(readFileSync(resolve('package.json'), 'utf8')) as { version: string };
 const asRoot = ORDINARY_USER.uid === undefined ? it.skip : it;

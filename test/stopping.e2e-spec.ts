@@ -5,11 +5,11 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stopped } from './faults/stopped.js';
-import { expectKept, Ledger, storedIn, writeUntil } from './load.js';
+import { expectKept, Ledger, storedIn, writeUntil } from './support/load/ledger.js';
 import { until } from './faults/fault.js';
-import { preloaded, projectModule, withProvider } from './preloaded.js';
-import { Client, COOKIE, temporaryFolder, token } from './service.js';
-import { ServiceProcess } from './service-process.js';
+import { preloaded, projectModule, withProvider } from './support/faults/preloaded.js';
+import { Client, COOKIE, temporaryFolder, token } from './support/service.js';
+import { ServiceProcess } from './support/service-process.js';
 
 describe('stopping under load', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(

@@ -4,7 +4,7 @@ import { type DataSource, type MigrationInterface, type QueryRunner, TableColumn
 import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
 import { migrate } from '../src/database/schema/migrations.js';
-import { environmentIn, temporaryFolder } from './service.js';
+import { environmentIn, temporaryFolder } from './support/service.js';
 
 const COLUMNS = '"id" integer PRIMARY KEY AUTOINCREMENT NOT NULL, "name" varchar NOT NULL';
 

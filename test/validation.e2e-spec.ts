@@ -1,11 +1,11 @@
 import { Body, Controller, Get, Logger, Module, Param, ParseArrayPipe, Post, Query, type Type } from '@nestjs/common';
 import { Type as TypeOf } from 'class-transformer';
-import { IsArray, IsObject, IsOptional, Matches, ValidateBy, ValidateNested } from 'class-validator';
+import { IsArray, IsInt, IsObject, IsOptional, Matches, Max, Min, ValidateBy, ValidateNested } from 'class-validator';
 import { Public, Scopes } from '../src/auth/scopes.decorator.js';
 import { IsCodePointLength } from '../src/http/validation/is-code-point-length.decorator.js';
 import { arrayOf } from '../src/http/validation/validation.pipe.js';
-import { expectError } from './error-shape.js';
-import { Client, type Service, startService } from './service.js';
+import { expectError } from './support/expect-error.js';
+import { Client, type Service, startService } from './support/service.js';
 
 class PathParameters {
   @Matches(/^[a-z]{3}$/)
@@ -50,6 +50,13 @@ class UnmarkedLabelDto {
   label!: string;
 }
 
+class PriceDto {
+  @IsInt()
+  @Min(0)
+  @Max(100)
+  price!: number;
+}
+
 class LabelledDto {
   @ValidateNested()
   @TypeOf(() => LabelDto)
@@ -88,6 +95,11 @@ class ThingsController {
   @Post('unmarked-labels')
   unmarked(@Body() label: UnmarkedLabelDto): object {
     return label;
+  }
+
+  @Post('prices')
+  price(@Body() price: PriceDto): object {
+    return price;
   }
 
   @Post('labelled')
@@ -162,6 +174,17 @@ describe('the validation of a feature', () => {
     expectError(response, 400, 'INVALID_REQUEST');
     const name = method === 'GET' ? 'parameter' : 'pointer';
     expect(response.body.details).toEqual([{ [name]: place, message: expect.stringMatching(/\S/) }]);
+  });
+
+  it.each<[what: string, body: object, message: string]>([
+    ['that is missing', {}, 'must be an integer number'],
+    ['of another type', { price: '5' }, 'must be an integer number'],
+    ['that is null', { price: null }, 'must be an integer number'],
+    ['beyond the range', { price: 101 }, 'must not be greater than 100'],
+  ])('a property %s is reported by the first decorator that rejects it', async (_what, body, message) => {
+    const response = await client.request(POST, '/things/prices', { body });
+    expectError(response, 400, 'INVALID_REQUEST');
+    expect(response.body.details).toEqual([{ pointer: '/price', message }]);
   });
 });
 

@@ -1,11 +1,12 @@
 import { parseArgs } from 'node:util';
 import { ArgumentError, parseField } from './fields.js';
-import { constant, pascal, singularOf, pluralOf } from './names.js';
+import { pascal, singularOf, pluralOf } from './names.js';
 
 export const USAGE = `npm run generate -- resource <plural> <name>:<kind>... [--singular <word>]
 
 Writes a resource: entity, DTO classes, service, controller and module in src/<plural>, its migration, its specs for
-SQLite and PostgreSQL, and its line in src/app.module.ts. It overwrites nothing.
+SQLite and PostgreSQL, its lines in src/app.module.ts and src/features.ts, and its capacity in .env.example, the README
+and the compose files. It overwrites nothing.
 
   npm run generate -- resource orders customer:text:100 quantity:int:1..1000 status:enum:open,paid,shipped cookieId:ref:cookies
 
@@ -26,8 +27,18 @@ const EXAMPLE = 'npm run generate -- resource orders customer:text:100';
 
 /** Words that the code, the document or the database of the service has already. */
 const TAKEN = new Set([
-  ...['openapi', 'health', 'metrics', 'lists', 'storage', 'migrations', 'imports', 'records', 'examples'],
-  ...['Check', 'Column', 'Entity', 'Injectable', 'Module', 'References', 'ResourceEntity', 'ResourceService'],
+  ...['openapi', 'features', 'health', 'metrics', 'lists', 'storage', 'migrations', 'imports', 'records', 'examples'],
+  ...[
+    'Check',
+    'Column',
+    'Entity',
+    'Injectable',
+    'Module',
+    'References',
+    'Resource',
+    'ResourceEntity',
+    'ResourceService',
+  ],
 ]);
 
 /** @typedef {import('./fields.js').Field} Field */
@@ -89,9 +100,6 @@ function requireFree(singular, plural) {
     if (!TAKEN.has(name) && !TAKEN.has(type) && !(type in globalThis)) continue;
     throw new ArgumentError(`"${name}": the name is taken; for example shop-${plural}`);
   }
-  // The constant with the name stands beside those of the module.
-  if (constant(singular) === 'CAPACITY')
-    throw new ArgumentError(`"${singular}": the name is taken; for example shop-${plural}`);
 }
 
 /** @param {Field[]} fields */

@@ -14,7 +14,7 @@ import { constant, kebab, pascal, pluralOf, words } from './names.js';
  * @property {string} [reference] the resource that it refers to
  * @property {unknown} sample
  * @property {unknown} other another valid value
- * @property {[string, unknown][]} invalid what it must not be: in words, and as a value
+ * @property {unknown[]} invalid values that it must not have
  */
 
 /** A wrong argument: the message says which, what is wrong, and gives an example. */
@@ -90,10 +90,7 @@ function text(name, options) {
     validators: [`@IsCodePointLength(${min}, ${max})`],
     sample,
     other: fitting(`Other ${words(name)}`, min, max),
-    invalid: /** @type {[string, unknown][]} */ ([
-      [`${max + 1} characters`, 'x'.repeat(max + 1)],
-      ['a number', 1],
-    ]),
+    invalid: ['x'.repeat(max + 1), 1],
   };
 }
 
@@ -108,10 +105,7 @@ function int(name, options) {
     column: 'integer',
     schema: `type: 'integer', minimum: ${min}, maximum: ${max}, example: ${min}`,
     validators: ['@IsInt()', `@Min(${min})`, `@Max(${max})`],
-    invalid: /** @type {[string, unknown][]} */ ([
-      [`${max + 1}`, max + 1],
-      ['0.5', 0.5],
-    ]),
+    invalid: [max + 1, 0.5, '1'],
   };
 }
 
@@ -123,10 +117,7 @@ function number(name, options) {
     column: 'double precision',
     schema: `type: 'number', minimum: ${min}, maximum: ${max}, example: ${min}`,
     validators: ['@IsNumber()', `@Min(${min})`, `@Max(${max})`],
-    invalid: /** @type {[string, unknown][]} */ ([
-      [`${max + 1}`, max + 1],
-      ['a string', `${min}`],
-    ]),
+    invalid: [max + 1, `${min}`],
   };
 }
 
@@ -158,7 +149,7 @@ function bool(_name, options) {
     validators: ['@IsBoolean()'],
     sample: true,
     other: false,
-    invalid: /** @type {[string, unknown][]} */ ([['a string', 'true']]),
+    invalid: ['true', 1],
   };
 }
 
@@ -179,7 +170,7 @@ function enumeration(name, options, { singular }) {
     values,
     sample: values[0],
     other: values[1],
-    invalid: /** @type {[string, unknown][]} */ ([['another word', values.join('')]]),
+    invalid: [values.join(''), 1],
   };
 }
 
@@ -199,9 +190,6 @@ function reference(_name, options, { plural, known }) {
     reference: options,
     sample: 1,
     other: 2,
-    invalid: /** @type {[string, unknown][]} */ ([
-      ['0', 0],
-      ['a string', '1'],
-    ]),
+    invalid: [0, '1'],
   };
 }

@@ -51,7 +51,9 @@ export function withParents(known, plurals) {
   return [...ordered];
 }
 
-const LIST = 'src/app.module.ts';
+/** The list of modules, and that of resources. */
+export const MODULES = 'src/app.module.ts';
+export const RESOURCES = 'src/features.ts';
 
 /**
  * `src/app.module.ts` with one module more.
@@ -64,15 +66,39 @@ export function withModule(source, moduleName, path) {
   const end = source.indexOf(']', source.indexOf('// features'));
   if (!source.includes('// features') || end < 0) {
     throw new ArgumentError(
-      `${LIST} has no list of imports with the comment "// features"; add it above CookiesModule`,
+      `${MODULES} has no list of imports with the comment "// features"; add it above CookiesModule`,
     );
   }
-  const listed = `${source.slice(0, end).trimEnd()}\n${moduleName},\n${source.slice(end)}`;
-  const lines = listed.split('\n');
+  return withImport(`${source.slice(0, end).trimEnd()}\n${moduleName},\n${source.slice(end)}`, moduleName, path);
+}
+
+/**
+ * `src/features.ts` with one resource more, behind those that it may refer to.
+ * @param {string} source
+ * @param {string} name such as `ORDERS`
+ * @param {string} path of its file, as it is imported
+ * @throws {ArgumentError}
+ */
+export function withResource(source, name, path) {
+  const [before, list] = /RESOURCES: readonly Resource\[\] = \[([^\]]*)/.exec(source) ?? [];
+  if (before === undefined || list === undefined) {
+    throw new ArgumentError(`${RESOURCES} has no "RESOURCES: readonly Resource[] = [...]"; add it, with COOKIES`);
+  }
+  const separator = /(^|,)\s*$/.test(list) ? '' : ', ';
+  return withImport(
+    source.replace(before, () => `${before}${separator}${name}`),
+    name,
+    path,
+  );
+}
+
+/** The source with one import more, where it belongs by its path. @param {string} source @param {string} name @param {string} path */
+function withImport(source, name, path) {
+  const lines = source.split('\n');
   const isLater = (/** @type {string} */ line) => (/from '(\.\/.*)'/.exec(line)?.[1] ?? '') > path;
   const last = lines.findLastIndex((line) => line.startsWith('import '));
   const later = lines.findIndex((line) => line.startsWith('import ') && isLater(line));
-  lines.splice(later < 0 ? last + 1 : later, 0, `import { ${moduleName} } from '${path}';`);
+  lines.splice(later < 0 ? last + 1 : later, 0, `import { ${name} } from '${path}';`);
   return lines.join('\n');
 }
 

@@ -1,3 +1,4 @@
+import { SERVICE_NAME } from '../config/service-name.js';
 import { ApiError } from '../http/errors/api-error.js';
 
 /** The token is not one this service accepts; the message tells its bearer why. */
@@ -8,7 +9,7 @@ export class InvalidTokenError extends Error {
   }
 }
 
-const REALM = 'Bearer realm="cookies"';
+const REALM = `Bearer realm="${SERVICE_NAME}"`;
 
 /**
  * 401 with the challenge of RFC 6750 section 3.

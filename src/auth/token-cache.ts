@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Principal } from './principal.js';
 
 /** Bytes of all entries together: some 10 000 tokens of 400 characters. */
-export const TOKEN_CACHE_BYTES = 16 * 1024 * 1024;
+const TOKEN_CACHE_BYTES = 16 * 1024 * 1024;
 /** Bytes of one entry. A larger token is verified for each of its requests, rather than push many others out. */
 const LARGEST_ENTRY = 24 * 1024;
 
@@ -17,11 +17,16 @@ const CHARACTER = 2.5;
 
 /** Verified tokens by their string. The least recently used is evicted first. */
 export class TokenCache {
-  private readonly entries = new LRUCache<string, Principal>({
-    maxSize: TOKEN_CACHE_BYTES,
-    maxEntrySize: LARGEST_ENTRY,
-    sizeCalculation: ({ scopes }, token) => ENTRY + Math.ceil(CHARACTER * token.length) + SCOPE * scopes.size,
-  });
+  private readonly entries: LRUCache<string, Principal>;
+
+  /** @param maxSize bytes of all entries together, as estimated */
+  constructor(maxSize = TOKEN_CACHE_BYTES) {
+    this.entries = new LRUCache<string, Principal>({
+      maxSize,
+      maxEntrySize: LARGEST_ENTRY,
+      sizeCalculation: ({ scopes }, token) => ENTRY + Math.ceil(CHARACTER * token.length) + SCOPE * scopes.size,
+    });
+  }
 
   /** Who the token speaks for, while it has not expired. */
   get(token: string): Principal | undefined {

@@ -1,8 +1,9 @@
 import { type DataSource, MigrationExecutor } from 'typeorm';
-import { loadConfigFromProcess } from '../config/config.js';
+import { type Config, loadConfigFromProcess } from '../config/config.js';
 import { createDataSource } from '../database/data-source.js';
 import { engineOf } from '../database/engine.js';
 import { migrate, unknownMigrations } from '../database/schema/migrations.js';
+import { RESOURCES, SETTINGS } from '../features.js';
 import { createLogger, NestLogger } from '../logging/logger.js';
 import { Logger } from '../logging/nest-logger.js';
 import { committed } from '../database/transactions.js';
@@ -13,7 +14,7 @@ export interface MigrateOptions {
 }
 
 export async function runMigrations({ checkCapacity }: MigrateOptions): Promise<void> {
-  const config = loadConfigFromProcess();
+  const config = loadConfigFromProcess(SETTINGS);
   // Unlike what other commands print, this is read where the log of the service is.
   Logger.overrideLogger(new NestLogger(createLogger(config)));
   const logger = new Logger('Database');
@@ -23,7 +24,7 @@ export async function runMigrations({ checkCapacity }: MigrateOptions): Promise<
     if (newer.length > 0) {
       throw new Failure(`The database has the migrations ${newer.join(', ')} of a newer version. Use that version.`);
     }
-    if (checkCapacity) await requireCapacity(dataSource, config.cookiesCapacity);
+    if (checkCapacity) await requireCapacity(dataSource, config);
     const names = await migrate(dataSource);
     logger.log(names.length > 0 ? `Ran the migrations ${names.join(', ')}` : 'No migration is pending');
   } catch (error) {
@@ -36,16 +37,21 @@ export async function runMigrations({ checkCapacity }: MigrateOptions): Promise<
 }
 
 /** @throws {Failure} */
-async function requireCapacity(dataSource: DataSource, capacity: number): Promise<void> {
+async function requireCapacity(dataSource: DataSource, config: Config): Promise<void> {
   const executed = await new MigrationExecutor(dataSource).getExecutedMigrations();
   // Before the first migration there is nothing to look at.
   if (executed.length === 0) return;
-  const rows = await committed(dataSource).sql<{ used: number }[]>`SELECT used FROM storage WHERE resource = 'cookies'`;
-  const used = Number(rows[0]?.used ?? 0);
-  if (used <= capacity) return;
-  throw new Failure(
-    `COOKIES_CAPACITY is ${capacity}, and ${used} cookies are stored: every POST would be rejected with 507. Set it for all ` +
-      'replicas, in the file .env beside the compose file (COOKIES_CAPACITY=...), to what the running ones have or more. ' +
-      'Nothing was changed.',
-  );
+  const rows = await committed(dataSource).sql<
+    { resource: string; used: number }[]
+  >`SELECT resource, used FROM storage`;
+  const used = new Map(rows.map((row) => [row.resource, Number(row.used)]));
+  const problems = RESOURCES.flatMap(({ name, capacity }) => {
+    const [allowed, stored] = [config.get(capacity), used.get(name.plural) ?? 0];
+    if (stored <= allowed) return [];
+    return [
+      `${capacity.name} is ${allowed}, and ${stored} ${name.pluralText} are stored: every POST would be rejected with 507. Set it for all ` +
+        `replicas, in the file .env beside the compose file (${capacity.name}=...), to what the running ones have or more.`,
+    ];
+  });
+  if (problems.length > 0) throw new Failure([...problems, 'Nothing was changed.'].join(' '));
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { SETTINGS } from '../features.js';
 import { serviceVersion } from '../config/service-version.js';
 import { backupCommand } from './commands/backup.js';
 import { doctorCommand } from './commands/doctor.js';
@@ -15,7 +16,9 @@ import { tokenCommand } from './commands/token.js';
  */
 export function program(interrupt: AbortSignal): Command {
   const cli = new Command('cli')
-    .description('Works on the storage that the settings of the service name (DATABASE_URL, COOKIES_CAPACITY, ...).')
+    .description(
+      `Works on the storage that the settings of the service name (DATABASE_URL, ${SETTINGS[0]?.name ?? 'LOG_LEVEL'}, ...).`,
+    )
     .showHelpAfterError('(add --help for what there is)')
     .version(serviceVersion(), '-V, --version', 'print the version of the service')
     .exitOverride()

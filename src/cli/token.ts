@@ -2,6 +2,7 @@ import { createSecretKey } from 'node:crypto';
 import { SignJWT } from 'jose/jwt/sign';
 import { tokenSecret } from '../auth/token-key.js';
 import { ConfigError, loadConfigFromProcess } from '../config/config.js';
+import { SETTINGS } from '../features.js';
 import { UsageError } from './errors.js';
 
 export interface TokenOptions {
@@ -19,7 +20,7 @@ function claimAt(path: readonly string[], value: unknown): object {
 /** Prints a token. */
 export async function printToken({ sub, scope, expires }: TokenOptions): Promise<void> {
   if (sub === '') throw new UsageError('--sub is empty');
-  const config = loadConfigFromProcess();
+  const config = loadConfigFromProcess(SETTINGS);
   const secret = tokenSecret(config);
   if (secret === undefined) {
     throw new ConfigError(['JWT_PUBLIC_KEY is set: tokens are signed with its private half, by their issuer']);

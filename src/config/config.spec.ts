@@ -1,16 +1,22 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseEnv } from 'node:util';
-import { ConfigError, loadConfig } from './config.js';
-import { type Environment, type Variable, variables } from './variables.js';
+import { type Config, ConfigError, declaredVariables, loadConfig as load } from './config.js';
+import { COOKIES } from '../cookies/cookie.resource.js';
+import type { Environment, Setting, Variable } from './setting.js';
+import { variables } from './variables.js';
 
 const pem = (key: { export: (options: { type: 'spki'; format: 'pem' }) => string | Buffer }) =>
   key.export({ type: 'spki', format: 'pem' }).toString();
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const SECRET = randomBytes(32).toString('base64url');
+/** What features declare; the cookies stand for any feature. */
+const SETTINGS = [COOKIES.capacity];
+
+const loadConfig = (environment: Environment): Config => load(environment, SETTINGS);
+
 const issued = { JWT_ISSUER: 'https://issuer.example', JWT_AUDIENCE: 'cookies' };
 
 function errorsOf(environment: Environment): string[] {
@@ -39,7 +45,6 @@ describe('the configuration', () => {
       port: 3000,
       managementPort: 3001,
       database: { engine: 'sqlite', path: './data/cookies.sqlite', migrateOnStart: true },
-      cookiesCapacity: 10_000,
       jwt: { key: { kind: 'development' }, scopeClaim: ['scope'] },
       requireIfMatch: false,
     });
@@ -71,12 +76,12 @@ describe('the configuration', () => {
     ['REQUEST_TIMEOUT', 100, 600_000],
     ['RESPONSE_STALL_TIMEOUT', 100, 600_000],
     ['RESPONSE_BUFFER_BYTES', 65_536, 2 ** 40],
-    ['COOKIES_CAPACITY', 0, Number.MAX_SAFE_INTEGER],
     ['LIST_CACHE_BYTES', 0, 2 ** 40],
     ['LIST_TIMEOUT', 1000, 86_400_000],
     ['JWT_MAX_LIFETIME', 60, 3_155_760_000],
     ['SHUTDOWN_DELAY', 0, 600_000],
     ['SHUTDOWN_TIMEOUT', 0, 600_000],
+    ['COOKIES_CAPACITY', 0, Number.MAX_SAFE_INTEGER],
   ];
 
   it.each(RANGES)('takes %s from %d to %d, and nothing beyond', (name, first, last) => {
@@ -87,7 +92,7 @@ describe('the configuration', () => {
   });
 
   it('has a range for every number', () => {
-    const names = Object.entries<Variable<unknown>>(variables).flatMap(([name, variable]) =>
+    const names = [...declaredVariables(SETTINGS)].flatMap(([name, variable]) =>
       typeof parsedExample(variable) === 'number' ? [name] : [],
     );
     expect(RANGES.map(([name]) => name)).toEqual(names);
@@ -277,13 +282,45 @@ describe('the configuration', () => {
     expect(errorsOf({ JWT_SECRET: 'hunter2' }).join()).not.toContain('hunter2');
   });
 
-  it('has every variable with its default in .env.example', () => {
-    const example = parseEnv(readFileSync(new URL('../../.env.example', import.meta.url), 'utf8'));
-    const known = Object.entries<Variable<unknown>>(variables).flatMap(([name, { default: value = '', file }]) => [
-      [name, value],
-      ...(file ? [[`${name}_FILE`, '']] : []),
-    ]);
-    expect(example).toEqual(Object.fromEntries(known));
-    expect(loadConfig(example)).toEqual(loadConfig({}));
+  describe('with settings that features declare', () => {
+    const capacity = { ...COOKIES.capacity, name: 'JARS_CAPACITY' };
+    const label: Setting<string> = {
+      name: 'JARS_LABEL',
+      about: 'what every jar is called',
+      example: 'top shelf',
+      file: true,
+      parse: (value) => {
+        if (value.length > 9) throw new Error('must have at most 9 characters');
+        return value;
+      },
+    };
+    const declared = [capacity, label];
+
+    it('has their values, and undefined for one that is unset and has no default', () => {
+      const config = load({ JARS_CAPACITY: '7' }, declared);
+      expect([config.get(capacity), config.get(label)]).toEqual([7, undefined]);
+      expect(load({ JARS_LABEL: 'old' }, declared).get(label)).toBe('old');
+    });
+
+    it('reports their errors with those of the platform, in one go', () => {
+      const wrong = { PORT: 'http', JARS_CAPACITY: '-1', JARS_LABEL: 'far too long', JARS_LABLE: 'x' };
+      expect(() => load(wrong, declared)).toThrow(
+        /PORT must be .*JARS_CAPACITY must be a whole number from 0 .*Example: JARS_CAPACITY=10000.*JARS_LABEL must have .*Example: JARS_LABEL=top shelf.*JARS_LABLE is not a setting of this service; did you mean JARS_LABEL\?/s,
+      );
+    });
+
+    it('rejects names that only begin like theirs, and ignores these where no feature declares them', () => {
+      const environment = { JARS_CAPACITY_LIMIT: '5', JARS_LABEL_FILE_PATH: 'x' };
+      expect(() => load(environment, declared)).toThrow(
+        /did you mean JARS_CAPACITY\?.*did you mean JARS_LABEL_FILE\?/s,
+      );
+      expect(load(environment)).toEqual(load({}));
+    });
+
+    it('throws for a name that is declared twice, and for a setting that it has not read', () => {
+      expect(() => load({}, [capacity, capacity])).toThrow('JARS_CAPACITY is declared twice');
+      expect(() => load({}, [{ ...label, name: 'PORT' }])).toThrow('PORT is declared twice');
+      expect(() => load({}).get(capacity)).toThrow('List JARS_CAPACITY in src/features.ts');
+    });
   });
 });

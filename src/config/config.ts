@@ -1,10 +1,11 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { isServiceLink, nearMisses } from './near-misses.js';
+import { familyOf, isServiceLink, nearMisses } from './near-misses.js';
 import type { PostgresUrl } from './postgres-url.js';
-import type { Environment, LogLevel, SqliteUrl, Variable, VariableName } from './variables.js';
-import { variables } from './variables.js';
+import type { SqliteUrl } from './parse.js';
+import type { Environment, Setting, Variable } from './setting.js';
+import { type LogLevel, type VariableName, variables } from './variables.js';
 
 export type { Environment };
 
@@ -42,7 +43,6 @@ export class Config {
     readonly stallTimeout: number;
     readonly bufferedBytes: number;
   };
-  readonly cookiesCapacity!: number;
   readonly listCacheBytes!: number;
   readonly listTimeout!: number;
   /** Lists that may be made at the same time: pages, and the beginnings of long lists. */
@@ -64,10 +64,23 @@ export class Config {
   readonly logLevel!: LogLevel;
   readonly shutdownDelay!: number;
   readonly shutdownTimeout!: number;
+  /** The values of what features declare, by name; see `get`. */
+  readonly settings!: ReadonlyMap<string, unknown>;
 
-  constructor(values: Config) {
+  constructor(values: Omit<Config, 'get'>) {
     Object.assign(this, values);
     Object.freeze(this);
+  }
+
+  /**
+   * The value of what a feature declares; without a default, it may be `undefined`.
+   * @throws {Error} for a setting that is not listed in `src/features.ts`, and so was not read
+   */
+  get<T>(setting: Setting<T> & { readonly default: string }): T;
+  get<T>(setting: Setting<T>): T | undefined;
+  get(setting: Setting): unknown {
+    if (!this.settings.has(setting.name)) throw new Error(`List ${setting.name} in src/features.ts: it was not read`);
+    return this.settings.get(setting.name);
   }
 }
 
@@ -83,12 +96,15 @@ type Parsed = { [N in VariableName]: ReturnType<(typeof variables)[N]['parse']> 
 
 /**
  * Reads and validates the whole configuration.
+ * @param settings what features declare
  * @throws {ConfigError} naming every wrong variable
+ * @throws {Error} for a setting whose name another one has
  */
-export function loadConfig(environment: Environment): Config {
+export function loadConfig(environment: Environment, settings: readonly Setting[] = []): Config {
   const errors: string[] = [];
   const values: Record<string, unknown> = {};
-  for (const [name, variable] of Object.entries<Variable<unknown>>(variables)) {
+  const declared = declaredVariables(settings);
+  for (const [name, variable] of declared) {
     try {
       const text = readText(name, variable, environment);
       values[name] = text === undefined ? undefined : variable.parse(text);
@@ -96,19 +112,32 @@ export function loadConfig(environment: Environment): Config {
       errors.push(`${name} ${(error as Error).message}. Example: ${name}=${variable.example}`);
     }
   }
-  errors.push(...misspeltNames(environment));
+  errors.push(...misspeltNames(environment, declared, settings));
   const parsed = values as Parsed;
   if (parsed.PORT && parsed.PORT === parsed.MANAGEMENT_PORT) {
     errors.push(`PORT and MANAGEMENT_PORT are both ${parsed.PORT}; they must differ. Example: MANAGEMENT_PORT=3001`);
   }
   const key = tokenKey(parsed, errors);
   if (errors.length > 0) throw new ConfigError(errors);
-  return toConfig(parsed, key);
+  return toConfig(parsed, key, new Map(settings.map(({ name }) => [name, values[name]])));
 }
 
-/** Reads `.env` in development, where the process's own environment wins; `NODE_ENV=production` ignores the file. */
-export function loadConfigFromProcess(): Config {
-  if (process.env['NODE_ENV'] === 'production') return loadConfig(process.env);
+/** The platform's own variables, then those of features. */
+export function declaredVariables(settings: readonly Setting[]): ReadonlyMap<string, Variable<unknown>> {
+  const declared = new Map(Object.entries<Variable<unknown>>(variables));
+  for (const setting of settings) {
+    if (declared.has(setting.name)) throw new Error(`${setting.name} is declared twice`);
+    declared.set(setting.name, setting);
+  }
+  return declared;
+}
+
+/**
+ * Reads `.env` in development, where the process's own environment wins; `NODE_ENV=production` ignores the file.
+ * @param settings what features declare: `SETTINGS` of `src/features.ts`
+ */
+export function loadConfigFromProcess(settings: readonly Setting[]): Config {
+  if (process.env['NODE_ENV'] === 'production') return loadConfig(process.env, settings);
   let file: Environment = {};
   try {
     file = parseEnv(readFileSync('.env', 'utf8'));
@@ -117,7 +146,7 @@ export function loadConfigFromProcess(): Config {
       throw new ConfigError([`.env cannot be read: ${(error as Error).message}`]);
     }
   }
-  return loadConfig({ ...file, ...process.env });
+  return loadConfig({ ...file, ...process.env }, settings);
 }
 
 function readText(name: string, variable: Variable<unknown>, environment: Environment): string | undefined {
@@ -135,10 +164,15 @@ function readText(name: string, variable: Variable<unknown>, environment: Enviro
   }
 }
 
-function misspeltNames(environment: Environment): string[] {
-  const entries = Object.entries<Variable<unknown>>(variables);
-  const known = new Set(entries.flatMap(([name, { file }]) => (file ? [name, `${name}_FILE`] : [name])));
-  return nearMisses(environment, known).map(
+function misspeltNames(
+  environment: Environment,
+  declared: ReadonlyMap<string, Variable<unknown>>,
+  settings: readonly Setting[],
+): string[] {
+  const known = new Set([...declared].flatMap(([name, { file }]) => (file ? [name, `${name}_FILE`] : [name])));
+  // No other program has variables of these families.
+  const families = new Set(['JWT', ...settings.map(({ name }) => familyOf(name))]);
+  return nearMisses(environment, known, families).map(
     ([name, meant]) => `${name} is not a setting of this service; did you mean ${meant}?`,
   );
 }
@@ -203,7 +237,7 @@ function algorithmsOf(key: KeyObject): string[] {
   }
 }
 
-function toConfig(values: Parsed, key: TokenKey): Config {
+function toConfig(values: Parsed, key: TokenKey, settings: ReadonlyMap<string, unknown>): Config {
   return new Config({
     environment: values.NODE_ENV!,
     host: values.HOST!,
@@ -226,7 +260,6 @@ function toConfig(values: Parsed, key: TokenKey): Config {
       stallTimeout: values.RESPONSE_STALL_TIMEOUT!,
       bufferedBytes: values.RESPONSE_BUFFER_BYTES!,
     },
-    cookiesCapacity: values.COOKIES_CAPACITY!,
     listCacheBytes: values.LIST_CACHE_BYTES!,
     listTimeout: values.LIST_TIMEOUT!,
     listsInProgress: values.DATABASE_URL!.engine === 'sqlite' ? 16 : values.DATABASE_LIST_POOL_SIZE!,
@@ -245,5 +278,6 @@ function toConfig(values: Parsed, key: TokenKey): Config {
     logLevel: values.LOG_LEVEL!,
     shutdownDelay: values.SHUTDOWN_DELAY!,
     shutdownTimeout: values.SHUTDOWN_TIMEOUT!,
+    settings,
   });
 }

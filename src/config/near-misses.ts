@@ -1,11 +1,8 @@
-import type { Environment } from './variables.js';
+import type { Environment } from './setting.js';
 
-/** What Kubernetes and Docker put into a container for a service named `cookies`, whatever variables the container has of its own. */
+/** What Kubernetes and Docker put into a container for a service of any name, whatever variables the container has of its own. */
 const SERVICE_LINK = /_(SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
 const SERVICE_URL = /^(tcp|udp|sctp):\/\//;
-
-/** In these families a longer or shorter form of a name is a near-miss, too: `JWT_SECRET_KEY`, `JWT_AUD`. */
-const OWN_FAMILY = /^(COOKIES|JWT)_/;
 
 /** Shorter names, without underscores, have no near-misses: `HOME` is not a misspelt `HOST`. */
 const SHORTEST = 7;
@@ -21,12 +18,20 @@ export function isServiceLink(name: string, environment: Environment): boolean {
   return name.endsWith('_PORT') && SERVICE_URL.test(environment[name] ?? '');
 }
 
-/** The variables that are probably misspelt, each with the name that was probably meant. */
-export function nearMisses(environment: Environment, known: ReadonlySet<string>): [name: string, meant: string][] {
+/**
+ * The variables that are probably misspelt, each with the name that was probably meant.
+ * @param families first words of names that are this service's alone: in `JWT_...`, a longer or shorter form of a name is a
+ * near-miss, too, such as `JWT_SECRET_KEY` and `JWT_AUD`
+ */
+export function nearMisses(
+  environment: Environment,
+  known: ReadonlySet<string>,
+  families: ReadonlySet<string>,
+): [name: string, meant: string][] {
   return Object.keys(environment)
     .filter((name) => !known.has(name) && !isServiceLink(name, environment))
     .flatMap((name) => {
-      const meant = nearest(name, known);
+      const meant = nearest(name, known) ?? relative(name, known, families);
       return meant === undefined ? [] : [[name, meant] as [string, string]];
     });
 }
@@ -40,8 +45,11 @@ function nearest(name: string, known: ReadonlySet<string>): string | undefined {
     const distance = editDistance(letters, target, allowedSlips(target));
     if (distance < least) [nearestName, least] = [candidate, distance];
   }
-  return nearestName ?? relative(name, known);
+  return nearestName;
 }
+
+/** The first word of a variable's name. */
+export const familyOf = (name: string): string => name.split('_')[0]!;
 
 const lettersOf = (name: string): string => name.toUpperCase().replaceAll('_', '');
 
@@ -50,9 +58,9 @@ function allowedSlips({ length }: string): number {
   return length < LONG ? 1 : 2;
 }
 
-/** The name of an own family that begins with this one, or that this one begins with; the longest of them. */
-function relative(name: string, known: ReadonlySet<string>): string | undefined {
-  if (!OWN_FAMILY.test(name)) return undefined;
+/** The name of a family that begins with this one, or that this one begins with; the longest of them. */
+function relative(name: string, known: ReadonlySet<string>, families: ReadonlySet<string>): string | undefined {
+  if (!name.includes('_') || !families.has(familyOf(name))) return undefined;
   return [...known]
     .filter((candidate) => candidate.startsWith(name) || name.startsWith(`${candidate}_`))
     .sort((a, b) => b.length - a.length)[0];

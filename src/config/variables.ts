@@ -1,125 +1,28 @@
-import { X509Certificate } from 'node:crypto';
-import { isIP } from 'node:net';
 import { hmacSecret } from './hmac-secret.js';
-import { parsePostgresUrl, type PostgresUrl } from './postgres-url.js';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Turns the string of one environment variable into its value, or throws an `Error` that says what is wrong with it. */
-type Parse<T> = (value: string) => T;
-
-export interface Variable<T> {
-  /** What the variable is for, one line; printed into `.env.example` and the README. */
-  readonly about: string;
-  /** A value that would be right, for error messages. */
-  readonly example: string;
-  /** The string assumed when the variable is unset or empty; none means that the value stays `undefined`. */
-  readonly default?: string;
-  /** Whether `<NAME>_FILE` may name a file that holds the value (container secrets). */
-  readonly file?: boolean;
-  readonly parse: Parse<T>;
-}
+import {
+  address,
+  boolean,
+  certificates,
+  claimPath,
+  databaseUrl,
+  integer,
+  oneOf,
+  origins,
+  string,
+  trustedProxies,
+} from './parse.js';
+import { SERVICE_NAME } from './service-name.js';
+import type { Variable } from './setting.js';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Where the records are kept: the embedded engine, and the file it writes. */
-export interface SqliteUrl {
-  readonly engine: 'sqlite';
-  readonly path: string;
-}
-
 const define = <T>(variable: Variable<T>): Variable<T> => variable;
 
-const string: Parse<string> = (value) => value;
-
-function integer(min: number, max: number): Parse<number> {
-  return (value) => {
-    const number = Number(value);
-    if (!/^(0|[1-9][0-9]*)$/.test(value) || number < min || number > max) {
-      throw new Error(`must be a whole number from ${min} to ${max}`);
-    }
-    return number;
-  };
-}
-
-const boolean: Parse<boolean> = (value) => {
-  if (value !== 'true' && value !== 'false') throw new Error('must be "true" or "false"');
-  return value === 'true';
-};
-
-function oneOf<const T extends readonly string[]>(allowed: T): Parse<T[number]> {
-  return (value) => {
-    if (!allowed.includes(value)) throw new Error(`must be one of ${allowed.join(', ')}`);
-    return value;
-  };
-}
-
-const address: Parse<string> = (value) => {
-  if (isIP(value) === 0) throw new Error('must be an IPv4 or IPv6 address');
-  return value;
-};
-
-const databaseUrl: Parse<SqliteUrl | PostgresUrl> = (value) => {
-  if (/^postgres(ql)?:/.test(value)) return parsePostgresUrl(value);
-  return sqliteUrl(value);
-};
-
-const sqliteUrl: Parse<SqliteUrl> = (value) => {
-  const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/s.exec(value)?.[1];
-  if (path === undefined)
-    throw new Error('must be "sqlite:" and the path of a file, or "postgres://user:password@host:5432/database"');
-  if (path === ':memory:')
-    throw new Error('must name a file: a database in memory has one connection and is not durable');
-  if (path.startsWith('//')) throw new Error('must not name a host: the file is on this machine');
-  if (path.endsWith('/')) throw new Error('must name a file, not a folder');
-  return { engine: 'sqlite', path };
-};
-
-const certificates: Parse<string> = (value) => {
-  // A PEM given through an environment file often has its line ends written as \\n.
-  const pem = value.replaceAll('\\n', '\n');
-  try {
-    new X509Certificate(pem);
-  } catch {
-    throw new Error('is not a PEM certificate');
-  }
-  return pem;
-};
-
-const origins: Parse<string[]> = (value) =>
-  value.split(',').map((item) => {
-    const origin = item.trim();
-    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
-      throw new Error(
-        `must be a comma-separated list of origins (scheme, host and port, no path); "${origin}" is none`,
-      );
-    }
-    return origin;
-  });
-
-const ADDRESS = /^[0-9a-fA-F.:]+(\/[0-9]{1,3})?$/;
-
-const trustedProxies: Parse<false | string[]> = (value) => {
-  if (value === 'false') return false;
-  return value.split(',').map((item) => {
-    const address = item.trim();
-    if (!ADDRESS.test(address) && !['loopback', 'linklocal', 'uniquelocal'].includes(address)) {
-      throw new Error(
-        `must be "false" or a comma-separated list of addresses, networks, "loopback", "linklocal" or "uniquelocal"; "${address}" is none`,
-      );
-    }
-    return address;
-  });
-};
-
-const claimPath: Parse<string[]> = (value) => {
-  const path = value.split('.');
-  if (path.includes('')) throw new Error('must be claim names joined by single dots');
-  return path;
-};
-
-/** Every variable the service reads. `.env.example` and the README's table are held to this by a test. */
+/**
+ * The platform's own variables; features declare theirs in their folders. `.env.example` and the README's table follow from both:
+ * `npm run settings` writes them, and a test compares them.
+ */
 export const variables = {
   NODE_ENV: define({
     about: '`production`: JSON logs, no `.env` file, a token key is required',
@@ -148,8 +51,8 @@ export const variables = {
   DATABASE_URL: define({
     about:
       'where the records are kept: `sqlite:<file>` or `postgres://user:password@host:5432/database?sslmode=verify-full`',
-    example: 'postgres://cookies:secret@localhost:5432/cookies',
-    default: 'sqlite:./data/cookies.sqlite',
+    example: `postgres://${SERVICE_NAME}:secret@localhost:5432/${SERVICE_NAME}`,
+    default: `sqlite:./data/${SERVICE_NAME}.sqlite`,
     file: true,
     parse: databaseUrl,
   }),
@@ -226,12 +129,6 @@ export const variables = {
     default: '67108864',
     parse: integer(65_536, 2 ** 40),
   }),
-  COOKIES_CAPACITY: define({
-    about: 'cookies that may be stored; beyond it POST is 507',
-    example: '10000',
-    default: '10000',
-    parse: integer(0, Number.MAX_SAFE_INTEGER),
-  }),
   LIST_CACHE_BYTES: define({
     about: 'bytes of memory for lists that are asked for again while nothing has changed; 0 keeps none',
     example: '33554432',
@@ -263,7 +160,7 @@ export const variables = {
   }),
   JWT_AUDIENCE: define({
     about: 'required `aud` of a token; must be set with a public key',
-    example: 'cookies',
+    example: SERVICE_NAME,
     parse: string,
   }),
   JWT_SCOPE_CLAIM: define({

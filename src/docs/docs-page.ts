@@ -1,3 +1,5 @@
+import { SERVICE_TITLE } from '../config/service-name.js';
+
 /**
  * The page of Swagger UI. Nothing in it is inline, so that its Content-Security-Policy can forbid all that is.
  * @param base where its files are, relative to the page: a proxy may publish it under any prefix
@@ -6,7 +8,7 @@ export const docsPage = (base: string): string => `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8" />
-    <title>Cookie Storage Service</title>
+    <title>${SERVICE_TITLE}</title>
     <link rel="icon" type="image/png" href="${base}favicon-32x32.png" sizes="32x32" />
     <link rel="stylesheet" href="${base}index.css" />
     <link rel="stylesheet" href="${base}swagger-ui.css" />

@@ -1,14 +1,15 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { SERVICE_TITLE } from '../config/service-name.js';
 import { REQUEST_ID_PARAMETER } from '../http/openapi/request-headers.js';
-import { HEADERS } from '../http/openapi/response-headers.js';
+import { headerComponents } from '../http/openapi/response-headers.js';
+import type { ResourceStorage } from '../storage/resource-storage.js';
+import { StorageRegistry } from '../storage/storage-registry.js';
 import { closeSchemas } from './closed-schemas.js';
 import { listErrorCodes } from './error-codes.js';
 import { unwrapReferences } from './references.js';
 
-const DESCRIPTION = [
-  'Stores cookie records. Every request bears a JWT in `Authorization: Bearer <token>`, with the scope',
-  '`cookies:read` for reading and `cookies:write` for writing.',
+const RESPONSES = [
   'Every error has the same shape; its `errorCode` does not change.',
   'HEAD answers what GET would, without the body; OPTIONS tells the methods of a path, and needs no token.',
   'Another path is 404, another method 405.',
@@ -19,22 +20,34 @@ const BEARER = [
   'get one. It needs an expiry (`exp`), a subject (`sub`), and the scope of the operation.',
 ].join(' ');
 
+/** What the service stores, and what a request needs. */
+function descriptionOf(resources: readonly ResourceStorage[]): string {
+  const scopes = resources.map(
+    ({ resource }) => `\`${resource}:read\` for reading and \`${resource}:write\` for writing`,
+  );
+  const stored = resources.length > 0 ? [`Stores ${resources.map(({ text }) => text).join(' and ')}.`] : [];
+  const bearer = 'Every request bears a JWT in `Authorization: Bearer <token>`';
+  const permission = scopes.length > 0 ? `${bearer}, with the scope ${scopes.join(', ')}.` : `${bearer}.`;
+  return [...stored, permission, RESPONSES].join(' ');
+}
+
 /** The OpenAPI document of all modules of the application. */
 export function openApiDocument(app: NestFastifyApplication): OpenAPIObject {
-  const base = new DocumentBuilder()
-    .setTitle('Cookie Storage Service')
-    .setDescription(DESCRIPTION)
+  const resources = [...app.get(StorageRegistry, { strict: false }).resources];
+  const builder = new DocumentBuilder()
+    .setTitle(SERVICE_TITLE)
+    .setDescription(descriptionOf(resources))
     .setVersion('1.0.0')
     .setLicense('MIT', 'https://opensource.org/license/mit')
     .addServer('/', 'This service')
-    .addTag('cookies', 'The stored cookies')
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: BEARER })
-    .addGlobalParameters(REQUEST_ID_PARAMETER)
-    .build();
+    .addGlobalParameters(REQUEST_ID_PARAMETER);
+  for (const { resource, text } of resources) builder.addTag(resource, `The stored ${text}`);
+  const base = builder.build();
   // Not with `setContact`, which wants an address too: the operator has it, not the code.
   base.info.contact = { name: 'The operators of this service' };
   const document = SwaggerModule.createDocument(app, base);
-  document.components = { ...document.components, headers: HEADERS };
+  document.components = { ...document.components, headers: headerComponents(resources[0]?.resource ?? 'records') };
   unwrapReferences(document);
   closeSchemas(document);
   listErrorCodes(document);

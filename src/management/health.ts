@@ -76,7 +76,7 @@ type DatabaseChecks = Omit<Readiness['checks'], 'running'>;
 
 const NOT_KNOWN = 'not known';
 const SILENT: DatabaseChecks = {
-  database: `no answer within ${DATABASE_TIMEOUT} ms`,
+  database: `no response within ${DATABASE_TIMEOUT} ms`,
   migrations: NOT_KNOWN,
   storage: NOT_KNOWN,
 };

@@ -9,7 +9,7 @@ type Series = Histogram.Internal<'method' | 'route' | 'status'>;
 /** Measures every request of a server, and what its connections hold. */
 export function measureConnections(registry: Registry, connections: Connections): void {
   measureRequests(registry, connections);
-  gauge(registry, 'http_requests_in_flight', 'Requests in flight now', () => connections.inFlight);
+  gauge(registry, 'http_requests_in_flight', 'Requests in flight now', () => connections.requests.inFlight);
   gauge(registry, 'http_connections_open', 'Connections that clients have open now', () => connections.open);
   gauge(
     registry,
@@ -45,7 +45,7 @@ function measureRequests(registry: Registry, connections: Connections): void {
   });
   // Looking a series up here is cheaper than by its labels.
   const seriesOf = new Map<string, Series>();
-  connections.onRequestEnd(({ method, route, status = 'none', milliseconds }) => {
+  connections.requests.onEnd(({ method, route, status = 'none', milliseconds }) => {
     const key = `${method} ${status} ${route}`;
     let series = seriesOf.get(key);
     if (series === undefined) {

@@ -5,7 +5,7 @@ import { Connections } from '../http/connections/connections.js';
 import { trackResponses } from '../http/connections/tracking-hooks.js';
 import { sendProtocolError } from '../http/errors/error.filter.js';
 import { addResponseHeaders } from '../http/messages/response-headers.js';
-import { answerUnroutedRequests } from '../http/routing/method-not-allowed.js';
+import { respondToUnroutedRequests } from '../http/routing/method-not-allowed.js';
 import { requestId } from '../http/messages/request-id.js';
 import { Health } from './health.js';
 import { Metrics } from './metrics.js';
@@ -44,7 +44,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
     server.setErrorHandler(sendProtocolError);
     trackResponses(server, connections);
     addResponseHeaders(server);
-    answerUnroutedRequests(server);
+    respondToUnroutedRequests(server);
     server.get('/health/live', (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'live' }));
     server.get('/health/ready', async (_request, reply) => {
       const { ready, checks } = await health.readiness();

@@ -16,7 +16,7 @@ export class Preconditions {
   ) {}
 
   /**
-   * Whether a GET or HEAD is answered with 304: the client has this version already.
+   * Whether the response to a GET or HEAD is 304: the client has this version already.
    * @throws {ApiError} 412 when `If-Match` asks for another version
    */
   isNotModified(version: Version): boolean {
@@ -63,7 +63,7 @@ export function preconditionRequired(): ApiError {
 
 /** 412: If-Match names another version. */
 export function staleVersion(): ApiError {
-  return preconditionFailed('The record has changed since you read it; read it again and decide anew');
+  return preconditionFailed('The record has changed since you read it; read it again, then decide');
 }
 
 /** 412: If-None-Match names this version. */

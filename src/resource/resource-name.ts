@@ -1,7 +1,7 @@
 /** What a resource is called, in the singular and the plural; its URL, its texts and its error codes follow from it. */
 export class ResourceName {
   /**
-   * @param singular in lower case, such as `cookie`; words are joined by hyphens
+   * @param singular in lower case, such as `order` or `gift-card`; words are joined by hyphens
    * @param plural as in its URL, its scopes, its table and its `storage` row
    */
   constructor(
@@ -19,7 +19,7 @@ export class ResourceName {
     return this.plural.replaceAll(/[-_]/g, ' ');
   }
 
-  /** With its article: `a cookie`, `an order`. */
+  /** With its article: `a jar`, `an order`. */
   get indefinite(): string {
     return `${/^[aeiou]/.test(this.singular) ? 'an' : 'a'} ${this.text}`;
   }

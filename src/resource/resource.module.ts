@@ -9,6 +9,7 @@ import { ListCache } from './lists/list-cache.js';
 import { ListQueue } from './lists/list-queue.js';
 import { ListReaders } from './lists/list-readers.js';
 import { ResourceLists } from './lists/resource-lists.js';
+import type { Resource } from './resource.js';
 import type { ResourceName } from './resource-name.js';
 import { ResourceService } from './resource-service.js';
 import type { ResourceEntity } from './store/resource-entity.js';
@@ -18,8 +19,8 @@ export interface ResourceFeature {
   readonly name: ResourceName;
   /** Its table has the resource's plural name. */
   readonly entity: Type<ResourceEntity>;
-  /** How many records may be stored. */
-  readonly capacity: (config: Config) => number;
+  /** How many records may be stored: the setting that says so, or where it comes from else. */
+  readonly capacity: Resource['capacity'] | ((config: Config) => number);
 }
 
 /**
@@ -34,7 +35,10 @@ export interface ResourceFeature {
 export class ResourceModule {
   static forFeature({ name, entity, capacity }: ResourceFeature): DynamicModule {
     const repositories = TypeOrmModule.forFeature([entity]);
-    const storage = StorageModule.forFeature({ resource: name.plural, capacity });
+    const storage = StorageModule.forFeature({
+      resource: name.plural,
+      capacity: typeof capacity === 'function' ? capacity : (config) => config.get(capacity),
+    });
     return {
       module: ResourceFeatureModule,
       imports: [repositories, storage],

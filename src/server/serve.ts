@@ -1,5 +1,6 @@
 import { createApp } from '../app.js';
 import { Config, ConfigError, loadConfigFromProcess } from '../config/config.js';
+import { SETTINGS } from '../features.js';
 import { logStartupBanner } from './startup-banner.js';
 import { DatabaseStartError } from '../database/errors.js';
 import { fileProblem } from '../config/file-problem.js';
@@ -19,7 +20,7 @@ async function start(config: Config): Promise<void> {
 }
 
 try {
-  await start(loadConfigFromProcess());
+  await start(loadConfigFromProcess(SETTINGS));
 } catch (error) {
   const { syscall, path } = error as NodeJS.ErrnoException;
   if (EXPLAINED.some((type) => error instanceof type)) console.error((error as Error).message);

@@ -4,6 +4,8 @@ import { developmentSecretFile } from '../auth/token-key.js';
 import type { Config } from '../config/config.js';
 import { CLI, isImage } from '../config/program-names.js';
 import { ManagementServer } from '../management/management-server.js';
+import type { ResourceStorage } from '../storage/resource-storage.js';
+import { StorageRegistry } from '../storage/storage-registry.js';
 
 /** Logs, once the service listens, what a newcomer needs to use it. */
 export async function logStartupBanner(app: NestFastifyApplication, config: Config): Promise<void> {
@@ -11,10 +13,11 @@ export async function logStartupBanner(app: NestFastifyApplication, config: Conf
   const api = (await app.getUrl()).replace('[::1]', '127.0.0.1');
   // Which ports of the host lead here, a container does not know.
   const where = isImage ? ' (in the container)' : '';
-  logger.log(`Cookies:     ${api}/cookies${where}`);
+  const resources = [...app.get(StorageRegistry, { strict: false }).resources];
+  for (const { resource, text } of resources) logger.log(`${labelOf(text)} ${api}/${resource}${where}`);
   if (config.docs) logger.log(`Docs:        ${api}/docs (document: ${api}/openapi.json)`);
   logger.log(`Management:  ${app.get(ManagementServer, { strict: false }).url}/health/ready and /metrics${where}`);
-  logger.log(`Database:    ${nameOf(config.database)} (room for ${config.cookiesCapacity} cookies)`);
+  logger.log(`Database:    ${nameOf(config.database)} (${roomFor(resources)})`);
   const { kind } = config.jwt.key;
   if (kind === 'public') return;
   if (kind === 'development') {
@@ -22,7 +25,20 @@ export async function logStartupBanner(app: NestFastifyApplication, config: Conf
       `No token key is configured; this development start uses the secret in ${developmentSecretFile(config)}`,
     );
   }
-  logger.log(`A token:     ${CLI} token --sub alice --scope "cookies:read cookies:write" --expires 1h${where}`);
+  logger.log(`A token:     ${CLI} token --sub alice --scope "${scopesOf(resources)}" --expires 1h${where}`);
+}
+
+/** In the width of the other lines: `Gift cards: `. */
+function labelOf(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}:`.padEnd(12);
+}
+
+function roomFor(resources: readonly ResourceStorage[]): string {
+  return `room for ${resources.map(({ text, capacity }) => `${capacity} ${text}`).join(', ')}`;
+}
+
+function scopesOf(resources: readonly ResourceStorage[]): string {
+  return resources.flatMap(({ resource }) => [`${resource}:read`, `${resource}:write`]).join(' ');
 }
 
 function nameOf(database: Config['database']): string {

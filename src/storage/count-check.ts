@@ -7,7 +7,7 @@ import { StorageRegistry } from './storage-registry.js';
 
 /**
  * Compares every resource's counter with its records once after the start, while the service serves. Only what went past the
- * service (SQL by hand, a damaged file) can make them differ; capacity and `X-Total-Count` are wrong from then on.
+ * service (manual SQL, a damaged file) can make them differ; capacity and `X-Total-Count` are wrong from then on.
  */
 @Injectable()
 export class CountCheck implements OnApplicationBootstrap, OnModuleDestroy {

@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
  * How far the import into a resource has got that has not come to its end. It changes in the transaction that stores the
- * records, so whoever goes on after a crash stores none twice and leaves none out.
+ * records, so that a run after a crash stores none twice and leaves none out.
  */
 @Entity('imports')
 export class UnfinishedImport {

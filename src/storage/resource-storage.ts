@@ -30,6 +30,11 @@ export class ResourceStorage {
     readonly capacity: number,
   ) {}
 
+  /** What the resource is called, for the reader: `gift cards`. */
+  get text(): string {
+    return this.resource.replaceAll(/[-_]/g, ' ');
+  }
+
   /** What the transaction sees. */
   usage(transaction: Sql): Promise<ResourceUsage> {
     return this.one(transaction.sql<ResourceUsage[]>`
@@ -105,7 +110,7 @@ export class ResourceStorage {
     return row;
   }
 
-  /** The error for whoever finds no row for the resource. The service is not ready from then on, until there is one. */
+  /** The error of a caller that finds no row for the resource. The service is not ready from then on, until there is one. */
   rowMissing(): Error {
     this.hasRow = false;
     return new Error(

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../src/config/config.js';
-import { temporaryFolder } from '../service.js';
-import { ServiceProcess, type SpawnOptions } from '../service-process.js';
+import { temporaryFolder } from '../support/service.js';
+import { ServiceProcess, type SpawnOptions } from '../support/service-process.js';
 
 export interface Run {
   /** How often the fault is made, on one database. */

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { chmodSync, chownSync, copyFileSync, linkSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Counts, expectKept, Ledger, writeUntil } from '../load.js';
-import { Client, COOKIE } from '../service.js';
-import { ORDINARY_USER } from '../service-process.js';
+import { type Counts, expectKept, Ledger, writeUntil } from '../support/load/ledger.js';
+import { Client, COOKIE } from '../support/service.js';
+import { ORDINARY_USER } from '../support/service-process.js';
 import { type Fault, LONGEST_LOAD, Site, until } from './fault.js';
 
 const FILE = 'cookies.sqlite';

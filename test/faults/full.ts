@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { DataSource } from 'typeorm';
 import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
-import { expectKept, Ledger, writeUntil } from '../load.js';
-import { Client, startService } from '../service.js';
-import { SmallVolume } from '../small-volume.js';
+import { expectKept, Ledger, writeUntil } from '../support/load/ledger.js';
+import { Client, startService } from '../support/service.js';
+import { SmallVolume } from '../support/faults/small-volume.js';
 import { type Fault, LONGEST_LOAD, type Run, Site, until } from './fault.js';
 
 const LONGEST_WISH = 255;

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { COOKIE } from '../service.js';
+import { COOKIE } from '../support/service.js';
 
 /** Milliseconds between two rounds of requests. */
 const INTERVAL = 100;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expectKept, Ledger, storedIn, writeUntil } from '../load.js';
-import { Client, COOKIE } from '../service.js';
+import { expectKept, Ledger, storedIn, writeUntil } from '../support/load/ledger.js';
+import { Client, COOKIE } from '../support/service.js';
 import { type Fault, LONGEST_LOAD, Site } from './fault.js';
 
 /** The process gets SIGKILL while clients write, and is started again. */

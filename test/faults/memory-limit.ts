@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../src/config/config.js';
-import type { SpawnOptions } from '../service-process.js';
+import type { SpawnOptions } from '../support/service-process.js';
 
 const CGROUPS = '/sys/fs/cgroup';
 

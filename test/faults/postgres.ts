@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Counts, expectKeptIn, Ledger, storedOn, writeUntil } from '../load.js';
-import { onServer, PostgresServer } from '../postgres-server.js';
+import { type Counts, expectKeptIn, Ledger, storedOn, writeUntil } from '../support/load/ledger.js';
+import { onServer, PostgresServer } from '../support/postgres/postgres-server.js';
 import { type Fault, LONGEST_LOAD, Site, until } from './fault.js';
 
 /** Acknowledged writes between two faults. */

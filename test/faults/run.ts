@@ -10,7 +10,7 @@
  * The counts go to stdout, one line for each fault, the progress to stderr; ends with 1 when a check fails.
  */
 import { parseArgs } from 'node:util';
-import { SmallVolume } from '../small-volume.js';
+import { SmallVolume } from '../support/faults/small-volume.js';
 import type { Fault } from './fault.js';
 import { fileReadOnly, fileTaken } from './file-taken.js';
 import { diskFull, pagesFull } from './full.js';

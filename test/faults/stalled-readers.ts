@@ -5,9 +5,9 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
-import { expectKept, Ledger, writeUntil } from '../load.js';
-import { Client, token } from '../service.js';
-import type { ServiceProcess } from '../service-process.js';
+import { expectKept, Ledger, writeUntil } from '../support/load/ledger.js';
+import { Client, token } from '../support/service.js';
+import type { ServiceProcess } from '../support/service-process.js';
 import { type Fault, LONGEST_LOAD, Site } from './fault.js';
 
 const READERS = 70;

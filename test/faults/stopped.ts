@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { expectKept, Ledger, writeUntil } from '../load.js';
+import { expectKept, Ledger, writeUntil } from '../support/load/ledger.js';
 import { type Fault, LONGEST_LOAD, Site, until } from './fault.js';
 
 const CLIENTS = 16;

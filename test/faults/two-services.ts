@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expectKept, Ledger, writeUntil } from '../load.js';
-import { type Answer, Client, COOKIE } from '../service.js';
-import type { ServiceProcess } from '../service-process.js';
+import { expectKept, Ledger, writeUntil } from '../support/load/ledger.js';
+import { type Answer, Client, COOKIE } from '../support/service.js';
+import type { ServiceProcess } from '../support/service-process.js';
 import { type Fault, LONGEST_LOAD, Site } from './fault.js';
 
 const SECONDS = 60;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type Database, openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
-import { onServer } from '../postgres-server.js';
+import { onServer } from '../support/postgres/postgres-server.js';
 
 /** A committed change of one record. */
 export interface Change {

@@ -1,5 +1,5 @@
 import type { Environment } from '../../src/config/config.js';
-import { onServer, type PostgresServer } from '../postgres-server.js';
+import { onServer, type PostgresServer } from '../support/postgres/postgres-server.js';
 import { type Message, messageBytes, utf8 } from './message.js';
 import { escaped, readReproduction, writeReproduction } from './reproduction.js';
 import { fuzzModel, ModelViolation } from './model.js';

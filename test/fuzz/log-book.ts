@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ServiceProcess } from '../service-process.js';
+import type { ServiceProcess } from '../support/service-process.js';
 
 export interface RequestLine {
   readonly requestId: string;

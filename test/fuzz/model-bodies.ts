@@ -1,4 +1,4 @@
-import { accepts, FLAVORS, SIZES } from '../contract.js';
+import { accepts, FLAVORS, SIZES } from './contract.js';
 import { utf8 } from './message.js';
 import type { Random } from './random.js';
 

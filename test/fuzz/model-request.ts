@@ -1,4 +1,4 @@
-import { FLAVORS, MAX_ID, SIZES } from '../contract.js';
+import { FLAVORS, MAX_ID, SIZES } from './contract.js';
 import type { Random } from './random.js';
 import type { Tokens } from './message.js';
 

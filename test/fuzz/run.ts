@@ -11,7 +11,7 @@
  * seed on stderr and what shows it, as short as it was found, in fuzz-reproduction.json.
  */
 import { parseArgs } from 'node:util';
-import { PostgresServer } from '../postgres-server.js';
+import { PostgresServer } from '../support/postgres/postgres-server.js';
 import { fuzz, type FuzzOptions, replay } from './fuzz.js';
 
 const PARTS = ['raw', 'model'] as const;

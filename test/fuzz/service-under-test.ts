@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../src/config/config.js';
-import { temporaryFolder, token } from '../service.js';
-import { ServiceProcess } from '../service-process.js';
+import { temporaryFolder, token } from '../support/service.js';
+import { ServiceProcess } from '../support/service-process.js';
 import { type ChangeLog, postgresChangeLog, sqliteChangeLog } from './change-log.js';
 import { LogBook } from './log-book.js';
 import type { Tokens } from './message.js';

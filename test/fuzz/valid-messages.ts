@@ -1,4 +1,4 @@
-import { FLAVORS, SIZES } from '../contract.js';
+import { FLAVORS, SIZES } from './contract.js';
 import { type Message, messageBytes, type Tokens, utf8 } from './message.js';
 import type { Random } from './random.js';
 

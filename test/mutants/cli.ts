@@ -57,7 +57,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'failed-export-leaves-a-draft',
-    file: 'src/cli/export.ts',
+    file: 'src/cli/export/export.ts',
     replace: '    await rm(draft, { force: true }).catch(() => {});\n',
     by: '',
     breaks: 'An export that fails or is interrupted leaves no draft.',
@@ -66,7 +66,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'export-is-done-before-the-file-stands',
-    file: 'src/cli/export.ts',
+    file: 'src/cli/export/export.ts',
     replace: '    await replaceFile(draft, path);',
     by: '    console.error(run.summary());\n    await replaceFile(draft, path);',
     breaks: 'An export reports its summary only when the file is in its place.',
@@ -75,7 +75,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'every-write-error-is-a-closed-pipe',
-    file: 'src/cli/export.ts',
+    file: 'src/cli/export/export.ts',
     replace: `    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return;`,
     by: `    if ((error as NodeJS.ErrnoException).code !== undefined) return;`,
     breaks: 'An export that cannot be written ends with 1, and says why.',
@@ -194,8 +194,8 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'room-is-not-looked-at-before',
-    file: 'src/cli/import-survey.ts',
-    replace: '  if (cookies > free) {',
+    file: 'src/cli/import/import-survey.ts',
+    replace: '  if (records > free) {',
     by: '  if (cookies > capacity) {',
     breaks: 'A file whose cookies find too little room stores none.',
     specs: IMPORT,
@@ -203,7 +203,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'full-storage-ends-an-import-silently',
-    file: 'src/cli/import-store.ts',
+    file: 'src/cli/import/import-store.ts',
     replace: 'throw this.noRoomFor(batch.lastLine);',
     by: 'return;',
     breaks: 'An import of more than there is room for says so, and ends with 1.',
@@ -212,7 +212,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'last-places-stay-free',
-    file: 'src/cli/import-store.ts',
+    file: 'src/cli/import/import-store.ts',
     replace: '      for (const half of batch.halves()) await this.store(half, ids);\n      return;',
     by: '      throw this.noRoomFor(batch.lastLine);',
     breaks: 'An import from stdin fills the storage to its last place, and names the first line that finds none.',
@@ -221,7 +221,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'finished-import-stays-unfinished',
-    file: 'src/cli/import-store.ts',
+    file: 'src/cli/import/import-store.ts',
     replace: '        if (this.at !== undefined) await this.note.forget(tx);\n',
     by: '',
     breaks: 'After an import is done another can begin.',
@@ -353,6 +353,24 @@ const mutants: readonly Mutant[] = [
     breaks: 'An interrupted command exits with 130 or 143 also where it says in which state it leaves things.',
     specs: INTERRUPTED,
     tests: 'SIGTERM: restore',
+  },
+  {
+    id: 'references-are-not-looked-up',
+    file: 'src/cli/import/import-survey.ts',
+    replace: 'return reference === undefined ? [] : [{ line, problem: namesNothing(reference) }];',
+    by: 'return reference === undefined ? [] : [];',
+    breaks: 'An import names the line and the property that refers to a record which does not exist.',
+    specs: ['test/cli-resources.e2e-spec.ts'],
+    tests: 'names each line',
+  },
+  {
+    id: 'the-first-resource-is-taken',
+    file: 'src/cli/resources/resources.ts',
+    replace: 'name === undefined && isOnly ? RESOURCES[0]',
+    by: 'name === undefined ? RESOURCES[0]',
+    breaks: 'Where there are several resources, a command that works on one must name it.',
+    specs: ['test/cli-resources.e2e-spec.ts'],
+    tests: 'ends with 2',
   },
 ];
 

@@ -131,7 +131,7 @@ const mutants: readonly Mutant[] = [
     replace: '^(?:0|[1-9][0-9]{0,15})$',
     by: '^[0-9]{1,16}$',
     breaks: 'One record has one path: /cookies/01 is 400.',
-    specs: ['test/refusals.e2e-spec.ts'],
+    specs: COOKIES,
   },
   {
     id: 'ids-may-be-rounded',
@@ -139,7 +139,7 @@ const mutants: readonly Mutant[] = [
     replace: 'Number.isSafeInteger(number) ? number : undefined',
     by: 'number',
     breaks: 'An id beyond 2^53-1 is 400, not the record next to it.',
-    specs: ['test/refusals.e2e-spec.ts'],
+    specs: COOKIES,
   },
   {
     id: 'wish-is-counted-in-utf-16',
@@ -155,7 +155,7 @@ const mutants: readonly Mutant[] = [
     replace: " && !value.includes('\\0') && value.isWellFormed(),",
     by: " && !value.includes('\\0'),",
     breaks: 'A text with a lone surrogate is 400: no database keeps it.',
-    specs: ['test/refusals.e2e-spec.ts'],
+    specs: COOKIES,
   },
   {
     id: 'bodies-in-other-charsets',
@@ -163,7 +163,7 @@ const mutants: readonly Mutant[] = [
     replace: "!acceptedTypes(this.method).includes(type) || charset !== 'utf-8'",
     by: '!acceptedTypes(this.method).includes(type)',
     breaks: 'A body in another charset is 415, not read as UTF-8.',
-    specs: ['test/refusals.e2e-spec.ts', ...COOKIES],
+    specs: COOKIES,
   },
   {
     id: 'invalid-utf-8-is-replaced',
@@ -171,7 +171,7 @@ const mutants: readonly Mutant[] = [
     replace: "    if (!isUtf8(this.bytes)) throw malformed('The body is not valid UTF-8');\n",
     by: '',
     breaks: 'A body that is not UTF-8 is 400: nothing is stored that was not sent.',
-    specs: ['test/refusals.e2e-spec.ts', ...COOKIES],
+    specs: COOKIES,
   },
   {
     id: 'unknown-parameters-are-ignored',
@@ -179,7 +179,7 @@ const mutants: readonly Mutant[] = [
     replace: '      if (declared.has(name)) continue;',
     by: '      if (declared.has(name) || name.length > 1) continue;',
     breaks: 'A misspelt parameter is 400.',
-    specs: ['test/refusals.e2e-spec.ts', 'test/auth.e2e-spec.ts', ...COOKIES],
+    specs: [...COOKIES, 'test/auth.e2e-spec.ts'],
   },
 ];
 

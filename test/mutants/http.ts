@@ -3,6 +3,8 @@ import type { Mutant } from './program/mutant.js';
 const CONNECTIONS = ['test/connections.e2e-spec.ts'];
 const CONNECTION = 'src/http/connections/connection.ts';
 const ALL_CONNECTIONS = 'src/http/connections/connections.ts';
+const OPEN_CONNECTIONS = 'src/http/connections/open-connections.ts';
+const REQUESTS = 'src/http/connections/request-tracker.ts';
 
 const mutants: readonly Mutant[] = [
   {
@@ -45,7 +47,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'progress-does-not-extend-the-stall-time',
-    file: CONNECTION,
+    file: 'src/http/connections/socket-flow.ts',
     replace: 'if (unsent === 0 || sent !== this.sentBytes) {',
     by: 'if (unsent === 0) {',
     breaks: 'A client that reads slowly is not cut off.',
@@ -54,7 +56,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'bytes-of-a-client-that-has-left-are-counted',
-    file: ALL_CONNECTIONS,
+    file: REQUESTS,
     replace: `    if (response.isRecorded) return;
     this.budget.add`,
     by: `    this.budget.add`,
@@ -64,7 +66,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'buffered-bytes-are-not-given-back',
-    file: ALL_CONNECTIONS,
+    file: REQUESTS,
     replace: '    this.countBuffered(response, 0);\n    response.isRecorded',
     by: '    response.isRecorded',
     breaks: 'The bytes of a response are given back to RESPONSE_BUFFER_BYTES when it has been sent.',
@@ -74,7 +76,7 @@ const mutants: readonly Mutant[] = [
   {
     id: 'waiting-requests-are-not-given-back',
     file: CONNECTION,
-    replace: '    this.connections.budget.add(-waiting.length * WAITING_REQUEST_BYTES);\n',
+    replace: '    this.owner.budget.add(-waiting.length * WAITING_REQUEST_BYTES);\n',
     by: '',
     breaks: 'The bytes of requests that wait are given back to RESPONSE_BUFFER_BYTES when their connection closes.',
     specs: CONNECTIONS,
@@ -100,16 +102,16 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'request-in-flight-is-counted-when-it-was-dropped',
-    file: ALL_CONNECTIONS,
-    replace: `if (end !== 'dropped') this.requestsInFlight -= 1;`,
-    by: 'this.requestsInFlight -= 1;',
+    file: REQUESTS,
+    replace: `if (end !== 'dropped') this.started -= 1;`,
+    by: 'this.started -= 1;',
     breaks: 'The requests in flight come back to 0.',
     specs: [...CONNECTIONS, 'test/metrics.e2e-spec.ts'],
     tests: 'is cut off when it takes nothing|whose connection closes before',
   },
   {
     id: 'status-after-the-client-has-left-is-lost',
-    file: ALL_CONNECTIONS,
+    file: REQUESTS,
     replace: 'if (response.reply === undefined || response.isAnswered)',
     by: 'if (response !== undefined)',
     breaks: 'A request whose client has left is logged with the status that its handler gives.',
@@ -119,7 +121,7 @@ const mutants: readonly Mutant[] = [
   {
     id: 'request-of-a-client-that-has-left-is-never-recorded',
     file: 'src/http/connections/tracking-hooks.ts',
-    replace: '      connections.orphanEnded(response);\n',
+    replace: '      connections.requests.endOrphan(response);\n',
     by: '',
     breaks: 'A request whose client has left is logged and counted when its handler is done.',
     specs: CONNECTIONS,
@@ -136,7 +138,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'one-connection-too-many-for-each-address',
-    file: ALL_CONNECTIONS,
+    file: OPEN_CONNECTIONS,
     replace: 'if (siblings.size > connectionsPerAddress &&',
     by: 'if (siblings.size > connectionsPerAddress + 1 &&',
     breaks: 'An address has at most MAX_CONNECTIONS_PER_ADDRESS connections.',
@@ -145,8 +147,8 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'connections-of-use-give-way',
-    file: ALL_CONNECTIONS,
-    replace: '      if (connection.hasServed) continue;\n',
+    file: OPEN_CONNECTIONS,
+    replace: '    if (connection.hasServed) continue;\n',
     by: '',
     breaks: 'A connection that has been of use is kept before those that have sent nothing.',
     specs: CONNECTIONS,
@@ -154,7 +156,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'proxies-are-bounded-like-clients',
-    file: ALL_CONNECTIONS,
+    file: OPEN_CONNECTIONS,
     replace: ' && !this.isProxy(connection.address)',
     by: '',
     breaks: 'Proxies in TRUST_PROXY have no limit for each address.',

@@ -133,7 +133,7 @@ const mutants: readonly Mutant[] = [
   {
     id: 'in-flight-is-the-number-of-connections',
     file: 'src/management/http-metrics.ts',
-    replace: '() => connections.inFlight',
+    replace: '() => connections.requests.inFlight',
     by: '() => connections.open',
     breaks: 'http_requests_in_flight is the number of requests, and comes back to 0.',
     specs: METRICS,

@@ -20,7 +20,7 @@ const mutants: readonly Mutant[] = [
     by: 'expression.includes(databaseName)',
     breaks: 'Only strings that a CHECK restricts to plain words come into lists unescaped.',
     specs: PARCELS,
-    tests: 'GET returns the same',
+    tests: 'the list has the same',
   },
   {
     id: 'one-rejected-record-fails-its-batch',
@@ -38,7 +38,7 @@ const mutants: readonly Mutant[] = [
     by: "code === '' &&",
     breaks: 'The deletion of a record to which a RESTRICT key refers is 409, not 500.',
     specs: PARCELS,
-    tests: 'returns 409',
+    tests: 'of the record that it names 409',
   },
   {
     id: 'inherited-parameters-come-last',
@@ -55,7 +55,7 @@ const mutants: readonly Mutant[] = [
     replace: 'value.length <= max &&',
     by: 'value.length <= 2 * max &&',
     breaks: 'An import stores nothing that POST rejects.',
-    specs: ['src/cookies/cookie-lines.spec.ts'],
+    specs: ['src/cookies/cookie.resource.spec.ts'],
   },
   {
     id: 'sorted-pages-skip-ties',

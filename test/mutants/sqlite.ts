@@ -385,7 +385,7 @@ const mutants: readonly Mutant[] = [
     by: 'if (this.batch.reclaimingOnly && !reclaimsSpace && this.batch.size < 0)',
     breaks: 'While the reserve is in use, only what reclaims space is written.',
     specs: FULL,
-    tests: 'refuses POST with 507',
+    tests: 'keeps what is left of the disk reserve',
   },
   {
     id: 'full-transaction-is-tried-once',

@@ -1,4 +1,4 @@
-import { usePostgres } from '../engine.js';
+import { usePostgres } from '../support/engine.js';
 
 usePostgres();
 await import('../counted-resources.e2e-spec.js');

@@ -25,15 +25,13 @@ export function module({ singular, plural }) {
     import { Module } from '@nestjs/common';
     import { ResourceModule } from '../resource/resource.module.js';
     import { ${type} } from './${singular}.entity.js';
+    import { ${constant(plural)} } from './${singular}.resource.js';
     import { ${constant(singular)} } from './${singular}.values.js';
     import { ${all}Controller } from './${plural}.controller.js';
     import { ${all}Service } from './${plural}.service.js';
 
-    /** How many ${words(plural)} may be stored; beyond it POST is 507. */
-    const CAPACITY = 10_000;
-
     @Module({
-      imports: [ResourceModule.forFeature({ name: ${constant(singular)}, entity: ${type}, capacity: () => CAPACITY })],
+      imports: [ResourceModule.forFeature({ name: ${constant(singular)}, entity: ${type}, capacity: ${constant(plural)}.capacity })],
       controllers: [${all}Controller],
       providers: [${all}Service],
       exports: [${all}Service],

@@ -2,18 +2,19 @@ import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { loadConfigFromProcess } from '../../config/config.js';
-import { knownMigrations } from '../../database/schema/schema-version.js';
-import { checkFile } from '../../database/sqlite/file/file-check.js';
+import { checkFile, type FileReport } from '../../database/sqlite/file/file-check.js';
 import { copyDatabase } from '../../database/sqlite/file/file-copy.js';
 import { CLI } from '../../config/program-names.js';
+import { SETTINGS } from '../../features.js';
 import { type Destination, destinationOf, openDestination } from '../output/destination.js';
 import { Failure } from '../errors.js';
-import { databaseExists, rejectDatabaseFile, requireSqlite } from '../database-file.js';
+import { databaseExists, rejectDatabaseFile, requireSqlite } from '../resources/database-file.js';
+import { countedRecords, expectedContents } from '../resources/resources.js';
 import { Progress } from '../output/progress.js';
 import { ReplacedError, replaceFile } from '../output/replace-file.js';
 
 export async function backup(file: string, interrupt: AbortSignal): Promise<void> {
-  const config = loadConfigFromProcess();
+  const config = loadConfigFromProcess(SETTINGS);
   const path = requireSqlite(config, 'backup', 'pg_dump');
   if (!databaseExists(config)) throw new Failure(`There is no database at ${path}; see DATABASE_URL.`);
   await rejectDatabaseFile(config, file);
@@ -21,10 +22,10 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
   // SQLite writes a copy in no order, which only a file takes.
   const draft = `${destination.kind === 'file' ? destination.path : path}.partial-${process.pid}`;
   try {
-    const cookies = await makeDraft(path, draft, interrupt);
+    const counts = await makeDraft(path, draft, interrupt);
     const { size } = await stat(draft);
     await deliver(draft, destination, interrupt);
-    console.error(`Backed up ${cookies} cookies to ${file} (${size} bytes), and checked it.`);
+    console.error(`Backed up ${countedRecords(counts)} to ${file} (${size} bytes), and checked it.`);
   } catch (error) {
     for (const leftover of [draft, `${draft}-journal`]) await rm(leftover, { force: true }).catch(() => {});
     if (error instanceof ReplacedError) throw error;
@@ -33,16 +34,16 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
   }
 }
 
-/** @returns how many cookies the copy has */
-async function makeDraft(path: string, draft: string, interrupt: AbortSignal): Promise<number | undefined> {
+/** @returns how many records of each resource the copy has */
+async function makeDraft(path: string, draft: string, interrupt: AbortSignal): Promise<FileReport['counts']> {
   await copy(path, draft, { readonly: false, interrupt });
-  const { errors, drifts, counts } = checkFile(draft, await knownMigrations());
+  const { errors, drifts, counts } = checkFile(draft, await expectedContents());
   if (drifts.length > 0) {
     throw new Failure(`${drifts.join('; ')}, as the database does. Mend that first: ${CLI} doctor --fix`);
   }
   if (errors.length > 0) throw new Failure(`the copy is not sound: ${errors.join('; ')}. See: ${CLI} doctor`);
   interrupt.throwIfAborted();
-  return counts.get('cookies');
+  return counts;
 }
 
 async function deliver(draft: string, destination: Destination, signal: AbortSignal): Promise<void> {

@@ -3,23 +3,24 @@ import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { access, constants, copyFile, link, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { loadConfigFromProcess } from '../../config/config.js';
-import { knownMigrations } from '../../database/schema/schema-version.js';
+import { type Config, loadConfigFromProcess } from '../../config/config.js';
+import { RESOURCES, SETTINGS } from '../../features.js';
 import { acquireExclusiveLock, renewEpoch } from '../../database/sqlite/file/exclusive-lock.js';
-import { checkFile } from '../../database/sqlite/file/file-check.js';
+import { checkFile, type FileReport } from '../../database/sqlite/file/file-check.js';
 import { readingOnly } from '../../database/sqlite/file/file-copy.js';
 import { makePrivateFolder, PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { copy } from './backup.js';
 import { destinationOf, followLinks } from '../output/destination.js';
 import { Failure, UsageError } from '../errors.js';
-import { isSameFile, requireSqlite } from '../database-file.js';
+import { isSameFile, requireSqlite } from '../resources/database-file.js';
+import { countedRecords, expectedContents } from '../resources/resources.js';
 import { ReplacedError, replaceFile, sync } from '../output/replace-file.js';
 
 /** What SQLite keeps beside a database in WAL mode. */
 const WAL = ['-wal', '-shm'] as const;
 
 export async function restore(file: string, interrupt: AbortSignal): Promise<void> {
-  const config = loadConfigFromProcess();
+  const config = loadConfigFromProcess(SETTINGS);
   // A link to the database stays one.
   const path = await followLinks(requireSqlite(config, 'restore', 'pg_restore'));
   if (await isSameFile(file, path)) throw new UsageError(`${file} is the database itself`);
@@ -29,15 +30,17 @@ export async function restore(file: string, interrupt: AbortSignal): Promise<voi
   try {
     makePrivateFolder(dirname(path));
     const source = await seekable(file, draft, interrupt);
-    const { cookies, pending } = await prepare(file, source, draft, interrupt);
+    const { counts, pending } = await prepare(file, source, draft, interrupt);
     interrupt.throwIfAborted();
     const aside = await putInPlace(draft, path);
-    console.error(`Restored ${cookies} cookies from ${file} to ${path}, under a new epoch: no ETag of before holds.`);
+    console.error(
+      `Restored ${countedRecords(counts)} from ${file} to ${path}, under a new epoch: no ETag of before holds.`,
+    );
     if (aside !== undefined) {
       console.error(`What was there is now ${aside}; remove it when you need it no more.`);
       await removeEarlierAsides(path, aside);
     }
-    warnOfCapacity(cookies, config.cookiesCapacity);
+    warnOfCapacity(counts, config);
     if (pending.length > 0) console.error(`The next start runs the migrations ${pending.join(', ')}.`);
   } catch (error) {
     await discard(draft);
@@ -75,12 +78,15 @@ async function requireOwner(path: string): Promise<void> {
   );
 }
 
-function warnOfCapacity(cookies: number, capacity: number): void {
-  if (cookies <= capacity) return;
-  console.error(
-    `Warning: these are more than COOKIES_CAPACITY allows (${capacity}): POST is rejected with 507 until it is raised or ` +
-      `${cookies - capacity + 1} cookies are deleted.`,
-  );
+function warnOfCapacity(counts: FileReport['counts'], config: Config): void {
+  for (const { name, capacity } of RESOURCES) {
+    const [stored, allowed] = [counts.get(name.plural) ?? 0, config.get(capacity)];
+    if (stored <= allowed) continue;
+    console.error(
+      `Warning: these are more than ${capacity.name} allows (${allowed}): POST is rejected with 507 until it is raised or ` +
+        `${stored - allowed + 1} ${name.pluralText} are deleted.`,
+    );
+  }
 }
 
 /**
@@ -101,21 +107,21 @@ async function seekable(file: string, draft: string, signal: AbortSignal): Promi
 
 /** Makes of the backup, beside the database, what shall take its place. */
 async function prepare(file: string, source: string, draft: string, interrupt: AbortSignal) {
-  const known = await knownMigrations();
+  const expected = await expectedContents();
   await readingOnly(source, async () => {
-    const { errors, drifts } = checkFile(source, known);
+    const { errors, drifts } = checkFile(source, expected);
     const wrong = [...errors, ...drifts];
     if (wrong.length > 0) throw new Failure(`${file} cannot be restored: ${wrong.join('; ')}.`);
     await copy(source, draft, { readonly: true, interrupt });
   });
   if (source !== file) await rm(source);
   // The backup may lie on a bad disk: what counts is what was read.
-  const { errors, counts, migrations } = checkFile(draft, known);
+  const { errors, counts, migrations } = checkFile(draft, expected);
   if (errors.length > 0) throw new Failure(`The copy of ${file} is not sound: ${errors.join('; ')}.`);
   renewEpoch(draft, randomBytes(6).toString('hex'));
   // Before the storage is held; meanwhile a signal that came during the checks is seen.
   await sync(draft);
-  return { cookies: counts.get('cookies') ?? 0, pending: known.filter((name) => !migrations.includes(name)) };
+  return { counts, pending: expected.migrations.filter((name) => !migrations.includes(name)) };
 }
 
 /** @returns where the database is now that was there */

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { SERVICE_NAME } from '../../config/service-name.js';
 import { examples } from './examples.js';
 
 export function restoreCommand(interrupt: AbortSignal): Command {
@@ -7,7 +8,7 @@ export function restoreCommand(interrupt: AbortSignal): Command {
     .argument('<file>', 'the backup; it stays as it is')
     .addHelpText(
       'after',
-      `\n${NOTE}${examples('restore /backups/cookies.sqlite', 'restore /dev/stdin < cookies.sqlite')}`,
+      `\n${NOTE}${examples(`restore /backups/${SERVICE_NAME}.sqlite`, `restore /dev/stdin < ${SERVICE_NAME}.sqlite`)}`,
     )
     .action(async (file: string) => {
       const { restore } = await import('../backup/restore.js');
@@ -15,7 +16,7 @@ export function restoreCommand(interrupt: AbortSignal): Command {
     });
 }
 
-const NOTE = `Rejects a file that is damaged, comes from a newer version, or counts other cookies than it holds. The database that
+const NOTE = `Rejects a file that is damaged, comes from a newer version, or counts other records than it holds. The database that
 is replaced stays beside the new one, in place of the one that an earlier restore kept. Until the last step, which is
 one rename, the storage is as it was.
 `;

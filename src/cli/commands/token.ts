@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { UsageError } from '../errors.js';
+import { NAMES } from '../resources/resources.js';
 import { examples } from './examples.js';
 import type { TokenOptions } from '../token.js';
 
@@ -7,9 +8,16 @@ export function tokenCommand(): Command {
   return new Command('token')
     .description('print a token signed with the configured secret (HS256)')
     .requiredOption('--sub <who>', 'who the token is for')
-    .option('--scope <scopes>', 'what it allows, separated by spaces', 'cookies:read cookies:write')
+    .option(
+      '--scope <scopes>',
+      'what it allows, separated by spaces',
+      NAMES.flatMap((name) => [`${name}:read`, `${name}:write`]).join(' '),
+    )
     .option('--expires <time>', 'how long it is valid: 30s, 15m, 1h, 7d', seconds, 3600)
-    .addHelpText('after', examples('token --sub alice', 'token --sub bob --scope "cookies:read" --expires 7d'))
+    .addHelpText(
+      'after',
+      examples('token --sub alice', `token --sub bob --scope "${NAMES[0] ?? 'orders'}:read" --expires 7d`),
+    )
     .action(async (options: TokenOptions) => {
       const { printToken } = await import('../token.js');
       await printToken(options);

@@ -2,12 +2,12 @@ import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, wri
 import { dirname, join } from 'node:path';
 import { fileProblem } from '../../config/file-problem.js';
 import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
-import { knownMigrations } from '../../database/schema/schema-version.js';
 import { checkFile } from '../../database/sqlite/file/file-check.js';
 import { tryWriting } from '../../database/sqlite/file/write-trial.js';
+import { expectedContents } from '../resources/resources.js';
 import { firstLine, nativeModule } from './doctor-machine.js';
 
-/** Bytes that a volume should have free: the WAL, its reserve, and some thousand cookies. */
+/** Bytes that a volume should have free: the WAL, its reserve, and some thousand records. */
 const LEAST_FREE = 64 * 1024 * 1024;
 
 /** The folder of the database; as long as there is none, the one that it would be made in. */
@@ -96,7 +96,7 @@ function realWrite(path: string): string {
 async function databaseFile(path: string): Promise<string> {
   if (!existsSync(path)) return `${path} does not exist yet; the first start makes it`;
   requireAccess(path);
-  const { errors } = checkFile(path, await knownMigrations(), { thoroughly: false });
+  const { errors } = checkFile(path, await expectedContents(), { thoroughly: false });
   if (errors.length === 0) return `${path} is sound (quick_check)`;
   throw new Error(`${path}: ${errors.join('; ')}: ${remedyFor(errors)}`);
 }

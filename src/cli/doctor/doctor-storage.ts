@@ -3,10 +3,13 @@ import type { Config } from '../../config/config.js';
 import { CLI, MIGRATE } from '../../config/program-names.js';
 import { pendingMigrations, unknownMigrations } from '../../database/schema/migrations.js';
 import { committed } from '../../database/transactions.js';
+import { RESOURCES } from '../../features.js';
+import type { Resource } from '../../resource/resource.js';
 import { ImportProgress } from '../../storage/import-progress.js';
-import { recount, storedCount } from '../../storage/stored-count.js';
-import { databaseExists } from '../database-file.js';
-import { openDataSource, openStorage } from '../open-database.js';
+import { recount, storedCount, type StoredCount } from '../../storage/stored-count.js';
+import { databaseExists } from '../resources/database-file.js';
+import { openDatabase, openDataSource } from '../resources/open-storage.js';
+import { argumentOf } from '../resources/resources.js';
 
 const NONE_YET = 'there is no database yet';
 
@@ -32,38 +35,66 @@ export function migrations(config: Config): Promise<string> {
   });
 }
 
-export function counter(config: Config): Promise<string> {
+export function counters(config: Config): Promise<string> {
   return withDatabase(config, async (dataSource) => {
-    const found = await storedCount(dataSource, 'cookies');
-    if (found === undefined) throw new Error('the table "storage" has no row for cookies: restore a backup');
-    const { used, count } = found;
-    if (used !== count) throw new Error(`it says ${used}, and there are ${count} cookies: run ${CLI} doctor --fix`);
-    return `${used} cookies of ${config.cookiesCapacity}${used > config.cookiesCapacity ? ': POST is rejected' : ''}`;
+    const rows = await committed(dataSource).sql<{ resource: string }[]>`SELECT resource FROM storage`;
+    const counted = new Set(rows.map(({ resource }) => resource));
+    // The migration that makes a resource may be one of those.
+    const isComplete = (await pendingMigrations(dataSource)).length === 0;
+    const seen: string[] = [];
+    const wrong: string[] = [];
+    for (const resource of RESOURCES) {
+      if (!counted.has(resource.name.plural) && !isComplete) continue;
+      const { used, count } = await countOf(dataSource, resource);
+      const { pluralText } = resource.name;
+      const capacity = config.get(resource.capacity);
+      if (used === count)
+        seen.push(`${used} ${pluralText} of ${capacity}${used > capacity ? ': POST is rejected' : ''}`);
+      else wrong.push(`it says ${used}, and there are ${count} ${pluralText}`);
+    }
+    if (wrong.length > 0) throw new Error(`${wrong.join('; ')}: run ${CLI} doctor --fix`);
+    return seen.join(', ');
   });
 }
 
-/**
- * Counts the cookies again, while the service may write, and sets the counter to what there are.
- * @returns what was changed; nothing when the counter was right
- */
-export async function mendCounter(config: Config): Promise<string | undefined> {
-  if (!databaseExists(config)) return undefined;
-  const storage = await openStorage(config, { mayMigrate: false });
-  const { dataSource } = storage;
-  try {
-    const before = await storedCount(dataSource, 'cookies');
-    if (before === undefined || before.used === before.count) return undefined;
-    return `counted again: there are ${await recount(dataSource, 'cookies')} cookies, the counter said ${before.used}`;
-  } finally {
-    await storage.close();
-  }
+async function countOf(dataSource: DataSource, { name }: Resource): Promise<StoredCount> {
+  const found = await storedCount(dataSource, name.plural);
+  if (found === undefined) throw new Error(`the table "storage" has no row for ${name.plural}: restore a backup`);
+  return found;
 }
 
-export function unfinishedImport(config: Config): Promise<string> {
+/**
+ * Counts the records again where a counter does not agree with them, while the service may write, and sets it to what there are.
+ * @returns what was changed, a line for each counter
+ */
+export async function mendCounters(config: Config): Promise<string[]> {
+  if (!databaseExists(config)) return [];
+  const dataSource = await openDatabase(config, { mayMigrate: false });
+  const mended: string[] = [];
+  try {
+    for (const { name } of RESOURCES) {
+      const before = await storedCount(dataSource, name.plural);
+      if (before === undefined || before.used === before.count) continue;
+      const count = await recount(dataSource, name.plural);
+      mended.push(`counted again: there are ${count} ${name.pluralText}, the counter said ${before.used}`);
+    }
+  } finally {
+    await dataSource.destroy();
+  }
+  return mended;
+}
+
+export function unfinishedImports(config: Config): Promise<string> {
   return withDatabase(config, async (dataSource) => {
     if ((await pendingMigrations(dataSource)).length > 0) return 'not known before the migrations have run';
-    const found = await new ImportProgress('cookies').find(committed(dataSource));
-    if (found === undefined) return 'none is unfinished';
-    return `one that began at ${found.started} has stored ${found.lines} lines: go on with cli import --resume`;
+    const unfinished: string[] = [];
+    for (const resource of RESOURCES) {
+      const found = await new ImportProgress(resource.name.plural).find(committed(dataSource));
+      if (found === undefined) continue;
+      unfinished.push(
+        `one that began at ${found.started} has stored ${found.lines} lines: go on with cli import ${argumentOf(resource)}--resume`,
+      );
+    }
+    return unfinished.length === 0 ? 'none is unfinished' : unfinished.join('; ');
   });
 }

@@ -1,14 +1,16 @@
 import { type Config, ConfigError, loadConfigFromProcess } from '../../config/config.js';
+import { RESOURCES, SETTINGS } from '../../features.js';
 import { clock, keys } from './doctor-machine.js';
 import { sqliteChecks } from './doctor-sqlite.js';
-import { counter, mendCounter, migrations, unfinishedImport } from './doctor-storage.js';
+import { counters, mendCounters, migrations, unfinishedImports } from './doctor-storage.js';
 import { Failure } from '../errors.js';
+import { isOnly } from '../resources/resources.js';
 
 /** Looks at one thing. Gives what it saw, or throws an error that says what is wrong and, behind a colon, what to do. */
 export type Check = (config: Config) => string | Promise<string>;
 
 const EVERYWHERE: Readonly<Record<string, Check>> = { keys, clock };
-const STORAGE: Readonly<Record<string, Check>> = { migrations, counter, import: unfinishedImport };
+const STORAGE: Readonly<Record<string, Check>> = { migrations, counter: counters, import: unfinishedImports };
 
 export interface DoctorOptions {
   readonly fix?: boolean;
@@ -36,20 +38,24 @@ export async function doctor({ fix = false }: DoctorOptions): Promise<void> {
 }
 
 async function mend(config: Config): Promise<void> {
-  const done = await mendCounter(config);
-  if (done !== undefined) say('FIX ', 'counter', done);
+  for (const done of await mendCounters(config)) say('FIX ', 'counter', done);
 }
 
 function settings(): Config {
   try {
-    const config = loadConfigFromProcess();
-    say('ok  ', 'settings', `${config.environment}, capacity ${config.cookiesCapacity}`);
+    const config = loadConfigFromProcess(SETTINGS);
+    say('ok  ', 'settings', `${config.environment}, ${capacities(config)}`);
     return config;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     for (const line of error.errors) say('FAIL', 'settings', line);
     throw new Failure('Mend the settings first; the other checks need them.', error);
   }
+}
+
+function capacities(config: Config): string {
+  const each = RESOURCES.map(({ name, capacity }) => ({ records: config.get(capacity), of: name.pluralText }));
+  return `capacity ${each.map(({ records, of }) => (isOnly ? records : `${records} ${of}`)).join(', ')}`;
 }
 
 function say(outcome: 'ok  ' | 'FAIL' | 'FIX ', name: string, detail: string): void {

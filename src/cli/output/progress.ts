@@ -19,7 +19,7 @@ export class Progress {
   private lastLine = this.started;
 
   /**
-   * @param what is being done to what, such as "Exported" and "cookies"
+   * @param what is being done to what, such as "Exported" and "orders"
    * @param total how many there are; unknown for a stream
    */
   constructor(

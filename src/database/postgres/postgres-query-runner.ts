@@ -26,7 +26,7 @@ export interface TransactionSettings extends PostgresDriver {
   readonly transactionTimeout: number;
 }
 
-/** The key of the lock that migrating processes take; "cookies" in ASCII, as a number. */
+/** The key of the lock that migrating processes take: any number will do, as long as every version has the same. */
 const MIGRATION_LOCK = 0x636f6f6b696573n;
 
 /**

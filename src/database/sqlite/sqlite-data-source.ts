@@ -6,7 +6,7 @@ import type {
   QueryRunner,
   SelectQueryBuilder,
 } from 'typeorm';
-import type { SqliteUrl } from '../../config/variables.js';
+import type { SqliteUrl } from '../../config/parse.js';
 import { GuardedDataSource } from '../transaction-control.js';
 import { betterSqlite3 } from './better-sqlite3.js';
 import { PortableQueryBuilder } from './portability/portable-query-builders.js';

@@ -75,7 +75,7 @@ declare module 'fastify' {
   }
 }
 
-/** Makes Fastify hand every body on as a `RawBody`, whatever its media type; over `BODY_LIMIT` it answers 413. */
+/** Makes Fastify hand every body on as a `RawBody`, whatever its media type; over `BODY_LIMIT` it responds with 413. */
 export function readRawBodies(app: FastifyInstance): void {
   app.decorateRequest('mediaTypeOfBody', undefined);
   app.removeAllContentTypeParsers();
@@ -83,7 +83,7 @@ export function readRawBodies(app: FastifyInstance): void {
     const { headers, method, mediaTypeOfBody } = request;
     done(null, new RawBody(bytes as Buffer, method, mediaTypeOfBody, headers['content-encoding']));
   });
-  // Fastify itself answers 415 to a media type that it cannot parse, before the guards: it gets to see one that it can.
+  // Fastify itself responds with 415 to a media type that it cannot parse, before the guards: it gets to see one that it can.
   app.addHook('onRequest', (request, _reply, done) => {
     const { headers } = request.raw;
     const given = headers['content-type'];

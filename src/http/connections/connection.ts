@@ -1,12 +1,30 @@
-import { STATUS_CODES, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { protocolErrorResponse } from '../errors/error-response.js';
 import { newRequestId, requestId } from '../messages/request-id.js';
-import type { Connections, CutReason } from './connections.js';
+import type { BufferBudget } from './buffer-budget.js';
 import { isLastOfConnection, protocolError } from './protocol-error.js';
-import type { TrackedResponse } from './tracked-response.js';
+import { rawResponse, sendRejection } from './rejection.js';
+import type { RequestTracker } from './request-tracker.js';
+import { SocketFlow } from './socket-flow.js';
+import type { ResponseConnection, TrackedResponse } from './tracked-response.js';
 
-/** Requests of one connection that may wait unanswered; with more, the service stops reading until some are answered. */
+/** Why the service closes a connection on its client. */
+export const CUT_REASONS = ['stalled', 'overload', 'too many connections'] as const;
+export type CutReason = (typeof CUT_REASONS)[number];
+
+/** What a connection asks of its owner, which has all of them. */
+export interface ConnectionOwner {
+  readonly budget: BufferBudget;
+  readonly requests: RequestTracker;
+  /** Hands a request on to the application. */
+  handle(response: TrackedResponse): void;
+  /** Makes room in the budget, if need be. */
+  relieve(): boolean;
+  countCut(reason: CutReason): void;
+  closed(connection: Connection): void;
+}
+
+/** Requests of one connection that may wait for their response; with more, the service stops reading until some have one. */
 export const MAX_UNANSWERED = 16;
 
 /** Bytes that a waiting request counts for, by estimate: its message, its response and its header fields. */
@@ -15,42 +33,33 @@ const WAITING_REQUEST_BYTES = 4096;
 /** Milliseconds in which a client may still read the last response after the service has closed its side. */
 const LINGER = 2000;
 
-/** What `net.Socket` does not publish: whether Node's HTTP server has stopped reading, its parser, and what libuv has still to send. */
-interface SocketInternals {
-  _paused?: boolean;
-  readonly parser?: { resume(): void } | null;
-  readonly _handle: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;
-}
-
 /**
  * One connection: its requests, handed on one after the other, and the progress of what is sent. A request is handed on when
- * the response before it has been given to the operating system. So whoever does not read holds one response, and what waits
+ * the response before it has been given to the operating system. So a client that does not read holds one response, and what waits
  * behind it has not been done.
  */
-export class Connection {
-  /** Kept, because a closed socket has none. */
+export class Connection implements ResponseConnection {
   readonly address: string | undefined;
   hasClosed = false;
   /** Whether it has ever brought a request. */
   hasServed = false;
   private current?: TrackedResponse;
   private readonly waiting: TrackedResponse[] = [];
-  /** The request answered last, while its body has not arrived whole. */
+  /** The request responded to last, while its body has not arrived whole. */
   private unfinishedRequest?: IncomingMessage;
-  /** What is answered when everything before it has been. */
+  /** The response when everything before it has one. */
   private lastError?: { readonly error: Error; readonly request?: IncomingMessage };
-  private isReading = true;
   private isRejected = false;
   /** When the service has closed its side, on the clock of `performance.now()`. */
   private endedAt?: number;
-  private sentBytes = 0;
-  private sentAt = performance.now();
+  private readonly flow: SocketFlow;
 
   constructor(
     readonly socket: Socket,
-    private readonly connections: Connections,
+    private readonly owner: ConnectionOwner,
   ) {
     this.address = socket.remoteAddress;
+    this.flow = new SocketFlow(socket);
     // Without a listener of its own, a socket that Node hands over would end the process when it breaks.
     socket.on('error', ignore);
     socket.on('drain', () => this.drained());
@@ -79,22 +88,22 @@ export class Connection {
   receive(response: TrackedResponse): void {
     response.httpConnection = this;
     this.hasServed = true;
-    if (this.endedAt !== undefined) return this.connections.requestEnded(response, 'dropped');
+    if (this.endedAt !== undefined) return this.owner.requests.end(response, 'dropped');
     // While Node's parser still has the packet in hand.
     response.rejection = protocolError(response.req);
     if (isLastOfConnection(response.req)) response.shouldKeepAlive = false;
     if (this.isIdle) return this.start(response);
     this.waiting.push(response);
-    this.connections.budget.add(WAITING_REQUEST_BYTES);
+    this.owner.budget.add(WAITING_REQUEST_BYTES);
     if (this.waiting.length < MAX_UNANSWERED) return;
-    this.stopReading();
+    this.flow.stopReading();
     // What is behind in the same packet has been parsed already.
-    if (this.connections.budget.isExceeded) this.cut('overload');
+    if (this.owner.budget.isExceeded) this.cut('overload');
   }
 
   /**
-   * Ends the connection with an error for what Node's parser has not understood, or handed over. Everything that arrived whole
-   * before is answered first; a request that was answered before its body had arrived gets no second response.
+   * Ends the connection with an error for what Node's parser has not understood, or handed over. What arrived whole before
+   * gets its response first; a request that got one before its body had arrived gets no second one.
    * @param request what Node has handed over, if anything
    */
   reject(error: Error, request?: IncomingMessage): void {
@@ -110,28 +119,20 @@ export class Connection {
     if (this.isIdle) this.finish();
   }
 
-  /** Notes how much of a response that is made piece by piece waits in memory now. */
   countBuffered(response: TrackedResponse, bytes: number): void {
-    this.connections.countBuffered(response, bytes);
-    this.connections.relieve();
+    this.owner.requests.countBuffered(response, bytes);
+    this.owner.relieve();
   }
 
   /** Closes the connection without another word. */
   cut(reason: CutReason): void {
-    if (!this.hasClosed) this.connections.countCut(reason);
+    if (!this.hasClosed) this.owner.countCut(reason);
     this.socket.destroy();
   }
 
   /** @returns milliseconds since the client last took something of what waits for it; 0 when nothing waits */
   stalledFor(now: number): number {
-    const { _handle: handle } = this.socket as unknown as SocketInternals;
-    const unsent = Math.max(handle?.writeQueueSize ?? 0, this.socket.writableLength);
-    const sent = handle === null ? 0 : handle.bytesWritten - handle.writeQueueSize;
-    if (unsent === 0 || sent !== this.sentBytes) {
-      this.sentBytes = sent;
-      this.sentAt = now;
-    }
-    return now - this.sentAt;
+    return this.flow.stalledFor(now);
   }
 
   /** Whether the last response has been sent and the client keeps its side open. */
@@ -143,35 +144,34 @@ export class Connection {
     this.current = response;
     response.startedAt = performance.now();
     response.on('finish', sent);
-    this.connections.requestStarted();
-    if (response.rejection === undefined) this.connections.handle(response);
+    this.owner.requests.start();
+    if (response.rejection === undefined) this.owner.handle(response);
     else sendRejection(response, response.rejection);
   }
 
-  /** To be called when the response of the current request has been handed to the operating system. */
   responseSent(response: TrackedResponse): void {
     // Node says so of a failed write, too.
     if (this.socket.destroyed || this.socket.errored !== null) return;
-    this.connections.requestEnded(response, 'sent');
+    this.owner.requests.end(response, 'sent');
     this.current = undefined;
     this.unfinishedRequest = response.req.complete ? undefined : response.req;
     if (!this.socket.writable) return;
     const next = this.waiting.shift();
     if (next !== undefined) {
-      this.connections.budget.add(-WAITING_REQUEST_BYTES);
-      if (this.waiting.length < MAX_UNANSWERED / 2) this.readOn();
+      this.owner.budget.add(-WAITING_REQUEST_BYTES);
+      if (this.waiting.length < MAX_UNANSWERED / 2) this.flow.readOn();
       this.start(next);
     } else if (this.isRejected) this.finish();
   }
 
-  /** Everything has been answered; what is left to say is the error. */
+  /** Everything has its response; what is left is the error. */
   private finish(): void {
     const { socket, lastError } = this;
     if (lastError === undefined || !socket.writable) return this.end();
     const { error, request } = lastError;
     const id = request === undefined ? newRequestId() : requestId(request);
     this.end(rawResponse(error, id));
-    this.connections.recordRaw(error, id, request?.method, this.address);
+    this.owner.requests.recordRaw(error, id, request?.method, this.address);
     // After CONNECT nobody else reads it, and the client's end would not be noticed.
     socket.resume();
   }
@@ -184,40 +184,20 @@ export class Connection {
     else this.socket.end(last);
   }
 
-  /**
-   * As Node's HTTP server does it for itself. It goes on reading when what was sent has drained, which says nothing of how many
-   * requests wait: so `drained` stops it again.
-   */
-  private stopReading(): void {
-    this.isReading = false;
-    (this.socket as unknown as SocketInternals)._paused = true;
-    this.socket.pause();
-  }
-
-  private readOn(): void {
-    if (this.isReading) return;
-    this.isReading = true;
-    const internals = this.socket as unknown as SocketInternals;
-    internals._paused = false;
-    // Node's server has paused it, too, behind the packet that was too much.
-    internals.parser?.resume();
-    this.socket.resume();
-  }
-
   private drained(): void {
-    if (!this.isReading) this.stopReading();
+    this.flow.drained();
     // After CONNECT, Node no longer tells the response that it may go on.
     if (this.isRejected) this.current?.emit('drain');
   }
 
   private closed(): void {
     this.hasClosed = true;
-    this.connections.closed(this);
+    this.owner.closed(this);
     const { current, waiting } = this;
     this.current = undefined;
-    if (current !== undefined) this.connections.requestCutOff(current);
-    this.connections.budget.add(-waiting.length * WAITING_REQUEST_BYTES);
-    for (const response of waiting.splice(0)) this.connections.requestEnded(response, 'dropped');
+    if (current !== undefined) this.owner.requests.cutOff(current);
+    this.owner.budget.add(-waiting.length * WAITING_REQUEST_BYTES);
+    for (const response of waiting.splice(0)) this.owner.requests.end(response, 'dropped');
   }
 }
 
@@ -225,29 +205,4 @@ function ignore(): void {}
 
 function sent(this: TrackedResponse): void {
   this.httpConnection.responseSent(this);
-}
-
-/** Answers a request in place of its handler, and closes the connection: what follows on it may not be what it seems. */
-function sendRejection(response: TrackedResponse, error: Error): void {
-  const { reply, req } = response;
-  const { status, headers, content } = serialized(error, reply?.request.id ?? requestId(req));
-  response.writeHead(status, headers).end(req.method === 'HEAD' ? undefined : content);
-}
-
-/** A response without Node's own object for it. */
-function rawResponse(error: Error, id: string): string {
-  const { status, headers, content } = serialized(error, id);
-  const lines = Object.entries({ ...headers, date: new Date().toUTCString() });
-  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${content}`;
-}
-
-function serialized(error: Error, id: string) {
-  const { status, headers, body } = protocolErrorResponse(error, id);
-  const content = JSON.stringify(body);
-  return {
-    status,
-    content,
-    headers: { ...headers, 'content-length': String(Buffer.byteLength(content)), connection: 'close' },
-  };
 }

@@ -1,32 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
-import { BlockList, isIPv6, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
-import { protocolErrorResponse } from '../errors/error-response.js';
 import { BufferBudget } from './buffer-budget.js';
-import { Connection } from './connection.js';
-import { type RequestEnd, type RequestListener, recordOf } from './request-record.js';
+import { Connection, type ConnectionOwner, CUT_REASONS, type CutReason } from './connection.js';
+import type { ConnectionLimits } from './connection-limits.js';
+import { OpenConnections } from './open-connections.js';
+import { RequestTracker } from './request-tracker.js';
 import { TrackedResponse } from './tracked-response.js';
-
-export interface ConnectionLimits {
-  /** Connections open at once. */
-  readonly connections: number;
-  /** Connections open at once from one address; an IPv6 client has all addresses of its /64 network. */
-  readonly connectionsPerAddress: number;
-  /** Proxies, whose connections are those of many clients: they have no limit for each address. */
-  readonly proxies?: BlockList;
-  /** Bytes that unsent responses and waiting requests may take together. */
-  readonly bufferedBytes: number;
-  /** Milliseconds in which a client must take something of a response. */
-  readonly stallTimeout: number;
-  /** Milliseconds in which a request must arrive whole. */
-  readonly requestTimeout: number;
-  /** Milliseconds a connection may stay open between two requests. */
-  readonly keepAliveTimeout: number;
-}
-
-/** Why the service closes a connection on its client. */
-const CUT_REASONS = ['stalled', 'overload', 'too many connections'] as const;
-export type CutReason = (typeof CUT_REASONS)[number];
 
 /** Milliseconds between two looks at all connections. */
 const SWEEP_INTERVAL = 1000;
@@ -38,30 +18,25 @@ const SHORTEST_STALL = 50;
 /** Milliseconds between two looks at who reads, while memory runs short. */
 const RELIEF_INTERVAL = 100;
 
-/** Milliseconds for which a handler may go on after its client has left, until its request is recorded without a status. */
-const ORPHAN_TIMEOUT = 60_000;
-
 /**
  * All connections of one server: how many there are, what they hold in memory, whether their clients read, and how each of
  * their requests ends. The one place that ends connections, and the one place from which requests are logged and measured.
  */
-export class Connections {
+export class Connections implements ConnectionOwner {
   readonly budget: BufferBudget;
+  readonly requests: RequestTracker;
   /** Why connections were closed by the service, and how often. */
   readonly cuts = new Map<CutReason, number>(CUT_REASONS.map((reason) => [reason, 0]));
-  private readonly all = new Set<Connection>();
-  private readonly byAddress = new Map<string, Set<Connection>>();
+  private readonly all: OpenConnections;
   private readonly bySocket = new WeakMap<Socket, Connection>();
-  private readonly listeners: RequestListener[] = [];
-  /** Requests whose client has left while their handler was at work. */
-  private readonly orphans = new Set<TrackedResponse>();
   private server!: Server;
   private requestHandler!: (request: IncomingMessage, response: ServerResponse) => void;
-  private requestsInFlight = 0;
   private reliefAt = -Infinity;
 
   constructor(private readonly limits: ConnectionLimits) {
     this.budget = new BufferBudget(limits.bufferedBytes);
+    this.requests = new RequestTracker(this.budget);
+    this.all = new OpenConnections(limits);
   }
 
   /** For Fastify's option of that name: a server whose connections are tracked here. */
@@ -96,16 +71,6 @@ export class Connections {
     if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesRead === 0) socket.destroy();
     else this.bySocket.get(socket)!.reject(error);
   };
-
-  /** Adds who is told of every request when it ends, exactly once. */
-  onRequestEnd(listener: RequestListener): void {
-    this.listeners.push(listener);
-  }
-
-  /** Requests that have been handed on and not ended. */
-  get inFlight(): number {
-    return this.requestsInFlight;
-  }
 
   get open(): number {
     return this.all.size;
@@ -147,51 +112,8 @@ export class Connections {
     return excess <= (this.budget.limit * 2) / 3;
   }
 
-  // What follows is for `Connection` and the hooks of this folder.
-
   handle(response: TrackedResponse): void {
     this.requestHandler(response.req, response);
-  }
-
-  /** Notes how many bytes of a response wait in memory now. */
-  countBuffered(response: TrackedResponse, bytes: number): void {
-    // A list may have read its next chunk while its client left: nobody would give these bytes back.
-    if (response.isRecorded) return;
-    this.budget.add(bytes - response.bufferedBytes);
-    response.bufferedBytes = bytes;
-  }
-
-  requestStarted(): void {
-    this.requestsInFlight += 1;
-  }
-
-  /** Logs and measures a request; what is told of it a second time is ignored. */
-  requestEnded(response: TrackedResponse, end: RequestEnd): void {
-    if (response.isRecorded) return;
-    this.countBuffered(response, 0);
-    response.isRecorded = true;
-    if (end !== 'dropped') this.requestsInFlight -= 1;
-    const record = recordOf(response);
-    for (const listener of this.listeners) listener(record, end);
-  }
-
-  /** The connection has closed before the response was sent. A handler that is still at work is waited for: its status counts. */
-  requestCutOff(response: TrackedResponse): void {
-    if (response.reply === undefined || response.isAnswered) this.requestEnded(response, 'cut off');
-    else this.orphans.add(response);
-  }
-
-  /** The handler of a request whose client has left is done. */
-  orphanEnded(response: TrackedResponse): void {
-    this.orphans.delete(response);
-    this.requestEnded(response, 'cut off');
-  }
-
-  /** Logs and measures what was answered without having been a request to Node. */
-  recordRaw(error: Error, id: string, method = 'unknown', address?: string): void {
-    const { status } = protocolErrorResponse(error, id);
-    const record = { requestId: id, method, route: 'unknown', status, milliseconds: 0, address };
-    for (const listener of this.listeners) listener(record, 'sent');
   }
 
   countCut(reason: CutReason): void {
@@ -200,44 +122,12 @@ export class Connections {
 
   closed(connection: Connection): void {
     this.all.delete(connection);
-    const key = addressKey(connection.address);
-    const siblings = this.byAddress.get(key);
-    siblings?.delete(connection);
-    if (siblings?.size === 0) this.byAddress.delete(key);
   }
 
   private accept(socket: Socket): void {
     const connection = new Connection(socket, this);
-    const key = addressKey(connection.address);
-    const siblings = this.byAddress.get(key) ?? new Set();
-    this.byAddress.set(key, siblings);
     this.bySocket.set(socket, connection);
     this.all.add(connection);
-    siblings.add(connection);
-    const { connections, connectionsPerAddress } = this.limits;
-    if (siblings.size > connectionsPerAddress && !this.isProxy(connection.address)) this.makeRoom(siblings, connection);
-    else if (this.all.size > connections) this.makeRoom(this.all, connection);
-  }
-
-  /**
-   * One connection too many: the oldest that has never sent a whole request gives way, else the oldest that waits for the next
-   * one, else the newcomer.
-   */
-  private makeRoom(candidates: Set<Connection>, newcomer: Connection): void {
-    let idle: Connection | undefined;
-    for (const connection of candidates) {
-      if (connection === newcomer || !connection.isIdle || connection.socket.destroyed) continue;
-      idle ??= connection;
-      if (connection.hasServed) continue;
-      idle = connection;
-      break;
-    }
-    (idle ?? newcomer).cut('too many connections');
-  }
-
-  private isProxy(address: string | undefined): boolean {
-    const { proxies } = this.limits;
-    return proxies !== undefined && address !== undefined && proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
   }
 
   private sweep(): void {
@@ -246,9 +136,7 @@ export class Connections {
       if (connection.stalledFor(now) > this.limits.stallTimeout) connection.cut('stalled');
       else if (connection.isLingering(now)) connection.socket.destroy();
     }
-    for (const response of this.orphans) {
-      if (now - response.startedAt > ORPHAN_TIMEOUT) this.orphanEnded(response);
-    }
+    this.requests.endLateOrphans(now);
   }
 }
 
@@ -268,21 +156,9 @@ function serverOptions({ requestTimeout, keepAliveTimeout }: ConnectionLimits): 
     // Node looks for requests past their time-out every 30 s otherwise.
     connectionsCheckingInterval: SWEEP_INTERVAL,
     keepAliveTimeout,
-    // Node would answer a missing Host header with an empty 400. Of a field that comes twice Node would drop one; joined, a
+    // Node would respond to a missing Host header with an empty 400. Of a field that comes twice Node would drop one; joined, a
     // second Host, Authorization or Content-Type is as wrong as it is.
     requireHostHeader: false,
     joinDuplicateHeaders: true,
   };
-}
-
-/** What counts as one client: an IPv4 address, or the first 64 bits of an IPv6 address, of which everyone has as many as they like. */
-function addressKey(address = ''): string {
-  if (!isIPv6(address)) return address;
-  if (address.startsWith('::ffff:')) return address.slice('::ffff:'.length);
-  const [head = '', tail] = address.split('::');
-  const groups = head.split(':');
-  const missing = tail === undefined ? 0 : 8 - groups.length - tail.split(':').length;
-  return [...groups, ...Array<string>(Math.max(missing, 0)).fill('0'), ...(tail ?? '').split(':')]
-    .slice(0, 4)
-    .join(':');
 }

@@ -13,7 +13,7 @@ export interface RequestRecord {
   readonly requestId: string;
   /** `unknown` for what was no request to Node's parser. */
   readonly method: string;
-  /** The route's template, such as `/cookies/:id`; `unknown` for a path that has none. */
+  /** The route's template, such as `/orders/:id`; `unknown` for a path that has none. */
   readonly route: string;
   /** Absent when the connection closed before there was a response. */
   readonly status?: number;
@@ -25,7 +25,7 @@ export interface RequestRecord {
 
 export type RequestListener = (record: RequestRecord, end: RequestEnd) => void;
 
-/** The route's template, such as `/cookies/:id`; a path that has none is never named. */
+/** The route's template, such as `/orders/:id`; a path that has none is never named. */
 export function routeOf(request: FastifyRequest): string {
   return request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown');
 }

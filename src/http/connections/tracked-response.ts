@@ -1,10 +1,20 @@
 import { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import type { Connection } from './connection.js';
+
+/** What a response asks of its connection. */
+export interface ResponseConnection {
+  /** Kept, because a closed socket has none. */
+  readonly address: string | undefined;
+  readonly hasClosed: boolean;
+  /** Notes how much of a response that is made piece by piece waits in memory now. */
+  countBuffered(response: TrackedResponse, bytes: number): void;
+  /** To be called when the response of the current request has been handed to the operating system. */
+  responseSent(response: TrackedResponse): void;
+}
 
 /** Node's response with what its connection, the log and the metrics note of it. */
 export class TrackedResponse extends ServerResponse {
-  declare httpConnection: Connection;
+  declare httpConnection: ResponseConnection;
   /** Fastify's reply, once it has taken the request. */
   reply?: FastifyReply;
   /** When its request was handed on, on the clock of `performance.now()`. */
@@ -15,6 +25,6 @@ export class TrackedResponse extends ServerResponse {
   isAnswered = false;
   /** Whether its request has been logged and measured. */
   isRecorded = false;
-  /** What is answered instead of handing the request on. */
+  /** The error to respond with, instead of handing the request on. */
   rejection?: Error;
 }

@@ -20,13 +20,13 @@ export function trackResponses(app: FastifyInstance, connections: Connections): 
     response.isAnswered = true;
     if (response.httpConnection.hasClosed) {
       discard(payload);
-      connections.orphanEnded(response);
+      connections.requests.endOrphan(response);
       return done(null, null);
     }
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
-    connections.countBuffered(response, bytes);
+    connections.requests.countBuffered(response, bytes);
     if (bytes <= SMALL_BODY || connections.relieve()) return done(null, payload);
-    connections.countBuffered(response, 0);
+    connections.requests.countBuffered(response, 0);
     done(null, rejection(reply));
   });
 }

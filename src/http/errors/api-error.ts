@@ -1,18 +1,18 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
 
-/** A fault of one member of the body (RFC 6901 pointer) or of one query or path parameter. */
+/** An error in one property of the body (RFC 6901 pointer) or of one query or path parameter. */
 export type ErrorDetail =
   { readonly pointer: string; readonly message: string } | { readonly parameter: string; readonly message: string };
 
 export interface ApiErrorOptions {
   readonly details?: readonly ErrorDetail[];
-  /** Header fields that belong to the answer, such as `Retry-After`. */
+  /** Header fields that belong to the response, such as `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
 }
 
-/** An error with all that its answer says: status, stable code, message for the reader. */
+/** An error with all that its response says: status, stable code, message for the reader. */
 export class ApiError extends HttpException {
   declare readonly errorCode: string;
   readonly details?: readonly ErrorDetail[];
@@ -30,7 +30,7 @@ export class ApiError extends HttpException {
   }
 }
 
-/** 400 for faults in members of the body or in parameters. */
+/** 400 for errors in properties of the body or in parameters. */
 export function invalidRequest(details: readonly ErrorDetail[]): ApiError {
   const [first, ...more] = details;
   const name = first === undefined ? '' : 'pointer' in first ? first.pointer || 'body' : first.parameter;

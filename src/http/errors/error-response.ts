@@ -5,7 +5,7 @@ import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '..
 import { StorageFullError } from '../../storage/errors.js';
 import { ApiError, codeOfStatus, type ErrorDetail } from './api-error.js';
 
-/** The one shape of every error, whoever found it. */
+/** The one shape of every error, whatever its origin. */
 export interface ErrorBody {
   readonly statusCode: number;
   readonly error: string;
@@ -21,7 +21,7 @@ export interface ErrorResponse {
   readonly body: ErrorBody;
 }
 
-/** Seconds a client is asked to wait when the service cannot answer. */
+/** Seconds a client is asked to wait when the service is not available. */
 const RETRY_AFTER = '1';
 
 export const OUTCOME_UNKNOWN =
@@ -117,7 +117,7 @@ const MESSAGES: Readonly<Record<number, string>> = {
   413: 'The body is larger than the 16 KiB that are accepted',
   431: 'The header fields of the request are too large',
   505: 'The protocol must be HTTP/1.1 or HTTP/1.0',
-  500: 'The service failed to answer this request; its log has the details under this request id',
+  500: 'The service failed at this request; its log has the details under this request id',
 };
 
 /** Status and message of an exception of Nest, as the feature that throws it means them. A 500 says nothing of the inside. */

@@ -14,7 +14,7 @@ export function exampleOf(error: Error): ErrorExample {
   return { message, errorCode, details };
 }
 
-/** Errors that any operation behind a token may answer. */
+/** Errors of any operation behind a token. */
 const commonErrors = (scope: string): readonly DescribedError[] => [
   {
     status: 401,
@@ -35,7 +35,7 @@ const commonErrors = (scope: string): readonly DescribedError[] => [
     status: 500,
     description: 'The service failed',
     examples: {
-      failed: { message: 'The service failed to answer this request; its log has the details under this request id' },
+      failed: { message: 'The service failed at this request; its log has the details under this request id' },
     },
   },
   {

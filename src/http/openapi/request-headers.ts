@@ -25,7 +25,7 @@ export const REQUEST_ID_PARAMETER = {
   in: 'header',
   required: false,
   description:
-    'Names the request; the answer repeats it. Without it, or when it has other characters, the service makes one.',
+    'Names the request; the response repeats it. Without it, or when it has other characters, the service makes one.',
   // Without a pattern: the service replaces another value, and does not reject it.
   schema: { type: 'string' },
 } as const;

@@ -1,3 +1,5 @@
+import { SERVICE_NAME } from '../../config/service-name.js';
+
 /** A request id, in the document. */
 export const REQUEST_ID_EXAMPLE = '7f1c0f0e-0b52-4b8e-9d8e-2f6a1c9c9b57';
 
@@ -27,32 +29,35 @@ const optional = (header: Header): Header => ({ ...header, required: false });
 const REQUEST_ID_PATTERN = '^[A-Za-z0-9._-]{1,128}$';
 const ETAG_PATTERN = '^"[^"]+"$';
 
-/** Every response header field, as the document's components have them. */
-export const HEADERS = {
+/**
+ * Every response header field, as the document's components have them.
+ * @param resource whose paths are the examples
+ */
+export const headerComponents = (resource: string) => ({
   'X-Request-Id': text('Names this request in the log of the service', REQUEST_ID_EXAMPLE, REQUEST_ID_PATTERN),
   'X-Content-Type-Options': text('The media type is as stated', 'nosniff'),
   'Cache-Control': text('Private, and to be revalidated with the ETag before each use', 'private, no-cache'),
-  Vary: text('Each bearer of a token has answers of its own', 'Authorization'),
+  Vary: text('Each bearer of a token has responses of its own', 'Authorization'),
   'Error-Cache-Control': text('Errors are not kept', 'no-store'),
   'Error-Vary': optional(text('Absent while no token has been accepted', 'Authorization')),
-  ETag: text('The version of what is answered, for If-None-Match and If-Match', '"5e0c1b7a9d42-17"', ETAG_PATTERN),
-  Location: text('The new record', '/cookies/1'),
+  ETag: text('The version of the response, for If-None-Match and If-Match', '"5e0c1b7a9d42-17"', ETAG_PATTERN),
+  Location: text('The new record', `/${resource}/1`),
   Link: optional(
     text(
       'The next page; absent on the last one (RFC 8288)',
-      '</cookies?limit=100&after=100>; rel="next"',
+      `</${resource}?limit=100&after=100>; rel="next"`,
       '^<[^>]+>; rel="next"$',
     ),
   ),
   'X-Total-Count': optional(count('How many records are stored; absent on a filtered list', 17)),
-  'WWW-Authenticate': text('The challenge (RFC 6750 section 3)', 'Bearer realm="cookies"'),
+  'WWW-Authenticate': text('The challenge (RFC 6750 section 3)', `Bearer realm="${SERVICE_NAME}"`),
   'Retry-After': optional(count('Seconds to wait before the next attempt; absent with OUTCOME_UNKNOWN', 1)),
   Accept: optional(text('The media type that is accepted', 'application/json')),
   'Accept-Patch': optional(text('The media types that are accepted', 'application/json, application/merge-patch+json')),
   'Accept-Encoding': optional(text('Bodies come without a coding', 'identity')),
-} as const;
+});
 
-export type HeaderName = keyof typeof HEADERS;
+export type HeaderName = keyof ReturnType<typeof headerComponents>;
 
 const header = (name: HeaderName) => ({ $ref: `#/components/headers/${name}` });
 const named = (names: readonly HeaderName[]) => Object.fromEntries(names.map((name) => [name, header(name)]));

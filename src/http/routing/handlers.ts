@@ -6,7 +6,7 @@ import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 export interface Handler {
   readonly controller: Type;
   readonly method: string;
-  /** For the log: `CookiesController.list`. */
+  /** For the log: `OrdersController.list`. */
   readonly name: string;
 }
 

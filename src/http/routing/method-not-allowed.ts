@@ -15,7 +15,7 @@ export const ACCEPT_PATCH = 'application/json, application/merge-patch+json';
  * Answers requests that no route takes, before any token is asked for: OPTIONS with 204 and `Allow`, another method of
  * a known path with 405, the rest with 404.
  */
-export function answerUnroutedRequests(app: FastifyInstance): void {
+export function respondToUnroutedRequests(app: FastifyInstance): void {
   const router = FindMyWay({ maxParamLength: MAX_PARAM_LENGTH });
   const paths = new Map<string, KnownPath>();
 
@@ -58,7 +58,7 @@ const EVERYTHING = '*';
 /** Longer than any header section that Node accepts, so that a long id is a wrong id, not an unknown route. */
 export const MAX_PARAM_LENGTH = 65_536;
 
-/** Only there a parameter may be empty: the router takes `/cookies/` for `/cookies/:id`. */
+/** Only there a parameter may be empty: the router takes `/orders/` for `/orders/:id`. */
 const ENDS_IN_SLASH = /\/(?:[?#]|$)/;
 
 function hasEmptyParameter(params: unknown): boolean {

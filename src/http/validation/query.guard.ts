@@ -5,7 +5,7 @@ import { type ApiError, invalidRequest } from '../errors/api-error.js';
 import { HandlerCache } from '../routing/handler-cache.js';
 
 /**
- * Refuses with 400 the parameters that a route does not declare, so that a misspelt or misplaced one is noticed. A route
+ * Rejects with 400 the parameters that a route does not declare, so that a misspelt or misplaced one is noticed. A route
  * that takes the whole query as a DTO leaves it to the validation of that class.
  */
 @Injectable()

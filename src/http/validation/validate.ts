@@ -52,7 +52,7 @@ export function toDto(
   // Checked on the plain object: class-transformer drops `__proto__` and `constructor` without a word.
   rejectUnknown(dto, plain, detail, path);
   for (const [name, value] of Object.entries(plain)) {
-    const reason = hostility(value);
+    const reason = unsafeKeyIn(value);
     if (reason !== undefined) throw invalidRequest([detail([...path, name], reason)]);
   }
   checkNested(dto, plain, detail, path);
@@ -128,22 +128,23 @@ function checkItem(dto: Type, item: unknown, detail: Detail, path: readonly stri
 const DEPTH = 32;
 
 /** What in a value must not reach class-transformer, which follows `constructor` and every depth. */
-function hostility(value: unknown, depth = 0): string | undefined {
+function unsafeKeyIn(value: unknown, depth = 0): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth === DEPTH) return `is nested deeper than ${DEPTH} levels`;
-  for (const [name, member] of Object.entries(value)) {
-    if (HOSTILE_NAMES.has(name)) return `has a member "${name}"`;
-    const reason = hostility(member, depth + 1);
+  for (const [name, inner] of Object.entries(value)) {
+    if (UNSAFE_KEYS.has(name)) return `has a property "${name}"`;
+    const reason = unsafeKeyIn(inner, depth + 1);
     if (reason !== undefined) return reason;
   }
   return undefined;
 }
 
-const HOSTILE_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
+const UNSAFE_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** The message of the decorator nearest to the member: class-validator runs them from there outwards. */
+/** The message of the first decorator that rejects the value, as they are written: it says what the value is at all. */
 function messageOf({ property, constraints = {} }: ValidationError): string {
-  const message = Object.values(constraints)[0] ?? 'is not valid';
+  // Decorators run from the last one to the first.
+  const message = Object.values(constraints).at(-1) ?? 'is not valid';
   return message.startsWith(`${property} `) ? message.slice(property.length + 1) : message;
 }
 

@@ -1,21 +1,8 @@
 import { isUtf8 } from 'node:buffer';
-import type { ResourceName } from '../resource-name.js';
+import type { Resource } from '../resource.js';
 import type { NewRecord, ResourceEntity } from '../store/resource-entity.js';
-import { type ColumnRule, columnRules, isObviouslyValid, type RecordClass } from './column-rules.js';
+import { type ColumnRule, columnRules, isObviouslyValid } from './column-rules.js';
 import type { ImportedDto } from './imported-dto.js';
-
-/** What the command line must know of a resource. */
-export interface ResourceLines<Entity extends ResourceEntity> {
-  readonly name: ResourceName;
-  readonly entity: RecordClass<Entity>;
-  /** Loads the DTO class that POST takes, and with it what describes and validates it. */
-  readonly createDto: () => Promise<RecordClass>;
-  /**
-   * Whether the checks of the entity admit no record that the DTO class rejects, so that a line which fulfils them need not be
-   * held to the class. A test of the feature must say so.
-   */
-  readonly checksSuffice?: boolean;
-}
 
 /** A line that is no record; the message says what is wrong with it and what would be right. */
 export class BrokenLineError extends Error {
@@ -27,11 +14,16 @@ export class BrokenLineError extends Error {
 
 /** Reads records from lines of NDJSON, by the rules that POST has for a body; a property that comes twice is rejected, too. */
 export class RecordReader<Entity extends ResourceEntity> {
-  private readonly rules?: ReadonlyMap<string, ColumnRule>;
   private dto?: ImportedDto;
 
-  constructor(private readonly lines: ResourceLines<Entity>) {
-    if (lines.checksSuffice) this.rules = columnRules(lines.entity);
+  private constructor(
+    private readonly resource: Resource<Entity>,
+    private readonly rules?: ReadonlyMap<string, ColumnRule>,
+  ) {}
+
+  static async of<Entity extends ResourceEntity>(resource: Resource<Entity>): Promise<RecordReader<Entity>> {
+    const entity = await resource.entity();
+    return new RecordReader(resource, resource.checksSuffice ? columnRules(entity) : undefined);
   }
 
   /** @throws {BrokenLineError} */
@@ -69,7 +61,7 @@ export class RecordReader<Entity extends ResourceEntity> {
 
   private async example(): Promise<string> {
     const { example } = await this.importedDto();
-    return `${this.lines.name.indefinite} such as ${JSON.stringify(example)}`;
+    return `${this.resource.name.indefinite} such as ${JSON.stringify(example)}`;
   }
 
   private async validate(value: unknown): Promise<object> {
@@ -86,7 +78,7 @@ export class RecordReader<Entity extends ResourceEntity> {
   private async importedDto(): Promise<ImportedDto> {
     if (this.dto === undefined) {
       const { ImportedDto } = await import('./imported-dto.js');
-      this.dto = new ImportedDto(await this.lines.createDto());
+      this.dto = new ImportedDto(await this.resource.createDto());
     }
     return this.dto;
   }
@@ -99,7 +91,7 @@ function rejectRepeatedProperties(text: string): void {
   for (const [, literal, colon] of text.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?/g)) {
     if (colon === undefined) continue;
     const name = JSON.parse(literal!) as string;
-    if (seen.has(name)) throw new BrokenLineError(`"${name}" comes twice; give each member once`);
+    if (seen.has(name)) throw new BrokenLineError(`"${name}" comes twice; give each property once`);
     seen.add(name);
   }
 }

@@ -6,7 +6,7 @@ const LONGEST = 300;
 
 /** The characters of base64url (RFC 4648 section 5), as a `pattern` of JSON Schema. */
 export const CURSOR_PATTERN = `^[A-Za-z0-9_-]{1,${LONGEST}}$`;
-const CURSOR = new RegExp(CURSOR_PATTERN);
+export const CURSOR = new RegExp(CURSOR_PATTERN);
 
 /**
  * A place in a list that is sorted by a property, as clients hand it back: the property, the value and the id of the record last

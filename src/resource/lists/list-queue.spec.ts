@@ -4,7 +4,7 @@ import { ListQueue } from './list-queue.js';
 
 const TIMEOUT = 300;
 
-/** A list that is in the making until it is told that it is done. */
+/** A list that is in the making until `done` is called. */
 class Making {
   private finish!: () => void;
   readonly made: Promise<string>;

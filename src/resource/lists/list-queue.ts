@@ -23,7 +23,7 @@ interface ListWaiter extends Waiter {
 
 /**
  * Lets few lists be made at once: pages, and the beginnings of longer lists. Subjects take turns, and none has all places,
- * so that nobody waits for what another asks without end. Whoever waits holds neither a snapshot nor a response.
+ * so that nobody waits for what another asks without end. A request that waits holds neither a snapshot nor a response.
  */
 @Injectable()
 export class ListQueue {

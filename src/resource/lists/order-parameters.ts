@@ -4,7 +4,7 @@ import { IsIn, IsInt, Min, ValidateBy, type ValidationArguments } from 'class-va
 import { IsOptionalNotNull } from '../../http/validation/is-optional-not-null.decorator.js';
 import { QueryInteger } from '../../http/validation/query-values.js';
 import type { ResourceName } from '../resource-name.js';
-import { CURSOR_PATTERN, positionOf } from './cursor.js';
+import { CURSOR, CURSOR_PATTERN, positionOf } from './cursor.js';
 import type { Sorts } from './list-declaration.js';
 
 const ID_SORTS = ['id', '-id'];
@@ -94,7 +94,8 @@ function isPlace(value: unknown, sort: unknown, sorts: Sorts): boolean {
   if (value === 0) return true;
   if (typeof sort !== 'string' || ID_SORTS.includes(sort)) return typeof value === 'number';
   const property = sort.replace(/^-/, '');
+  if (typeof value !== 'string') return false;
   // Of a sort that there is not, `sort` says so.
-  if (!Object.hasOwn(sorts, property)) return true;
-  return typeof value === 'string' && positionOf(value, property, sorts[property]!) !== undefined;
+  if (!Object.hasOwn(sorts, property)) return CURSOR.test(value);
+  return positionOf(value, property, sorts[property]!) !== undefined;
 }

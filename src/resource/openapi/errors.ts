@@ -42,15 +42,16 @@ export const INVALID_ID: DescribedError = {
 export function invalidBody(body: Type): DescribedError {
   return {
     status: 400,
-    description: 'The body is malformed, a member of it is missing, unknown or not valid, or a parameter is not known',
-    examples: { member: invalidProperty(body), malformed: exampleOf(emptyBody()), parameter: strayParameter },
+    description:
+      'The body is malformed, a property of it is missing, unknown or not valid, or a parameter is not known',
+    examples: { property: invalidProperty(body), malformed: exampleOf(emptyBody()), parameter: strayParameter },
   };
 }
 
 export function invalidIdOrBody(body: Type): DescribedError {
   return {
     status: 400,
-    description: 'The id is not valid, or the body is malformed, or a member of it is missing, unknown or not valid',
+    description: 'The id is not valid, or the body is malformed, or a property of it is missing, unknown or not valid',
     examples: { ...invalidBody(body).examples, id },
   };
 }

@@ -23,7 +23,7 @@ import {
 interface OperationOptions {
   /** In place of what is said of every such operation. */
   readonly description?: string;
-  /** Errors of this resource alone, such as `missingReference('cookieId')`. */
+  /** Errors of this resource alone, such as `missingReference('customerId')`. */
   readonly errors?: readonly DescribedError[];
 }
 
@@ -125,7 +125,12 @@ export const ApiReplace = (
     ApiId(name),
     ApiWriteConditions(),
     ApiBody({ type: body }),
-    ApiResponse({ status: 200, description: `The ${name.text} as it is now`, type: record, headers: headers() }),
+    ApiResponse({
+      status: 200,
+      description: `The ${name.text} as it is now`,
+      type: record,
+      headers: isWhole(record, body) ? headers('ETag') : headers(),
+    }),
     ApiErrors(
       `${name.plural}:write`,
       invalidIdOrBody(body),
@@ -137,6 +142,20 @@ export const ApiReplace = (
       ...errors,
     ),
   );
+
+/** Whether a body has every property of the record but its id: a PUT of it stores what was sent (RFC 9110 section 9.3.4). */
+function isWhole(record: Type, body: Type): boolean {
+  const sent = documentedProperties(body);
+  return documentedProperties(record).every((property) => property === 'id' || sent.includes(property));
+}
+
+/** Where `@ApiProperty` keeps the names of a class, each with a colon before it. */
+const API_PROPERTIES = 'swagger/apiModelPropertiesArray';
+
+function documentedProperties(dto: Type): string[] {
+  const names = (Reflect.getMetadata(API_PROPERTIES, dto.prototype as object) ?? []) as readonly string[];
+  return names.map((name) => name.slice(1));
+}
 
 /** Describes the PATCH of a record. */
 export const ApiPatch = (name: ResourceName, { body, description, errors = [] }: BodyOptions): MethodDecorator =>

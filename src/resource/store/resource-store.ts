@@ -6,6 +6,7 @@ import type { Sql } from '../../database/sql.js';
 import { committed, transaction } from '../../database/transactions.js';
 import type { ResourceStorage, ResourceUsage } from '../../storage/resource-storage.js';
 import type { NewRecord, RecordChanges, ResourceEntity, StoredRecord, WriteCheck } from './resource-entity.js';
+import { References } from './references.js';
 import { ResourceSnapshot } from './resource-snapshot.js';
 import { placeholders, ResourceTable } from './resource-table.js';
 import { findRecord, ResourceTransaction, type Row, storedRecord } from './resource-transaction.js';
@@ -21,6 +22,8 @@ const LARGEST_READ = 500;
  */
 export class ResourceStore<Entity extends ResourceEntity> {
   readonly table: ResourceTable;
+  /** Those of its records to the records of other resources. */
+  readonly references: References;
 
   /** Creates that wait together share a transaction; each has its own outcome. */
   private readonly creates: Batcher<NewRecord<Entity>, StoredRecord<Entity>>;
@@ -35,6 +38,7 @@ export class ResourceStore<Entity extends ResourceEntity> {
     readonly storage: ResourceStorage,
   ) {
     this.table = new ResourceTable(repository as unknown as Repository<ResourceEntity>);
+    this.references = new References(repository as unknown as Repository<ResourceEntity>);
     const { busyTimeout: timeout, isRemote } = this.table.engine;
     this.creates = new Batcher((records) => this.createAll(records), { maxBatchSize: LARGEST_CREATE, timeout });
     if (!isRemote) return;

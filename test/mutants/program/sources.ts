@@ -30,7 +30,7 @@ export class Sources {
 
   /** Whether a spec uses the PostgreSQL server of the test run. */
   needPostgres(specs: readonly string[]): boolean {
-    const files = [...this.importedBy(specs)].filter((file) => file !== 'test/engine.ts');
+    const files = [...this.importedBy(specs)].filter((file) => file !== 'test/support/engine.ts');
     return files.some((file) => /\b(usePostgres|serverUrl|createDatabase)\(/.test(this.read(file)));
   }
 

@@ -1,4 +1,4 @@
-import { PostgresServer, onServer } from '../../postgres-server.js';
+import { PostgresServer, onServer } from '../../support/postgres/postgres-server.js';
 import type { NamedMutant } from './mutant.js';
 import type { Result, Results } from './results.js';
 import type { Sources } from './sources.js';

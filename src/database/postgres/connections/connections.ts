@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { Config } from '../../../config/config.js';
 import type { PostgresUrl } from '../../../config/postgres-url.js';
+import { SERVICE_NAME } from '../../../config/service-name.js';
 import { Episode } from '../../../logging/episode.js';
 import { Logger } from '../../../logging/nest-logger.js';
 import { DatabaseUnavailableError, UnsafeIntegerError } from '../../errors.js';
@@ -79,7 +80,7 @@ export class Connections {
       password: settings.password ?? '',
       database: settings.database,
       ssl: tlsOf(settings),
-      application_name: 'cookies',
+      application_name: SERVICE_NAME,
       max: options.max,
       query_timeout: options.queryTimeout,
       connectTimeout: Math.max(1, Math.min(CONNECT_TIMEOUT, Math.floor(busyTimeout / hosts.count))),

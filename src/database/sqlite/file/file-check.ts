@@ -16,12 +16,19 @@ export interface FileReport {
 /** Lines of SQLite's report that are passed on; a corrupt file can have thousands. */
 const MOST_FAULTS = 5;
 
+/** What this code makes a database of. */
+export interface ExpectedContents {
+  /** Names of its migrations, the oldest first. */
+  readonly migrations: readonly string[];
+  /** Names of its resources: each has a table of its name, and a row in `storage`. */
+  readonly resources: readonly string[];
+}
+
 /**
  * Looks at every page, constraint and counter of a database file, without changing it.
- * @param known names of the migrations that this code has
  * @param thoroughly also whether every index agrees with its table, which takes longer
  */
-export function checkFile(path: string, known: readonly string[], { thoroughly = true } = {}): FileReport {
+export function checkFile(path: string, expected: ExpectedContents, { thoroughly = true } = {}): FileReport {
   const report = {
     errors: [] as string[],
     drifts: [] as string[],
@@ -31,7 +38,7 @@ export function checkFile(path: string, known: readonly string[], { thoroughly =
   try {
     const database = openDatabase(path, { readonly: true, fileMustExist: true, timeout: 5000 });
     try {
-      checkDatabase(database, known, thoroughly, report);
+      checkDatabase(database, expected, thoroughly, report);
     } finally {
       database.close();
     }
@@ -43,13 +50,9 @@ export function checkFile(path: string, known: readonly string[], { thoroughly =
 
 type Report = FileReport & { readonly counts: Map<string, number> };
 
-function checkDatabase(database: Database, known: readonly string[], thoroughly: boolean, report: Report): void {
-  const { errors, migrations, counts } = report;
-  const column = (sql: string, ...values: unknown[]): unknown[] =>
-    database
-      .prepare(sql)
-      .pluck()
-      .all(...values);
+function checkDatabase(database: Database, expected: ExpectedContents, thoroughly: boolean, report: Report): void {
+  const { errors, migrations } = report;
+  const column = columnOf(database);
   const pragma = thoroughly ? 'integrity_check' : 'quick_check';
   errors.push(
     ...column(`PRAGMA ${pragma}(${MOST_FAULTS})`)
@@ -58,29 +61,72 @@ function checkDatabase(database: Database, known: readonly string[], thoroughly:
   );
   if (errors.length > 0) return;
 
-  const tables = new Set(column(`SELECT name FROM sqlite_schema WHERE type = 'table'`));
-  const missing = ['migrations', 'storage', 'cookies'].filter((table) => !tables.has(table));
+  const tables = new Set(column(`SELECT name FROM sqlite_schema WHERE type = 'table'`) as string[]);
+  const isOurs = tables.has('migrations') && tables.has('storage');
+  if (isOurs) migrations.push(...(column('SELECT name FROM migrations ORDER BY timestamp') as string[]));
+  const usages = isOurs ? (database.prepare('SELECT resource, used FROM storage').all() as Usage[]) : [];
+  const counted = new Set(usages.map(({ resource }) => resource));
+  // A migration that has not run yet may be the one that makes the resource.
+  const isComplete = !isOurs || expected.migrations.every((name) => migrations.includes(name));
+  const due = expected.resources.filter((name) => isComplete || counted.has(name));
+  const missing = ['migrations', 'storage', ...due].filter((table) => !tables.has(table));
   if (missing.length > 0) {
     errors.push(`it is no database of this service: it has no table ${missing.join(', ')}`);
     return;
   }
-  migrations.push(...(column('SELECT name FROM migrations ORDER BY timestamp') as string[]));
+  errors.push(...migrationErrors(migrations, expected.migrations));
+  checkCounters(usages, tables, column, report);
+  for (const resource of expected.resources.filter((name) => tables.has(name))) {
+    if (!counted.has(resource)) errors.push(`its table "storage" has no row for ${resource}`);
+    errors.push(...sequenceErrors(resource, column));
+  }
+}
+
+interface Usage {
+  readonly resource: string;
+  readonly used: number;
+}
+
+type ReadColumn = (sql: string, ...values: unknown[]) => unknown[];
+
+function columnOf(database: Database): ReadColumn {
+  return (sql, ...values) =>
+    database
+      .prepare(sql)
+      .pluck()
+      .all(...values);
+}
+
+function migrationErrors(migrations: readonly string[], known: readonly string[]): string[] {
+  const errors: string[] = [];
   const newer = migrations.filter((name) => !known.includes(name));
   if (newer.length > 0) errors.push(`it has the migrations ${newer.join(', ')} of a newer version`);
   if (!migrations.includes(known[0]!)) errors.push(`it lacks the migration ${known[0]}`);
+  return errors;
+}
 
-  const accounts = database.prepare('SELECT resource, used FROM storage').all() as { resource: string; used: number }[];
-  if (!accounts.some(({ resource }) => resource === 'cookies'))
-    errors.push('its table "storage" has no row for cookies');
-  for (const { resource, used } of accounts.filter(({ resource }) => tables.has(resource))) {
+function checkCounters(
+  usages: readonly Usage[],
+  tables: ReadonlySet<string>,
+  column: ReadColumn,
+  { counts, drifts }: Report,
+): void {
+  for (const { resource, used } of usages.filter((usage) => tables.has(usage.resource))) {
     const [count] = column(`SELECT count(*) FROM "${resource}"`) as number[];
     counts.set(resource, count!);
-    if (count !== used) report.drifts.push(`it counts ${used} ${resource} and holds ${count}`);
+    if (count !== used) drifts.push(`it counts ${used} ${resource} and holds ${count}`);
   }
+}
+
+/** Whether the next id that SQLite gives is beyond all that it has given. */
+function sequenceErrors(resource: string, column: ReadColumn): string[] {
   const [behind] = column(
-    `SELECT max(id) FROM cookies HAVING max(id) > coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'cookies'), 0)`,
+    `SELECT max(id) FROM "${resource}"
+     HAVING max(id) > coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)`,
+    resource,
   ) as number[];
-  if (behind !== undefined) errors.push(`its next id would be one that was given already (${behind} was)`);
+  if (behind === undefined) return [];
+  return [`the next id of ${resource} would be one that was given already (${behind} was)`];
 }
 
 function explain(error: unknown): string {

@@ -1,0 +1,41 @@
+import { importOf } from '../imports.js';
+import { constant, pascal, words } from '../names.js';
+import { valuesOf } from '../fields.js';
+import { enumsOf, valuesImport } from '../resource.js';
+
+/** @typedef {import('../resource.js').Resource} Resource */
+
+/** The records that may be stored where the operator says nothing. */
+const CAPACITY = 10_000;
+
+/** The setting that a resource declares, for the documents. @param {{ plural: string }} resource */
+export const capacitySettingOf = ({ plural }) => ({
+  name: `${constant(plural)}_CAPACITY`,
+  about: `${words(plural)} that may be stored; beyond it POST is 507`,
+  example: String(CAPACITY),
+  default: String(CAPACITY),
+});
+
+/** @param {Resource} resource */
+export function declaration({ singular, plural, fields }) {
+  const type = pascal(singular);
+  const filters = enumsOf(fields).map(({ name }) => `${name}: ${valuesOf(singular, name)}`);
+  const body = `
+    /** ${capitalized(words(plural))}, for the configuration and the command line, to which \`src/features.ts\` gives it. */
+    export const ${constant(plural)}: Resource<${type}> = {
+      name: ${constant(singular)},
+      capacity: capacitySetting('${capacitySettingOf({ plural }).name}', ${constant(singular)}),
+      ${filters.length > 0 ? `filters: { ${filters.join(', ')} },` : ''}
+      entity: async () => (await import('./${singular}.entity.js')).${type},
+      createDto: async () => (await import('./dto/${singular}.dto.js')).Create${type}Dto,
+    };`;
+  return [
+    importOf(body, '../resource/resource.js', ['capacitySetting'], ['Resource']),
+    `import type { ${type} } from './${singular}.entity.js';\n`,
+    valuesImport(body, { singular, fields }, './'),
+    body,
+  ].join('');
+}
+
+/** @param {string} text */
+const capitalized = (text) => text.charAt(0).toUpperCase() + text.slice(1);

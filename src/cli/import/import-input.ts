@@ -1,0 +1,149 @@
+import { createHash, type Hash } from 'node:crypto';
+import { readLastIdLine } from '../../resource/lines/record-line.js';
+import { BrokenLineError } from '../../resource/lines/record-reader.js';
+import type { NewRecord, ResourceEntity } from '../../resource/store/resource-entity.js';
+import type { UnfinishedImport } from '../../storage/import-progress.js';
+import { Failure } from '../errors.js';
+import type { IdsOption, ImportJob } from './import-job.js';
+import { IdSet } from './id-set.js';
+import { type Line, LINE_LIMIT, linesOf } from './lines.js';
+
+/** A line and the record that it stands for. */
+export interface Entry {
+  readonly number: number;
+  readonly bytes: Buffer;
+  readonly record: NewRecord<ResourceEntity>;
+}
+
+/** Lines that are stored together. */
+export class Batch {
+  /** @param before the hash of all lines before the first of these */
+  constructor(
+    private readonly before: Hash,
+    readonly entries: readonly Entry[],
+  ) {}
+
+  get lastLine(): number {
+    return this.entries.at(-1)!.number;
+  }
+
+  get ids(): number[] {
+    return this.entries.flatMap(({ record: { id } }) => (id === undefined ? [] : [id]));
+  }
+
+  /** The hash of all lines up to the last of these. */
+  hash(): Hash {
+    const hash = this.before.copy();
+    for (const { bytes } of this.entries) addLine(hash, bytes);
+    return hash;
+  }
+
+  halves(): [Batch, Batch] {
+    const middle = Math.ceil(this.entries.length / 2);
+    const first = new Batch(this.before, this.entries.slice(0, middle));
+    return [first, new Batch(first.hash(), this.entries.slice(middle))];
+  }
+}
+
+function addLine(hash: Hash, bytes: Buffer): void {
+  hash.update(bytes).update('\n');
+}
+
+/** Lines in a batch: enough to share the cost of a commit, few enough to let the service write in between. */
+const BATCH = 1000;
+
+/** How an input is to be read. */
+export interface Reading {
+  /** Called for each broken line; may throw to end the reading there. */
+  readonly onBroken: (line: number, fault: string) => void;
+  /** Without it, the first line decides: whether it has an id. */
+  readonly ids?: IdsOption;
+  /** Leave out the lines that this import has stored. */
+  readonly resumed?: UnfinishedImport;
+}
+
+/** Reads an input once, in batches of valid lines. */
+export class ImportInput {
+  ids?: IdsOption;
+  /** The last id that the storage has given which the input comes from, where its last line says so. */
+  lastId?: number;
+  private hash = createHash('sha256');
+  private readonly seen = new IdSet();
+  private entries: Entry[] = [];
+
+  constructor(
+    private readonly job: Pick<ImportJob, 'resource' | 'reader'>,
+    private readonly reading: Reading,
+  ) {
+    this.ids = reading.ids;
+  }
+
+  /** @throws {Failure} when the input is not the one that is to be resumed */
+  async *batches(input: AsyncIterable<Buffer>): AsyncGenerator<Batch> {
+    const { resumed } = this.reading;
+    const stored = resumed?.lines ?? 0;
+    let last = 0;
+    for await (const lines of linesOf(input)) {
+      for (const line of lines) {
+        last = line.number;
+        if (line.number > stored) await this.take(line);
+        else this.skip(line);
+        if (this.entries.length === BATCH) yield this.flush();
+      }
+    }
+    if (last < stored) throw anotherInput(stored);
+    if (this.entries.length > 0) yield this.flush();
+  }
+
+  private flush(): Batch {
+    const batch = new Batch(this.hash, this.entries);
+    this.hash = batch.hash();
+    this.entries = [];
+    return batch;
+  }
+
+  private skip({ number, bytes = Buffer.alloc(0) }: Line): void {
+    const { lines, digest } = this.reading.resumed!;
+    addLine(this.hash, bytes);
+    if (number === lines && this.hash.copy().digest('hex') !== digest) throw anotherInput(lines);
+  }
+
+  private async take({ number, bytes }: Line): Promise<void> {
+    try {
+      if (this.lastId !== undefined) throw new BrokenLineError('it comes after "lastId", which ends an export');
+      this.lastId = bytes && readLastIdLine(bytes);
+      if (this.lastId !== undefined) return;
+      if (bytes === undefined) {
+        throw new BrokenLineError(
+          `it is longer than the ${LINE_LIMIT} bytes that ${this.job.resource.name.indefinite} may take`,
+        );
+      }
+      const record = await this.job.reader.read(bytes);
+      this.entries.push({ number, bytes, record: { ...record, id: this.idFor(record.id) } });
+    } catch (error) {
+      if (!(error instanceof BrokenLineError)) throw error;
+      this.reading.onBroken(number, error.message);
+    }
+  }
+
+  /** The id that a record is stored with; `undefined` for a new one. */
+  private idFor(id: number | undefined): number | undefined {
+    this.ids ??= id === undefined ? 'assign' : 'keep';
+    if (this.ids === 'assign') {
+      if (id === undefined || this.reading.ids === 'assign' || this.reading.resumed?.ids === 'assign') return undefined;
+      throw new BrokenLineError(
+        'it has an id, which lines before it lack; use --ids assign to give all of them new ids',
+      );
+    }
+    if (id === undefined) throw new BrokenLineError('it has no "id"; use --ids assign to give all lines new ids');
+    if (!this.seen.add(id)) throw new BrokenLineError(`a line before it has the id ${id}, too; ids must differ`);
+    return id;
+  }
+}
+
+function anotherInput(lines: number): Failure {
+  return new Failure(
+    `This is not the input whose import was interrupted: its first ${lines} lines are not those that are stored. ` +
+      'Give the same one, or begin anew with --forget.',
+  );
+}

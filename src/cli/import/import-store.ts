@@ -1,0 +1,149 @@
+import { QueryFailedError } from 'typeorm';
+import type { Sql } from '../../database/sql.js';
+import { transaction } from '../../database/transactions.js';
+import { StorageFullError } from '../../storage/errors.js';
+import { ImportProgress, type UnfinishedImport } from '../../storage/import-progress.js';
+import { Failure } from '../errors.js';
+import type { ImportJob } from './import-job.js';
+import { type Batch, ImportInput } from './import-input.js';
+import { brokenLine, problemsOf } from './import-survey.js';
+import type { OpenStorage } from '../resources/open-storage.js';
+import { argumentOf } from '../resources/resources.js';
+import { Progress } from '../output/progress.js';
+
+const doneWith = ({ resource }: ImportJob) => ({ done: 'Imported', unit: resource.name.pluralText });
+
+const refuse = (line: number, fault: string): never => {
+  throw new Failure(brokenLine(line, fault));
+};
+
+/**
+ * Stores everything in one transaction.
+ * @returns how many records were stored
+ * @throws {Failure} when nothing is stored
+ */
+export async function storeAtOnce(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
+  const progress = new Progress(doneWith(job), total);
+  try {
+    // The engine may run this again when it could make room: it begins anew each time.
+    return await transaction(storage.dataSource, async (tx) => {
+      let stored = 0;
+      const input = new ImportInput(job, { onBroken: refuse, ids: job.options.ids });
+      for await (const batch of input.batches(job.open())) {
+        job.interrupt.throwIfAborted();
+        await createAll(storage, tx, batch);
+        progress.update((stored += batch.entries.length));
+      }
+      await keepLastId(storage, tx, input);
+      return stored;
+    });
+  } catch (error) {
+    throw new Failure(`${(error as Error).message}\nNothing is stored: the import is undone.`, error);
+  } finally {
+    progress.stop();
+  }
+}
+
+/**
+ * Stores batch after batch, each with the note of how far the import has got.
+ * @returns how many records were stored by this run
+ * @throws {Failure} which says what is stored and how to go on
+ */
+export async function storeInBatches(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
+  const run = new Run(storage, job, new Progress(doneWith(job), total));
+  try {
+    await run.storeAll();
+  } catch (error) {
+    throw new Failure(`${(error as Error).message}\n${run.state()}`, error);
+  }
+  return run.stored;
+}
+
+class Run {
+  stored = 0;
+  private readonly note: ImportProgress;
+  private at?: UnfinishedImport;
+  private readonly started = new Date().toISOString();
+
+  constructor(
+    private readonly storage: OpenStorage,
+    private readonly job: ImportJob,
+    private readonly progress: Progress,
+  ) {
+    this.note = new ImportProgress(job.resource.name.plural);
+    this.at = job.resumed;
+  }
+
+  async storeAll(): Promise<void> {
+    const { options, resumed, open, interrupt } = this.job;
+    const input = new ImportInput(this.job, { onBroken: refuse, resumed, ids: options.ids ?? resumed?.ids });
+    try {
+      for await (const batch of input.batches(open())) {
+        interrupt.throwIfAborted();
+        await this.store(batch, input.ids!);
+        this.progress.update(this.stored);
+      }
+      await transaction(this.storage.dataSource, async (tx) => {
+        await keepLastId(this.storage, tx, input);
+        if (this.at !== undefined) await this.note.forget(tx);
+      });
+    } finally {
+      this.progress.stop();
+    }
+  }
+
+  /** Stores a batch, or of one that finds too little room as many as do. */
+  private async store(batch: Batch, ids: UnfinishedImport['ids']): Promise<void> {
+    const { resource } = this.note;
+    const digest = batch.hash().digest('hex');
+    const to = { resource, lines: batch.lastLine, digest, ids, started: this.at?.started ?? this.started };
+    try {
+      await transaction(this.storage.dataSource, async (tx) => {
+        await this.note.advance(tx, this.at, to);
+        await createAll(this.storage, tx, batch);
+      });
+    } catch (error) {
+      if (!(error instanceof StorageFullError)) throw error;
+      if (batch.entries.length === 1) throw this.noRoomFor(batch.lastLine);
+      for (const half of batch.halves()) await this.store(half, ids);
+      return;
+    }
+    this.at = to;
+    this.stored += batch.entries.length;
+  }
+
+  private noRoomFor(line: number): Failure {
+    const { name, capacity } = this.job.resource;
+    const most = this.storage.store.storage.capacity;
+    return new Failure(
+      `Line ${line} finds no room: the storage holds ${most} ${name.pluralText}, as many as ${capacity.name} allows.`,
+    );
+  }
+
+  /** What an interrupted import leaves, and how to go on. */
+  state(): string {
+    if (this.at === undefined) return 'Nothing is stored.';
+    const again = this.job.file === undefined ? 'the same input' : this.job.file;
+    return (
+      `The first ${this.at.lines} lines are stored. Go on with: import ${argumentOf(this.job.resource)}${again} --resume\n` +
+      'Lines after these may be mended before; the stored ones must stay as they are.'
+    );
+  }
+}
+
+/** Ids that the old storage has given are never given again, also those of records that it has deleted. */
+async function keepLastId({ store }: OpenStorage, tx: Sql, { ids, lastId }: ImportInput): Promise<void> {
+  if (lastId !== undefined && ids !== 'assign') await store.in(tx).advanceIds(lastId);
+}
+
+/** Stores a batch, and names the line that the database has rejected. */
+async function createAll(storage: OpenStorage, tx: Sql, batch: Batch): Promise<void> {
+  try {
+    await storage.store.in(tx).createMany(batch.entries.map(({ record }) => record));
+  } catch (error) {
+    if (!(error instanceof QueryFailedError)) throw error;
+    const [first] = await problemsOf(storage, batch);
+    if (first === undefined) throw error;
+    return refuse(first.line, first.problem);
+  }
+}

@@ -1,0 +1,96 @@
+import { getMetadataArgsStorage } from 'typeorm';
+import { type Config, loadConfigFromProcess } from '../../config/config.js';
+import { SETTINGS } from '../../features.js';
+import type { Resource } from '../../resource/resource.js';
+import { RecordReader } from '../../resource/lines/record-reader.js';
+import { committed, transaction } from '../../database/transactions.js';
+import { ImportProgress, type UnfinishedImport } from '../../storage/import-progress.js';
+import { contentsOf } from '../resources/contents.js';
+import { Failure, UsageError } from '../errors.js';
+import type { ImportJob, ImportOptions } from './import-job.js';
+import { openInput } from './input.js';
+import { storeAtOnce, storeInBatches } from './import-store.js';
+import { survey } from './import-survey.js';
+import { databaseExists } from '../resources/database-file.js';
+import { openStorage, type OpenStorage } from '../resources/open-storage.js';
+
+export async function importRecords(
+  resource: Resource,
+  file: string | undefined,
+  options: ImportOptions,
+  interrupt: AbortSignal,
+): Promise<void> {
+  if (options.atomic && file === undefined) {
+    throw new UsageError('--atomic needs a file: it is read twice, first to check it, and stdin cannot be');
+  }
+  const config = loadConfigFromProcess(SETTINGS);
+  const reader = await RecordReader.of(resource);
+  const job: ImportJob = { resource, reader, options, interrupt, file, open: () => openInput(file, interrupt) };
+  if (options.dryRun) return dryRun(config, job);
+  const storage = await openStorage(config, resource, { mayMigrate: true });
+  try {
+    await run(storage, { ...job, resumed: await unfinished(storage, options) });
+    console.error(`The storage holds ${await contentsOf(storage)}`);
+  } finally {
+    await storage.close();
+  }
+}
+
+async function run(storage: OpenStorage, job: ImportJob): Promise<void> {
+  const { capacity } = storage.store.storage;
+  const { count } = await storage.store.usage();
+  console.error(`${Math.max(0, capacity - count)} of ${capacity} places are free.`);
+  const total = job.file === undefined ? undefined : (await survey(storage, capacity, job)).records;
+  const stored = await (job.options.atomic ? storeAtOnce : storeInBatches)(storage, job, total);
+  console.error(`Imported ${stored} ${job.resource.name.pluralText}.`);
+}
+
+/** The import to go on with, by what the options say about one that was interrupted. */
+async function unfinished(
+  { dataSource, resource }: OpenStorage,
+  { resume, forget, ids }: ImportOptions,
+): Promise<UnfinishedImport | undefined> {
+  const progress = new ImportProgress(resource.name.plural);
+  const found = await progress.find(committed(dataSource));
+  if (resume) {
+    if (found === undefined) throw new Failure('There is nothing to resume: no import was interrupted.');
+    if (ids !== undefined && ids !== found.ids) throw new UsageError(`The import was begun with --ids ${found.ids}`);
+    return found;
+  }
+  if (found === undefined) return undefined;
+  if (!forget) {
+    throw new Failure(
+      `An import that began at ${found.started} is going on, or was interrupted when ${found.lines} lines were stored. ` +
+        'Go on with the same input and --resume, or begin anew with --forget: what that one has stored stays.',
+    );
+  }
+  await transaction(dataSource, (tx) => progress.forget(tx));
+  return undefined;
+}
+
+async function dryRun(config: Config, job: ImportJob): Promise<void> {
+  const { resource } = job;
+  const storage = databaseExists(config) ? await openStorage(config, resource, { mayMigrate: false }) : undefined;
+  if (storage === undefined) await rejectReferences(resource);
+  try {
+    const { records, ids, free } = await survey(storage, config.get(resource.capacity), job);
+    const outcome = ids === 'keep' ? 'with the ids they have' : 'with new ids';
+    console.error(
+      `All is well: ${records} ${resource.name.pluralText} can be imported ${outcome}; ${free} places are free. Nothing is stored.`,
+    );
+  } finally {
+    await storage?.close();
+  }
+}
+
+/**
+ * Without a database there is nothing that the records could refer to.
+ * @throws {Failure}
+ */
+async function rejectReferences({ name, entity }: Resource): Promise<void> {
+  const target = await entity();
+  if (!getMetadataArgsStorage().foreignKeys.some((key) => key.target === target)) return;
+  throw new Failure(
+    `There is no database yet, and ${name.pluralText} refer to other records. Import those first; --dry-run makes no database.`,
+  );
+}

@@ -1,0 +1,59 @@
+import { createReadStream } from 'node:fs';
+import { addAbortSignal, Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { Failure } from '../errors.js';
+
+/** The first bytes of a file that gzip has made (RFC 1952 section 2.3.1); no NDJSON begins with them. */
+const GZIP = Buffer.from([0x1f, 0x8b]);
+
+const CHUNK = 256 * 1024;
+
+/**
+ * The bytes of a file, or of stdin without one; unpacked, where gzip has packed them.
+ * @throws {Failure} while they are read
+ */
+export function openInput(file: string | undefined, signal: AbortSignal): AsyncIterable<Buffer> {
+  const stream = file === undefined ? process.stdin : createReadStream(file, { highWaterMark: CHUNK });
+  addAbortSignal(signal, stream);
+  return readable(stream, file ?? 'stdin', signal);
+}
+
+async function* readable(stream: Readable, name: string, signal: AbortSignal): AsyncGenerator<Buffer> {
+  try {
+    yield* unpacked(stream, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new Failure(`${name} cannot be read: ${(error as Error).message}`, error);
+  }
+}
+
+async function* unpacked(stream: Readable, signal: AbortSignal): AsyncGenerator<Buffer> {
+  const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  const begin = await beginning(chunks);
+  if (!begin.subarray(0, GZIP.length).equals(GZIP)) {
+    yield* joined(begin, chunks);
+    return;
+  }
+  const gunzip = createGunzip({ chunkSize: CHUNK });
+  const packed = Readable.from(joined(begin, chunks), { objectMode: false });
+  // What fails there is thrown by the loop over what comes out.
+  pipeline(packed, gunzip, { signal }).catch(() => {});
+  yield* gunzip as AsyncIterable<Buffer>;
+}
+
+/** As many bytes as tell what the input is; a pipe may give them one by one. */
+async function beginning(chunks: AsyncIterator<Buffer>): Promise<Buffer> {
+  let bytes: Buffer = Buffer.alloc(0);
+  while (bytes.length < GZIP.length) {
+    const next = await chunks.next();
+    if (next.done) break;
+    bytes = Buffer.concat([bytes, next.value]);
+  }
+  return bytes;
+}
+
+async function* joined(begin: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  if (begin.length > 0) yield begin;
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+}

@@ -1,0 +1,36 @@
+import { BODY_LIMIT } from '../../http/body/body-limit.js';
+
+/** One line of the input, without its line end; without bytes when it is too long. */
+export interface Line {
+  /** From 1 up. */
+  readonly number: number;
+  readonly bytes?: Buffer;
+}
+
+/** The longest line that is read, in bytes: as much as the body of a request may have. */
+export const LINE_LIMIT = BODY_LIMIT;
+
+const NEWLINE = 0x0a;
+
+/** The lines of a stream of bytes, as many at once as a chunk of it has. A last line needs no line end. */
+export async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
+  let number = 0;
+  let rest: Buffer = Buffer.alloc(0);
+  // Of a line that is too long no more is kept than shows that it is.
+  const line = (bytes: Buffer): Line => (bytes.length > LINE_LIMIT ? { number } : { number, bytes });
+  for await (const chunk of input) {
+    const lines: Line[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      const bytes = chunk.subarray(start, end);
+      number++;
+      lines.push(line(rest.length > 0 ? Buffer.concat([rest, bytes]) : bytes));
+      rest = rest.subarray(0, 0);
+      start = end + 1;
+    }
+    if (rest.length <= LINE_LIMIT) rest = Buffer.concat([rest, chunk.subarray(start)]);
+    yield lines;
+  }
+  number++;
+  if (rest.length > 0) yield [line(rest)];
+}

@@ -1,0 +1,19 @@
+import { createHash } from 'node:crypto';
+import { recordLine } from '../../resource/lines/record-line.js';
+import type { OpenStorage } from './open-storage.js';
+
+/** What the storage holds, as the last line of `export` and `import` says it: equal for equal storages. */
+export async function contentsOf({ store, resource }: OpenStorage): Promise<string> {
+  const snapshot = await store.openSnapshot();
+  try {
+    const hash = createHash('sha256');
+    let count = 0;
+    for await (const page of snapshot.records({})) {
+      hash.update(page.map(recordLine).join(''));
+      count += page.length;
+    }
+    return `${count} ${resource.name.pluralText}, sha256 ${hash.digest('hex')}`;
+  } finally {
+    snapshot.close();
+  }
+}

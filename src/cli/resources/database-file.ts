@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import type { Config } from '../../config/config.js';
+import { Failure, UsageError } from '../errors.js';
+
+/** Opening a SQLite database makes the file; what must not make one checks first. */
+export function databaseExists({ database }: Config): boolean {
+  return database.engine !== 'sqlite' || existsSync(database.path);
+}
+
+/**
+ * Keeps output from taking the place of the database, or of a file that belongs to it.
+ * @throws {UsageError}
+ */
+export async function rejectDatabaseFile({ database }: Config, output: string): Promise<void> {
+  if (database.engine !== 'sqlite') return;
+  for (const suffix of ['', '-wal', '-shm', '-reserve', '-journal']) {
+    if (!(await isSameFile(output, database.path + suffix))) continue;
+    throw new UsageError(suffix === '' ? `${output} is the database itself` : `${output} belongs to the database`);
+  }
+}
+
+/** Whether two paths lead to one file that exists. */
+export async function isSameFile(one: string, other: string): Promise<boolean> {
+  const [first, second] = await Promise.all([one, other].map((path) => stat(path).catch(() => undefined)));
+  return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
+}
+
+/** @throws {Failure} naming what this engine offers instead of a command that works on the file of a SQLite database */
+export function requireSqlite({ database }: Config, command: string, instead: string): string {
+  if (database.engine === 'sqlite') return database.path;
+  throw new Failure(`${command} is for SQLite, and DATABASE_URL names a PostgreSQL server; use ${instead}.`);
+}

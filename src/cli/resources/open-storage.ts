@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs';
+import type { DataSource } from 'typeorm';
+import { Config } from '../../config/config.js';
+import { MIGRATE } from '../../config/program-names.js';
+import { createDataSource } from '../../database/data-source.js';
+import { migrate, pendingMigrations, unknownMigrations } from '../../database/schema/migrations.js';
+import type { Resource } from '../../resource/resource.js';
+import type { ResourceEntity } from '../../resource/store/resource-entity.js';
+import { ResourceStore } from '../../resource/store/resource-store.js';
+import { Logger } from '../../logging/nest-logger.js';
+import { ResourceStorage } from '../../storage/resource-storage.js';
+import { Failure } from '../errors.js';
+
+/** Milliseconds: nobody waits for a response here, and an atomic import is one long transaction. */
+const TIMEOUTS = { busyTimeout: 60_000, transactionTimeout: 24 * 3600 * 1000 } as const;
+
+/** The storage of a resource as the service has it, without the service. */
+export interface OpenStorage {
+  readonly dataSource: DataSource;
+  readonly resource: Resource;
+  readonly store: ResourceStore<ResourceEntity>;
+  close(): Promise<void>;
+}
+
+export interface OpenOptions {
+  /** Whether a database may be made, and pending migrations run, as the service's start would. */
+  readonly mayMigrate: boolean;
+}
+
+/**
+ * Opens the database of the configuration as it is.
+ * @throws {DatabaseStartError} when it cannot be used
+ */
+export async function openDataSource(config: Config): Promise<DataSource> {
+  // What the data layer logs goes to stdout, which belongs to what the command prints; what matters it throws, too.
+  Logger.overrideLogger(false);
+  return (await createDataSource(config)).initialize();
+}
+
+/** Opens the storage of a resource as `openDatabase` does. */
+export async function openStorage(config: Config, resource: Resource, options: OpenOptions): Promise<OpenStorage> {
+  const dataSource = await openDatabase(config, options);
+  const storage = new ResourceStorage(resource.name.plural, config.get(resource.capacity));
+  const repository = dataSource.getRepository<ResourceEntity>(await resource.entity());
+  return { dataSource, resource, store: new ResourceStore(repository, storage), close: () => dataSource.destroy() };
+}
+
+/**
+ * Opens the database of the configuration, which a service may have open, too.
+ * @throws {DatabaseStartError} when it cannot be used
+ * @throws {Failure} when its schema is not that of this code
+ */
+export async function openDatabase(config: Config, { mayMigrate }: OpenOptions): Promise<DataSource> {
+  const { database } = config;
+  if (!mayMigrate && database.engine === 'sqlite' && !existsSync(database.path)) {
+    throw new Failure(`There is no database at ${database.path}; see DATABASE_URL.`);
+  }
+  const dataSource = await openDataSource(new Config({ ...config, database: { ...database, ...TIMEOUTS } }));
+  try {
+    await requireSchema(dataSource, mayMigrate && config.database.migrateOnStart);
+  } catch (error) {
+    await dataSource.destroy();
+    throw error;
+  }
+  return dataSource;
+}
+
+async function requireSchema(dataSource: DataSource, mayMigrate: boolean): Promise<void> {
+  const newer = await unknownMigrations(dataSource);
+  if (newer.length > 0) {
+    throw new Failure(`The database has the migrations ${newer.join(', ')} of a newer version. Use that version.`);
+  }
+  if (mayMigrate) await migrate(dataSource);
+  const pending = await pendingMigrations(dataSource);
+  if (pending.length > 0) {
+    throw new Failure(`The database lacks the migrations ${pending.join(', ')}. Start the service, or run: ${MIGRATE}`);
+  }
+}

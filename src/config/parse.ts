@@ -1,0 +1,98 @@
+import { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+import { parsePostgresUrl, type PostgresUrl } from './postgres-url.js';
+import type { Parse } from './setting.js';
+
+/** Where the records are kept: the embedded engine, and the file it writes. */
+export interface SqliteUrl {
+  readonly engine: 'sqlite';
+  readonly path: string;
+}
+
+export const string: Parse<string> = (value) => value;
+
+export function integer(min: number, max: number): Parse<number> {
+  return (value) => {
+    const number = Number(value);
+    if (!/^(0|[1-9][0-9]*)$/.test(value) || number < min || number > max) {
+      throw new Error(`must be a whole number from ${min} to ${max}`);
+    }
+    return number;
+  };
+}
+
+export const boolean: Parse<boolean> = (value) => {
+  if (value !== 'true' && value !== 'false') throw new Error('must be "true" or "false"');
+  return value === 'true';
+};
+
+export function oneOf<const T extends readonly string[]>(allowed: T): Parse<T[number]> {
+  return (value) => {
+    if (!allowed.includes(value)) throw new Error(`must be one of ${allowed.join(', ')}`);
+    return value;
+  };
+}
+
+export const address: Parse<string> = (value) => {
+  if (isIP(value) === 0) throw new Error('must be an IPv4 or IPv6 address');
+  return value;
+};
+
+export const databaseUrl: Parse<SqliteUrl | PostgresUrl> = (value) => {
+  if (/^postgres(ql)?:/.test(value)) return parsePostgresUrl(value);
+  return sqliteUrl(value);
+};
+
+const sqliteUrl: Parse<SqliteUrl> = (value) => {
+  const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/s.exec(value)?.[1];
+  if (path === undefined)
+    throw new Error('must be "sqlite:" and the path of a file, or "postgres://user:password@host:5432/database"');
+  if (path === ':memory:')
+    throw new Error('must name a file: a database in memory has one connection and is not durable');
+  if (path.startsWith('//')) throw new Error('must not name a host: the file is on this machine');
+  if (path.endsWith('/')) throw new Error('must name a file, not a folder');
+  return { engine: 'sqlite', path };
+};
+
+export const certificates: Parse<string> = (value) => {
+  // A PEM given through an environment file often has its line ends written as \\n.
+  const pem = value.replaceAll('\\n', '\n');
+  try {
+    new X509Certificate(pem);
+  } catch {
+    throw new Error('is not a PEM certificate');
+  }
+  return pem;
+};
+
+export const origins: Parse<string[]> = (value) =>
+  value.split(',').map((item) => {
+    const origin = item.trim();
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+      throw new Error(
+        `must be a comma-separated list of origins (scheme, host and port, no path); "${origin}" is none`,
+      );
+    }
+    return origin;
+  });
+
+const ADDRESS = /^[0-9a-fA-F.:]+(\/[0-9]{1,3})?$/;
+
+export const trustedProxies: Parse<false | string[]> = (value) => {
+  if (value === 'false') return false;
+  return value.split(',').map((item) => {
+    const address = item.trim();
+    if (!ADDRESS.test(address) && !['loopback', 'linklocal', 'uniquelocal'].includes(address)) {
+      throw new Error(
+        `must be "false" or a comma-separated list of addresses, networks, "loopback", "linklocal" or "uniquelocal"; "${address}" is none`,
+      );
+    }
+    return address;
+  });
+};
+
+export const claimPath: Parse<string[]> = (value) => {
+  const path = value.split('.');
+  if (path.includes('')) throw new Error('must be claim names joined by single dots');
+  return path;
+};

@@ -1,0 +1,43 @@
+import type { Setting } from '../config/setting.js';
+import { integer } from '../config/parse.js';
+import type { RecordClass } from './lines/column-rules.js';
+import type { ResourceName } from './resource-name.js';
+import type { ResourceEntity } from './store/resource-entity.js';
+
+/**
+ * A resource as those see it who work on any: the configuration and the command line. Its feature declares one, which
+ * `src/features.ts` lists. What takes long to load is loaded when it is needed: `--help` needs none of it.
+ */
+export interface Resource<Entity extends ResourceEntity = ResourceEntity> {
+  readonly name: ResourceName;
+  /** How many records may be stored. */
+  readonly capacity: Setting<number> & { readonly default: string };
+  /** What else the feature lets an operator set. */
+  readonly settings?: readonly Setting[];
+  /** Properties that `export` can filter by, each with its values: options of the command line. */
+  readonly filters?: Readonly<Record<string, readonly string[]>>;
+  /** Its table has the resource's plural name. */
+  readonly entity: () => Promise<RecordClass<Entity>>;
+  /** The DTO class that POST takes, and with it what describes and validates it. */
+  readonly createDto: () => Promise<RecordClass>;
+  /**
+   * Whether the checks of the entity admit no record that the DTO class rejects, so that a line of an import which fulfils them
+   * need not be held to the class. A test of the feature must say so.
+   */
+  readonly checksSuffice?: boolean;
+}
+
+/** The setting for how many records of a resource may be stored; `variable` such as `ORDERS_CAPACITY`. */
+export function capacitySetting(
+  variable: string,
+  { pluralText }: ResourceName,
+  records = 10_000,
+): Resource['capacity'] {
+  return {
+    name: variable,
+    about: `${pluralText} that may be stored; beyond it POST is 507`,
+    example: String(records),
+    default: String(records),
+    parse: integer(0, Number.MAX_SAFE_INTEGER),
+  };
+}

@@ -1,0 +1,69 @@
+import type { Repository } from 'typeorm';
+import { committed } from '../../database/transactions.js';
+import type { ResourceEntity } from './resource-entity.js';
+import { placeholders } from './resource-table.js';
+
+type Key = number | string;
+
+/** A property of a record that refers to a record which does not exist. */
+export interface MissingReference {
+  readonly property: string;
+  readonly value: Key;
+  /** The table in which there is no such record. */
+  readonly table: string;
+}
+
+/** A foreign key of one column. */
+interface Reference {
+  readonly property: string;
+  readonly table: string;
+  readonly column: string;
+}
+
+/** The references of a resource to others, for those who check many records before they store them. */
+export class References {
+  private readonly references: readonly Reference[];
+
+  constructor(private readonly repository: Repository<ResourceEntity>) {
+    const { foreignKeys, tableName } = repository.metadata;
+    this.references = foreignKeys.flatMap(
+      ({ columns, referencedColumns, referencedEntityMetadata: { tableName: table } }) => {
+        const [column, referenced] = [columns[0], referencedColumns[0]];
+        // A record may refer to one of its own resource that is stored with it.
+        if (columns.length !== 1 || column === undefined || referenced === undefined || table === tableName) return [];
+        return [{ property: column.propertyName, table, column: referenced.databaseName }];
+      },
+    );
+  }
+
+  /**
+   * Looks each reference up in the committed state.
+   * @returns for each record the first of its references that names no record
+   */
+  async missing(records: readonly object[]): Promise<(MissingReference | undefined)[]> {
+    const found = records.map<MissingReference | undefined>(() => undefined);
+    for (const reference of this.references) {
+      const values = records.map(
+        (record) => (record as Readonly<Record<string, Key | null | undefined>>)[reference.property] ?? null,
+      );
+      const existing = await this.existing(reference, values);
+      values.forEach((value, index) => {
+        if (value === null || existing.has(String(value))) return;
+        found[index] ??= { property: reference.property, value, table: reference.table };
+      });
+    }
+    return found;
+  }
+
+  private async existing({ table, column }: Reference, values: readonly (Key | null)[]): Promise<Set<string>> {
+    const distinct = [...new Set(values.filter((value) => value !== null))];
+    if (distinct.length === 0) return new Set();
+    const { dataSource } = this.repository.manager;
+    const [sqlTable, sqlColumn] = [table, column].map((name) => dataSource.driver.escape(name));
+    const rows = await committed(dataSource).query<{ value: Key }[]>(
+      `SELECT ${sqlColumn} AS value FROM ${sqlTable} WHERE ${sqlColumn} IN (${placeholders(distinct)})`,
+      distinct,
+    );
+    return new Set(rows.map(({ value }) => String(value)));
+  }
+}

@@ -1,0 +1,213 @@
+import { spawn } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Environment } from '../src/config/config.js';
+import { line, lines, type Outcome, outcomeOf, run as runWithCookiesAlone } from './support/command.js';
+import { createDatabase, dropDatabases } from './support/engine.js';
+import { environmentIn, temporaryFolder } from './support/service.js';
+import { ProjectCopy } from './support/project/project-copy.js';
+
+const ORDERS = 'orders customer:text:100 quantity:int:1..1000 note?:text:50 status:enum:open,paid cookieId:ref:cookies';
+
+/** A line of an export of orders. */
+function order(values: { id: number } & Record<string, unknown>): string {
+  const { id, ...others } = { customer: 'Ada', quantity: 1, note: null, status: 'open', cookieId: 1, ...values };
+  return `${JSON.stringify({ id, ...others })}\n`;
+}
+
+let databases = 0;
+
+/** The command line of a project with a second resource, for which nobody has written a line: the generator has. */
+describe('the command line with cookies and orders', () => {
+  let engine: string;
+  let copy: ProjectCopy;
+  let folder: string;
+  let database: Environment;
+
+  beforeAll(async () => {
+    copy = new ProjectCopy();
+    expect(await copy.node('scripts/generate.js', 'resource', ...ORDERS.split(' '))).toMatchObject({ status: 0 });
+    await copy.program('@nestjs/cli/bin/nest.js', 'build');
+  });
+
+  afterAll(async () => {
+    copy.remove();
+    await dropDatabases();
+  });
+
+  async function useEmptyDatabase(name: string): Promise<void> {
+    engine = name;
+    folder = temporaryFolder();
+    database = await emptyDatabase();
+  }
+
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  async function emptyDatabase(): Promise<Environment> {
+    const name = `cli_resources_${process.pid}_${++databases}`;
+    return { DATABASE_URL: engine === 'sqlite' ? `sqlite:${join(folder, name)}` : await createDatabase(name) };
+  }
+
+  function start(program: string, args: readonly string[], environment: Environment = {}) {
+    const variables = environmentIn(folder, { NODE_ENV: 'production', ...database, ...environment });
+    const env = { PATH: process.env['PATH'], ...variables };
+    return spawn(process.execPath, [join(copy.folder, 'dist/src', program), ...args], {
+      cwd: folder,
+      env,
+      stdio: 'pipe',
+    });
+  }
+
+  async function run(command: string, input = '', environment?: Environment): Promise<Outcome> {
+    const child = start('cli/main.js', command.split(' '), environment);
+    const outcome = outcomeOf(child);
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
+    return outcome;
+  }
+
+  async function done(command: string, input?: string): Promise<Outcome> {
+    const outcome = await run(command, input);
+    expect({ command, ...outcome }).toMatchObject({ code: 0 });
+    return outcome;
+  }
+
+  function file(text: string): string {
+    writeFileSync(join(folder, 'in.ndjson'), text);
+    return 'in.ndjson';
+  }
+
+  describe.each(['sqlite', 'postgres'])('on %s', (name) => {
+    beforeEach(() => useEmptyDatabase(name));
+
+    it('export and import move both into an empty database, with their ids and equal checksums', async () => {
+      await done('import cookies', lines(3));
+      const stored =
+        order({ id: 1 }) + order({ id: 4, cookieId: 3, status: 'paid', note: '🍪' }) + order({ id: 70_000 });
+      await done(`import orders ${file(stored)}`);
+      const exported = { cookies: await done('export cookies'), orders: await done('export orders') };
+      expect(exported.orders).toMatchObject({
+        stdout: stored,
+        stderr: expect.stringContaining('Exported 3 orders, sha256'),
+      });
+
+      database = await emptyDatabase();
+      await done('import cookies', exported.cookies.stdout);
+      const imported = await done('import orders', exported.orders.stdout);
+      expect(imported.stderr).toContain(exported.orders.stderr.replace('Exported', 'The storage holds').trim());
+      expect(await done('export cookies')).toEqual(exported.cookies);
+      expect(await done('export orders')).toEqual(exported.orders);
+      await done('import orders --ids assign', order({ id: 5, customer: 'Bo' }));
+      expect((await done('export orders --after 70000')).stdout).toBe(order({ id: 70_001, customer: 'Bo' }));
+      expect((await done('export orders --status paid')).stdout).toBe(stored.split('\n')[1] + '\n');
+    });
+
+    it('import names each line whose reference names no record, and its property; nothing is stored', async () => {
+      await done('import cookies', lines(2));
+      const wrong =
+        order({ id: 1 }) +
+        order({ id: 2, cookieId: 9 }) +
+        order({ id: 3, quantity: 0 }) +
+        order({ id: 4, cookieId: 3 });
+      const named = (number: number, id: number) =>
+        `Line ${number} is wrong: "cookieId" names the record ${id} of cookies, which does not exist; import cookies first.\n`;
+      const checked = await run(`import orders ${file(wrong)}`);
+      expect(checked).toMatchObject({ code: 1, stderr: expect.stringContaining(named(2, 9)) });
+      expect(checked.stderr).toMatch(/Line 3 is wrong: "quantity" .*\n/);
+      expect(checked.stderr).toContain(`${named(4, 3)}Nothing was stored by this run.`);
+      const streamed = await run('import orders', order({ id: 1 }) + order({ id: 2, cookieId: 9 }));
+      expect(streamed).toMatchObject({ code: 1, stderr: expect.stringContaining(`${named(2, 9)}Nothing is stored.`) });
+      expect(await run(`import orders ${file(order({ id: 1, cookieId: 9 }))} --atomic`)).toMatchObject({ code: 1 });
+      expect((await done('export orders')).stdout).toBe('');
+    });
+
+    it('import of orders that was interrupted goes on, beside one of cookies, at the capacity of orders', async () => {
+      await done('import cookies', lines(1));
+      const many = (count: number) => Array.from({ length: count }, (_, index) => order({ id: 1 + index })).join('');
+      const broken = await run('import orders', `${many(1500)}{}\n`);
+      expect(broken.stderr).toMatch(
+        /Line 1501 is wrong.*The first 1000 lines are stored\. Go on with: import orders the same/s,
+      );
+      await done('import cookies', lines(1, 2));
+      const full = await run('import orders --resume', many(1502), { ORDERS_CAPACITY: '1501' });
+      expect(full.stderr).toMatch(
+        /Line 1502 finds no room: the storage holds 1501 orders, as many as ORDERS_CAPACITY allows/,
+      );
+      const { stdout } = await done('doctor');
+      expect(stdout).toMatch(/^ok +settings +production, capacity 10000 cookies, 10000 orders$/m);
+      expect(stdout).toMatch(/^ok +counter +2 cookies of 10000, 1501 orders of 10000$/m);
+      expect(stdout).toMatch(/^ok +import +one that began at .* 1501 lines: go on with cli import orders --resume$/m);
+      expect((await done('import orders --resume', many(1502))).stderr).toContain('Imported 1 orders.');
+    });
+  });
+
+  describe('on either engine', () => {
+    beforeEach(() => useEmptyDatabase('sqlite'));
+
+    it.each([
+      ['export', 'Name the resource: cookies, orders. For example: npm run --silent cli -- export cookies'],
+      ['export jars', 'There is no resource "jars"; there are cookies, orders. For example: npm run'],
+      ['export orders --flavor vanilla', 'orders have no --flavor: leave it out'],
+      ['export orders --status lost', '--status must be one of open, paid; it is "lost"'],
+      ['import', 'Name the resource: cookies, orders. For example: npm run --silent cli -- import cookies'],
+      ['import in.ndjson', 'For example: npm run --silent cli -- import cookies in.ndjson'],
+      ['import jars in.ndjson', 'There is no resource "jars"; there are cookies, orders. For example: npm run'],
+    ])('%s ends with 2, and says which resources there are', async (command, message) => {
+      expect(await run(command)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
+    });
+
+    it('reports wrong and misspelt settings of both at once, and the start says what there is room for', async () => {
+      const wrong = { COOKIES_CAPACITY: 'few', ORDERS_CAPACITY: '-1', ORDERS_CAPACTIY: '5' };
+      const { stdout } = await run('doctor', '', wrong);
+      expect(stdout).toMatch(/COOKIES_CAPACITY must be .*ORDERS_CAPACITY must be .*did you mean ORDERS_CAPACITY\?/s);
+
+      const service = start('main.js', [], { LOG_LEVEL: 'info', ORDERS_CAPACITY: '7', DOCS: 'true' });
+      let output = '';
+      for await (const chunk of service.stdout) {
+        output += String(chunk);
+        if (output.includes('A token:')) break;
+      }
+      service.kill();
+      expect(output).toMatch(/Cookies: +http:\/\/[^ ]*\/cookies.*Orders: +http:\/\/[^ ]*\/orders/s);
+      expect(output).toContain('(room for 10000 cookies, 7 orders)');
+      expect(output).toContain('--scope \\"cookies:read cookies:write orders:read orders:write\\"');
+    });
+
+    it('backup and restore count both; a backup from before there were orders is restored', async () => {
+      await runWithCookiesAlone(folder, ['import'], { input: lines(2) });
+      expect(await runWithCookiesAlone(folder, ['backup', 'old.sqlite'])).toMatchObject({ code: 0 });
+      const early = await done('restore old.sqlite');
+      expect(early.stderr).toMatch(
+        /Restored 2 cookies and 0 orders from .*The next start runs the migrations CreateOrders\d+\./s,
+      );
+      expect((await done('doctor')).stdout).toMatch(/^ok +counter +2 cookies of 10000$/m);
+      await done('migrate');
+      await done('import orders', order({ id: 1 }) + order({ id: 2 }));
+      expect((await done('backup new.sqlite')).stderr).toContain('Backed up 2 cookies and 2 orders to');
+      const restored = await run('restore new.sqlite', '', { ORDERS_CAPACITY: '1' });
+      expect(restored.stderr).toMatch(
+        /Restored 2 cookies and 2 orders.*more than ORDERS_CAPACITY allows \(1\).* 2 orders are deleted/s,
+      );
+      const checked = await run('migrate --check-capacity', '', { ORDERS_CAPACITY: '1' });
+      expect(checked.stderr).toContain('ORDERS_CAPACITY is 1, and 2 orders are stored');
+    });
+
+    it('the generator has written into the documents what npm run settings writes', async () => {
+      const read = () =>
+        ['.env.example', 'README.md', 'compose.yaml', 'compose.cluster.yaml'].map((name) =>
+          readFileSync(join(copy.folder, name), 'utf8'),
+        );
+      const before = read();
+      for (const text of before) expect(text).toContain('ORDERS_CAPACITY');
+      expect(await copy.node('scripts/settings.js')).toMatchObject({ status: 0 });
+      expect(read()).toEqual(before);
+    });
+
+    it('import of cookies as orders ends with 1, and names what is no property of an order', async () => {
+      expect(await run('import orders', line({ id: 1 }))).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('"flavor"'),
+      });
+    });
+  });
+});

@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join, resolve } from 'node:path';
+import { type Database, openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
+import type { Environment } from '../../src/config/config.js';
+import { environmentIn } from './service.js';
+
+const PROGRAM = resolve('dist/src/cli/main.js');
+
+export interface Outcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Starts a command of the built command line on the database in `folder`.
+ * @param stdout a descriptor that takes what it prints, instead of a pipe
+ */
+export function startCommand(
+  folder: string,
+  args: readonly string[],
+  environment: Environment = {},
+  stdout: number | 'pipe' = 'pipe',
+): ChildProcess {
+  const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production', ...environment }) };
+  return spawn(process.execPath, [PROGRAM, ...args], { cwd: folder, env, stdio: ['pipe', stdout, 'pipe'] });
+}
+
+export interface RunOptions {
+  readonly environment?: Environment;
+  /** What it reads from stdin. */
+  readonly input?: string | Uint8Array;
+}
+
+/** Runs a command to its end. */
+export async function run(
+  folder: string,
+  args: readonly string[],
+  { environment, input }: RunOptions = {},
+): Promise<Outcome> {
+  const child = startCommand(folder, args, environment);
+  const outcome = outcomeOf(child);
+  child.stdin!.on('error', () => {});
+  child.stdin!.end(input);
+  return outcome;
+}
+
+/** What a started command prints, and its exit code. */
+export async function outcomeOf(child: ChildProcess): Promise<Outcome> {
+  let [stdout, stderr] = ['', ''];
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  await once(child, 'close');
+  return { code: child.exitCode, stdout, stderr };
+}
+
+/** Looks into, or tampers with, the database in `folder`. */
+export function inDatabase<T>(folder: string, work: (database: Database) => T, file = 'cookies.sqlite'): T {
+  const database = openDatabase(join(folder, file), { timeout: 5000 });
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
+/** The number of cookies, and what the counter says it is. */
+export function countsOf(folder: string): { count: number; used: number } {
+  return inDatabase(
+    folder,
+    (database) =>
+      database
+        .prepare("SELECT (SELECT count(*) FROM cookies) AS count, used FROM storage WHERE resource = 'cookies'")
+        .get() as {
+        count: number;
+        used: number;
+      },
+  );
+}
+
+/** Lines as `export` writes them, with ids from `first` on. */
+export function lines(count: number, first = 1): string {
+  return Array.from({ length: count }, (_, index) => line({ id: first + index })).join('');
+}
+
+export function line(members: object = {}): string {
+  const { id, ...others } = { flavor: 'vanilla', size: 'small', wish: 'Schnee ❄️ "und" \\', ...members } as {
+    id?: number;
+  };
+  return `${JSON.stringify({ id, ...others })}\n`;
+}

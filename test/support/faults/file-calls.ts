@@ -1,0 +1,120 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import type { Environment } from '../../../src/config/config.js';
+import { preloaded, projectModule } from './preloaded.js';
+
+/** What happens to a command at one of its file calls. */
+export interface FileFault {
+  /** The call as `FileCalls.list` names it: it happens just before it, for a copy just behind it. */
+  readonly at: string;
+  /** The call fails with EIO, or never ends; the copy is damaged, as by a bad disk; or the process gets a signal. */
+  readonly what: 'EIO' | 'hangs' | 'damaged' | 'SIGINT' | 'SIGTERM' | 'SIGKILL';
+}
+
+/**
+ * Notes, in a process that is started with its `environment`, in which order files are copied by SQLite, put on disk and given
+ * their names: what a power cut leaves depends on it.
+ */
+export class FileCalls {
+  private readonly file: string;
+
+  /** @param folder of the database, beside which the notes are kept */
+  constructor(
+    folder: string,
+    private readonly fault?: FileFault,
+  ) {
+    this.file = `${folder}-calls`;
+  }
+
+  get environment(): Environment {
+    const settings = JSON.stringify({ notes: this.file, fault: this.fault });
+    return preloaded(PROGRAM.replace('SETTINGS', settings));
+  }
+
+  /**
+   * Such as "sync out.partial", "rename out.partial out" and "sync ." for the folder, without what changes from run to run.
+   * A rename is noted as it begins, all else when it is done.
+   */
+  list(): string[] {
+    return existsSync(this.file) ? readFileSync(this.file, 'utf8').split('\n').slice(0, -1) : [];
+  }
+
+  remove(): void {
+    rmSync(this.file, { force: true });
+  }
+}
+
+const PROGRAM = `
+  import fs from 'node:fs';
+  import { syncBuiltinESMExports } from 'node:module';
+  import { basename } from 'node:path';
+  import { betterSqlite3 } from '${projectModule('dist/src/database/sqlite/better-sqlite3.js')}';
+  const { notes, fault } = SETTINGS;
+
+  const nameOf = (path) =>
+    fs.statSync(path, { throwIfNoEntry: false })?.isDirectory()
+      ? '.'
+      : basename(path).replace(/partial-\\d+$/, 'partial').replace(/before-[-\\dTZ]+/, 'before');
+  const note = (call) => fs.appendFileSync(notes, call + '\\n');
+
+  async function meet(call, path) {
+    if (fault?.at !== call) return;
+    if (fault.what === 'EIO') throw Object.assign(new Error('EIO: i/o error, ' + call), { code: 'EIO' });
+    if (fault.what === 'hangs') await new Promise(() => setInterval(() => {}, 1000));
+    if (fault.what === 'damaged') damage(path);
+    if (fault.what.startsWith('SIG')) await signal(fault.what);
+  }
+
+  /** A signal reaches its listeners some turns of the event loop later. */
+  async function signal(name) {
+    const received = process.listenerCount(name) > 0 && new Promise((resolve) => process.once(name, resolve));
+    const alive = setInterval(() => {}, 1000);
+    process.kill(process.pid, name);
+    await received;
+    clearInterval(alive);
+  }
+
+  /** The second page, with its header. */
+  function damage(path) {
+    const descriptor = fs.openSync(path, 'r+');
+    fs.writeSync(descriptor, Buffer.alloc(3000, 0x5a), 0, 3000, 4096);
+    fs.closeSync(descriptor);
+  }
+
+  const { open, rename, link } = fs.promises;
+  fs.promises.open = async (path, ...rest) => {
+    const handle = await open(path, ...rest);
+    const { sync } = handle;
+    handle.sync = async () => {
+      const call = 'sync ' + nameOf(path);
+      await meet(call, path);
+      await sync.call(handle);
+      note(call);
+    };
+    return handle;
+  };
+  fs.promises.rename = async (from, to) => {
+    const call = 'rename ' + nameOf(from) + ' ' + nameOf(to);
+    note(call);
+    await meet(call, to);
+    await rename(from, to);
+  };
+  fs.promises.link = async (from, to) => {
+    const call = 'link ' + nameOf(from) + ' ' + nameOf(to);
+    await meet(call, to);
+    await link(from, to);
+    note(call);
+  };
+  const openFile = fs.open;
+  fs.open = (path, ...rest) => {
+    void meet('open ' + nameOf(String(path)), path);
+    openFile(path, ...rest);
+  };
+  const { prototype } = betterSqlite3();
+  const { backup } = prototype;
+  prototype.backup = async function (to, options) {
+    const result = await backup.call(this, to, options);
+    note('copy ' + nameOf(to));
+    await meet('copy ' + nameOf(to), to);
+    return result;
+  };
+  syncBuiltinESMExports();`;

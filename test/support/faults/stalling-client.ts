@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type TokenOptions, token } from '../service.js';
+
+/** Milliseconds after which a wait of a test for its client has failed. */
+const LONGEST_WAIT = 20_000;
+
+export interface StallingClientOptions extends TokenOptions {
+  readonly path?: string;
+  readonly requestId?: string;
+}
+
+/** A client on a connection of its own that decides when to read, and may leave before it has read everything. */
+export class StallingClient {
+  private readonly received: Buffer[] = [];
+  private bytes = 0;
+  private hasClosed = false;
+
+  private constructor(private readonly socket: Socket) {
+    socket.on('data', (chunk: Buffer) => {
+      this.received.push(chunk);
+      this.bytes += chunk.length;
+    });
+    // Being cut off may show as a reset.
+    socket.on('error', () => undefined);
+    socket.on('close', () => (this.hasClosed = true));
+  }
+
+  /** Sends GET and reads nothing yet. */
+  static async get(
+    service: { readonly url: string },
+    { path = '/cookies', requestId = 'stalling', ...options }: StallingClientOptions = {},
+  ): Promise<StallingClient> {
+    const fields = `Host: cookies\r\nX-Request-Id: ${requestId}\r\nAuthorization: Bearer ${await token(options)}`;
+    return StallingClient.send(service, `GET ${path} HTTP/1.1\r\n${fields}\r\nConnection: close\r\n\r\n`);
+  }
+
+  /** Sends bytes as they are, such as several requests, and reads nothing yet. */
+  static async send(service: { readonly url: string }, bytes: string): Promise<StallingClient> {
+    const { hostname, port } = new URL(service.url);
+    const socket = connect({ host: hostname, port: Number(port) });
+    const client = new StallingClient(socket);
+    socket.pause();
+    await once(socket, 'connect');
+    socket.write(bytes);
+    return client;
+  }
+
+  /** Reads at least so many bytes more, then stalls again; less when the connection closes first. */
+  async read(bytes: number): Promise<void> {
+    const enough = this.bytes + bytes;
+    this.socket.resume();
+    for (let waited = 0; waited < LONGEST_WAIT && this.bytes < enough && !this.hasClosed; waited += 2) await sleep(2);
+    this.socket.pause();
+  }
+
+  /** Reads until the connection closes. */
+  async readAll(): Promise<void> {
+    this.socket.resume();
+    if (!this.hasClosed) await once(this.socket, 'close', { signal: AbortSignal.timeout(LONGEST_WAIT) });
+  }
+
+  get isClosed(): boolean {
+    return this.hasClosed;
+  }
+
+  /** The status of what has been read; 0 when that is nothing. */
+  get status(): number {
+    return Number(/^HTTP\/1\.1 (\d+)/.exec(this.text)?.[1] ?? 0);
+  }
+
+  /** Whether a body in chunks has come to its end. */
+  get isWhole(): boolean {
+    return this.text.endsWith('\r\n0\r\n\r\n');
+  }
+
+  /** Goes away, whatever is still to be read. */
+  leave(): void {
+    this.socket.destroy();
+  }
+
+  /** Goes away as a process that is killed may: a FIN alone says that a client sends nothing more, and it may still read. */
+  reset(): void {
+    this.socket.resetAndDestroy();
+  }
+
+  private get text(): string {
+    return Buffer.concat(this.received).toString('latin1');
+  }
+}

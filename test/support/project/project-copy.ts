@@ -1,0 +1,63 @@
+import { execFile } from 'node:child_process';
+import { cpSync, existsSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { temporaryFolder } from '../service.js';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const FOLDERS = ['src', 'migrations', 'test', 'scripts', 'dist'];
+const FILES =
+  /^(ormconfig\.ts|package\.json|nest-cli\.json|jest\.config\.js|tsconfig.*\.json|eslint\..*\.js|\.prettier.*|\.env\.example|README\.md|compose.*\.yaml)$/;
+
+const run = promisify(execFile);
+
+/** What a program has printed, and how it ended. */
+export interface Ended {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A copy of the working tree, for tests that add to it; it shares the installed packages. */
+export class ProjectCopy {
+  readonly folder = temporaryFolder();
+
+  constructor() {
+    const names = [...FOLDERS, ...readdirSync(ROOT).filter((name) => FILES.test(name))];
+    for (const name of names.filter((each) => existsSync(join(ROOT, each)))) {
+      cpSync(join(ROOT, name), join(this.folder, name), { recursive: true, preserveTimestamps: true });
+    }
+    symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'));
+  }
+
+  /** What is in the folders of source code, as paths from the top. */
+  files(): string[] {
+    return ['src', 'migrations', 'test'].flatMap((folder) =>
+      readdirSync(join(this.folder, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+    );
+  }
+
+  /** Runs a script of Node. */
+  async node(...args: string[]): Promise<Ended> {
+    const { PATH, TEST_POSTGRES_URL } = process.env;
+    try {
+      const options = { cwd: this.folder, env: { PATH, TEST_POSTGRES_URL }, maxBuffer: 2 ** 24 };
+      return { status: 0, ...(await run(process.execPath, args, options)) };
+    } catch (error) {
+      const { code, stdout, stderr } = error as { code?: unknown } & Omit<Ended, 'status'>;
+      if (typeof code !== 'number') throw error;
+      return { status: code, stdout, stderr };
+    }
+  }
+
+  /** Runs a program of the installed packages, and expects it to succeed. */
+  async program(path: string, ...args: string[]): Promise<string> {
+    const ended = await this.node('--experimental-vm-modules', join('node_modules', path), ...args);
+    if (ended.status !== 0) throw new Error(`${path} ${args.join(' ')} failed:\n${ended.stdout}\n${ended.stderr}`);
+    return ended.stdout + ended.stderr;
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true });
+  }
+}

@@ -1,0 +1,226 @@
+import { gzipSync } from 'node:zlib';
+import { expectRejected, expectStatus, type ResourceResponse } from './checked-client.js';
+import type { Body } from './resource-contract.js';
+import type { ResourceUnderTest } from './resource-under-test.js';
+import { MALFORMED, NOT_OBJECTS, RIGHT_TYPES, STRUCTURES, type, UNKNOWN, WRONG_TYPES } from './wrong-bodies.js';
+
+/** The most bytes that a body may have. */
+const LIMIT = 16 * 1024;
+
+/** Which bodies POST, PUT and PATCH take, and what they say of others. */
+export function describeBodies(resource: ResourceUnderTest): void {
+  const { create, replace, patch, invalid } = resource.contract;
+  const bodies = { POST: create, PUT: replace, PATCH: patch };
+  const writes = Object.entries(bodies);
+
+  describe('a body', () => {
+    let record: string;
+    let before: string;
+
+    beforeAll(async () => {
+      await resource.empty();
+      record = (await resource.create()).path;
+      before = (await resource.get(resource.path)).text;
+    });
+
+    const send = (method: string, body: unknown, headers?: Record<string, string>): Promise<ResourceResponse> =>
+      resource.request(method, method === 'POST' ? resource.path : record, { body, headers });
+
+    /** Where the only place is taken: whatever rejects a POST other than 507 has come before the capacity. */
+    const rejected = (work: () => Promise<void>): Promise<void> =>
+      resource.withCapacity(1, () => resource.unchanged(work));
+
+    /** Sends a body with all methods that take its property, and expects 400 with the pointer to it. */
+    async function expectPointer(pointer: string, bodyOf: (body: Body) => unknown, methods = writes): Promise<void> {
+      for (const [method, body] of methods) {
+        const response = await send(method, bodyOf(body));
+        expectRejected(response, 400, 'INVALID_REQUEST');
+        const pointers = response.body.details.map((detail: { pointer: string }) => detail.pointer);
+        expect([response.request, ...pointers]).toEqual([response.request, pointer]);
+      }
+    }
+
+    const withJson = (body: Body, property: string): string => {
+      const others = JSON.stringify(body).slice(1, -1);
+      return `{${[others, property].filter((part) => part !== '').join(',')}}`;
+    };
+
+    it.each(MALFORMED)('that is %s makes POST, PUT and PATCH 400, without details', async (_what, malformed) => {
+      await rejected(async () => {
+        for (const [method, body] of writes) {
+          const response = await send(method, malformed(JSON.stringify(body)));
+          expectRejected(response, 400, 'MALFORMED_JSON');
+          expect(response.body).not.toHaveProperty('details');
+        }
+      });
+    });
+
+    it.each(NOT_OBJECTS)('that is %s makes POST, PUT and PATCH 400, with a pointer to all of it', async (json) => {
+      await rejected(() => expectPointer('', () => json));
+    });
+
+    it.each(UNKNOWN)('with %s makes POST, PUT and PATCH 400, with the pointer', async (_what, property, pointer) => {
+      await rejected(() => expectPointer(pointer, (body) => withJson(body, property)));
+    });
+
+    it('with a property in capitals makes POST, PUT and PATCH 400, with the pointer', async () => {
+      const capitals = Object.keys(patch)[0]!.toUpperCase();
+      await rejected(() => expectPointer(`/${capitals}`, (body) => ({ ...body, [capitals]: 'x' })));
+    });
+
+    it('whose properties are in __proto__ makes POST and PUT 400', async () => {
+      await rejected(async () => {
+        for (const method of ['POST', 'PUT'] as const) {
+          const response = await send(method, `{"__proto__":${JSON.stringify(bodies[method])}}`);
+          expectRejected(response, 400, 'INVALID_REQUEST');
+        }
+      });
+    });
+
+    const properties = Object.keys(create);
+    const methodsWith = (name: string): typeof writes =>
+      writes.filter(([method]) => method === 'POST' || name in replace);
+
+    const wrong = Object.entries(invalid).flatMap(([name, values]) => values.map((value) => ({ name, value })));
+    it.each(wrong.map(({ name, value }) => [name, shown(value), value] as const))(
+      'with %s %s makes each method that takes it 400, with the pointer, and the document agrees',
+      async (name, _shown, value) => {
+        const bodyOf = (body: Body): Body => ({ ...body, [name]: value });
+        await rejected(() => expectPointer(`/${name}`, bodyOf, methodsWith(name)));
+        for (const [method, body] of methodsWith(name)) {
+          const schema = resource.document.bodySchema(
+            method,
+            method === 'POST' ? resource.path : `${resource.path}/{id}`,
+          );
+          const isValid = resource.document.isValid(schema, bodyOf(body));
+          expect([method, { isValid }]).toEqual([method, { isValid: false }]);
+        }
+      },
+    );
+
+    it.each(STRUCTURES)(
+      'with %s for a property makes each method that takes it 400, with the pointer',
+      async (_what, json) => {
+        await rejected(async () => {
+          for (const name of properties) {
+            const value = `${JSON.stringify(name)}:${json(JSON.stringify(create[name]))}`;
+            const bodyOf = ({ [name]: _, ...others }: Body): string => withJson(others, value);
+            await expectPointer(`/${name}`, bodyOf, methodsWith(name));
+          }
+        });
+      },
+    );
+
+    it('without a required property, or with null for it, is 400 with the pointer', async () => {
+      const { required } = resource.document.resolve(resource.document.bodySchema('post', resource.path));
+      await rejected(async () => {
+        for (const name of required as string[]) {
+          const without = ({ [name]: _, ...others }: Body): Body => others;
+          const needed = methodsWith(name).filter(([method]) => method !== 'PATCH');
+          await expectPointer(`/${name}`, without, needed);
+          await expectPointer(`/${name}`, (body) => ({ ...body, [name]: null }), methodsWith(name));
+        }
+      });
+    });
+
+    it('with a property of the record that PUT does not take makes PUT and PATCH 400, with the pointer', async () => {
+      const changes = writes.filter(([method]) => method !== 'POST');
+      await rejected(async () => {
+        for (const name of properties.filter((property) => !(property in replace))) {
+          await expectPointer(`/${name}`, (body) => ({ ...body, [name]: create[name] }), changes);
+        }
+      });
+    });
+
+    it('without any property makes POST 400, with a pointer for each that is required', async () => {
+      const { required } = resource.document.resolve(resource.document.bodySchema('post', resource.path));
+      const response = await resource.post({});
+      expectRejected(response, 400, 'INVALID_REQUEST');
+      const pointers = response.body.details.map(({ pointer }: { pointer: string }) => pointer);
+      expect(pointers.sort()).toEqual((required as string[]).map((name) => `/${name}`).sort());
+    });
+
+    const [[twice, [bad]]] = Object.entries(invalid) as [[string, [unknown]]];
+    it(`with ${twice} twice has the last value, whether that is wrong or right`, async () => {
+      const [wrongLast, rightLast] = [bad, create[twice]].map((last) => {
+        const first = last === bad ? create[twice] : bad;
+        const { [twice]: _, ...others } = create;
+        const name = JSON.stringify(twice);
+        return withJson(others, `${name}:${JSON.stringify(first)},${name}:${JSON.stringify(last)}`);
+      });
+      await rejected(async () => expectRejected(await resource.post(wrongLast), 400, 'INVALID_REQUEST'));
+      const stored = await resource.post(rightLast);
+      expectStatus(stored, 201);
+      expect(stored.body).toEqual({ id: stored.body.id, ...create });
+      expectStatus(await resource.request('DELETE', stored.headers.get('location')!), 204);
+    });
+
+    it.each(WRONG_TYPES)('of another type makes POST, PUT and PATCH 415: %s', async (_what, headers) => {
+      await rejected(async () => {
+        for (const [method, body] of writes) {
+          expectRejected(await send(method, body, headers), 415, 'UNSUPPORTED_MEDIA_TYPE');
+        }
+      });
+    });
+
+    it('of application/merge-patch+json makes POST and PUT 415, and a 415 to PATCH says what it takes', async () => {
+      await rejected(async () => {
+        for (const method of ['POST', 'PUT'] as const) {
+          const response = await send(method, bodies[method], type('application/merge-patch+json'));
+          expectRejected(response, 415, 'UNSUPPORTED_MEDIA_TYPE');
+        }
+        const { headers } = await send('PATCH', patch, type('text/plain'));
+        expect(headers.get('accept-patch')).toBe('application/json, application/merge-patch+json');
+      });
+    });
+
+    it('in gzip makes POST 415', async () => {
+      const headers = { 'content-encoding': 'gzip' };
+      await rejected(async () => {
+        const response = await resource.post(gzipSync(JSON.stringify(create)), headers);
+        expectRejected(response, 415, 'UNSUPPORTED_MEDIA_TYPE');
+      });
+    });
+
+    it('of more than 16 KiB makes POST, PUT and PATCH 413, whatever its type', async () => {
+      await rejected(async () => {
+        for (const [method, body] of writes) {
+          const long = JSON.stringify(body).padEnd(LIMIT + 1);
+          expectRejected(await send(method, long), 413, 'PAYLOAD_TOO_LARGE');
+          expectRejected(await send(method, long, type('text/plain')), 413, 'PAYLOAD_TOO_LARGE');
+          expectRejected(await send(method, ' '.repeat(1_000_000)), 413, 'PAYLOAD_TOO_LARGE');
+        }
+      });
+    });
+
+    it.each<[string, (json: string) => string]>([
+      ['of exactly 16 KiB', (json) => json + ' '.repeat(LIMIT - Buffer.byteLength(json))],
+      ['with blanks around it', (json) => ` \r\n\t${json} \n`],
+      [
+        'with escapes',
+        (json) => json.replace(/"([a-z])/i, (_, first: string) => `"\\u00${first.charCodeAt(0).toString(16)}`),
+      ],
+    ])('%s is stored by POST as it is without', async (_what, bodyOf) => {
+      const stored = await resource.post(bodyOf(JSON.stringify(create)));
+      expectStatus(stored, 201);
+      expect(stored.body).toEqual({ id: stored.body.id, ...create });
+      expectStatus(await resource.request('DELETE', stored.headers.get('location')!), 204);
+    });
+
+    it.each(RIGHT_TYPES)('with %s is stored by POST', async (_what, headers) => {
+      const stored = await resource.post(create, headers);
+      expectStatus(stored, 201);
+      expectStatus(await resource.request('DELETE', stored.headers.get('location')!), 204);
+    });
+
+    it('that is rejected changes no record', async () => {
+      expect((await resource.get(resource.path)).text).toBe(before);
+    });
+  });
+}
+
+/** A value in a title. */
+function shown(value: unknown): string {
+  const json = JSON.stringify(value);
+  return json.length > 40 ? `${json.slice(0, 40)}… (${json.length})` : json;
+}

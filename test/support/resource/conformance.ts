@@ -1,0 +1,180 @@
+import { createSecretKey } from 'node:crypto';
+import { SignJWT } from 'jose';
+import { DataSource } from 'typeorm';
+import { type RequestOptions, SECRET } from '../service.js';
+import { type CheckedClient, expectStatus, type ResourceResponse } from './checked-client.js';
+import type { ResourceUnderTest } from './resource-under-test.js';
+
+type Operation = readonly [method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string];
+
+/** What the platform returns whatever the resource is: `openapi.e2e-spec.ts` and others hold it to that. */
+const OF_THE_PLATFORM = ['408', '417', '431', '500', '501', '503', '505'];
+
+/** The same for some methods: what comes with a GET is too large only in its chunks, and 507 is a full volume but for POST. */
+const OF_THE_PLATFORM_BY: Partial<Record<string, readonly string[]>> = {
+  GET: ['413'],
+  PUT: ['507'],
+  PATCH: ['507'],
+  DELETE: ['507'],
+};
+
+/** The errors that need a full volume, or a request that is no HTTP. */
+const ERRORS_OF_THE_PLATFORM = ['DISK_FULL', 'BAD_REQUEST'];
+
+/** That the document has what the resource returns, and nothing else. Every other response is held to it as well. */
+export function describeConformance(resource: ResourceUnderTest): void {
+  const { path, contract } = resource;
+  const one = `${path}/{id}`;
+  const references = Object.keys(contract.references ?? {});
+  const operations: readonly Operation[] = [
+    ['GET', path],
+    ['POST', path],
+    ['GET', one],
+    ['PUT', one],
+    ['PATCH', one],
+    ['DELETE', one],
+  ];
+  const bodies: Partial<Record<string, object>> = {
+    POST: contract.create,
+    PUT: contract.replace,
+    PATCH: contract.patch,
+  };
+
+  describe('the OpenAPI document', () => {
+    const seen = new Map<string, ResourceResponse[]>();
+    let record: string;
+
+    /** Sends a request of the operation, a good one but for what is given. */
+    async function drive(
+      [method, template]: Operation,
+      { id, query = '', ...options }: RequestOptions & { readonly id?: string; readonly query?: string } = {},
+      client: CheckedClient = resource.client,
+    ): Promise<void> {
+      const target = id === undefined ? template.replace(one, record) : template.replace('{id}', id);
+      const response = await client.request(method, target + query, { body: bodies[method], ...options });
+      const key = `${method} ${template}`;
+      seen.set(key, [...(seen.get(key) ?? []), response]);
+    }
+
+    beforeAll(async () => {
+      await resource.empty();
+      record = (await resource.create()).path;
+      const expired = { authorization: `Bearer ${await expiredToken()}` };
+      for (const operation of operations) await driveErrors(operation, expired);
+      for (const query of ['?limit=1', '?limit=0', '?colour=red']) await drive(['GET', path], { query });
+      await resource.withCapacity(1, () => drive(['POST', path]));
+      await driveReferences();
+      for (const operation of operations) await drive(operation);
+      await resource.empty();
+      for (const operation of operations.slice(2)) await drive(operation, { id: '1' });
+    });
+
+    async function driveErrors(operation: Operation, expired: Record<string, string>): Promise<void> {
+      const [method, template] = operation;
+      const isWrite = method !== 'GET';
+      await drive(operation, {}, resource.stranger);
+      await drive(operation, {}, await resource.clientWith('none'));
+      await drive(operation, { headers: expired });
+      if (template === one) await drive(operation, { id: '0' });
+      if (template === one || isWrite) await drive(operation, { query: '?limit=1' });
+      if (isWrite) await drive(operation, { body: 'x'.repeat(16 * 1024 + 1) });
+      if (method !== 'POST') {
+        await drive(operation, { headers: { 'if-match': '"another"' } });
+        await drive(operation, { headers: { 'if-none-match': '*' } });
+      }
+      if (isWrite && method !== 'POST') await resource.requiringIfMatch(() => drive(operation));
+      if (bodies[method] === undefined) return;
+      await drive(operation, { headers: { 'content-type': 'text/plain' } });
+      await drive(operation, { headers: { 'content-encoding': 'gzip' } });
+      await drive(operation, { body: '' });
+      for (const name of Object.keys(contract.create)) {
+        await drive(operation, { body: { ...bodies[method], [name]: null } });
+      }
+    }
+
+    async function driveReferences(): Promise<void> {
+      for (const name of references) {
+        for (const operation of operations.filter(([method]) => bodies[method] !== undefined)) {
+          await drive(operation, { body: { ...bodies[operation[0]], [name]: 99 } });
+        }
+      }
+    }
+
+    const responsesOf = ([method, template]: Operation): ResourceResponse[] => seen.get(`${method} ${template}`) ?? [];
+    const describedBy = ([method, template]: Operation): [status: string, description: any][] =>
+      Object.entries(resource.document.operation(method, template).responses);
+
+    /** The statuses that do not depend on the platform alone. */
+    const ofTheResource = (operation: Operation): [status: string, description: any][] =>
+      describedBy(operation).filter(([status]) => {
+        const others = OF_THE_PLATFORM_BY[operation[0]] ?? [];
+        return !OF_THE_PLATFORM.includes(status) && !others.includes(status);
+      });
+
+    it.each(operations)('has %s %s, with a bearer token, and every status by its number', (...operation) => {
+      expect(resource.document.operation(...operation).security).toEqual([{ bearer: [] }]);
+      for (const [status] of describedBy(operation)) expect(status).toMatch(/^[2-5]\d\d$/);
+    });
+
+    it.each(operations)('has no status for %s %s that is not returned', (...operation) => {
+      const returned = new Set(responsesOf(operation).map(({ status }) => String(status)));
+      const statuses = ofTheResource(operation).map(([status]) => status);
+      expect(statuses.filter((status) => !returned.has(status))).toEqual([]);
+    });
+
+    it.each(operations)('shows errors for %s %s that are really returned', (...operation) => {
+      const real = responsesOf(operation).map(({ body }) => withoutRequestId(body));
+      const shown = ofTheResource(operation)
+        .flatMap(([, { content }]) => Object.values<any>(content?.['application/json']?.examples ?? {}))
+        .filter(({ value }) => !ERRORS_OF_THE_PLATFORM.includes(value.errorCode))
+        // Of several references, SQLite does not say which one it was.
+        .filter(({ value }) => value.errorCode !== 'REFERENCE_NOT_FOUND' || references.length === 1);
+      expect(shown).not.toEqual([]);
+      for (const { value } of shown) expect(real).toContain(withoutRequestId(value));
+    });
+
+    it.each(operations)('lists in words every error code that %s %s returns', (...operation) => {
+      const { description } = resource.document.operation(...operation);
+      const listed = Array.from(
+        description.split('Error codes: ')[1].matchAll(/`([A-Z_]+)`/g),
+        ([, code]: any) => code,
+      );
+      const returned = responsesOf(operation).flatMap(({ body }) => body?.errorCode ?? []);
+      expect(listed).toEqual(expect.arrayContaining(returned));
+    });
+
+    it('has schemas that take the bodies which are stored', () => {
+      for (const operation of operations.filter(([method]) => bodies[method] !== undefined)) {
+        const isValid = resource.document.isValid(resource.document.bodySchema(...operation), bodies[operation[0]]);
+        expect([...operation, { isValid }]).toEqual([...operation, { isValid: true }]);
+      }
+    });
+  });
+
+  it('the schema of the database is the one that the entity describes', async () => {
+    const { driver } = resource.service.app.get(DataSource);
+    expect((await driver.createSchemaBuilder().log()).upQueries).toEqual([]);
+  });
+
+  it('each of the bodies given to this suite changes what it should', async () => {
+    await resource.empty();
+    const { path: made, record } = await resource.create();
+    const replaced = await resource.request('PUT', made, { body: contract.replace });
+    expectStatus(replaced, 200);
+    for (const [name, value] of Object.entries(contract.replace)) expect(record).not.toHaveProperty(name, value);
+    for (const [name, value] of Object.entries(contract.patch)) expect(record).not.toHaveProperty(name, value);
+  });
+}
+
+function withoutRequestId(body: object | undefined): string {
+  return JSON.stringify({ ...body, requestId: undefined });
+}
+
+/** A token that was good until the year 1970. */
+function expiredToken(): Promise<string> {
+  return new SignJWT({ scope: 'none' })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setSubject('alice')
+    .setExpirationTime(1)
+    .sign(createSecretKey(Buffer.from(SECRET)));
+}

@@ -1,0 +1,204 @@
+import { expectPlainHeaders } from '../expect-error.js';
+import { expectRejected, expectStatus, tally } from './checked-client.js';
+import type { Body } from './resource-contract.js';
+import type { ResourceUnderTest } from './resource-under-test.js';
+
+const STRONG_ETAG = /^"[\x21\x23-\x7e]+"$/;
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** What POST, GET, PUT, PATCH and DELETE do with one record. */
+export function describeOneRecord(resource: ResourceUnderTest): void {
+  const { create, replace, patch } = resource.contract;
+
+  /** Whether the body of PUT is all of the record, but for its id. */
+  const isWhole = Object.keys(create).every((name) => name in replace);
+
+  describe('one record', () => {
+    beforeEach(() => resource.empty());
+
+    const etags = async (path: string): Promise<string[]> => [
+      await resource.etagOf(path),
+      await resource.etagOf(resource.path),
+    ];
+
+    it('POST returns 201 with the record, its Location and its ETag', async () => {
+      const response = await resource.post();
+      expectStatus(response, 201);
+      const { id } = response.body;
+      expect(response.body).toEqual({ id, ...create });
+      expect(response.headers.get('content-type')).toBe(JSON_TYPE);
+      expect(response.headers.get('location')).toBe(`${resource.path}/${id}`);
+      expect(response.headers.get('etag')).toMatch(STRONG_ETAG);
+      expectPlainHeaders(response.headers);
+    });
+
+    it('GET returns what POST did, by its id in percent-encoding, too, and the list has the same', async () => {
+      const created = await resource.create();
+      const read = await resource.get(created.path);
+      expectStatus(read, 200);
+      expect(read.body).toEqual(created.record);
+      expect(read.headers.get('content-type')).toBe(JSON_TYPE);
+      expect(read.headers.get('etag')).toBe(created.etag);
+      const encoded = `${resource.path}/${String(created.id).replace(/[0-9]/g, (digit) => `%3${digit}`)}`;
+      expect((await resource.get(encoded)).text).toBe(read.text);
+      // The engine makes the JSON of lists, and writes 0 of a column of fractions as 0.0; the order of properties is the same.
+      expect(JSON.stringify((await resource.get(resource.path)).body)).toBe(`[${read.text}]`);
+    });
+
+    it('PUT returns 200 with the record, which GET returns from then on, with a new ETag', async () => {
+      const { path, etag, record } = await resource.create();
+      const replaced = await resource.request('PUT', path, { body: replace });
+      expectStatus(replaced, 200);
+      expect(replaced.body).toEqual({ ...record, ...replace });
+      const read = await resource.get(path);
+      expect(read.body).toEqual(replaced.body);
+      expect(read.headers.get('etag')).not.toBe(etag);
+      // RFC 9110 section 9.3.4: only where the record is stored as it was sent.
+      expect(replaced.headers.get('etag')).toBe(isWhole ? read.headers.get('etag') : null);
+    });
+
+    it('PUT that is repeated returns the same, and leaves the ETags of record and list as they were', async () => {
+      const { path } = await resource.create();
+      const first = await resource.request('PUT', path, { body: replace });
+      const before = await etags(path);
+      const second = await resource.request('PUT', path, { body: replace });
+      expectStatus(second, 200);
+      expect(second.text).toBe(first.text);
+      expect(await etags(path)).toEqual(before);
+    });
+
+    it.each(changesIn(patch))(
+      'PATCH returns 204 with a new ETag, and changes what it names alone: %s',
+      async (_name, body: Body) => {
+        const { path, etag, record } = await resource.create();
+        const patched = await resource.request('PATCH', path, { body });
+        expectStatus(patched, 204);
+        expect(patched.text).toBe('');
+        expect(patched.headers.get('content-type')).toBeNull();
+        expect(patched.headers.get('etag')).toMatch(STRONG_ETAG);
+        expect(patched.headers.get('etag')).not.toBe(etag);
+        const after = await resource.get(path);
+        expect(after.body).toEqual({ ...record, ...body });
+        expect(after.headers.get('etag')).toBe(patched.headers.get('etag'));
+      },
+    );
+
+    it.each(['application/merge-patch+json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
+      'PATCH takes a body of type %s',
+      async (type) => {
+        const { path, record } = await resource.create();
+        const headers = { 'content-type': type };
+        expectStatus(await resource.request('PATCH', path, { body: patch, headers }), 204);
+        expect((await resource.get(path)).body).toEqual({ ...record, ...patch });
+      },
+    );
+
+    it.each([
+      ['is empty', {}],
+      ['has the values that are stored', Object.fromEntries(Object.keys(patch).map((name) => [name, create[name]]))],
+    ])('PATCH whose body %s returns 204, and leaves the ETags of record and list as they were', async (_what, body) => {
+      const { path, etag } = await resource.create();
+      const before = await etags(path);
+      const patched = await resource.request('PATCH', path, { body });
+      expectStatus(patched, 204);
+      expect(patched.headers.get('etag')).toBe(etag);
+      expect(await etags(path)).toEqual(before);
+    });
+
+    it('GET returns a new ETag after a change that is changed back', async () => {
+      const { path, etag, record } = await resource.create();
+      const back = Object.fromEntries(Object.keys(patch).map((name) => [name, create[name]]));
+      for (const body of [patch, back]) expectStatus(await resource.request('PATCH', path, { body }), 204);
+      const read = await resource.get(path);
+      expect(read.body).toEqual(record);
+      expect(read.headers.get('etag')).not.toBe(etag);
+    });
+
+    it('GET returns the same ETag while other records change', async () => {
+      const { path, etag } = await resource.create();
+      const other = await resource.create();
+      expectStatus(await resource.request('PATCH', other.path, { body: patch }), 204);
+      expectStatus(await resource.request('DELETE', other.path), 204);
+      expect(await resource.etagOf(path)).toBe(etag);
+    });
+
+    it('GET of the list returns a new ETag after each POST, PUT, PATCH and DELETE', async () => {
+      const seen = [await resource.etagOf(resource.path)];
+      const { path } = await resource.create();
+      seen.push(await resource.etagOf(resource.path));
+      for (const [method, body] of [['PATCH', patch], ['PUT', replace], ['DELETE']] as const) {
+        await resource.request(method, path, { body });
+        seen.push(await resource.etagOf(resource.path));
+      }
+      expect(new Set(seen).size).toBe(5);
+    });
+
+    it('DELETE returns 204, and from then on every method 404', async () => {
+      const { path } = await resource.create();
+      const deleted = await resource.request('DELETE', path);
+      expectStatus(deleted, 204);
+      expect(deleted.text).toBe('');
+      for (const [method, body] of [['DELETE'], ['GET'], ['PUT', replace], ['PATCH', {}]] as const) {
+        expectRejected(await resource.request(method, path, { body }), 404, resource.notFoundCode);
+      }
+      expect((await resource.get(resource.path)).text).toBe('[]');
+    });
+
+    it('DELETE with a JSON content type and no body returns 204, as some clients send it', async () => {
+      const { path } = await resource.create();
+      const headers = { 'content-type': 'application/json' };
+      expectStatus(await resource.request('DELETE', path, { headers }), 204);
+    });
+
+    it('one of 20 racing DELETEs returns 204, and the others 404', async () => {
+      const { path } = await resource.create();
+      const responses = await Promise.all(Array.from({ length: 20 }, () => resource.request('DELETE', path)));
+      expect(tally(responses)).toEqual({ 204: 1, 404: 19 });
+      expect((await resource.get(resource.path)).headers.get('x-total-count')).toBe('0');
+    });
+
+    it('POST never gives an id again', async () => {
+      const ids: number[] = [];
+      for (let count = 0; count < 3; count++) {
+        const { id, path } = await resource.create();
+        ids.push(id);
+        expectStatus(await resource.request('DELETE', path), 204);
+      }
+      expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
+    });
+  });
+
+  describeOptional(resource);
+}
+
+/** What a property is that a body may leave out. */
+function describeOptional(resource: ResourceUnderTest): void {
+  const { create, replace, patch } = resource.contract;
+
+  it('a property that may be absent is null: after POST and PUT without it, and after PATCH with null', async () => {
+    const { required } = resource.document.resolve(resource.document.bodySchema('post', resource.path));
+    const absent = Object.fromEntries(
+      Object.keys(create)
+        .filter((name) => !(required as string[]).includes(name))
+        .map((name) => [name, null]),
+    );
+    const without = (body: Body): Body =>
+      Object.fromEntries(Object.entries(body).filter(([name]) => !Object.hasOwn(absent, name)));
+    const created = await resource.post(without(create));
+    expectStatus(created, 201);
+    expect(created.body).toEqual({ id: created.body.id, ...create, ...absent });
+    const path = created.headers.get('location')!;
+    await resource.request('PATCH', path, { body: patch });
+    const replaced = await resource.request('PUT', path, { body: without(replace) });
+    expect(replaced.body).toEqual({ ...created.body, ...replace, ...absent });
+    await resource.request('PUT', path, { body: replace });
+    expectStatus(await resource.request('PATCH', path, { body: absent }), 204);
+    expect((await resource.get(path)).body).toEqual({ ...created.body, ...replace, ...absent });
+  });
+}
+
+/** Each property of a body alone, and all of them. */
+const changesIn = (body: Body): [name: string, changes: Body][] => [
+  ...Object.keys(body).map((name): [string, Body] => [name, { [name]: body[name] }]),
+  ['all', body],
+];

@@ -1,0 +1,27 @@
+import { expectStatus, type ResourceResponse } from './checked-client.js';
+import type { ResourceUnderTest } from './resource-under-test.js';
+
+/** A list that leads through more of them has no end. */
+const MOST_PAGES = 1000;
+
+export interface Stored {
+  readonly id: number;
+  readonly [property: string]: unknown;
+}
+
+export const ids = ({ body }: ResourceResponse): number[] => body.map(({ id }: Stored) => id);
+
+/** Follows `Link` from a path to the last page. */
+export async function follow(resource: ResourceUnderTest, path: string): Promise<ResourceResponse[]> {
+  const pages: ResourceResponse[] = [];
+  let next: string | undefined = path;
+  while (next !== undefined && pages.length <= MOST_PAGES) {
+    const page: ResourceResponse = await resource.get(next);
+    expectStatus(page, 200);
+    pages.push(page);
+    const link = page.headers.get('link');
+    if (link !== null) expect(link).toMatch(/^<[^>]*>; rel="next"$/);
+    next = link?.slice(1, link.indexOf('>'));
+  }
+  return pages;
+}

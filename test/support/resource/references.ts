@@ -1,0 +1,59 @@
+import { expectRejected, expectStatus } from './checked-client.js';
+import type { ResourceUnderTest } from './resource-under-test.js';
+
+/** An id that no record of the parents has. */
+const MISSING = 99;
+
+/** A property that names a record of another resource. */
+export function describeReferences(resource: ResourceUnderTest): void {
+  const { references = {}, replace } = resource.contract;
+  if (Object.keys(references).length === 0) return;
+  // Of several, SQLite does not say which one it was.
+  const isOnly = Object.keys(references).length === 1;
+
+  describe.each(Object.entries(references))('%s, which refers to a record of %s', (name, parent) => {
+    beforeEach(() => resource.empty());
+
+    it('makes POST, PUT and PATCH 400 when there is no such record', async () => {
+      const { path } = await resource.create();
+      const values = { [name]: MISSING };
+      await resource.unchanged(async () => {
+        for (const response of [
+          await resource.post({ ...resource.contract.create, ...values }),
+          await resource.request('PUT', path, { body: { ...replace, ...values } }),
+          await resource.request('PATCH', path, { body: values }),
+        ]) {
+          expectRejected(response, 400, 'REFERENCE_NOT_FOUND');
+          if (isOnly) expect(response.body.details).toMatchObject([{ pointer: `/${name}` }]);
+        }
+      });
+    });
+
+    it('makes a POST 400 alone among others that arrive with it', async () => {
+      const values = (index: number) => ({ [name]: index % 4 < 2 ? 1 + (index % 2) : MISSING });
+      const responses = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => resource.post({ ...resource.contract.create, ...values(index) })),
+      );
+      expect(responses.map(({ status }) => status)).toEqual(responses.map((_, index) => (index % 4 < 2 ? 201 : 400)));
+      const { headers, body } = await resource.get(resource.path);
+      expect([body.length, headers.get('x-total-count')]).toEqual([10, '10']);
+    });
+
+    it('makes DELETE of the record that it names 409 until it is gone', async () => {
+      const made = await resource.request('POST', parent, { body: (await copyOf(parent)) as object });
+      expectStatus(made, 201);
+      const target = made.headers.get('location')!;
+      const { path } = await resource.create({ [name]: made.body.id });
+      expectRejected(await resource.request('DELETE', target), 409, 'STILL_REFERENCED');
+      expectStatus(await resource.get(target), 200);
+      expectStatus(await resource.request('DELETE', path), 204);
+      expectStatus(await resource.request('DELETE', target), 204);
+    });
+  });
+
+  /** The first record of a parent, without its id. */
+  async function copyOf(parent: string): Promise<unknown> {
+    const { id: _, ...values } = (await resource.get(`${parent}/1`)).body;
+    return values;
+  }
+}

@@ -1,0 +1,235 @@
+import { expectErrorHeaders } from '../expect-error.js';
+import { expectRejected, expectStatus, type ResourceResponse } from './checked-client.js';
+import { describeErrorOrder } from './error-order.js';
+import type { ResourceContract } from './resource-contract.js';
+import type { ResourceUnderTest } from './resource-under-test.js';
+
+const BAD_IDS = [
+  ...['0', '-0', '-1', '+1', '00', '007', '1e3', '0x10', '0b1', '1_000', '1.5', '1.0', '1n', 'Infinity', 'NaN', 'null'],
+  ...['abc', '%201', '1%20', '1%0A', '1%00', '%2B1', '1,2', '1;2', '1%2F2'],
+  // An Arabic-Indic and a fullwidth digit one.
+  ...['%D9%A1', '%EF%BC%91'],
+  ...['9007199254740992', '9007199254740993', '18446744073709551616', '1'.repeat(400), '1'.repeat(8000)],
+];
+
+const BAD_QUERIES = [
+  ...['limit=', 'limit=0', 'limit=01', 'limit=1001', 'limit=-1', 'limit=1.5', 'limit=1e2', 'limit=%201', 'limit=ten'],
+  ...['limit=9007199254740993', 'limit=1&limit=1', 'limit=1&limit=2', 'limit[]=1', 'limit[gt]=1', 'limit', 'Limit=1'],
+  ...['after=', 'after=-1', 'after=00', 'after=01', 'after=9007199254740992', 'after=1&after=2', 'after=x'],
+  ...['sort=', 'sort=revision', 'sort=ID', 'sort=%2Bid', 'sort=id,-id', 'sort=id&sort=id', 'sort=-id&sort=id'],
+  ...['id=1', 'offset=0', 'page=1', 'unknown', '=1', '__proto__=1', '__proto__[limit]=1', 'constructor=1'],
+  ...['hasOwnProperty=1', 'toString=1', 'limit=1&__proto__=1'],
+];
+
+const COLLECTION = ['GET', 'HEAD', 'OPTIONS', 'POST'];
+const RECORD = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'PUT'];
+
+/** Paths, methods, ids, queries, tokens and scopes that are wrong, and which of several errors a response tells. */
+export function describeRejections(resource: ResourceUnderTest): void {
+  describe('a request', () => {
+    let record: string;
+    let before: string;
+
+    beforeAll(async () => {
+      await resource.empty();
+      record = (await resource.create()).path;
+      before = (await resource.get(resource.path)).text;
+    });
+
+    describeTargets(resource, () => record);
+    describePermissions(resource, () => record);
+    describeErrorOrder(resource, () => record);
+    describeOptions(resource, () => record);
+
+    it('that is rejected changes no record', async () => {
+      expect((await resource.get(resource.path)).text).toBe(before);
+    });
+  });
+}
+
+function describeTargets(resource: ResourceUnderTest, record: () => string): void {
+  const { path, contract } = resource;
+  const { replace, patch, create, filters = {} } = contract;
+  const onRecord: readonly [method: string, body?: object][] = [
+    ['GET'],
+    ['PUT', replace],
+    ['PATCH', patch],
+    ['DELETE'],
+  ];
+
+  it.each(['/', 'x', ';a=1', '/1/', '/1/x'])('GET %s behind the path of the collection returns 404', async (suffix) => {
+    expectRejected(await resource.get(path + suffix), 404, 'NOT_FOUND');
+  });
+
+  it('of a path in capitals returns 404', async () => {
+    expectRejected(await resource.get(path.toUpperCase()), 404, 'NOT_FOUND');
+  });
+
+  it.each(['PUT', 'PATCH', 'DELETE', 'PROPFIND'])('%s to the collection returns 405 with Allow', async (method) => {
+    const response = await resource.unchanged(() => resource.request(method, path));
+    expectRejected(response, 405, 'METHOD_NOT_ALLOWED');
+    expect(allowed(response)).toEqual(COLLECTION);
+  });
+
+  it.each(['POST', 'MKCOL'])('%s to a record returns 405 with Allow', async (method) => {
+    const response = await resource.unchanged(() => resource.request(method, record()));
+    expectRejected(response, 405, 'METHOD_NOT_ALLOWED');
+    expect(allowed(response)).toEqual(RECORD);
+  });
+
+  it.each(BAD_IDS.map((id) => [shortened(id), id]))('returns 400 for the id %s, by every method', async (_id, id) => {
+    await resource.unchanged(async () => {
+      for (const [method, body] of onRecord) {
+        const response = await resource.request(method, `${path}/${id}`, { body });
+        expectRejected(response, 400, 'INVALID_REQUEST');
+        expect(parameters(response)).toEqual(['id']);
+      }
+    });
+  });
+
+  it.each(['%zz', '%', '%1', '%c0%80', '%ff'])('GET of /%s returns 400: its percent-encoding is broken', async (id) => {
+    expectRejected(await resource.get(`${path}/${id}`), 400, 'BAD_REQUEST');
+  });
+
+  it.each([...BAD_QUERIES, ...badQueriesOf(contract)])('GET of the list returns 400 for ?%s', async (query) => {
+    const response = await resource.get(`${path}?${query}`);
+    expectRejected(response, 400, 'INVALID_REQUEST');
+    expect(parameters(response)).not.toEqual([]);
+  });
+
+  it('GET of the list returns 400 that names every parameter at fault, and those there are', async () => {
+    const names = ['limit', 'after', 'sort', ...Object.keys(filters)];
+    const all = await resource.get(`${path}?${names.map((name) => `${name}=`).join('&')}`);
+    expect(parameters(all).sort()).toEqual([...names].sort());
+    const { body } = await resource.get(`${path}?colour=red`);
+    expect(body.message).toMatch(/^colour: is not known here; known are limit, after, sort/);
+    const known = body.message
+      .split('known are ')[1]
+      .split(', ')
+      .filter((name: string) => !/(From|To)$/.test(name));
+    expect(known.sort()).toEqual([...names].sort());
+  });
+
+  it.each(['limit=1', '__proto__=1', 'x', '=1'])('other than GET of the list returns 400 for ?%s', async (query) => {
+    await resource.unchanged(async () => {
+      for (const [method, body] of onRecord) {
+        const response = await resource.request(method, `${record()}?${query}`, { body });
+        expectRejected(response, 400, 'INVALID_REQUEST');
+        expect(parameters(response)).toEqual([query.split('=')[0]]);
+      }
+      const post = await resource.request('POST', `${path}?${query}`, { body: create });
+      expectRejected(post, 400, 'INVALID_REQUEST');
+    });
+  });
+
+  it('for a record that does not exist returns 404, also for the greatest id, and PUT makes none', async () => {
+    await resource.unchanged(async () => {
+      for (const [method, body] of onRecord) {
+        expectRejected(await resource.request(method, resource.nowhere, { body }), 404, resource.notFoundCode);
+      }
+    });
+  });
+}
+
+/** Of a list: filters with wrong values, and properties that are no filters. */
+function badQueriesOf({ create, filters = {}, invalid }: ResourceContract): string[] {
+  const ofFilters = Object.entries(filters).flatMap(([name, values]) => {
+    const [one, other] = values.map(String) as [string, string];
+    const again = (value: string): string => `=${one}&${name}=${value}`;
+    // A number in a query is a string.
+    const wrong =
+      typeof values[0] === 'string' ? (invalid[name] ?? []).filter((value) => typeof value === 'string') : [];
+    const encoded = wrong.filter((value) => value !== '').map(encodeURIComponent);
+    const rests = ['=', again(one), `=${one},${other}`, `=${one}%20`, `[]=${one}`, `[0]=${one}`, '=%zz'];
+    return [...rests, ...encoded.flatMap((value) => [`=${value}`, again(value)])].map((rest) => name + rest);
+  });
+  const others = Object.keys(create).filter((name) => !Object.hasOwn(filters, name));
+  return [...ofFilters, ...others.map((name) => `${name}=1`)];
+}
+
+function describePermissions(resource: ResourceUnderTest, record: () => string): void {
+  const { path, name, contract } = resource;
+  const { create, replace, patch } = contract;
+  const operations = (): readonly [method: string, path: string, scope: string, body?: object][] => [
+    ['GET', path, 'read'],
+    ['GET', record(), 'read'],
+    ['POST', path, 'write', create],
+    ['PUT', record(), 'write', replace],
+    ['PATCH', record(), 'write', patch],
+    ['DELETE', record(), 'write'],
+  ];
+
+  it('without a token, or with a wrong one, returns 401 with WWW-Authenticate, by every method', async () => {
+    await resource.unchanged(async () => {
+      for (const [method, target, , body] of operations()) {
+        const bare = await resource.stranger.request(method, target, { body });
+        expectRejected(bare, 401, 'UNAUTHENTICATED');
+        expect(bare.headers.get('www-authenticate')).toBe('Bearer realm="cookies"');
+        const headers = { authorization: 'Bearer x' };
+        const wrong = await resource.stranger.request(method, target, { body, headers });
+        expectRejected(wrong, 401, 'INVALID_TOKEN');
+        expect(wrong.headers.get('www-authenticate')).toMatch(/^Bearer realm="cookies", error="invalid_token"/);
+      }
+    });
+  });
+
+  it('without its scope returns 403 with WWW-Authenticate, by every method', async () => {
+    await resource.unchanged(async () => {
+      for (const [method, target, scope, body] of operations()) {
+        const client = scope === 'read' ? resource.writer : resource.reader;
+        const response = await client.request(method, target, { body });
+        expectRejected(response, 403, 'INSUFFICIENT_SCOPE');
+        const challenge = `Bearer realm="cookies", error="insufficient_scope", scope="${name}:${scope}"`;
+        expect(response.headers.get('www-authenticate')).toBe(challenge);
+      }
+    });
+  });
+
+  it('with the scopes of another resource returns 403', async () => {
+    const other = await resource.clientWith('other:read other:write');
+    for (const [method, target, , body] of operations()) {
+      expectRejected(await other.request(method, target, { body }), 403, 'INSUFFICIENT_SCOPE');
+    }
+  });
+}
+
+function describeOptions(resource: ResourceUnderTest, record: () => string): void {
+  const { path } = resource;
+
+  it('OPTIONS returns 204 with Allow to anyone, and for a record with Accept-Patch', async () => {
+    const [all, one] = [
+      await resource.stranger.request('OPTIONS', path),
+      await resource.stranger.request('OPTIONS', record()),
+    ];
+    for (const response of [all, one]) {
+      expectStatus(response, 204);
+      expect(response.text).toBe('');
+    }
+    expect([allowed(all), allowed(one)]).toEqual([COLLECTION, RECORD]);
+    expect(all.headers.get('accept-patch')).toBeNull();
+    expect(one.headers.get('accept-patch')).toBe('application/json, application/merge-patch+json');
+  });
+
+  it('HEAD returns the status of an error that GET would, without a body', async () => {
+    for (const [status, target] of [
+      [404, resource.nowhere],
+      [400, `${path}/0`],
+      [400, `${path}?limit=0`],
+    ] as const) {
+      const head = await resource.request('HEAD', target);
+      expectStatus(head, status);
+      expect(head.text).toBe('');
+      expectErrorHeaders(head);
+    }
+    const denied = await resource.stranger.request('HEAD', path);
+    expectStatus(denied, 401);
+    expect(denied.headers.get('www-authenticate')).toBe('Bearer realm="cookies"');
+  });
+}
+
+const allowed = ({ headers }: ResourceResponse): string[] => headers.get('allow')!.split(', ').sort();
+
+const parameters = ({ body }: ResourceResponse): string[] =>
+  body.details.map(({ parameter }: { parameter: string }) => parameter);
+
+const shortened = (id: string): string => (id.length > 40 ? `${id.slice(0, 40)}… (${id.length})` : id);

@@ -1,0 +1,167 @@
+import { DataSource } from 'typeorm';
+import { Config } from '../../../src/config/config.js';
+import { StorageRegistry } from '../../../src/storage/storage-registry.js';
+import { OpenApiDocument } from '../openapi-document.js';
+import { Client, type RequestOptions, type Service, startService } from '../service.js';
+import { CheckedClient, expectStatus, type ResourceResponse } from './checked-client.js';
+import { exampleBody } from './example-body.js';
+import type { Body, ResourceContract } from './resource-contract.js';
+
+interface Created {
+  readonly id: number;
+  readonly path: string;
+  readonly etag: string;
+  readonly record: Body;
+}
+
+/** A resource of a service that runs for all tests of its contract, with clients that hold each response to the document. */
+export class ResourceUnderTest {
+  service!: Service;
+  document!: OpenApiDocument;
+  /** With both scopes. */
+  client!: CheckedClient;
+  /** With the scope to read alone. */
+  reader!: CheckedClient;
+  /** With the scope to write alone. */
+  writer!: CheckedClient;
+  /** Without a token. */
+  stranger!: CheckedClient;
+  private requiresIfMatch = false;
+
+  constructor(readonly contract: ResourceContract) {}
+
+  get path(): string {
+    return this.contract.path;
+  }
+
+  /** The name of its table, its `storage` row and its scopes. */
+  get name(): string {
+    return this.path.slice(1);
+  }
+
+  /** The path of a record that is never stored. */
+  get nowhere(): string {
+    return `${this.path}/9007199254740991`;
+  }
+
+  /** The stable code of its 404, as the document shows it. */
+  get notFoundCode(): string {
+    const { content } = this.document.operation('get', `${this.path}/{id}`).responses[404];
+    return Object.values<any>(content['application/json'].examples)[0].value.errorCode;
+  }
+
+  async start(): Promise<void> {
+    const { modules = [], migrations = [], references = {}, parents = Object.values(references) } = this.contract;
+    // A 500 is a failed test, which shows its body; the log would say so once more.
+    this.service = await startService({ LOG_LEVEL: 'silent' }, [...modules], migrations, (module, config) =>
+      module.overrideProvider(Config).useValue(this.settingsOver(config)),
+    );
+    this.document = await OpenApiDocument.of(this.service);
+    const names = [...parents.map((parent) => parent.slice(1)), this.name];
+    const all = names.flatMap((name) => [`${name}:read`, `${name}:write`]).join(' ');
+    this.client = await this.clientWith(all);
+    this.reader = await this.clientWith(`${this.name}:read`);
+    this.writer = await this.clientWith(`${this.name}:write`);
+    this.stranger = new CheckedClient(Client.bearing(this.service), this.document, this.path);
+    for (const parent of new Set(parents)) await this.fillParent(parent);
+  }
+
+  async clientWith(scope: string): Promise<CheckedClient> {
+    return new CheckedClient(await Client.of(this.service, { scope }), this.document, this.path);
+  }
+
+  /** Two records, so that a reference can change. */
+  private async fillParent(path: string): Promise<void> {
+    const body = await exampleBody(this.service, path);
+    for (let count = 0; count < 2; count++) expectStatus(await this.client.request('POST', path, { body }), 201);
+  }
+
+  post(body: unknown = this.contract.create, headers?: Record<string, string>): Promise<ResourceResponse> {
+    return this.client.request('POST', this.path, { body, headers });
+  }
+
+  /** Stores a record. */
+  async create(changes: Body = {}): Promise<Created> {
+    const response = await this.post({ ...this.contract.create, ...changes });
+    expectStatus(response, 201);
+    const { headers, body } = response;
+    return { id: body.id, path: headers.get('location')!, etag: headers.get('etag')!, record: body };
+  }
+
+  get(path: string, headers?: Record<string, string>): Promise<ResourceResponse> {
+    return this.client.request('GET', path, { headers });
+  }
+
+  async etagOf(path: string): Promise<string> {
+    const response = await this.get(path);
+    expectStatus(response, 200);
+    return response.headers.get('etag')!;
+  }
+
+  request(method: string, path: string, options?: RequestOptions): Promise<ResourceResponse> {
+    return this.client.request(method, path, options);
+  }
+
+  /** Runs what must change nothing: the list's ETag, which any write changes, stays as it is. It costs no reading of the list. */
+  async unchanged<T>(work: () => Promise<T>): Promise<T> {
+    const version = async (): Promise<string | null> =>
+      (await this.get(this.path, { 'if-none-match': '*' })).headers.get('etag');
+    const before = await version();
+    const result = await work();
+    if ((await version()) !== before) throw new Error('The request was rejected, and has changed what is stored');
+    return result;
+  }
+
+  /** Deletes all records, in place of a new service for each test. */
+  async empty(): Promise<void> {
+    await this.dataSource.transaction(async (transaction) => {
+      await transaction.query(`DELETE FROM "${this.name}"`);
+      await transaction.query(`UPDATE storage SET used = 0, revision = revision + 1 WHERE resource = '${this.name}'`);
+    });
+  }
+
+  /**
+   * Stores many records in one statement, each a copy of one of those that there are, in turns.
+   * @param count of records that there are then
+   */
+  async fillTo(count: number): Promise<void> {
+    const { columns } = this.dataSource.entityMetadatas.find(({ tableName }) => tableName === this.name)!;
+    const names = columns.filter(({ isPrimary }) => !isPrimary).map(({ databaseName }) => `"${databaseName}"`);
+    const { body } = await this.get(this.path);
+    const ids = body.map(({ id }: { id: number }) => id);
+    await this.dataSource.transaction(async (transaction) => {
+      await transaction.query(`
+        WITH RECURSIVE numbers (n) AS (SELECT ${ids.length} UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count - 1}),
+        originals (original, place) AS (SELECT id, row_number() OVER (ORDER BY id) - 1 FROM "${this.name}")
+        INSERT INTO "${this.name}" (${names.join(', ')}) SELECT ${names.join(', ')}
+        FROM numbers JOIN originals ON place = n % ${ids.length} JOIN "${this.name}" ON id = original ORDER BY n`);
+      await transaction.query(
+        `UPDATE storage SET used = ${count}, revision = revision + 1 WHERE resource = '${this.name}'`,
+      );
+    });
+  }
+
+  /** Lets so many records be stored, while `work` runs. */
+  async withCapacity<T>(capacity: number, work: () => Promise<T>): Promise<T> {
+    const { resources } = this.service.app.get(StorageRegistry, { strict: false });
+    const storage = [...resources].find(({ resource }) => resource === this.name)! as { capacity: number };
+    const before = storage.capacity;
+    storage.capacity = capacity;
+    return work().finally(() => (storage.capacity = before));
+  }
+
+  /** As with `REQUIRE_IF_MATCH=true`, while `work` runs. */
+  async requiringIfMatch<T>(work: () => Promise<T>): Promise<T> {
+    this.requiresIfMatch = true;
+    return work().finally(() => (this.requiresIfMatch = false));
+  }
+
+  /** The settings of the service, but for one that tests change while it runs. */
+  private settingsOver(config: Config): Config {
+    return Object.create(config, { requireIfMatch: { get: () => this.requiresIfMatch } }) as Config;
+  }
+
+  get dataSource(): DataSource {
+    return this.service.app.get(DataSource, { strict: false });
+  }
+}

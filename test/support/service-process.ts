@@ -1,0 +1,115 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Environment } from '../../src/config/config.js';
+import { provideDatabase } from './engine.js';
+import { environmentIn } from './service.js';
+
+// From the project's folder, in which npm runs its scripts: these files also run compiled, from elsewhere.
+const PROGRAM = resolve('dist/src/main.js');
+
+/** Root may write everywhere; as root, the service can run as a user who may not. */
+export const ORDINARY_USER = process.getuid?.() === 0 ? { uid: 65534 } : {};
+
+export interface SpawnOptions {
+  readonly uid?: number;
+  /** A descriptor that takes the log instead of `output`. */
+  readonly stdout?: number;
+  /** A command that is started instead, with the service's own behind it, and becomes the service (`exec`). */
+  readonly through?: readonly string[];
+}
+
+/** The built service in a process of its own, started as an operator starts it. */
+export class ServiceProcess {
+  output = '';
+  private listensOn?: { url: string; managementUrl: string };
+
+  private constructor(readonly child: ChildProcess) {
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (this.output += String(chunk)));
+  }
+
+  /** Hands on every line of stdout from now on, and collects it no longer: the log of a long run is long. */
+  readLines(listener: (line: string) => void): void {
+    const { url, managementUrl } = this;
+    this.listensOn = { url, managementUrl };
+    const stdout = this.child.stdout!.removeAllListeners('data').setEncoding('utf8');
+    let rest = '';
+    stdout.on('data', (text: string) => {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop()!;
+      lines.forEach(listener);
+    });
+  }
+
+  /** Starts it without waiting; for settings that keep it from starting. */
+  static spawn(
+    folder: string,
+    environment: Environment = {},
+    { stdout, uid, through = [] }: SpawnOptions = {},
+  ): ServiceProcess {
+    const env = {
+      PATH: process.env['PATH'],
+      ...environmentIn(folder, { LOG_LEVEL: 'info', NODE_ENV: 'production', ...environment }),
+    };
+    const [program, ...args] = [...through, process.execPath, PROGRAM];
+    const child = spawn(program, args, {
+      cwd: folder,
+      env: env,
+      stdio: ['pipe', stdout ?? 'pipe', 'pipe'],
+      uid,
+    });
+    return new ServiceProcess(child);
+  }
+
+  /** Starts it and waits until it listens. */
+  static async start(
+    folder: string,
+    environment: Environment = {},
+    options: SpawnOptions = {},
+  ): Promise<ServiceProcess> {
+    await provideDatabase(folder);
+    const service = ServiceProcess.spawn(folder, environment, options);
+    for (let waited = 0; waited < 20_000; waited += 20) {
+      if (service.hasEnded) throw new Error(`The service ended with ${service.child.exitCode}:\n${service.output}`);
+      if (service.addresses !== undefined) return service;
+      await sleep(20);
+    }
+    service.child.kill('SIGKILL');
+    throw new Error(`The service did not start:\n${service.output}`);
+  }
+
+  get url(): string {
+    return this.addresses!.url;
+  }
+
+  get managementUrl(): string {
+    return this.addresses!.managementUrl;
+  }
+
+  get hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  /** Sends a signal and waits for the end. Gives the exit code, or `null` after an uncaught signal. */
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    if (!this.hasEnded) {
+      this.child.kill(signal);
+      await once(this.child, 'exit');
+    }
+    return this.child.exitCode;
+  }
+
+  /** Waits until it ends by itself. */
+  async exit(): Promise<number | null> {
+    if (!this.hasEnded) await once(this.child, 'exit');
+    return this.child.exitCode;
+  }
+
+  private get addresses(): { url: string; managementUrl: string } | undefined {
+    if (this.listensOn !== undefined) return this.listensOn;
+    const url = /Cookies: +(http:\/\/[^/"]+)/.exec(this.output)?.[1];
+    const managementUrl = /Management: +(http:\/\/[^/"]+)/.exec(this.output)?.[1];
+    return url === undefined || managementUrl === undefined ? undefined : { url, managementUrl };
+  }
+}

@@ -1,0 +1,178 @@
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DynamicModule, Type } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test, type TestingModuleBuilder } from '@nestjs/testing';
+import { SignJWT } from 'jose';
+import type { MigrationInterface } from 'typeorm';
+import { createApp } from '../../src/app.js';
+import { AppModule } from '../../src/app.module.js';
+import { type Config, type Environment, loadConfig } from '../../src/config/config.js';
+import { SETTINGS } from '../../src/features.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import { migrate } from '../../src/database/schema/migrations.js';
+import { ManagementServer } from '../../src/management/management-server.js';
+import { databaseUrlFor, provideDatabase } from './engine.js';
+
+/** The secret that every test service verifies its tokens with. */
+export const SECRET = randomBytes(32).toString('base64url');
+
+export interface Service {
+  readonly app: NestFastifyApplication;
+  readonly url: string;
+  readonly managementUrl: string;
+  readonly folder: string;
+  /** Closes the application and removes its database. */
+  stop(): Promise<void>;
+}
+
+/** A folder of its own for a test's files. */
+export function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'cookies-'));
+}
+
+/** The environment of a service on a fresh database in `folder`, on free ports. */
+export function environmentIn(folder: string, environment: Environment = {}): Environment {
+  return {
+    NODE_ENV: 'test',
+    LOG_LEVEL: 'silent',
+    PORT: '0',
+    MANAGEMENT_PORT: '0',
+    DATABASE_URL: databaseUrlFor(folder),
+    ...(environment['JWT_PUBLIC_KEY'] === undefined && { JWT_SECRET: SECRET }),
+    ...environment,
+  };
+}
+
+/**
+ * Starts the service in this process through the Nest testing module, on the stack that `main.ts` builds.
+ * @param environment variables that differ from those of a test
+ * @param modules further modules, as a team would add them
+ * @param migrations those of these modules
+ * @param override replaces providers of the testing module, as `overrideProvider(Token).useValue(value)` does
+ */
+export async function startService(
+  environment: Environment = {},
+  modules: (Type | DynamicModule)[] = [],
+  migrations: readonly MigrationInterface[] = [],
+  override: (module: TestingModuleBuilder, config: Config) => TestingModuleBuilder = (module) => module,
+): Promise<Service> {
+  const folder = temporaryFolder();
+  await provideDatabase(folder);
+  // A 500 that nobody expects shows its cause; where errors are what a test is about, it says `silent` or captures the log.
+  const config = loadConfig(environmentIn(folder, { LOG_LEVEL: 'error', ...environment }), SETTINGS);
+  if (migrations.length > 0) await runMigrations(config, migrations);
+  const builder = Test.createTestingModule({ imports: [AppModule.forRoot(config), ...modules] });
+  const module = await override(builder, config).compile();
+  const app = await createApp(config, (adapter, options) => module.createNestApplication(adapter, options));
+  await app.listen({ host: config.host, port: config.port });
+  return {
+    app,
+    url: await app.getUrl(),
+    managementUrl: app.get(ManagementServer, { strict: false }).url,
+    folder,
+    stop: async () => {
+      await app.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs those of the service, then the others, as they would run if they lay in the same folder. */
+async function runMigrations(config: Config, migrations: readonly MigrationInterface[]): Promise<void> {
+  const dataSource = await (await createDataSource(config)).initialize();
+  try {
+    await migrate(dataSource);
+    await dataSource.transaction(async ({ queryRunner }) => {
+      for (const migration of migrations) await migration.up(queryRunner!);
+    });
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+export interface TokenOptions {
+  readonly subject?: string;
+  readonly scope?: string;
+  readonly secret?: string;
+}
+
+/** A token that the test services accept, for an hour. */
+export function token({
+  subject = 'alice',
+  scope = 'cookies:read cookies:write',
+  secret = SECRET,
+}: TokenOptions = {}): Promise<string> {
+  return new SignJWT({ scope })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setSubject(subject)
+    .setExpirationTime('1h')
+    .sign(createSecretKey(Buffer.from(secret)));
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body parsed as JSON. */
+  readonly body: any;
+}
+
+export interface RequestOptions {
+  readonly headers?: Record<string, string>;
+  /** Sent as JSON; a text or bytes are sent as they are. */
+  readonly body?: unknown;
+}
+
+/** Speaks to a service with a token that has both scopes. */
+export class Client {
+  private constructor(
+    private readonly url: string,
+    private readonly token?: string,
+  ) {}
+
+  static async of(service: { readonly url: string }, options?: TokenOptions): Promise<Client> {
+    return new Client(service.url, await token(options));
+  }
+
+  /** Speaks with the token given, or without any. */
+  static bearing(service: { readonly url: string }, token?: string): Client {
+    return new Client(service.url, token);
+  }
+
+  async request(method: string, path: string, { headers = {}, body }: RequestOptions = {}): Promise<Answer> {
+    const raw = typeof body === 'string' || body instanceof Uint8Array;
+    const response = await fetch(this.url + path, {
+      method,
+      headers: {
+        ...(this.token !== undefined && { authorization: `Bearer ${this.token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      body: body === undefined ? undefined : raw ? (body as string) : JSON.stringify(body),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, body: text === '' ? undefined : parsed(text) };
+  }
+
+  get(path: string, headers?: Record<string, string>): Promise<Answer> {
+    return this.request('GET', path, { headers });
+  }
+
+  post(body: unknown, headers?: Record<string, string>): Promise<Answer> {
+    return this.request('POST', '/cookies', { body, headers });
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A valid body of POST. */
+export const COOKIE = { flavor: 'vanilla', size: 'small', wish: 'May your tests be green' } as const;
