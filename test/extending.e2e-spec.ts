@@ -40,6 +40,24 @@ describe('docs/extending.md', () => {
     write('src/app.module.ts', `import { ${name} } from '${path}';\n${longer}`);
   }
 
+  /** As the guide says: each hunk's lines without a plus are there once, and become those without a minus. */
+  function applyChange(name: string, hunks: string): void {
+    const time = /^migrations\/\d+/;
+    const path = copy.files().find((file) => file.replace(time, '') === name.replace(time, ''));
+    let text = readFileSync(join(copy.folder, path!), 'utf8');
+    for (const hunk of hunks.split('@@\n')) {
+      const lines = hunk.split('\n').slice(0, -1);
+      const without = (sign: string): string =>
+        lines
+          .filter((line) => !line.startsWith(sign))
+          .map((line) => `${line.slice(1)}\n`)
+          .join('');
+      expect(text.split(without('+'))).toHaveLength(2);
+      text = text.replace(without('+'), () => without('-'));
+    }
+    write(path!, text);
+  }
+
   it('prints what the guide says of the command, which needs nothing but a folder, a line, a migration and a spec', async () => {
     const before = sources();
     const [, command, printed] = /```bash\nnpm run generate -- (.*)\n```\n\n```text\n([\s\S]*?)```/.exec(GUIDE)!;
@@ -61,6 +79,9 @@ describe('docs/extending.md', () => {
       expect(path).toMatch(ITS_OWN);
       write(path!, text!);
     }
+    const changes = [...GUIDE.matchAll(/```diff\n--- (\S+)\n([\s\S]*?)```/g)];
+    expect(changes).toHaveLength(3);
+    for (const [, path, hunks] of changes) applyChange(path!, hunks!);
     addModule('JarsModule', './jars/jars.module.js');
     for (const name of ['jars', 'orders-and-cookies']) {
       const spec = readFileSync(join(copy.folder, 'test/on-postgres/orders.e2e-spec.ts'), 'utf8');

@@ -4,6 +4,7 @@ import type { Repository } from 'typeorm';
 import { Config } from '../config/config.js';
 import { ResourceStorage } from '../storage/resource-storage.js';
 import { StorageModule } from '../storage/storage.module.js';
+import { checkLists } from './lists/list-check.js';
 import { ListCache } from './lists/list-cache.js';
 import { ListQueue } from './lists/list-queue.js';
 import { ListReaders } from './lists/list-readers.js';
@@ -45,8 +46,11 @@ export class ResourceModule {
         {
           provide: storeToken(entity),
           inject: [getRepositoryToken(entity), ResourceStorage],
-          useFactory: (repository: Repository<ResourceEntity>, count: ResourceStorage) =>
-            new ResourceStore(repository, count),
+          useFactory: (repository: Repository<ResourceEntity>, count: ResourceStorage) => {
+            const store = new ResourceStore(repository, count);
+            checkLists(name, store.table);
+            return store;
+          },
         },
         {
           provide: serviceToken(entity),

@@ -1,6 +1,7 @@
 import type { Mutant } from './program/mutant.js';
 
 const STORE = ['test/resource-store.e2e-spec.ts'];
+const SORTED = ['test/sorted-lists.e2e-spec.ts'];
 const PARCELS = ['test/parcels.e2e-spec.ts'];
 
 const mutants: readonly Mutant[] = [
@@ -55,6 +56,97 @@ const mutants: readonly Mutant[] = [
     by: 'value.length <= 2 * max &&',
     breaks: 'An import stores nothing that POST rejects.',
     specs: ['src/cookies/cookie.resource.spec.ts'],
+  },
+  {
+    id: 'sorted-pages-skip-ties',
+    file: 'src/resource/store/sorted-pages.ts',
+    replace: '    add([`${name} = ${placeholder}`, ...range.sql, `id ${beyond} ?`], [...parameters, after.id]);\n',
+    by: '',
+    breaks: 'Records of the same value are on the pages before and after the boundary, none is missed.',
+    specs: SORTED,
+    tests: 'in pages as whole',
+  },
+  {
+    id: 'records-without-value-are-not-listed',
+    file: 'src/resource/store/sorted-pages.ts',
+    replace: '  else add([`${name} IS NULL`], []);\n',
+    by: '',
+    breaks: 'Records without a value come last in a list that is sorted by it.',
+    specs: SORTED,
+    tests: 'in pages as whole',
+  },
+  {
+    id: 'filters-lead-away-from-the-index-of-the-order',
+    file: 'src/resource/store/sorted-pages.ts',
+    replace:
+      'sql: `FROM (SELECT * ${sql} LIMIT ?) AS scanned${where(query.filters.sql)}`,\n      parameters: [...parameters, scannedRows, ...query.filters.parameters],',
+    by: 'sql: sql.replace(" ORDER", ` AND ${query.filters.sql.join(" AND ")} ORDER`),\n      parameters: [...parameters, ...query.filters.parameters],',
+    breaks: 'A filter on an indexed column does not make the engine sort.',
+    specs: SORTED,
+    tests: 'no statement sorts',
+  },
+  {
+    id: 'sorts-need-no-id-in-their-index',
+    file: 'src/resource/store/sort-index.ts',
+    replace: " && second?.propertyName === 'id'",
+    by: ' && second !== null',
+    breaks: 'The start rejects a sort by a column that has no index together with the id.',
+    specs: SORTED,
+    tests: 'a sort without an index',
+  },
+  {
+    id: 'ranges-exclude-their-end',
+    file: 'src/resource/store/selection.ts',
+    replace: "['to', '<=']",
+    by: "['to', '<']",
+    breaks: 'A range has both of its bounds.',
+    specs: SORTED,
+    tests: 'with what is within the bounds',
+  },
+  {
+    id: 'integers-of-a-range-are-those-of-the-column',
+    file: 'src/resource/store/record-columns.ts',
+    replace: "kind === 'integer' ? 'CAST(? AS bigint)' : '?'",
+    by: "'?'",
+    breaks: 'A bound or a place that the column is too small for is no failure.',
+    specs: ['test/on-postgres/sorted-lists.e2e-spec.ts'],
+    tests: 'where nothing is or ever was|with what is within the bounds',
+  },
+  {
+    id: 'ranges-keep-the-count-of-all',
+    file: 'src/resource/lists/list-query.ts',
+    replace: 'return ranges !== undefined || Object',
+    by: 'return Object',
+    breaks: 'A list with a range has no X-Total-Count: the number of all would be wrong.',
+    specs: SORTED,
+    tests: 'with what is within the bounds',
+  },
+  {
+    id: 'cursors-of-any-spelling',
+    file: 'src/resource/lists/cursor.ts',
+    replace: 'return cursorOf(property, position) === cursor ? position : undefined;',
+    by: 'return position;',
+    breaks: 'A cursor of another property, or that the service has not written, is 400.',
+    specs: SORTED,
+    tests: 'as `after`',
+  },
+  {
+    id: 'cursors-with-dates-that-are-none',
+    file: 'src/resource/lists/cursor.ts',
+    replace: 'moment.toISOString().startsWith(seconds)',
+    by: 'true',
+    breaks: 'A cursor with a 30th of February is 400, before PostgreSQL fails on it.',
+    specs: SORTED,
+    tests: 'as `after`',
+  },
+  {
+    id: 'ranges-begin-on-a-30th-of-february',
+    file: 'src/resource/lists/value-parsers.ts',
+    replace: ' || !isDate(text.slice(0, 10))',
+    by: '',
+    breaks: 'A date that no calendar has is 400, and not another date.',
+    specs: SORTED,
+    tests: 'with a detail that says',
   },
 ];
 

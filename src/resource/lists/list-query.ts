@@ -5,32 +5,44 @@ import { IsOptionalNotNull } from '../../http/validation/is-optional-not-null.de
 import { QueryArray, QueryInteger, QueryIntegers } from '../../http/validation/query-values.js';
 import { IsRecordId } from '../record-id.js';
 import type { ResourceName } from '../resource-name.js';
-import type { Selection } from '../store/selection.js';
+import type { Range, Selection, SortPosition } from '../store/selection.js';
+import { cursorOf, positionOf } from './cursor.js';
+import {
+  declarationOf,
+  declarationOfClass,
+  declareList,
+  type ListDeclaration,
+  type Sorts,
+} from './list-declaration.js';
+import { AfterParameter, SortParameter } from './order-parameters.js';
 import { MAX_LIMIT } from './page.js';
 
-/** By id, ascending or descending. */
-export const SORTS = ['id', '-id'] as const;
-export type Sort = (typeof SORTS)[number];
+export { RangeFilter } from './range-filter.js';
 
 /** What the query of every list may have. */
 export interface ListQuery {
   limit?: number;
-  after?: number;
-  sort?: Sort;
+  /** An id, or a cursor where the list is sorted by a property. */
+  after?: number | string;
+  sort?: string;
 }
 
-/** The values make no names, so generators are given some. */
-const SORT_SCHEMA = { default: 'id', 'x-enum-varnames': ['IdAscending', 'IdDescending'] };
+export interface ListOptions {
+  /**
+   * The properties that the list may be sorted by besides the id, and what they are. Each needs an index of its column and the
+   * id, or the start ends with what to add.
+   */
+  readonly sorts?: Sorts;
+}
 
 export const LIMIT_ERROR = `must be given once, as a whole number from 1 to ${MAX_LIMIT}`;
 const limitError = { message: LIMIT_ERROR };
-const afterError = { message: 'must be given once, as the id of the last record seen, or 0' };
 
 /**
  * The class that the query of a resource's list extends, as one extends `PickType(...)`: each resource has one of its own, since
  * the document names its type of order.
  */
-export function ListQueryOf(name: ResourceName): Type<ListQuery> {
+export function ListQueryOf(name: ResourceName, { sorts = {} }: ListOptions = {}): Type<ListQuery> {
   class ResourceListQuery implements ListQuery {
     @ApiPropertyOptional({
       type: 'integer',
@@ -46,30 +58,13 @@ export function ListQueryOf(name: ResourceName): Type<ListQuery> {
     @Max(MAX_LIMIT, limitError)
     limit?: number;
 
-    @ApiPropertyOptional({
-      type: 'integer',
-      format: 'int64',
-      minimum: 0,
-      maximum: Number.MAX_SAFE_INTEGER,
-      example: 0,
-      description: 'Only records that come after the one with this id; 0 begins at the beginning.',
-    })
-    @IsOptionalNotNull()
-    @QueryInteger()
-    @IsInt(afterError)
-    @Min(0, afterError)
-    after?: number;
+    @AfterParameter(sorts)
+    after?: number | string;
 
-    @ApiPropertyOptional({
-      enum: SORTS,
-      enumName: `${name.typeName}Sort`,
-      enumSchema: SORT_SCHEMA,
-      description: 'Oldest first (`id`) or newest first (`-id`).',
-    })
-    @IsOptionalNotNull()
-    @IsIn(SORTS, { message: `must be given once, as one of ${SORTS.join(', ')}` })
-    sort?: Sort;
+    @SortParameter(name, sorts)
+    sort?: string;
   }
+  declareList(name, ResourceListQuery, sorts);
   return ResourceListQuery;
 }
 
@@ -79,15 +74,12 @@ export interface NamedEnum {
   readonly enumName: string;
 }
 
-/** The properties of a query class that `@EnumFilter` and its kin declare. */
-const FILTERS = Symbol('filters');
-
-/** The parameter selects records by the property of the same name; its value is an array. */
+/**
+ * The parameter selects records by the property of the same name; its value is an array.
+ * @throws {Error} for a class that does not extend `ListQueryOf(...)`
+ */
 export function Filter(): PropertyDecorator {
-  return (target, property) => {
-    const inherited = (Reflect.getMetadata(FILTERS, target) ?? []) as readonly string[];
-    Reflect.defineMetadata(FILTERS, [...inherited, String(property)], target);
-  };
+  return (target, property) => void declarationOfClass(target).filters.push(String(property));
 }
 
 /** `Filter` for a property that is one of some words: the parameter may be repeated for "or". */
@@ -125,13 +117,40 @@ const uniqueError = { message: 'names the same value twice' };
 
 /** What a query of a list selects. */
 export function selectionOf(query: ListQuery): Selection {
-  const names = (Reflect.getMetadata(FILTERS, query) ?? []) as readonly (keyof ListQuery)[];
+  const declaration = declarationOf(query);
+  const values = query as Readonly<Record<string, unknown>>;
   const filters: Record<string, readonly unknown[] | undefined> = {};
-  for (const name of names) filters[name] = query[name] as unknown as readonly unknown[] | undefined;
-  return { filters, order: query.sort === '-id' ? 'descending' : 'ascending', after: query.after };
+  for (const name of declaration.filters) filters[name] = values[name] as readonly unknown[] | undefined;
+  const ranges = rangesOf(values, declaration);
+  const { sort = 'id', after } = query;
+  const order = sort.startsWith('-') ? 'descending' : 'ascending';
+  const sortBy = sort.replace('-', '');
+  if (sortBy === 'id') return { filters, ranges, order, after: after as number | undefined };
+  const position = typeof after === 'string' ? positionOf(after, sortBy, declaration.sorts[sortBy]!) : undefined;
+  return { filters, ranges, sortBy, order, after: position };
 }
 
-/** Whether any filter is given. */
-export function isFiltered({ filters = {} }: Selection): boolean {
-  return Object.values(filters).some((values) => values !== undefined);
+/** By property: the bounds that are given; `undefined` without any. */
+function rangesOf(
+  query: Readonly<Record<string, unknown>>,
+  { bounds }: ListDeclaration,
+): Readonly<Record<string, Range>> | undefined {
+  let ranges: Record<string, Range> | undefined;
+  for (const { parameter, property, end } of bounds) {
+    if (query[parameter] === undefined) continue;
+    ranges ??= {};
+    ranges[property] = { ...ranges[property], [end]: query[parameter] };
+  }
+  return ranges;
+}
+
+/** What `after` is for the page beyond the record `last` of this selection. */
+export function afterOf({ sortBy }: Selection, last: number | SortPosition): number | string {
+  if (typeof last === 'number' || sortBy === undefined) return last as number;
+  return cursorOf(sortBy, last);
+}
+
+/** Whether any filter or range is given. */
+export function isFiltered({ filters = {}, ranges }: Selection): boolean {
+  return ranges !== undefined || Object.values(filters).some((values) => values !== undefined);
 }

@@ -5,11 +5,11 @@ import { ErrorLog } from '../../http/errors/error-log.js';
 import type { ResourceUsage } from '../../storage/resource-storage.js';
 import type { ResourceExchange } from '../exchange.js';
 import { etagOf } from '../preconditions.js';
-import type { JsonPage } from '../store/resource-snapshot.js';
+import type { JsonPage } from '../store/json-page.js';
 import type { Selection } from '../store/selection.js';
 import { JSON_TYPE, jsonArray, replay, wholeArray } from './json-array.js';
 import { ListCache } from './list-cache.js';
-import { isFiltered, type ListQuery, selectionOf } from './list-query.js';
+import { afterOf, isFiltered, type ListQuery, selectionOf } from './list-query.js';
 import { ListQueue } from './list-queue.js';
 import { ListReaders } from './list-readers.js';
 import { nextPageLink } from './page.js';
@@ -112,7 +112,7 @@ async function page(
     const found = await snapshot.first(limit, selection);
     if (found === undefined) return wholeArray([]);
     const isLast = found.count < limit || !(await snapshot.first(1, { ...selection, after: found.last }));
-    if (!isLast) reply.header('link', nextPageLink(request.url, found.last));
+    if (!isLast) reply.header('link', nextPageLink(request.url, afterOf(selection, found.last)));
     return wholeArray(found.chunks);
   } finally {
     snapshot.close();

@@ -10,6 +10,12 @@ export interface RecordColumn {
   /** Its name in SQL, quoted. */
   readonly name: string;
   readonly json: JsonExpression;
+  readonly kind: ColumnKind;
+  readonly isNullable: boolean;
+  /** Whether its numbers have 4 bytes on PostgreSQL; on SQLite they have 8. */
+  readonly isSinglePrecision: boolean;
+  /** A parameter that its values are compared with. */
+  readonly placeholder: string;
   /** A value of a record as a parameter of a statement; absent where they are the same. */
   readonly toParameter?: (value: unknown) => unknown;
   /** A value of a row as a value of a record; absent where they are the same. */
@@ -57,12 +63,14 @@ function recordColumn(dataSource: DataSource, entity: EntityMetadata, column: Co
     isNullable,
     isPlain: hasPlainValues(entity, column),
   });
+  // A number that its column is too small for is compared with it all the same.
+  const placeholder = kind === 'integer' ? 'CAST(? AS bigint)' : '?';
+  const isSinglePrecision = driver.normalizeType(column) === 'real';
+  const described = { property, name, json, kind, isNullable, isSinglePrecision, placeholder };
   // Numbers and strings are the same on both sides; nothing is called for them.
-  if (kind !== 'boolean' && kind !== 'date') return { property, name, json };
+  if (kind !== 'boolean' && kind !== 'date') return described;
   return {
-    property,
-    name,
-    json,
+    ...described,
     toParameter: (value) => driver.preparePersistentValue(value, column) as unknown,
     fromRow: (value) => driver.prepareHydratedValue(value, column) as unknown,
   };

@@ -9,13 +9,15 @@ export interface ResourceTableOptions {
   readonly checks?: Readonly<Record<string, string>>;
   /** By column: the table whose id it names, as `@References` has it in the entity. */
   readonly references?: Readonly<Record<string, string>>;
+  /** The columns of each further index, as `@Index` has them in the entity: `['quantity', 'id']` to sort by. */
+  readonly indices?: readonly (readonly string[])[];
 }
 
 /** For a migration: makes the table of a resource, and the `storage` row that counts its records. */
 export async function createResourceTable(
   queryRunner: QueryRunner,
   name: string,
-  { columns, checks = {}, references = {} }: ResourceTableOptions,
+  { columns, checks = {}, references = {}, indices = [] }: ResourceTableOptions,
 ): Promise<void> {
   const table = new Table({
     name,
@@ -31,7 +33,9 @@ export async function createResourceTable(
       referencedColumnNames: ['id'],
       onDelete: 'RESTRICT',
     })),
-    indices: Object.keys(references).map((column) => ({ columnNames: [column] })),
+    indices: [...Object.keys(references).map((column) => [column]), ...indices].map((columns) => ({
+      columnNames: [...columns],
+    })),
   });
   await queryRunner.createTable(table);
   const epoch = randomBytes(6).toString('hex');

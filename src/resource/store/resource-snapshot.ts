@@ -2,32 +2,13 @@ import type { Snapshot } from '../../database/snapshot.js';
 import type { ResourceUsage } from '../../storage/resource-storage.js';
 import type { RecordOf, ResourceEntity } from './resource-entity.js';
 import type { ResourceTable } from './resource-table.js';
+import { joined, type JsonPage } from './json-page.js';
 import { type Conditions, conditionsOf, type Selection } from './selection.js';
-
-/**
- * Records as the elements of a JSON array in UTF-8, without its brackets and without the commas between the chunks. The engine
- * writes them: no object is made for any, and on SQLite no string.
- */
-export interface JsonPage {
-  readonly chunks: readonly Buffer[];
-  readonly count: number;
-  /** The id of the last record. */
-  readonly last: number;
-}
-
-/** Records read at once when a list is as long as it is. */
-const PAGE = 1000;
+import { SortedPages } from './sorted-pages.js';
+import { PAGE, RecordsPerStatement, SCANNED_ROWS } from './statement-bounds.js';
 
 /** No id is larger. */
 const LARGEST_ID = Number.MAX_SAFE_INTEGER;
-
-// A statement of SQLite holds the event loop from its start to its end. Within these bounds it takes 2 ms, even where every
-// record has a string of 255 emoji; see docs/adr/0061-lists-yield-the-event-loop.md.
-/** Rows that one statement may read in search of matching records. */
-const SCANNED_ROWS = 2000;
-/** Bytes of JSON that one statement should return, and the records it returns while their length is unknown. */
-const JSON_LENGTH = 128 * 1024;
-const FIRST_RECORDS = 200;
 
 /** What the statement returns for a page; without records all but the count is null. */
 interface PageRow {
@@ -38,7 +19,7 @@ interface PageRow {
 
 /** What one statement found. */
 interface Step {
-  readonly page: JsonPage;
+  readonly page: JsonPage<number>;
   /** The id beyond which the next statement goes on; absent when nothing is left. */
   readonly next?: number;
 }
@@ -49,29 +30,40 @@ interface Query {
   readonly conditions: Conditions;
 }
 
+/** A selection in the order of ids. */
+type IdSelection = Selection & { readonly after?: number };
+
+/** Which records commands read. */
+type RecordSelection = Pick<IdSelection, 'filters' | 'after'>;
+
 /** All records of a resource as they were at one moment. */
 export class ResourceSnapshot<Entity extends ResourceEntity> {
-  /** How many records one statement returns at most. */
-  private recordsPerStep: number;
+  private readonly recordsPerStatement: RecordsPerStatement;
 
   constructor(
     private readonly snapshot: Snapshot,
     readonly usage: ResourceUsage,
     private readonly table: ResourceTable,
   ) {
-    this.recordsPerStep = this.isRemote ? PAGE : FIRST_RECORDS;
+    this.recordsPerStatement = new RecordsPerStatement(this.isRemote);
   }
 
   private get isRemote(): boolean {
     return this.table.engine.isRemote;
   }
 
+  private get sorted(): SortedPages {
+    return new SortedPages(this.snapshot, this.table, this.recordsPerStatement);
+  }
+
   /** At most `limit` of the selected records; none without any. */
   async first(limit: number, selection: Selection): Promise<JsonPage | undefined> {
+    const { sortBy } = selection;
+    if (sortBy !== undefined) return this.sorted.first(limit, selection, sortBy);
     const query = { order: SQL_ORDER[selection.order], conditions: conditionsOf(this.table, selection) };
-    const pages: JsonPage[] = [];
+    const pages: JsonPage<number>[] = [];
     let missing = limit;
-    let position: number | undefined = startOf(selection);
+    let position: number | undefined = startOf(selection as IdSelection);
     // Most filters match something near the start.
     let scannedRows = Math.min(4 * limit, SCANNED_ROWS);
     while (missing > 0 && position !== undefined) {
@@ -95,7 +87,7 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
   }
 
   /** The same as values, a page at a time, always by ascending id. For commands: a page may take one long statement. */
-  async *records(selection: Omit<Selection, 'order'>, limit = Infinity): AsyncGenerator<RecordOf<Entity>[]> {
+  async *records(selection: RecordSelection, limit = Infinity): AsyncGenerator<RecordOf<Entity>[]> {
     const { sqlName, selected } = this.table;
     const { sql, parameters } = conditionsOf(this.table, selection);
     const where = ['id > ?', ...sql].join(' AND ');
@@ -125,7 +117,7 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
 
   /** Reads at most `missing` of the selected records beyond `position`, within the bounds of one statement. */
   private async step(query: Query, position: number, missing: number, scannedRows: number): Promise<Step> {
-    const limit = Math.min(missing, this.recordsPerStep);
+    const limit = Math.min(missing, this.recordsPerStatement.most);
     const mustBound = !this.isRemote && query.conditions.sql.length > 0;
     const end = mustBound ? await this.endOfScan(query, position, scannedRows) : undefined;
     const page = await this.read(query, position, end, limit);
@@ -149,7 +141,7 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
     position: number,
     end: number | undefined,
     limit: number,
-  ): Promise<JsonPage> {
+  ): Promise<JsonPage<number>> {
     const { direction, beyond, upTo, last } = order;
     const range = end === undefined ? [`id ${beyond} ?`] : [`id ${beyond} ?`, `id ${upTo} ?`];
     const { sqlName, recordJson, engine } = this.table;
@@ -161,14 +153,8 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
     );
     if (row.count === 0) return { chunks: [], count: 0, last: 0 };
     const records = typeof row.records === 'string' ? Buffer.from(row.records) : row.records;
-    this.learnLength(records.length / row.count);
+    this.recordsPerStatement.learn(records.length / row.count);
     return { chunks: [records], count: row.count, last: row.last };
-  }
-
-  private learnLength(bytesPerRecord: number): void {
-    if (this.isRemote) return;
-    const fitting = Math.floor(JSON_LENGTH / bytesPerRecord);
-    this.recordsPerStep = Math.max(1, Math.min(PAGE, fitting));
   }
 }
 
@@ -177,18 +163,7 @@ const SQL_ORDER = {
   descending: { direction: 'DESC', beyond: '<', upTo: '>=', last: 'min' },
 } as const;
 
-function startOf({ order, after }: Selection): number {
+function startOf({ order, after }: IdSelection): number {
   if (order === 'ascending') return after ?? 0;
   return after || LARGEST_ID + 1;
-}
-
-/** Consecutive pages as one. */
-function joined(pages: readonly JsonPage[]): JsonPage | undefined {
-  const final = pages.at(-1);
-  if (final === undefined || pages.length === 1) return final;
-  return {
-    chunks: pages.flatMap(({ chunks }) => chunks),
-    count: pages.reduce((sum, { count }) => sum + count, 0),
-    last: final.last,
-  };
 }

@@ -1,8 +1,9 @@
-import type { DataSource, Repository } from 'typeorm';
+import type { DataSource, EntityMetadata, Repository } from 'typeorm';
 import { type Engine, engineOf } from '../../database/engine.js';
 import { objectJson } from './column-json.js';
 import { type RecordColumn, recordColumns } from './record-columns.js';
 import type { ResourceEntity } from './resource-entity.js';
+import { sortProblem } from './sort-index.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -10,6 +11,7 @@ type Values = Readonly<Record<string, unknown>>;
 export class ResourceTable {
   readonly dataSource: DataSource;
   readonly engine: Engine;
+  private readonly metadata: EntityMetadata;
   /** As in the database, without quotes. */
   readonly name: string;
   /** Quoted, as it stands in SQL. */
@@ -40,6 +42,7 @@ export class ResourceTable {
   constructor({ manager: { dataSource }, metadata }: Repository<ResourceEntity>) {
     this.dataSource = dataSource;
     this.engine = engineOf(dataSource);
+    this.metadata = metadata;
     this.name = metadata.tableName;
     this.sqlName = dataSource.driver.escape(this.name);
     this.columns = recordColumns(dataSource, metadata);
@@ -99,6 +102,14 @@ export class ResourceTable {
   column(property: string): RecordColumn {
     const column = this.columns.find((each) => each.property === property);
     if (column === undefined) throw new Error(`The records of ${this.name} have no property "${property}"`);
+    return column;
+  }
+
+  /** @throws {Error} for a property that records cannot be sorted by, with what would be right */
+  sortableColumn(property: string): RecordColumn {
+    const column = this.column(property);
+    const problem = sortProblem(this.metadata, column);
+    if (problem !== undefined) throw new Error(`The records of ${this.name} cannot be sorted: ${problem}`);
     return column;
   }
 }

@@ -1,0 +1,161 @@
+import type { Snapshot } from '../../database/snapshot.js';
+import type { RecordColumn } from './record-columns.js';
+import type { ResourceTable } from './resource-table.js';
+import { joined, type JsonPage } from './json-page.js';
+import { type Conditions, conditionsOf, type Selection, type SortPosition } from './selection.js';
+import { type RecordsPerStatement, SCANNED_ROWS } from './statement-bounds.js';
+
+/** A selection, and how SQL says it. */
+interface Query {
+  readonly column: RecordColumn;
+  readonly direction: 'ASC' | 'DESC';
+  readonly beyond: '>' | '<';
+  /** In the order of the index, forwards or backwards. */
+  readonly orderBy: string;
+  /** The range of the sorted property, which is a part of the index. */
+  readonly range: Conditions;
+  /** All other filters: rows must be read for them. */
+  readonly filters: Conditions;
+}
+
+/** A part of the index that is in order: each engine finds its first row at once, and sorts nothing. */
+type Segment = Conditions;
+
+/** Rows in the order of the index: what stands behind the columns of a SELECT, up to its LIMIT. */
+interface Source {
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
+}
+
+/** What one statement found. */
+interface Step {
+  readonly page?: JsonPage<SortPosition>;
+  /** The place beyond which the next statement goes on; absent when nothing is left of the segment. */
+  readonly next?: SortPosition;
+}
+
+/** Records of one snapshot in the order of a property that has an index together with the id. */
+export class SortedPages {
+  constructor(
+    private readonly snapshot: Snapshot,
+    private readonly table: ResourceTable,
+    private readonly recordsPerStatement: RecordsPerStatement,
+  ) {}
+
+  /** At most `limit` of the selected records; none without any. */
+  async first(limit: number, selection: Selection, sortBy: string): Promise<JsonPage | undefined> {
+    const query = this.queryOf(selection, sortBy);
+    const pages: JsonPage<SortPosition>[] = [];
+    let missing = limit;
+    let segments = segmentsBeyond(query, selection.after as SortPosition | undefined);
+    // Most filters match something near the start.
+    let scannedRows = Math.min(4 * limit, SCANNED_ROWS);
+    while (missing > 0 && segments.length > 0) {
+      const { page, next } = await this.step(query, segments[0]!, missing, scannedRows);
+      if (page !== undefined) pages.push(page);
+      missing -= page?.count ?? 0;
+      segments = next === undefined ? segments.slice(1) : segmentsBeyond(query, next);
+      scannedRows = SCANNED_ROWS;
+    }
+    return joined(pages);
+  }
+
+  private queryOf({ order, filters, ranges = {} }: Selection, sortBy: string): Query {
+    const { [sortBy]: range, ...otherRanges } = ranges;
+    const column = this.table.sortableColumn(sortBy);
+    const direction = order === 'ascending' ? 'ASC' : 'DESC';
+    return {
+      column,
+      direction,
+      beyond: order === 'ascending' ? '>' : '<',
+      orderBy: `ORDER BY ${column.name} ${direction}, id ${direction}`,
+      range: conditionsOf(this.table, range === undefined ? {} : { ranges: { [sortBy]: range } }),
+      filters: conditionsOf(this.table, { filters, ranges: otherRanges }),
+    };
+  }
+
+  /** Reads at most `missing` of the selected records of a segment, within the bounds of one statement. */
+  private async step(query: Query, segment: Segment, missing: number, scannedRows: number): Promise<Step> {
+    const limit = Math.min(missing, this.recordsPerStatement.most);
+    const mustBound = !this.table.engine.isRemote && query.filters.sql.length > 0;
+    const end = mustBound ? await this.placeAt(query, this.all(query, segment), scannedRows - 1) : undefined;
+    const source = mustBound ? this.scanned(query, segment, scannedRows) : this.matching(query, segment);
+    const { records, count } = await this.read(query, source, limit);
+    if (count === 0) return { next: end };
+    const last = (await this.placeAt(query, source, count - 1))!;
+    this.recordsPerStatement.learn(records.length / count);
+    return { page: { chunks: [records], count, last }, next: count === limit ? last : end };
+  }
+
+  /** All rows of the segment. */
+  private all({ orderBy }: Query, { sql, parameters }: Segment): Source {
+    return { sql: `FROM ${this.table.sqlName}${where(sql)} ${orderBy}`, parameters };
+  }
+
+  /** Those that match the filters. */
+  private matching(query: Query, segment: Segment): Source {
+    const sql = [...segment.sql, ...query.filters.sql];
+    return this.all(query, { sql, parameters: [...segment.parameters, ...query.filters.parameters] });
+  }
+
+  /**
+   * Those that match the filters among the first rows. SQLite would rather use an index on a filter, and sort what it finds;
+   * it uses none beyond a LIMIT.
+   */
+  private scanned(query: Query, segment: Segment, scannedRows: number): Source {
+    const { sql, parameters } = this.all(query, segment);
+    return {
+      sql: `FROM (SELECT * ${sql} LIMIT ?) AS scanned${where(query.filters.sql)}`,
+      parameters: [...parameters, scannedRows, ...query.filters.parameters],
+    };
+  }
+
+  private async placeAt({ column }: Query, source: Source, offset: number): Promise<SortPosition | undefined> {
+    // A date as it is compared, with whatever PostgreSQL has of it beyond milliseconds.
+    const value = column.kind === 'date' ? `CAST(${column.name} AS text)` : column.name;
+    const [row] = await this.snapshot.query<{ sorted_value: SortPosition['value']; id: number }[]>(
+      `SELECT ${value} AS sorted_value, id ${source.sql} LIMIT 1 OFFSET ?`,
+      [...source.parameters, offset],
+    );
+    return row === undefined ? undefined : { value: row.sorted_value, id: row.id };
+  }
+
+  private async read(
+    { column, direction }: Query,
+    source: Source,
+    limit: number,
+  ): Promise<{ records: Buffer; count: number }> {
+    const { recordJson, engine } = this.table;
+    const [row] = await this.snapshot.query<[{ records: Buffer | string | null; count: number }]>(
+      `SELECT ${engine.dialect.join('record', `sorted_value ${direction}, id`, direction)} AS records, count(*) AS count
+       FROM (SELECT ${column.name} AS sorted_value, id, ${recordJson} AS record ${source.sql} LIMIT ?) AS page`,
+      [...source.parameters, limit],
+    );
+    return { records: Buffer.from(row.records ?? ''), count: row.count };
+  }
+}
+
+/**
+ * What lies beyond a place: the same value with ids beyond, then the values beyond, then the records without a value. One
+ * comparison of `(value, id)` would say the first two together, but SQLite 3.53 uses no more than the value of it, and would
+ * pass over all records of the same value again for each page.
+ */
+function segmentsBeyond({ column, beyond, range }: Query, after: SortPosition | undefined): Segment[] {
+  const { name, placeholder, isNullable } = column;
+  const segments: Segment[] = [];
+  const add = (sql: readonly string[], parameters: readonly unknown[]): void => void segments.push({ sql, parameters });
+  if (after === undefined) {
+    add(isNullable ? [`${name} IS NOT NULL`, ...range.sql] : range.sql, range.parameters);
+  } else if (after.value !== null) {
+    const parameters = [after.value, ...range.parameters];
+    add([`${name} = ${placeholder}`, ...range.sql, `id ${beyond} ?`], [...parameters, after.id]);
+    add([`${name} ${beyond} ${placeholder}`, ...range.sql], parameters);
+  }
+  // A range has no records without a value.
+  if (!isNullable || range.sql.length > 0) return segments;
+  if (after?.value === null) add([`${name} IS NULL`, `id ${beyond} ?`], [after.id]);
+  else add([`${name} IS NULL`], []);
+  return segments;
+}
+
+const where = (sql: readonly string[]): string => (sql.length === 0 ? '' : ` WHERE ${sql.join(' AND ')}`);

@@ -1,0 +1,54 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { EnumFilter, IdFilter, ListQueryOf, RangeFilter } from '../../src/resource/lists/list-query.js';
+import { RECORD_ID } from '../../src/resource/record-id.js';
+import { type Kind, KINDS, READING } from './reading.values.js';
+
+const KIND = { enum: KINDS, enumName: 'ReadingKind' } as const;
+
+export class ReadingDto {
+  @ApiProperty(RECORD_ID)
+  id!: number;
+
+  @ApiProperty(KIND)
+  kind!: Kind;
+
+  @ApiProperty(RECORD_ID)
+  batch!: number;
+
+  @ApiProperty({ type: 'integer', nullable: true, example: 3 })
+  level!: number | null;
+
+  @ApiProperty({ example: 0.5 })
+  weight!: number;
+
+  @ApiProperty({ type: 'string', format: 'date-time', nullable: true, example: '2026-01-31T12:00:00.000Z' })
+  takenAt!: Date | null;
+}
+
+export class ListReadingsQuery extends ListQueryOf(READING, {
+  sorts: { level: 'integer', weight: 'number', takenAt: 'date-time' },
+}) {
+  @EnumFilter(KIND, 'Only readings of this kind; repeat it for "or".')
+  kind?: Kind[];
+
+  @IdFilter('Only readings of this batch; repeat it for "or".')
+  batch?: number[];
+
+  @RangeFilter('integer', 'Only readings of this level or a higher one.', { minimum: -100, maximum: 100 })
+  levelFrom?: number;
+
+  @RangeFilter('integer', 'Only readings of this level or a lower one.')
+  levelTo?: number;
+
+  @RangeFilter('number', 'Only readings of this weight or more.', { minimum: 0 })
+  weightFrom?: number;
+
+  @RangeFilter('number', 'Only readings of this weight or less.')
+  weightTo?: number;
+
+  @RangeFilter('date-time', 'Only readings taken then or later.')
+  takenAtFrom?: Date;
+
+  @RangeFilter('date-time', 'Only readings taken then or earlier.')
+  takenAtTo?: Date;
+}

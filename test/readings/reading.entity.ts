@@ -1,0 +1,29 @@
+import { Check, Column, Entity, Index } from 'typeorm';
+import { isOneOf } from '../../src/resource/columns.js';
+import { ResourceEntity } from '../../src/resource/store/resource-entity.js';
+import { type Kind, KINDS } from './reading.values.js';
+
+/** A property of each kind that a list can be sorted by, with and without a value, and two to filter by. */
+@Entity('readings')
+@Check('readings_kind', isOneOf('kind', KINDS))
+@Index(['level', 'id'])
+@Index(['weight', 'id'])
+@Index(['takenAt', 'id'])
+export class Reading extends ResourceEntity {
+  @Column('varchar')
+  kind!: Kind;
+
+  /** An index that the engine might prefer to that of the order. */
+  @Index()
+  @Column('integer')
+  batch!: number;
+
+  @Column('smallint', { nullable: true })
+  level!: number | null;
+
+  @Column('double precision')
+  weight!: number;
+
+  @Column({ nullable: true })
+  takenAt!: Date;
+}

@@ -1,0 +1,31 @@
+import { Controller, Get, Module, Query } from '@nestjs/common';
+import { Scopes } from '../../src/auth/scopes.decorator.js';
+import { Exchange, ResourceExchange } from '../../src/resource/exchange.js';
+import { ResourceLists } from '../../src/resource/lists/resource-lists.js';
+import { ApiList } from '../../src/resource/openapi/operations.js';
+import { ResourceService } from '../../src/resource/resource-service.js';
+import { InjectResource, ResourceModule } from '../../src/resource/resource.module.js';
+import { ListReadingsQuery, ReadingDto } from './reading.dto.js';
+import { Reading } from './reading.entity.js';
+import { READING } from './reading.values.js';
+
+@Controller('readings')
+class ReadingsController {
+  constructor(
+    @InjectResource(Reading) private readonly readings: ResourceService<Reading>,
+    private readonly lists: ResourceLists,
+  ) {}
+
+  @Get()
+  @Scopes('readings:read')
+  @ApiList(READING, { record: ReadingDto, query: ListReadingsQuery })
+  list(@Query() query: ListReadingsQuery, @Exchange() exchange: ResourceExchange) {
+    return this.lists.respond(this.readings, query, exchange);
+  }
+}
+
+@Module({
+  imports: [ResourceModule.forFeature({ name: READING, entity: Reading, capacity: () => 1_000_000 })],
+  controllers: [ReadingsController],
+})
+export class ReadingsModule {}
