@@ -2,7 +2,6 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { IsBoolean, IsIn, IsInt, IsNumber, IsOptional, Max, Min } from 'class-validator';
 import { IsCodePointLength, TEXT_PATTERN } from '../http/validation/is-code-point-length.decorator.js';
-import type { NamedEnum } from './lists/list-query.js';
 import { IsRecordId, RECORD_ID } from './record-id.js';
 
 /** What the document says of a property beside its type and its bounds. */
@@ -11,6 +10,12 @@ export interface PropertyOptions {
   readonly example?: unknown;
   /** The property may be absent or `null`. */
   readonly isOptional?: boolean;
+}
+
+/** An enum of the document, as `@ApiProperty` takes it. */
+export interface NamedEnum {
+  readonly enum: readonly string[];
+  readonly enumName: string;
 }
 
 /** A string of `min` to `max` Unicode code points, validated and documented. */

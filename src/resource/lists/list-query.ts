@@ -3,6 +3,7 @@ import { ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayUnique, IsIn, IsInt, Max, Min } from 'class-validator';
 import { IsOptionalNotNull } from '../../http/validation/is-optional-not-null.decorator.js';
 import { QueryArray, QueryInteger, QueryIntegers } from '../../http/validation/query-values.js';
+import type { NamedEnum } from '../properties.js';
 import { IsRecordId } from '../record-id.js';
 import type { ResourceName } from '../resource-name.js';
 import type { Range, Selection, SortPosition } from '../store/selection.js';
@@ -66,12 +67,6 @@ export function ListQueryOf(name: ResourceName, { sorts = {} }: ListOptions = {}
   }
   declareList(name, ResourceListQuery, sorts);
   return ResourceListQuery;
-}
-
-/** An enum of the document, as `@ApiProperty` takes it. */
-export interface NamedEnum {
-  readonly enum: readonly string[];
-  readonly enumName: string;
 }
 
 /**
