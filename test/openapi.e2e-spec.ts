@@ -2,11 +2,11 @@ import { createSecretKey } from 'node:crypto';
 import { closeSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { Ajv, type ValidateFunction } from 'ajv';
 import { SignJWT } from 'jose';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import type { Environment } from '../src/config/config.js';
 import { leaveNoRoom } from './support/faults/full-database.js';
+import { OpenApiDocument } from './support/openapi-document.js';
 import { exchangeOne, request } from './support/raw-http.js';
 import {
   type Answer,
@@ -48,9 +48,6 @@ interface Seen {
   readonly answer: Answer;
 }
 
-/** Header fields of HTTP itself, which no document describes. */
-const HTTP_FIELDS = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding'];
-
 /** Only a connection that breaks while the database commits does; `postgres-connections.e2e-spec.ts` holds it to its example. */
 const NEEDS_A_LOST_RESPONSE = 'OUTCOME_UNKNOWN';
 
@@ -58,15 +55,12 @@ describe('the OpenAPI document', () => {
   let document: any;
   let ordinary: Service;
   const seen: Seen[] = [];
-  const ajv = new Ajv({ strict: false, formats: { int64: true } });
-  const validators = new Map<object, ValidateFunction>();
-  /** The components with every schema closed: no response has a property that is not described. */
-  let closed: object;
+  let described: OpenApiDocument;
 
   beforeAll(async () => {
     ordinary = await startService();
-    document = await (await fetch(`${ordinary.url}/openapi.json`)).json();
-    closed = withClosedSchemas(document.components);
+    described = await OpenApiDocument.of(ordinary);
+    document = described.json;
     await driveOrdinaryAnswers();
     await driveProtocolErrors();
     await driveLateRequests();
@@ -223,7 +217,7 @@ describe('the OpenAPI document', () => {
     const answers = answersOf(method, path);
     expect(answers.length).toBeGreaterThan(0);
     for (const answer of answers) {
-      expectDescribed(answer, document.paths[path][method].responses[answer.status]);
+      described.expectDescribed(answer, document.paths[path][method].responses[answer.status]);
     }
   });
 
@@ -345,7 +339,7 @@ describe('the OpenAPI document', () => {
     const { body } = await client.post(COOKIE);
     const answer = await client.request('HEAD', path.replace('{id}', body.id));
     expect(answer.status).toBe(200);
-    expectFields(answer, document.paths[path].get.responses[200]);
+    described.expectFields(answer, document.paths[path].get.responses[200]);
   });
 
   it.each([
@@ -373,7 +367,7 @@ describe('the OpenAPI document', () => {
     for (const [method, path] of WITH_A_BODY) {
       const { schema } = document.paths[path][method].requestBody.content['application/json'];
       const answer = await client.request(method.toUpperCase(), path.replace('{id}', stored.id), { body });
-      expect([method, answer.status < 300]).toEqual([method, isValid(schema, body)]);
+      expect([method, answer.status < 300]).toEqual([method, described.isValid(schema, body)]);
     }
   });
 
@@ -406,7 +400,7 @@ describe('the OpenAPI document', () => {
     const text = parameters.get(name)!;
     const value = { array: parameters.getAll(name), integer: Number(text), string: text }[typeOf(schema)];
     const { status } = await client.get(`/cookies?${query}`);
-    expect(status === 200).toBe(isValid(schema, value));
+    expect(status === 200).toBe(described.isValid(schema, value));
   });
 
   it('is not served with DOCS=false, nor are its pages', async () => {
@@ -425,46 +419,6 @@ describe('the OpenAPI document', () => {
   function typeOf({ $ref, type }: any): string {
     return type ?? document.components.schemas[$ref.split('/').at(-1)].type;
   }
-
-  function isValid(schema: object, value: unknown): boolean {
-    return validatorOf(schema)(value);
-  }
-
-  function validatorOf(schema: object, components: object = document.components): ValidateFunction {
-    let validator = validators.get(schema);
-    if (validator === undefined) {
-      validator = ajv.compile({ allOf: [schema], components });
-      validators.set(schema, validator);
-    }
-    return validator;
-  }
-
-  function expectDescribed(answer: Answer, description: any): void {
-    if (description === undefined) throw new Error(`${answer.status} is not described: ${answer.text}`);
-    expectFields(answer, description);
-    if (description.content === undefined) return expect(answer.text).toBe('');
-    const [mediaType] = answer.headers.get('content-type')!.split(';') as [string];
-    expect(Object.keys(description.content)).toContain(mediaType);
-    const validate = validatorOf(description.content[mediaType].schema, closed);
-    validate(answer.body);
-    expect(validate.errors).toBeNull();
-  }
-
-  function expectFields(answer: Answer, description: any): void {
-    const fields = new Map<string, any>();
-    for (const [name, { $ref }] of Object.entries<any>(description.headers)) {
-      fields.set(name.toLowerCase(), document.components.headers[$ref.split('/').at(-1)]);
-    }
-    const present = [...answer.headers.keys()].filter((name) => !HTTP_FIELDS.includes(name));
-    expect([...fields.keys()]).toEqual(expect.arrayContaining(present));
-    for (const [name, { required, schema }] of fields) {
-      const text = answer.headers.get(name);
-      if (required) expect([name, text]).toEqual([name, expect.any(String)]);
-      if (text === null) continue;
-      const value = schema.type === 'integer' ? Number(text) : text;
-      expect([name, text, isValid(schema, value)]).toEqual([name, text, true]);
-    }
-  }
 });
 
 async function onServiceWith(
@@ -482,14 +436,6 @@ async function onServiceWith(
 /** The request line of an operation, but for the version of HTTP. */
 function requestTarget([method, path]: Operation): string {
   return `${method.toUpperCase()} ${path.replace('{id}', '1')}`;
-}
-
-function withClosedSchemas(components: any): object {
-  const copy = structuredClone(components);
-  for (const schema of Object.values<any>(copy.schemas)) {
-    if (schema.type === 'object') schema.additionalProperties = false;
-  }
-  return copy;
 }
 
 /** The routes of the API as the document writes them, read from Fastify's own drawing of its routes. */
