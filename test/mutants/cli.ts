@@ -196,7 +196,7 @@ const mutants: readonly Mutant[] = [
     id: 'room-is-not-looked-at-before',
     file: 'src/cli/import/import-survey.ts',
     replace: '  if (records > free) {',
-    by: '  if (cookies > capacity) {',
+    by: '  if (records > capacity) {',
     breaks: 'A file whose cookies find too little room stores none.',
     specs: IMPORT,
     tests: 'too little room',

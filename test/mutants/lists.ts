@@ -119,7 +119,7 @@ const mutants: readonly Mutant[] = [
     id: 'cache-counts-characters',
     file: 'src/resource/lists/json-array.ts',
     replace: 'length += chunk.length;',
-    by: 'length += text.length;',
+    by: 'length += chunk.toString().length;',
     breaks: 'The bounds of the cache are in bytes, not in UTF-16 units.',
     specs: LISTS,
     tests: CACHE,

@@ -78,6 +78,7 @@ const mutants: readonly Mutant[] = [
     by: 'String(now % 1000)',
     breaks: 'The time of a line is ISO 8601.',
     specs: REQUESTS,
+    tests: 'in the first tenth of a second',
   },
   {
     id: 'last-lines-are-lost',
@@ -184,7 +185,7 @@ const mutants: readonly Mutant[] = [
     id: 'line-ends-in-the-development-log-are-not-escaped',
     file: 'src/logging/readable-log.ts',
     replace: 'msg: escape(message)',
-    by: 'msg: text',
+    by: 'msg: message',
     breaks: 'Nobody can forge a line of the log for people.',
     specs: LOG,
     tests: 'the log in development',
