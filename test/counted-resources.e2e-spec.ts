@@ -6,6 +6,7 @@ import { AppModule } from '../src/app.module.js';
 import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
 import { migrate } from '../src/database/schema/migrations.js';
+import { SETTINGS } from '../src/features.js';
 import { StorageModule } from '../src/storage/storage.module.js';
 import { engineInUse, provideDatabase } from './support/engine.js';
 import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './support/service.js';
@@ -21,7 +22,7 @@ describe('a resource whose records the database deletes or changes by itself', (
   const startWith = async (onDelete: string): Promise<string> => {
     const folder = temporaryFolder();
     await provideDatabase(folder);
-    const config = loadConfig(environmentIn(folder));
+    const config = loadConfig(environmentIn(folder), SETTINGS);
     const dataSource = await createDataSource(config);
     await dataSource.initialize();
     await migrate(dataSource);

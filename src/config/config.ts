@@ -79,7 +79,11 @@ export class Config {
   get<T>(setting: Setting<T> & { readonly default: string }): T;
   get<T>(setting: Setting<T>): T | undefined;
   get(setting: Setting): unknown {
-    if (!this.settings.has(setting.name)) throw new Error(`List ${setting.name} in src/features.ts: it was not read`);
+    if (!this.settings.has(setting.name)) {
+      throw new Error(
+        `List ${setting.name} in src/features.ts: it was not read; a test that calls loadConfig gives it SETTINGS from there`,
+      );
+    }
     return this.settings.get(setting.name);
   }
 }
