@@ -37,9 +37,9 @@ export class TcpProxy {
     return url.href;
   }
 
-  /** Every connection there is turns out to be broken when it is used next; new ones are in order. */
+  /** Every connection there is turns out to be broken when it is used next; new ones, and those still being opened, are in order. */
   breakAtNextUse(): void {
-    for (const pair of this.pairs) pair.isBroken = true;
+    for (const pair of this.pairs) pair.isBroken = pair.isOpen;
   }
 
   /** From now on, whatever request has these bytes reaches the server, and its response never comes back. */
@@ -68,7 +68,7 @@ export class TcpProxy {
   private accept(client: Socket): void {
     const { hostname, port } = new URL(this.target);
     const server = connect({ host: hostname, port: Number(port), noDelay: true });
-    const pair: Pair = { client, server, isBroken: false, isSilent: false, isResponseLost: false };
+    const pair: Pair = { client, server, isOpen: false, isBroken: false, isSilent: false, isResponseLost: false };
     this.pairs.add(pair);
     const end = (): void => {
       this.pairs.delete(pair);
@@ -93,6 +93,7 @@ export class TcpProxy {
       server.write(bytes);
     });
     server.on('data', (bytes) => {
+      pair.isOpen ||= bytes.includes(READY);
       if (pair.isSilent) return;
       // The server has responded, so it has done what was asked.
       if (pair.isResponseLost) client.resetAndDestroy();
@@ -101,9 +102,14 @@ export class TcpProxy {
   }
 }
 
+/** ReadyForQuery, outside of a transaction (https://www.postgresql.org/docs/current/protocol-message-formats.html). */
+const READY = Buffer.from('Z\0\0\0\x05I', 'latin1');
+
 interface Pair {
   readonly client: Socket;
   readonly server: Socket;
+  /** Whether the server has taken the session. */
+  isOpen: boolean;
   isBroken: boolean;
   isSilent: boolean;
   isResponseLost: boolean;
