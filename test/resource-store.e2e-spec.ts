@@ -147,6 +147,13 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     snapshot.close();
   });
 
+  it('stores as many of the creates that wait together as have a place, and rejects the others as full', async () => {
+    const results = await Promise.allSettled(Array.from({ length: 5 }, () => samples.create(sample())));
+    const outcomes = results.map((result) => (result.status === 'fulfilled' ? 'stored' : result.reason.name));
+    expect(outcomes.sort()).toEqual(['StorageFullError', 'StorageFullError', 'stored', 'stored', 'stored']);
+    expect((await samples.usage()).count).toBe(3);
+  });
+
   it('selects by any property, also by several at once', async () => {
     await samples.create(sample());
     await samples.create(sample({ isOpen: false, colour: 'red' }));

@@ -17,7 +17,8 @@ const mutants: readonly Mutant[] = [
     replace: '    while (versions.length < count) {',
     by: '    while (versions.length < 0) {',
     breaks: 'Of creates that wait together, as many are stored as have room.',
-    specs: CAPACITY,
+    specs: ['test/resource-store.e2e-spec.ts'],
+    tests: 'creates that wait together',
   },
   {
     id: 'deletes-give-no-room-back',
