@@ -1,10 +1,9 @@
-import { createSecretKey } from 'node:crypto';
 import { closeSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { SignJWT } from 'jose';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import type { Environment } from '../src/config/config.js';
+import { withoutRequestId } from './support/expect-error.js';
 import { leaveNoRoom } from './support/faults/full-database.js';
 import { OpenApiDocument } from './support/openapi-document.js';
 import { exchangeOne, request } from './support/raw-http.js';
@@ -13,9 +12,9 @@ import {
   Client,
   COOKIE,
   type RequestOptions,
-  SECRET,
   type Service,
   startService,
+  token,
 } from './support/service.js';
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -105,7 +104,7 @@ describe('the OpenAPI document', () => {
   async function driveRefusals(): Promise<void> {
     const client = await Client.of(ordinary);
     const unscoped = await Client.of(ordinary, { scope: 'none' });
-    const expired = `Bearer ${await expiredToken()}`;
+    const expired = `Bearer ${await token({ expires: 1 })}`;
     for (const operation of OPERATIONS) {
       await drive(unscoped, operation);
       await drive(client, operation, { headers: { authorization: expired } });
@@ -449,19 +448,6 @@ function routesOf({ app }: Service): string[] {
     for (const method of methods.split(', ')) routes.push(`${method.toLowerCase()} ${path}`);
   }
   return routes.filter((route) => !/^head|^\w+ \/(docs|openapi\.json)/.test(route));
-}
-
-/** A token that was good until the year 1970. */
-function expiredToken(): Promise<string> {
-  return new SignJWT({ scope: 'cookies:read cookies:write' })
-    .setProtectedHeader({ alg: 'HS256' })
-    .setSubject('alice')
-    .setExpirationTime(1)
-    .sign(createSecretKey(Buffer.from(SECRET)));
-}
-
-function withoutRequestId(body: object | undefined): string {
-  return JSON.stringify({ ...body, requestId: undefined });
 }
 
 /** What the service did not foresee: its tables are gone. */

@@ -1,3 +1,5 @@
+import { readableName } from '../storage/readable-name.js';
+
 /** What a resource is called, in the singular and the plural; its URL, its texts and its error codes follow from it. */
 export class ResourceName {
   /**
@@ -16,7 +18,7 @@ export class ResourceName {
 
   /** For the reader: `gift cards`. */
   get pluralText(): string {
-    return this.plural.replaceAll(/[-_]/g, ' ');
+    return readableName(this.plural);
   }
 
   /** With its article: `a jar`, `an order`. */

@@ -1,5 +1,6 @@
 import type { Sql } from '../database/sql.js';
 import { StorageFullError } from './errors.js';
+import { readableName } from './readable-name.js';
 
 /** A point in the history of one resource of one database; the material of ETags. */
 export interface Version {
@@ -32,7 +33,7 @@ export class ResourceStorage {
 
   /** What the resource is called, for the reader: `gift cards`. */
   get text(): string {
-    return this.resource.replaceAll(/[-_]/g, ' ');
+    return readableName(this.resource);
   }
 
   /** What the transaction sees. */

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { EnumFilter, IdFilter, ListQueryOf, RangeFilter } from '../../src/resource/lists/list-query.js';
+import { EnumFilter, IdFilter, ListQueryOf } from '../../src/resource/lists/list-query.js';
+import { RangeFilter } from '../../src/resource/lists/range-filter.js';
 import { RECORD_ID } from '../../src/resource/record-id.js';
 import { type Kind, KINDS, READING } from './reading.values.js';
 

@@ -23,6 +23,11 @@ export function expectError(answer: Answer, status: number, errorCode: string): 
   expectErrorHeaders(answer);
 }
 
+/** The body of an error as it is for every request. */
+export function withoutRequestId(body: object | undefined): string {
+  return JSON.stringify({ ...body, requestId: undefined });
+}
+
 /** What an error carries in its head; all there is to see of an answer to HEAD. */
 export function expectErrorHeaders({ headers }: Answer): void {
   expect(headers.get('content-type')).toMatch(/^application\/json(; charset=utf-8)?$/);

@@ -97,6 +97,8 @@ export interface TokenOptions {
   readonly subject?: string;
   readonly scope?: string;
   readonly secret?: string;
+  /** When it expires: in seconds since 1970, or as a span such as `1h`. */
+  readonly expires?: number | string;
 }
 
 /** A token that the test services accept, for an hour. */
@@ -104,11 +106,12 @@ export function token({
   subject = 'alice',
   scope = 'cookies:read cookies:write',
   secret = SECRET,
+  expires = '1h',
 }: TokenOptions = {}): Promise<string> {
   return new SignJWT({ scope })
     .setProtectedHeader({ alg: 'HS256' })
     .setSubject(subject)
-    .setExpirationTime('1h')
+    .setExpirationTime(expires)
     .sign(createSecretKey(Buffer.from(secret)));
 }
 

@@ -18,8 +18,6 @@ import {
 import { AfterParameter, SortParameter } from './order-parameters.js';
 import { MAX_LIMIT } from './page.js';
 
-export { RangeFilter } from './range-filter.js';
-
 /** What the query of every list may have. */
 export interface ListQuery {
   limit?: number;

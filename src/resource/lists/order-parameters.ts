@@ -8,6 +8,7 @@ import { CURSOR, CURSOR_PATTERN, positionOf } from './cursor.js';
 import type { Sorts } from './list-declaration.js';
 
 const ID_SORTS = ['id', '-id'];
+const NOT_AN_ID = 'must be given once, as the id of the last record seen, or 0';
 
 /** The `sort` of a list: by id, or by one of these properties. */
 export function SortParameter(name: ResourceName, sorts: Sorts): PropertyDecorator {
@@ -44,7 +45,7 @@ export function AfterParameter(sorts: Sorts): PropertyDecorator {
 }
 
 function AfterId(): PropertyDecorator {
-  const error = { message: 'must be given once, as the id of the last record seen, or 0' };
+  const error = { message: NOT_AN_ID };
   return applyDecorators(
     ApiPropertyOptional({
       type: 'integer',
@@ -78,8 +79,7 @@ function AfterIdOrCursor(sorts: Sorts): PropertyDecorator {
       validator: {
         validate: (value, argumentsOf) => isPlace(value, sortOf(argumentsOf!), sorts),
         defaultMessage: (argumentsOf) => {
-          if (ID_SORTS.includes(sortOf(argumentsOf!)))
-            return 'must be given once, as the id of the last record seen, or 0';
+          if (ID_SORTS.includes(sortOf(argumentsOf!))) return NOT_AN_ID;
           return 'must be given once, as in the link to the next page of a list with this sort, or 0';
         },
       },

@@ -1,7 +1,6 @@
-import { createSecretKey } from 'node:crypto';
-import { SignJWT } from 'jose';
 import { DataSource } from 'typeorm';
-import { type RequestOptions, SECRET } from '../service.js';
+import { withoutRequestId } from '../expect-error.js';
+import { type RequestOptions, token } from '../service.js';
 import { type CheckedClient, expectStatus, type ResourceResponse } from './checked-client.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
@@ -59,7 +58,7 @@ export function describeConformance(resource: ResourceUnderTest): void {
     beforeAll(async () => {
       await resource.empty();
       record = (await resource.create()).path;
-      const expired = { authorization: `Bearer ${await expiredToken()}` };
+      const expired = { authorization: `Bearer ${await token({ scope: 'none', expires: 1 })}` };
       for (const operation of operations) await driveErrors(operation, expired);
       for (const query of ['?limit=1', '?limit=0', '?colour=red']) await drive(['GET', path], { query });
       await resource.withCapacity(1, () => drive(['POST', path]));
@@ -164,17 +163,4 @@ export function describeConformance(resource: ResourceUnderTest): void {
     for (const [name, value] of Object.entries(contract.replace)) expect(record).not.toHaveProperty(name, value);
     for (const [name, value] of Object.entries(contract.patch)) expect(record).not.toHaveProperty(name, value);
   });
-}
-
-function withoutRequestId(body: object | undefined): string {
-  return JSON.stringify({ ...body, requestId: undefined });
-}
-
-/** A token that was good until the year 1970. */
-function expiredToken(): Promise<string> {
-  return new SignJWT({ scope: 'none' })
-    .setProtectedHeader({ alg: 'HS256' })
-    .setSubject('alice')
-    .setExpirationTime(1)
-    .sign(createSecretKey(Buffer.from(SECRET)));
 }
