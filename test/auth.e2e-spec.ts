@@ -327,7 +327,7 @@ describe('a token', () => {
     expectInvalidToken(await list(service, `Bearer ${header}.${payload}.`));
   });
 
-  it('that is refused is never named in the answer', async () => {
+  it('that is rejected is never named in the response', async () => {
     const secretive = jws(HS256, claims({ sub: 'mallory-the-secretive', exp: 1 }));
     const { text, headers } = await list(service, `Bearer ${secretive}`);
     for (const place of [text, JSON.stringify([...headers])]) {
@@ -394,7 +394,7 @@ describe('a token that has been accepted before', () => {
     verifications.mockRestore();
   });
 
-  it('answers each of many first requests at once with what its own token allows', async () => {
+  it('responds to each of many first requests together with what its own token allows', async () => {
     const clients = await Promise.all(
       Array.from({ length: 32 }, (_, index) =>
         Client.of(service, { subject: `client-${index}`, scope: index % 2 === 0 ? 'cookies:read' : 'cookies:write' }),
@@ -562,13 +562,13 @@ describe('a public key', () => {
       });
 
       it.each(bad.map(([alg, signature, how = '']) => ({ alg, signature, how })))(
-        'refuses $alg $how',
+        'rejects $alg $how',
         async ({ alg, signature }) => {
           expectInvalidToken(await list(service, `Bearer ${jws({ alg }, accepted(), signature)}`));
         },
       );
 
-      it('refuses HS256 with the public key as the secret, in any writing of it', async () => {
+      it('rejects HS256 with the public key as the secret, in any writing of it', async () => {
         const pem = pemOf(kind);
         const der = pairs[kind].publicKey.export({ format: 'der', type: 'spki' });
         for (const secret of [pem, pem.trimEnd(), pem.replaceAll('\n', '\r\n'), der, der.toString('base64')]) {
@@ -576,12 +576,12 @@ describe('a public key', () => {
         }
       });
 
-      it('refuses tokens without a signature, and those of the secret of other services', async () => {
+      it('rejects tokens without a signature, and those of the secret of other services', async () => {
         expectInvalidToken(await list(service, `Bearer ${jws({ alg: 'none' }, accepted(), unsigned)}`));
         expectInvalidToken(await list(service, `Bearer ${jws(HS256, accepted())}`));
       });
 
-      it('refuses tokens for others', async () => {
+      it('rejects tokens for others', async () => {
         const [[alg, signature]] = good as [[string, Signature]];
         const elsewhere = { ...accepted(), aud: 'elsewhere' };
         const stranger = { ...accepted(), iss: 'https://evil.example/' };
@@ -928,13 +928,13 @@ describe('a module that a team has added', () => {
     },
   );
 
-  it('refuses a parameter that its route does not know', async () => {
+  it('rejects a parameter that its route does not know', async () => {
     expectError(await member.get('/notes/1?x=1'), 400, 'INVALID_REQUEST');
     expectError(await stranger.get('/notes/open?x=1'), 400, 'INVALID_REQUEST');
     expectError(await stranger.get('/board?x=1'), 400, 'INVALID_REQUEST');
   });
 
-  it('refuses a misspelt parameter also where a route names its parameters one by one', async () => {
+  it('rejects a misspelt parameter also where a route names its parameters one by one', async () => {
     expect((await member.get('/notes/named?name=x')).body).toEqual({ name: 'x' });
     expectError(await member.get('/notes/named?nmae=x'), 400, 'INVALID_REQUEST');
   });
@@ -945,14 +945,14 @@ describe('a module that a team has added', () => {
     expect(answer.body.details).toEqual([{ parameter: 'note', message: expect.any(String) }]);
   });
 
-  it('answers an error that nobody foresaw with 500, which says nothing of the inside', async () => {
+  it('responds to an unforeseen error with 500, which says nothing of the inside', async () => {
     const answer = await stranger.get('/notes/failing');
     expectError(answer, 500, 'INTERNAL_SERVER_ERROR');
     expect(answer.text).not.toContain('inside');
     expect(answer.text).not.toContain('.ts');
   });
 
-  it('answers OPTIONS and other methods as every path does', async () => {
+  it('responds to OPTIONS and other methods as every path does', async () => {
     const options = await stranger.request('OPTIONS', '/notes');
     expect(options.status).toBe(204);
     expect(options.headers.get('allow')).toBe('GET, HEAD, OPTIONS, POST');

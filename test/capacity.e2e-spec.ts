@@ -28,7 +28,7 @@ describe('the capacity, with two processes on one database', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('lets 25 of 200 racing POSTs in and answers 507 to the other 175', async () => {
+  it('lets 25 of 200 racing POSTs in and returns 507 to the other 175', async () => {
     await startBoth(CAPACITY);
     const ledger = new Ledger();
     const post = async (client: Client): Promise<Answer> => {
@@ -62,7 +62,7 @@ describe('the capacity, with two processes on one database', () => {
     }
   });
 
-  it('refuses POST while more is stored than a lowered capacity allows, and touches nothing else', async () => {
+  it('returns 507 to POST while more is stored than a lowered capacity allows, and touches nothing else', async () => {
     await startBoth(5);
     for (let stored = 0; stored < 5; stored++) await clients[0]!.post(COOKIE);
     await endBoth();

@@ -104,7 +104,7 @@ describe('cli backup and restore', () => {
     await service.end();
   });
 
-  it('refuses to restore while a service has the database open', async () => {
+  it('rejects a restore while a service has the database open', async () => {
     await run(folder, ['backup', 'backup.sqlite']);
     const service = await ServiceProcess.start(folder);
     try {

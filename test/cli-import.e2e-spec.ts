@@ -85,7 +85,7 @@ describe('cli import', () => {
     expect(mended).toMatchObject({ code: 0, stderr: expect.stringContaining('Imported 501 cookies') });
   });
 
-  it('accepts a last line without line end, CRLF, and members in any order', async () => {
+  it('accepts a last line without line end, CRLF, and properties in any order', async () => {
     const text =
       '{"wish":"x","size":"small","flavor":"vanilla","id":9}\r\n{"id":2,"flavor":"vanilla","size":"small","wish":"y"}';
     expect(await importFile(text)).toMatchObject({ code: 0 });
@@ -207,8 +207,8 @@ describe('cli import', () => {
       expect(used).toBe(count);
       expect(count).toBeLessThan(TOTAL);
 
-      const anew = await run(folder, ['import'], { input: text, environment: roomy });
-      expect(anew).toMatchObject({ code: 1, stderr: expect.stringContaining(`interrupted when ${count} lines`) });
+      const again = await run(folder, ['import'], { input: text, environment: roomy });
+      expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining(`interrupted when ${count} lines`) });
       const another = await run(folder, ['import', '--resume'], {
         input: text.replace('Schnee', 'Regen'),
         environment: roomy,
@@ -223,7 +223,7 @@ describe('cli import', () => {
       expect(over).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing to resume') });
     });
 
-    it('begins anew with --forget', async () => {
+    it('starts again with --forget', async () => {
       await interruptedBy('SIGKILL', lines(TOTAL));
       const { count } = countsOf(folder);
       expect(await importFile(line(), ['--forget'], roomy)).toMatchObject({ code: 0 });

@@ -88,7 +88,7 @@ function stored(wish: string): number {
 describe('a client that sends requests and does not read', () => {
   const pages = (): string[] => Array.from({ length: 200 }, (_, index) => get('/cookies?limit=1000', `page-${index}`));
 
-  it('is answered later, in order, and what waits behind an unread response is not done before', async () => {
+  it('gets its response later, in order, and what waits behind an unread response is not done before', async () => {
     await start();
     const socket = await connection({ reads: false });
     socket.write(pages().join('') + post('behind'));
@@ -143,7 +143,7 @@ describe('a client that sends requests and does not read', () => {
     expect(await metric('http_connections_cut_total{reason="stalled"}')).toBe(1);
   });
 
-  it('is cut off first when RESPONSE_BUFFER_BYTES is used up, and others go on to be answered', async () => {
+  it('is cut off first when RESPONSE_BUFFER_BYTES is used up, and others still get theirs', async () => {
     await start({ RESPONSE_BUFFER_BYTES: '6000000' });
     const good = await Client.of(service);
     for (let reader = 0; reader < 40; reader++) {

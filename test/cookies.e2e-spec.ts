@@ -188,7 +188,7 @@ describe('the list', () => {
   });
 
   // The next three are served from the cache; test/lists.e2e-spec.ts asks for lists that are not cached, ten at once.
-  it('answers seventy who ask for all of it at once', async () => {
+  it('returns all of it to seventy requests together', async () => {
     const lists = await Promise.all(Array.from({ length: 70 }, () => client.get('/cookies')));
     expect(tally(lists)).toEqual({ 200: 70 });
     for (const { body } of lists) expect(body).toHaveLength(COUNT);
@@ -284,7 +284,7 @@ describe('CORS', () => {
       },
     });
 
-  it.each(ORIGINS)('answers the preflight of %s without a token', async (origin) => {
+  it.each(ORIGINS)('responds 204 to the preflight of %s without a token', async (origin) => {
     const { status, headers, text } = await preflight(origin, 'PATCH');
     expect(status).toBe(204);
     expect(text).toBe('');
@@ -301,11 +301,11 @@ describe('CORS', () => {
     expectPlainHeaders(headers);
   });
 
-  it('answers a preflight without Content-Length, which no 204 may have (RFC 9110 section 8.6)', async () => {
+  it('responds to a preflight without Content-Length, which no 204 may have (RFC 9110 section 8.6)', async () => {
     expect((await preflight(ORIGINS[0]!, 'PUT')).headers.get('content-length')).toBeNull();
   });
 
-  it.each(ORIGINS)('lets pages of %s read the answer and what it says of itself', async (origin) => {
+  it.each(ORIGINS)('lets pages of %s read the response and its header fields', async (origin) => {
     const { status, headers } = await client.get('/cookies?limit=1', { origin });
     expect(status).toBe(200);
     expect(headers.get('access-control-allow-origin')).toBe(origin);
@@ -314,7 +314,7 @@ describe('CORS', () => {
     );
   });
 
-  it.each(['/cookies', '/cookies/1'])('varies %s by origin and token, also when it answers 304', async (path) => {
+  it.each(['/cookies', '/cookies/1'])('varies %s by origin and token, also on a 304', async (path) => {
     const full = await client.get(path, { origin: ORIGINS[0]! });
     const unchanged = await client.get(path, { origin: ORIGINS[0]!, 'if-none-match': full.headers.get('etag')! });
     expect(unchanged.status).toBe(304);
@@ -374,7 +374,7 @@ describe('CORS', () => {
   });
 });
 
-describe('every answer', () => {
+describe('every response', () => {
   const ORIGIN = 'https://app.example.com';
   let service: Service;
   let client: Client;

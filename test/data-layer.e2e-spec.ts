@@ -236,7 +236,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       expect(await count()).toBe(2);
     });
 
-    it('sees own finished writes at once', async () => {
+    it('sees own finished writes immediately', async () => {
       await start();
       const notes = dataSource.getRepository(Note);
       const rounds = Array.from({ length: 50 }, async (_, index) => {
@@ -264,7 +264,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       later.close();
     });
 
-    it('refuses the snapshot beyond the last that may be open, and gives closed ones out again', async () => {
+    it('rejects the snapshot beyond the last that may be open, and gives closed ones out again', async () => {
       await start();
       const open: Snapshot[] = [];
       let refusal: Error | undefined;

@@ -4,7 +4,7 @@ import { statementEvents } from '../src/database/events/statement-events.js';
 import { Client, type Service, startService } from './support/service.js';
 
 const RECORDS = 1_000_000;
-/** The most rows that one statement of a list may read; see cookies-snapshot.ts. */
+/** The most rows that one statement of a list may read; see `statementLimits` of sqlite-driver.ts. */
 const SCANNED_ROWS = 2000;
 /** All records are vanilla but these, which are cinnamon; none is chocolate. */
 const RARE = [1, 2, 2000, 2001, 499_999, 998_000, 999_999, 1_000_000];

@@ -128,7 +128,7 @@ describe('writes that wait together', () => {
     });
   });
 
-  it('go on after one that hangs, and what ended before it is kept', async () => {
+  it('go on after one that hangs, and what ended before it stays', async () => {
     const before = insert('before');
     const hanging = dataSource.transaction(async (manager) => {
       await manager.query("INSERT INTO notes VALUES ('hanging')");
@@ -159,7 +159,7 @@ describe('writes that wait together', () => {
     expect(await names()).toEqual(['one', 'three', 'two']);
   });
 
-  it('are not undone by OR ROLLBACK: outside a transaction it runs alone, inside it is refused', async () => {
+  it('are not undone by OR ROLLBACK: outside a transaction it runs alone, inside it is rejected', async () => {
     await insert('taken');
     const sql = "INSERT OR ROLLBACK INTO notes VALUES ('taken')";
     const inside = dataSource.transaction((manager) => manager.query(sql));

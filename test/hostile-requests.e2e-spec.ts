@@ -36,7 +36,7 @@ async function expectAlive(): Promise<void> {
   expect(service.process.hasEnded).toBe(false);
 }
 
-describe('a request that was once answered wrongly', () => {
+describe('a request that once got a wrong response', () => {
   it.each(regressions(NO_TOKENS).map(({ name }, index) => [name, index] as const))('%s', async (_name, index) => {
     const { statuses, messages, end, isForManagement } = regressions(service.tokens)[index]!;
     const target = isForManagement ? new URL(service.process.managementUrl) : service.url;

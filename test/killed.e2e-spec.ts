@@ -5,7 +5,7 @@ describe('a process killed under load', () => {
     await killedBesideAnother({ times: 1 });
   });
 
-  it('keeps everything acknowledged and nothing refused over two kills and restarts', async () => {
+  it('keeps everything acknowledged and nothing rejected over two kills and restarts', async () => {
     await killed({ times: 2 });
   });
 });

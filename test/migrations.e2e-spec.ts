@@ -193,7 +193,7 @@ describe('migrations', () => {
     }
   });
 
-  it('are run by exactly one of several that migrate at once, and the others find it done', async () => {
+  it('are run by exactly one of several that migrate together, and the others find it done', async () => {
     const dataSources = await Promise.all([1, 2, 3, 4].map(() => createDataSource(loadConfig(environmentIn(folder)))));
     try {
       await Promise.all(dataSources.map((each) => each.initialize()));
@@ -208,7 +208,7 @@ describe('migrations', () => {
     }
   });
 
-  it('run in exactly one of three processes that start at once on a fresh file', async () => {
+  it('run in exactly one of three processes that start together on a fresh file', async () => {
     const starts = await Promise.allSettled(Array.from({ length: 3 }, () => ServiceProcess.start(folder)));
     const services = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
     try {

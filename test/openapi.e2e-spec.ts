@@ -212,7 +212,7 @@ describe('the OpenAPI document', () => {
     for (const [method, path] of OPERATIONS) expect(document.paths[path][method].security).toEqual([{ bearer: [] }]);
   });
 
-  it.each(OPERATIONS)('describes every answer of %s %s: status, header fields and body', (method, path) => {
+  it.each(OPERATIONS)('describes every response of %s %s: status, header fields and body', (method, path) => {
     const answers = answersOf(method, path);
     expect(answers.length).toBeGreaterThan(0);
     for (const answer of answers) {
@@ -220,14 +220,14 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it.each(OPERATIONS)('describes no status that %s %s does not answer', (method, path) => {
+  it.each(OPERATIONS)('describes no status that %s %s never returns', (method, path) => {
     const described = Object.keys(document.paths[path][method].responses);
     const answered = new Set(answersOf(method, path).map(({ status }) => String(status)));
     const missing = described.filter((status) => !answered.has(status)).map((status) => `${method} ${status}`);
     expect(missing).toEqual([]);
   });
 
-  it.each(OPERATIONS)('shows error bodies that %s %s really answers', (method, path) => {
+  it.each(OPERATIONS)('shows error bodies that %s %s really returns', (method, path) => {
     const real = new Set(answersOf(method, path).map(({ body }) => withoutRequestId(body)));
     for (const { content } of Object.values<any>(document.paths[path][method].responses)) {
       for (const { value } of Object.values<any>(content?.['application/json'].examples ?? {})) {

@@ -30,7 +30,7 @@ describe('three replicas behind a pooler in transaction mode', () => {
     expect(answers.filter(({ status }) => status === 507)).toHaveLength(175);
   });
 
-  it('read, change, list and delete at once', async () => {
+  it('read, change, list and delete together', async () => {
     const list = await clients[0]!.get('/cookies');
     const paths = list.body.map(({ id }: { id: number }) => `/cookies/${id}`) as string[];
     const done = await Promise.all(

@@ -88,7 +88,7 @@ describe('three replicas on one database', () => {
     }
   });
 
-  it('see at once what another has written, in the ETag of the list as well', async () => {
+  it('see immediately what another has written, in the ETag of the list as well', async () => {
     const [writer, reader] = clients as [Client, Client];
     const { headers } = await reader.get('/cookies');
     const { body } = await reader.get('/cookies?limit=1');
@@ -214,7 +214,7 @@ describe('a transaction', () => {
     }
   });
 
-  it('beside a list is not seen by it; as many lists as have connections of their own are open at once', async () => {
+  it('beside a list is not seen by it; as many lists as have connections of their own are open together', async () => {
     const read = (list: Snapshot) => list.sql<{ name: string }[]>`SELECT name FROM notes WHERE id = 2`;
     const list = await openSnapshot(dataSource);
     expect(await read(list)).toEqual([{ name: 'b' }]);
@@ -386,7 +386,7 @@ describe('a server', () => {
       expect(await connections(url)).toBeLessThanOrEqual(7);
     }, 60_000);
 
-    it('that is frozen is answered with 503 in time, and used again when it thaws', async () => {
+    it('that is frozen means 503 in time, and used again when it thaws', async () => {
       await service.stop();
       service = await startService({ DATABASE_URL: url, DATABASE_STATEMENT_TIMEOUT: '500', ...POOLS });
       const client = await Client.of(service);
@@ -478,7 +478,7 @@ describe('a server', () => {
       expect(await start('localhost', 'verify-full', certificate)).toBe('encrypted');
     });
 
-    it('is refused when its certificate is not trusted, or names another host', async () => {
+    it('is rejected when its certificate is not trusted, or names another host', async () => {
       expect(await start('localhost', 'verify-full')).toContain('DATABASE_SSL_CA_FILE');
       expect(await start('127.0.0.1', 'verify-ca')).toContain('not trusted');
       expect(await start('127.0.0.1', 'verify-full', certificate)).toContain('not trusted');

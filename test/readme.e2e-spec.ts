@@ -43,7 +43,7 @@ describe('the README', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('has a tour that answers what it says', async () => {
+  it('has a tour whose responses are as it says', async () => {
     const { script, steps } = readTour();
     expect(steps.length).toBeGreaterThan(10);
     const env = { ...process.env, DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` };

@@ -154,7 +154,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect((await samples.usage()).count).toBe(3);
   });
 
-  it('selects by any property, also by several at once', async () => {
+  it('selects by any property, also by several together', async () => {
     await samples.create(sample());
     await samples.create(sample({ isOpen: false, colour: 'red' }));
     await samples.create(sample({ isOpen: false, order: new Date(5) }));

@@ -45,7 +45,7 @@ describe('stopping', () => {
     expect(storedIn(folder).count).toBe(1);
   });
 
-  it('is not ready and refuses new connections while it finishes a slow request', async () => {
+  it('is not ready and accepts no new connections while it finishes a slow request', async () => {
     service = await ServiceProcess.start(folder);
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
     const slow = await SlowPost.begin(service, bearer);
@@ -124,7 +124,7 @@ describe('stopping', () => {
     expect(service.output).not.toContain('"level":"error"');
   });
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('exits with 1 at once on a second signal (%s)', async (second) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('exits with 1 immediately on a second signal (%s)', async (second) => {
     service = await ServiceProcess.start(folder);
     const slow = await SlowPost.begin(service, bearer);
     service.child.kill('SIGTERM');

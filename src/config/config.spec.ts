@@ -54,7 +54,7 @@ describe('the configuration', () => {
     expect(loadConfig({ PORT: '', JWT_SECRET: '', CORS_ORIGINS: '' })).toEqual(loadConfig({}));
   });
 
-  it('reports all errors at once, each with the variable and an example', () => {
+  it('reports all errors together, each with the variable and an example', () => {
     const errors = errorsOf({ PORT: 'http', COOKIES_CAPACITY: '-1', LOG_LEVEL: 'loud', JWT_SECRET: 'short' });
     expect(errors).toHaveLength(4);
     for (const name of ['PORT', 'COOKIES_CAPACITY', 'LOG_LEVEL', 'JWT_SECRET']) {
@@ -130,7 +130,7 @@ describe('the configuration', () => {
     ['JWT_MAX_LIFETIME', { JWT_MAX_LIFETIME: '1d' }],
     ['JWT_SECERT', { JWT_SECERT: SECRET }],
     ['COOKIES_CAPCITY', { COOKIES_CAPCITY: '5' }],
-  ])('names %s as the only fault of %j', (name, environment) => {
+  ])('names %s as the only problem of %j', (name, environment) => {
     expect(errorsOf(environment)).toEqual([expect.stringMatching(new RegExp(`^${name}\\b`))]);
   });
 
@@ -191,7 +191,7 @@ describe('the configuration', () => {
     expect(loadConfig(Object.fromEntries(others.map((name) => [name, '5'])))).toEqual(loadConfig({}));
   });
 
-  it('refuses a private key where a public one belongs', () => {
+  it('rejects a private key where a public one belongs', () => {
     const key = rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     expect(errorsOf({ JWT_PUBLIC_KEY: key, ...issued })).toEqual([expect.stringContaining('private key')]);
   });
@@ -208,7 +208,7 @@ describe('the configuration', () => {
     ['a short RSA key', generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey, '1024'],
     ['another curve', generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey, 'secp384r1'],
     ['another kind of key', generateKeyPairSync('x25519').publicKey, 'x25519'],
-  ])('refuses %s', (_name, key, reason) => {
+  ])('rejects %s', (_name, key, reason) => {
     expect(errorsOf({ JWT_PUBLIC_KEY: pem(key), ...issued })).toEqual([expect.stringContaining(reason)]);
   });
 
@@ -278,7 +278,7 @@ describe('the configuration', () => {
     expect(errorsOf({ JWT_SECRET: 'correct horse battery staple and a cookie' })).toEqual([]);
   });
 
-  it('never repeats a secret in a fault', () => {
+  it('never repeats a secret in a message', () => {
     expect(errorsOf({ JWT_SECRET: 'hunter2' }).join()).not.toContain('hunter2');
   });
 

@@ -54,7 +54,7 @@ describe('the URL of a PostgreSQL server', () => {
     ['with a port out of range', 'postgres://u:hunter2@h:65536/d', '65535'],
     ['with an unknown sslmode', 'postgres://u:hunter2@h/d?sslmode=prefer', 'verify-full'],
     ['with an unknown parameter', 'postgres://u:hunter2@h/d?poolsize=3', 'sslmode'],
-  ])('%s is refused, and the password not repeated', (_what, url, hint) => {
+  ])('%s is rejected, and the password not repeated', (_what, url, hint) => {
     expect(() => parsePostgresUrl(url)).toThrow(hint);
     expect(() => parsePostgresUrl(url)).not.toThrow('hunter2');
   });

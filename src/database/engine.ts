@@ -10,8 +10,10 @@ export interface Engine {
 
   readonly dialect: Dialect;
 
-  /** Whether a statement is a round trip to another process, so that batching several into one pays. */
-  readonly isRemote: boolean;
+  readonly statementLimits: StatementLimits;
+
+  /** How records are read together; absent where a statement is no round trip, so that each is read by itself. */
+  readonly batchedReads?: BatchedReads;
 
   /** Milliseconds to wait for a lock, a connection or a slot before giving up. */
   readonly busyTimeout: number;
@@ -43,6 +45,27 @@ export interface Engine {
 
   /** A failure before the service is up, as a message for the operator; `error` itself when it is not the database's. */
   explain(error: unknown): unknown;
+}
+
+/**
+ * What one statement may do before something else must have its turn; `Infinity` where the engine runs in another process and
+ * holds nobody up.
+ */
+export interface StatementLimits {
+  /** Rows that are read in search of those that match a filter. */
+  readonly scannedRows: number;
+  /** Rows that are counted. */
+  readonly countedRows: number;
+  /** Bytes of JSON that should be returned. */
+  readonly jsonBytes: number;
+  /** Records that are returned as JSON while their length is unknown. */
+  readonly firstRecords: number;
+}
+
+export interface BatchedReads {
+  readonly maxBatchSize: number;
+  /** The condition that a column equals one of the elements of an array, which is its only parameter. */
+  isOneOf(column: string): string;
 }
 
 /** Where SQL that both engines run must differ. */

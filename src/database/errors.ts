@@ -37,7 +37,7 @@ export class ConnectionLostError extends DatabaseUnavailableError {
 
 /**
  * The change was sent to be committed, and nobody knows whether it was: the response to COMMIT was lost, for example. It is no
- * `DatabaseUnavailableError`, since who tries that again could make the change twice; look first, then repeat. Answered with
+ * `DatabaseUnavailableError`, since who tries that again could make the change twice; look first, then repeat. Sent as
  * 503 and without `Retry-After`. All whose changes share the commit share it.
  */
 export class OutcomeUnknownError extends Error {

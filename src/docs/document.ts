@@ -11,7 +11,7 @@ import { unwrapReferences } from './references.js';
 
 const RESPONSES = [
   'Every error has the same shape; its `errorCode` does not change.',
-  'HEAD answers what GET would, without the body; OPTIONS tells the methods of a path, and needs no token.',
+  'HEAD returns what GET would, without the body; OPTIONS names the methods of a path, and needs no token.',
   'Another path is 404, another method 405.',
 ].join(' ');
 

@@ -1,4 +1,4 @@
-/** The resource holds as many records as it may. Answered with 507 "Storage is full". */
+/** The resource holds as many records as it may. Sent as 507 "Storage is full". */
 export class StorageFullError extends Error {
   constructor(readonly resource: string) {
     super('Storage is full');

@@ -11,15 +11,12 @@ export interface StoredCount {
   readonly count: number;
 }
 
-/** Records that one statement counts on SQLite, where it holds the event loop: about a millisecond. */
-const PIECE = 10_000;
-
-/** Milliseconds between two such statements, for requests. */
+/** Milliseconds between two statements that count, for requests. */
 const PAUSE = 5;
 
 /**
- * Counts the records of a resource in one committed state, which others may change meanwhile. On SQLite it does so in pieces, so
- * that a service can count while it serves.
+ * Counts the records of a resource in one committed state, which others may change meanwhile. It does so
+ * in pieces where a statement holds the event loop, so that a service can count while it serves.
  * @param signal ends the counting
  * @returns `undefined` when the resource has no table of its name, or no row in `storage`
  * @throws {DatabaseUnavailableError} when it takes longer than a statement may
@@ -31,11 +28,12 @@ export async function storedCount(
 ): Promise<StoredCount | undefined> {
   const table = tableOf(dataSource, resource);
   if (table === undefined) return undefined;
-  if (engineOf(dataSource).isRemote) return countAtOnce(committed(dataSource), resource, table);
+  const { countedRows } = engineOf(dataSource).statementLimits;
+  if (countedRows === Infinity) return countAtOnce(committed(dataSource), resource, table);
   const snapshot = await openSnapshot(dataSource);
   try {
     const [row] = await snapshot.sql<{ used: number }[]>`SELECT used FROM storage WHERE resource = ${resource}`;
-    return row && { used: row.used, count: await countInPieces(snapshot, table, signal) };
+    return row && { used: row.used, count: await countInPieces(snapshot, table, countedRows, signal) };
   } finally {
     snapshot.close();
   }
@@ -79,18 +77,18 @@ async function countAtOnce(source: Sql, resource: string, { name }: Table): Prom
   return row && { used: Number(row.used), count: Number(row.count) };
 }
 
-async function countInPieces(source: Sql, { name, key }: Table, signal?: AbortSignal): Promise<number> {
+async function countInPieces(source: Sql, { name, key }: Table, piece: number, signal?: AbortSignal): Promise<number> {
   let count = 0;
   let beyond = '';
   let parameters: unknown[] = [];
   for (;;) {
     signal?.throwIfAborted();
     const [end] = await source.query<{ last: unknown }[]>(
-      `SELECT ${key} AS last FROM ${name} ${beyond} ORDER BY ${key} LIMIT 1 OFFSET ${PIECE - 1}`,
+      `SELECT ${key} AS last FROM ${name} ${beyond} ORDER BY ${key} LIMIT 1 OFFSET ${piece - 1}`,
       parameters,
     );
     if (end === undefined) break;
-    count += PIECE;
+    count += piece;
     beyond = `WHERE ${key} > ?`;
     parameters = [end.last];
     await sleep(PAUSE);

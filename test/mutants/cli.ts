@@ -83,7 +83,7 @@ const mutants: readonly Mutant[] = [
     tests: 'stdout cannot',
   },
   {
-    id: 'copy-begins-anew-with-every-write',
+    id: 'copy-restarts-with-every-write',
     file: 'src/database/sqlite/file/file-copy.ts',
     replace: `    source.exec('BEGIN; SELECT count(*) FROM sqlite_schema');\n`,
     by: '',
@@ -194,7 +194,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'room-is-not-looked-at-before',
-    file: 'src/cli/import/import-survey.ts',
+    file: 'src/cli/import/import-validation.ts',
     replace: '  if (records > free) {',
     by: '  if (records > capacity) {',
     breaks: 'A file whose cookies find too little room stores none.',
@@ -356,7 +356,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'references-are-not-looked-up',
-    file: 'src/cli/import/import-survey.ts',
+    file: 'src/cli/import/import-validation.ts',
     replace: 'return reference === undefined ? [] : [{ line, problem: namesNothing(reference) }];',
     by: 'return reference === undefined ? [] : [];',
     breaks: 'An import names the line and the property that refers to a record which does not exist.',

@@ -81,8 +81,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'count-in-pieces-misses-one',
     file: 'src/storage/stored-count.ts',
-    replace: 'LIMIT 1 OFFSET ${PIECE - 1}',
-    by: 'LIMIT 1 OFFSET ${PIECE}',
+    replace: 'LIMIT 1 OFFSET ${piece - 1}',
+    by: 'LIMIT 1 OFFSET ${piece}',
     breaks: 'Records are counted exactly where there are more than one statement counts.',
     specs: ['test/self-check.e2e-spec.ts', 'test/counted-resources.e2e-spec.ts'],
   },

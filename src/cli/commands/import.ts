@@ -26,7 +26,7 @@ export function importCommand(interrupt: AbortSignal): Command {
       ),
     )
     .addOption(new Option('--resume', 'go on with the import that was interrupted').conflicts(['forget', 'dryRun']))
-    .option('--forget', 'begin anew though an import was interrupted; what that one has stored stays')
+    .option('--forget', 'start again though an import was interrupted; what that one has stored stays')
     .addHelpText('after', `\n${note()}${examples(...exampleCalls())}`)
     .action(async (first: string | undefined, second: string | undefined, options: ImportOptions) => {
       const { resource, file } = readArguments(first, second);

@@ -55,7 +55,7 @@ const BATCH = 1000;
 /** How an input is to be read. */
 export interface Reading {
   /** Called for each broken line; may throw to end the reading there. */
-  readonly onBroken: (line: number, fault: string) => void;
+  readonly onBroken: (line: number, problem: string) => void;
   /** Without it, the first line decides: whether it has an id. */
   readonly ids?: IdsOption;
   /** Leave out the lines that this import has stored. */
@@ -144,6 +144,6 @@ export class ImportInput {
 function anotherInput(lines: number): Failure {
   return new Failure(
     `This is not the input whose import was interrupted: its first ${lines} lines are not those that are stored. ` +
-      'Give the same one, or begin anew with --forget.',
+      'Give the same one, or start again with --forget.',
   );
 }

@@ -6,15 +6,15 @@ import { ImportProgress, type UnfinishedImport } from '../../storage/import-prog
 import { Failure } from '../errors.js';
 import type { ImportJob } from './import-job.js';
 import { type Batch, ImportInput } from './import-input.js';
-import { brokenLine, problemsOf } from './import-survey.js';
+import { brokenLine, problemsOf } from './import-validation.js';
 import type { OpenStorage } from '../resources/open-storage.js';
 import { argumentOf } from '../resources/resources.js';
 import { Progress } from '../output/progress.js';
 
 const doneWith = ({ resource }: ImportJob) => ({ done: 'Imported', unit: resource.name.pluralText });
 
-const refuse = (line: number, fault: string): never => {
-  throw new Failure(brokenLine(line, fault));
+const reject = (line: number, problem: string): never => {
+  throw new Failure(brokenLine(line, problem));
 };
 
 /**
@@ -25,10 +25,10 @@ const refuse = (line: number, fault: string): never => {
 export async function storeAtOnce(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
   const progress = new Progress(doneWith(job), total);
   try {
-    // The engine may run this again when it could make room: it begins anew each time.
+    // The engine may run this again when it could make room: it starts again each time.
     return await transaction(storage.dataSource, async (tx) => {
       let stored = 0;
-      const input = new ImportInput(job, { onBroken: refuse, ids: job.options.ids });
+      const input = new ImportInput(job, { onBroken: reject, ids: job.options.ids });
       for await (const batch of input.batches(job.open())) {
         job.interrupt.throwIfAborted();
         await createAll(storage, tx, batch);
@@ -76,7 +76,7 @@ class Run {
 
   async storeAll(): Promise<void> {
     const { options, resumed, open, interrupt } = this.job;
-    const input = new ImportInput(this.job, { onBroken: refuse, resumed, ids: options.ids ?? resumed?.ids });
+    const input = new ImportInput(this.job, { onBroken: reject, resumed, ids: options.ids ?? resumed?.ids });
     try {
       for await (const batch of input.batches(open())) {
         interrupt.throwIfAborted();
@@ -144,6 +144,6 @@ async function createAll(storage: OpenStorage, tx: Sql, batch: Batch): Promise<v
     if (!(error instanceof QueryFailedError)) throw error;
     const [first] = await problemsOf(storage, batch);
     if (first === undefined) throw error;
-    return refuse(first.line, first.problem);
+    return reject(first.line, first.problem);
   }
 }

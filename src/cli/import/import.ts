@@ -10,7 +10,7 @@ import { Failure, UsageError } from '../errors.js';
 import type { ImportJob, ImportOptions } from './import-job.js';
 import { openInput } from './input.js';
 import { storeAtOnce, storeInBatches } from './import-store.js';
-import { survey } from './import-survey.js';
+import { validateInput } from './import-validation.js';
 import { databaseExists } from '../resources/database-file.js';
 import { openStorage, type OpenStorage } from '../resources/open-storage.js';
 
@@ -40,7 +40,7 @@ async function run(storage: OpenStorage, job: ImportJob): Promise<void> {
   const { capacity } = storage.store.storage;
   const { count } = await storage.store.usage();
   console.error(`${Math.max(0, capacity - count)} of ${capacity} places are free.`);
-  const total = job.file === undefined ? undefined : (await survey(storage, capacity, job)).records;
+  const total = job.file === undefined ? undefined : (await validateInput(storage, capacity, job)).records;
   const stored = await (job.options.atomic ? storeAtOnce : storeInBatches)(storage, job, total);
   console.error(`Imported ${stored} ${job.resource.name.pluralText}.`);
 }
@@ -61,7 +61,7 @@ async function unfinished(
   if (!forget) {
     throw new Failure(
       `An import that began at ${found.started} is going on, or was interrupted when ${found.lines} lines were stored. ` +
-        'Go on with the same input and --resume, or begin anew with --forget: what that one has stored stays.',
+        'Go on with the same input and --resume, or start again with --forget: what that one has stored stays.',
     );
   }
   await transaction(dataSource, (tx) => progress.forget(tx));
@@ -73,7 +73,7 @@ async function dryRun(config: Config, job: ImportJob): Promise<void> {
   const storage = databaseExists(config) ? await openStorage(config, resource, { mayMigrate: false }) : undefined;
   if (storage === undefined) await rejectReferences(resource);
   try {
-    const { records, ids, free } = await survey(storage, config.get(resource.capacity), job);
+    const { records, ids, free } = await validateInput(storage, config.get(resource.capacity), job);
     const outcome = ids === 'keep' ? 'with the ids they have' : 'with new ids';
     console.error(
       `All is well: ${records} ${resource.name.pluralText} can be imported ${outcome}; ${free} places are free. Nothing is stored.`,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, ReplicationMode } from 'typeorm';
 import { PostgresDriver as TypeOrmPostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
-import { type Dialect, ENGINE, type Engine } from '../engine.js';
+import { type BatchedReads, type Dialect, ENGINE, type Engine, type StatementLimits } from '../engine.js';
 import { repeatRead } from '../repeat-read.js';
 import type { Snapshot, Sql } from '../sql.js';
 import { ConnectionPools } from './connections/connection-pools.js';
@@ -59,7 +59,13 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
   };
   readonly advanceIdSequence = advanceIdSequence;
 
-  readonly isRemote = true;
+  readonly statementLimits: StatementLimits = {
+    scannedRows: Infinity,
+    countedRows: Infinity,
+    jsonBytes: Infinity,
+    firstRecords: Infinity,
+  };
+  readonly batchedReads: BatchedReads = { maxBatchSize: 500, isOneOf: (column) => `${column} = ANY(?)` };
   readonly hosts: Hosts;
   outsideWrites?: OutsideWrites;
   private pools!: ConnectionPools;

@@ -3,7 +3,7 @@ import { type DataSource, QueryFailedError, type ReplicationMode } from 'typeorm
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { DatabaseStartError } from '../errors.js';
-import { type Dialect, ENGINE, type Engine } from '../engine.js';
+import { type Dialect, ENGINE, type Engine, type StatementLimits } from '../engine.js';
 import type { Snapshot, Sql } from '../sql.js';
 import { advanceIdSequence, lastGivenId } from './id-sequence.js';
 import { retryWhileBusy } from './busy-retries.js';
@@ -36,7 +36,6 @@ function jsonReal(expression: string): string {
  */
 export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteConnections {
   readonly [ENGINE] = true;
-  readonly isRemote = false;
   readonly dialect: Dialect = {
     json: (expression) => `json_quote(${expression})`,
     jsonReal,
@@ -47,6 +46,14 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     lastGivenId,
   };
   readonly advanceIdSequence = advanceIdSequence;
+  // A statement holds the event loop from its start to its end. Within these limits it takes 2 ms, even where every record has
+  // a string of 255 emoji; see docs/adr/0061-lists-yield-the-event-loop.md.
+  readonly statementLimits: StatementLimits = {
+    scannedRows: 2000,
+    countedRows: 10_000,
+    jsonBytes: 128 * 1024,
+    firstRecords: 200,
+  };
 
   writer!: Writer;
   reader!: Connection;

@@ -19,8 +19,8 @@ interface Rejection {
   readonly request: FastifyRequest;
 }
 
-/** Milliseconds after which the log repeats that a fault goes on, with how many requests were rejected since. */
-const FAULT_INTERVAL = 60_000;
+/** Milliseconds after which the log repeats that an outage goes on, with how many requests were rejected since. */
+const OUTAGE_INTERVAL = 60_000;
 const OVERLOAD_INTERVAL = 10_000;
 /** Milliseconds between two looks whether the database is back. */
 const AWAY_INTERVAL = 1000;
@@ -32,7 +32,7 @@ const AWAY_INTERVAL = 1000;
 @Injectable()
 export class ErrorLog implements OnApplicationShutdown {
   private readonly logger = new Logger('Error');
-  private readonly diskFull = this.fault('The volume of the database is full; delete records or give it room');
+  private readonly diskFull = this.persistent('The volume of the database is full; delete records or give it room');
   private readonly overload: Episode<Rejection>;
   private readonly unavailable: Readonly<Record<UnavailableKind, Episode<Rejection>>>;
 
@@ -40,7 +40,7 @@ export class ErrorLog implements OnApplicationShutdown {
     this.overload = this.repeating('warn', 'Requests are rejected with 503', OVERLOAD_INTERVAL);
     this.unavailable = {
       busy: this.overload,
-      damaged: this.fault('The database is damaged; run: cli doctor, and restore it from a backup'),
+      damaged: this.persistent('The database is damaged; run: cli doctor, and restore it from a backup'),
       away: this.outage(() => engineOf(dataSource).check()),
     };
   }
@@ -87,8 +87,8 @@ export class ErrorLog implements OnApplicationShutdown {
     return isUnavailable(error) ? this.overload : undefined;
   }
 
-  private fault(what: string): Episode<Rejection> {
-    return this.repeating('error', what, FAULT_INTERVAL);
+  private persistent(what: string): Episode<Rejection> {
+    return this.repeating('error', what, OUTAGE_INTERVAL);
   }
 
   private repeating(level: 'error' | 'warn', what: string, interval: number): Episode<Rejection> {

@@ -42,7 +42,7 @@ export function protocolErrorResponse(error: Error, requestId: string): ErrorRes
   return responseOf(standard(protocolStatus(error)), requestId);
 }
 
-function responseOf({ status, errorCode, message, details, headers }: Answer, requestId: string): ErrorResponse {
+function responseOf({ status, errorCode, message, details, headers }: ErrorContent, requestId: string): ErrorResponse {
   return {
     status,
     headers: {
@@ -63,7 +63,7 @@ function responseOf({ status, errorCode, message, details, headers }: Answer, re
   };
 }
 
-interface Answer {
+interface ErrorContent {
   readonly status: number;
   readonly errorCode: string;
   readonly message: string;
@@ -71,7 +71,7 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-function toApiError(error: unknown): Answer {
+function toApiError(error: unknown): ErrorContent {
   if (error instanceof ApiError) {
     const { errorCode, message, details, headers } = error;
     return { status: error.getStatus(), errorCode, message, details, headers };
@@ -89,7 +89,7 @@ function toApiError(error: unknown): Answer {
   return error instanceof HttpException ? fromException(error) : standard(500);
 }
 
-function unavailable(message: string): Answer {
+function unavailable(message: string): ErrorContent {
   return { status: 503, errorCode: 'SERVICE_UNAVAILABLE', message, headers: { 'retry-after': RETRY_AFTER } };
 }
 
@@ -121,7 +121,7 @@ const MESSAGES: Readonly<Record<number, string>> = {
 };
 
 /** Status and message of an exception of Nest, as the feature that throws it means them. A 500 says nothing of the inside. */
-function fromException(error: HttpException): Answer {
+function fromException(error: HttpException): ErrorContent {
   const status = error.getStatus();
   if (!Number.isInteger(status) || status < 400 || status > 599 || status === 500) return standard(500);
   const message = messageOf(error);
@@ -141,7 +141,7 @@ function isErrorCode(code: unknown): code is string {
   return typeof code === 'string' && /^[A-Z_]+$/.test(code);
 }
 
-function standard(status: number): Answer {
+function standard(status: number): ErrorContent {
   return { status, errorCode: codeOfStatus(status), message: messageOfStatus(status) };
 }
 

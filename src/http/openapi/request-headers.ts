@@ -8,8 +8,8 @@ const condition = (name: string, description: string) =>
 /** The conditions of a GET. */
 export const ApiReadConditions = (): MethodDecorator & ClassDecorator =>
   applyDecorators(
-    condition('If-Match', 'Answer 412 when none of these is still the ETag'),
-    condition('If-None-Match', 'Answer 304 when one of these is still the ETag'),
+    condition('If-Match', 'Respond with 412 when none of these is still the ETag'),
+    condition('If-None-Match', 'Respond with 304 when one of these is still the ETag'),
   );
 
 /** The conditions of a write. */

@@ -12,7 +12,7 @@ interface KnownPath {
 export const ACCEPT_PATCH = 'application/json, application/merge-patch+json';
 
 /**
- * Answers requests that no route takes, before any token is asked for: OPTIONS with 204 and `Allow`, another method of
+ * Responds to requests that no route takes, before any token is asked for: OPTIONS with 204 and `Allow`, another method of
  * a known path with 405, the rest with 404.
  */
 export function respondToUnroutedRequests(app: FastifyInstance): void {

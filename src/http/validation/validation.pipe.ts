@@ -19,7 +19,7 @@ export class ValidationPipe implements PipeTransform {
   }
 
   // Nest starts the pipes of all arguments at once, the last argument's first, and responds with what fails first. By then the
-  // pipes of the path and the query must have had their say: their faults come before those of the body.
+  // pipes of the path and the query must have had their say: their errors come before those of the body.
   private async body(value: unknown, dto: Type | undefined): Promise<unknown> {
     await Promise.resolve();
     if (!(value instanceof RawBody)) throw emptyBody();

@@ -1,3 +1,4 @@
+import type { StatementLimits } from '../../database/engine.js';
 import type { Snapshot } from '../../database/snapshot.js';
 import type { ResourceUsage } from '../../storage/resource-storage.js';
 import type { RecordOf, ResourceEntity } from './resource-entity.js';
@@ -5,7 +6,7 @@ import type { ResourceTable } from './resource-table.js';
 import { joined, type JsonPage } from './json-page.js';
 import { type Conditions, conditionsOf, type Selection } from './selection.js';
 import { SortedPages } from './sorted-pages.js';
-import { PAGE, RecordsPerStatement, SCANNED_ROWS } from './statement-bounds.js';
+import { PAGE, RecordsPerStatement } from './statement-bounds.js';
 
 /** No id is larger. */
 const LARGEST_ID = Number.MAX_SAFE_INTEGER;
@@ -45,11 +46,11 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
     readonly usage: ResourceUsage,
     private readonly table: ResourceTable,
   ) {
-    this.recordsPerStatement = new RecordsPerStatement(this.isRemote);
+    this.recordsPerStatement = new RecordsPerStatement(this.limits);
   }
 
-  private get isRemote(): boolean {
-    return this.table.engine.isRemote;
+  private get limits(): StatementLimits {
+    return this.table.engine.statementLimits;
   }
 
   private get sorted(): SortedPages {
@@ -65,13 +66,13 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
     let missing = limit;
     let position: number | undefined = startOf(selection as IdSelection);
     // Most filters match something near the start.
-    let scannedRows = Math.min(4 * limit, SCANNED_ROWS);
+    let scannedRows = Math.min(4 * limit, this.limits.scannedRows);
     while (missing > 0 && position !== undefined) {
       const { page, next }: Step = await this.step(query, position, missing, scannedRows);
       if (page.count > 0) pages.push(page);
       missing -= page.count;
       position = next;
-      scannedRows = SCANNED_ROWS;
+      scannedRows = this.limits.scannedRows;
     }
     return joined(pages);
   }
@@ -118,7 +119,7 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
   /** Reads at most `missing` of the selected records beyond `position`, within the bounds of one statement. */
   private async step(query: Query, position: number, missing: number, scannedRows: number): Promise<Step> {
     const limit = Math.min(missing, this.recordsPerStatement.most);
-    const mustBound = !this.isRemote && query.conditions.sql.length > 0;
+    const mustBound = this.limits.scannedRows < Infinity && query.conditions.sql.length > 0;
     const end = mustBound ? await this.endOfScan(query, position, scannedRows) : undefined;
     const page = await this.read(query, position, end, limit);
     if (page.count === limit) return { page, next: page.last };

@@ -11,9 +11,8 @@ import { ResourceSnapshot } from './resource-snapshot.js';
 import { placeholders, ResourceTable } from './resource-table.js';
 import { findRecord, ResourceTransaction, type Row, storedRecord } from './resource-transaction.js';
 
-/** Records that are stored by one statement, and that are read by one, at most. */
+/** Records that are stored by one statement at most. */
 const LARGEST_CREATE = 100;
-const LARGEST_READ = 500;
 
 /**
  * The records of one resource: what clients see of them, their versions and their number, exact under any concurrency. Every
@@ -39,10 +38,12 @@ export class ResourceStore<Entity extends ResourceEntity> {
   ) {
     this.table = new ResourceTable(repository as unknown as Repository<ResourceEntity>);
     this.references = new References(repository as unknown as Repository<ResourceEntity>);
-    const { busyTimeout: timeout, isRemote } = this.table.engine;
+    const { busyTimeout: timeout, batchedReads } = this.table.engine;
     this.creates = new Batcher((records) => this.createAll(records), { maxBatchSize: LARGEST_CREATE, timeout });
-    if (!isRemote) return;
-    this.reads = new Batcher((ids) => this.findAll(ids), { maxBatchSize: LARGEST_READ, timeout });
+    if (batchedReads === undefined) return;
+    const { maxBatchSize } = batchedReads;
+    const statement = this.table.findAll(batchedReads.isOneOf('id'));
+    this.reads = new Batcher((ids) => this.findAll(statement, ids), { maxBatchSize, timeout });
   }
 
   private get dataSource(): DataSource {
@@ -117,8 +118,8 @@ export class ResourceStore<Entity extends ResourceEntity> {
     }
   }
 
-  private async findAll(ids: number[]): Promise<(StoredRecord<Entity> | undefined)[]> {
-    const rows = await committed(this.dataSource).query<Row[]>(this.table.findAll, [this.storage.resource, ids]);
+  private async findAll(statement: string, ids: number[]): Promise<(StoredRecord<Entity> | undefined)[]> {
+    const rows = await committed(this.dataSource).query<Row[]>(statement, [this.storage.resource, ids]);
     const found = new Map(
       rows.map((row) => [row['id'] as number, storedRecord<Entity>(this.table, this.storage, row)]),
     );

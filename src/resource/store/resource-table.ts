@@ -31,11 +31,10 @@ export class ResourceTable {
   readonly find: string;
   /** The same for a transaction that is about to change the record. */
   readonly findForUpdate: string;
-  /** The same for an array of ids, which only PostgreSQL takes. */
-  readonly findAll: string;
   /** All values, the revision, the id. */
   readonly update: string;
   readonly delete: string;
+  private readonly select: string;
   private readonly inserts: string[] = [];
   private readonly insertsWithIds: string[] = [];
 
@@ -51,13 +50,17 @@ export class ResourceTable {
     this.selected = this.columns.map(({ property, name }) => `${name} AS "${property}"`).join(', ');
     this.recordJson = objectJson(this.columns.map(({ property, json }) => [property, json]));
     // No join with `storage`: from 3.54 on, SQLite takes three times as long for it as for this sub-select.
-    const select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
-    this.find = `${select} WHERE id = ?`;
+    this.select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
+    this.find = `${this.select} WHERE id = ?`;
     this.findForUpdate = this.find + this.engine.dialect.forUpdate(this.sqlName);
-    this.findAll = `${select} WHERE id = ANY(?)`;
     const assigned = this.valueColumns.map(({ name }) => `${name} = ?, `).join('');
     this.update = `UPDATE ${this.sqlName} SET ${assigned}revision = ? WHERE id = ?`;
     this.delete = `DELETE FROM ${this.sqlName} WHERE id = ?`;
+  }
+
+  /** The same as `find` for all records that meet a condition, whose parameters follow the resource. */
+  findAll(condition: string): string {
+    return `${this.select} WHERE ${condition}`;
   }
 
   /** Values and revision of so many records, before each its id or none; returns their ids and revisions. */

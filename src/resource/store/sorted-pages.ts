@@ -3,7 +3,7 @@ import type { RecordColumn } from './record-columns.js';
 import type { ResourceTable } from './resource-table.js';
 import { joined, type JsonPage } from './json-page.js';
 import { type Conditions, conditionsOf, type Selection, type SortPosition } from './selection.js';
-import { type RecordsPerStatement, SCANNED_ROWS } from './statement-bounds.js';
+import type { RecordsPerStatement } from './statement-bounds.js';
 
 /** A selection, and how SQL says it. */
 interface Query {
@@ -42,6 +42,10 @@ export class SortedPages {
     private readonly recordsPerStatement: RecordsPerStatement,
   ) {}
 
+  private get largestScan(): number {
+    return this.table.engine.statementLimits.scannedRows;
+  }
+
   /** At most `limit` of the selected records; none without any. */
   async first(limit: number, selection: Selection, sortBy: string): Promise<JsonPage | undefined> {
     const query = this.queryOf(selection, sortBy);
@@ -49,13 +53,13 @@ export class SortedPages {
     let missing = limit;
     let segments = segmentsBeyond(query, selection.after as SortPosition | undefined);
     // Most filters match something near the start.
-    let scannedRows = Math.min(4 * limit, SCANNED_ROWS);
+    let scannedRows = Math.min(4 * limit, this.largestScan);
     while (missing > 0 && segments.length > 0) {
       const { page, next } = await this.step(query, segments[0]!, missing, scannedRows);
       if (page !== undefined) pages.push(page);
       missing -= page?.count ?? 0;
       segments = next === undefined ? segments.slice(1) : segmentsBeyond(query, next);
-      scannedRows = SCANNED_ROWS;
+      scannedRows = this.largestScan;
     }
     return joined(pages);
   }
@@ -77,7 +81,7 @@ export class SortedPages {
   /** Reads at most `missing` of the selected records of a segment, within the bounds of one statement. */
   private async step(query: Query, segment: Segment, missing: number, scannedRows: number): Promise<Step> {
     const limit = Math.min(missing, this.recordsPerStatement.most);
-    const mustBound = !this.table.engine.isRemote && query.filters.sql.length > 0;
+    const mustBound = this.largestScan < Infinity && query.filters.sql.length > 0;
     const end = mustBound ? await this.placeAt(query, this.all(query, segment), scannedRows - 1) : undefined;
     const source = mustBound ? this.scanned(query, segment, scannedRows) : this.matching(query, segment);
     const { records, count } = await this.read(query, source, limit);

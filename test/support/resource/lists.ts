@@ -126,7 +126,7 @@ export function describeLists(resource: ResourceUnderTest): void {
       expect(names.sort()).toEqual(['after', 'limit', 'sort', ...Object.keys(filters)].sort());
     });
 
-    it('20 GETs at once return 200 with all of it', async () => {
+    it('20 GETs together return 200 with all of it', async () => {
       const lists = await Promise.all(Array.from({ length: 20 }, () => resource.get(path)));
       expect(tally(lists)).toEqual({ 200: 20 });
       for (const { body } of lists) expect(body).toHaveLength(COUNT);

@@ -97,7 +97,7 @@ function describeTargets(resource: ResourceUnderTest, record: () => string): voi
     expect(parameters(response)).not.toEqual([]);
   });
 
-  it('GET of the list returns 400 that names every parameter at fault, and those there are', async () => {
+  it('GET of the list returns 400 that names every wrong parameter, and those there are', async () => {
     const names = ['limit', 'after', 'sort', ...Object.keys(filters)];
     const all = await resource.get(`${path}?${names.map((name) => `${name}=`).join('&')}`);
     expect(parameters(all).sort()).toEqual([...names].sort());

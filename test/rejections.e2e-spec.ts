@@ -180,14 +180,14 @@ describe('a request that only a socket can send', () => {
     },
   );
 
-  it('is refused when its body ends before its length', async () => {
+  it('is rejected when its body ends before its length', async () => {
     const bytes = post([`Content-Length: ${body.length + 10}`], body);
     await unchanged(async () => {
       for (const answer of await exchange(service, bytes, { end: true })) expectError(answer, 400, 'BAD_REQUEST');
     });
   });
 
-  it('is refused when its body goes on after its length', async () => {
+  it('is rejected when its body goes on after its length', async () => {
     const bytes = request(
       ['POST /cookies HTTP/1.1', HOST, bearer, JSON_TYPE, `Content-Length: ${body.length - 1}`],
       `${body}garbage\r\n\r\n`,
@@ -198,7 +198,7 @@ describe('a request that only a socket can send', () => {
     for (const answer of answers) expectError(answer, 400, answer.body.errorCode);
   });
 
-  it('does not keep the next request of its connection from an answer', async () => {
+  it('does not keep the next request of its connection from its response', async () => {
     const bytes = Buffer.concat([
       request(['GET /cookies/abc HTTP/1.1', HOST, bearer]),
       request(['PUT /cookies HTTP/1.1', HOST, 'Content-Length: 3'], 'abc'),
@@ -216,7 +216,7 @@ function chunks(...texts: string[]): string {
   return `${parts.join('')}0\r\n\r\n`;
 }
 
-describe('what is near to a fault and is none', () => {
+describe('what is near to an error and is none', () => {
   let roomy: Service;
   let welcome: Client;
 
@@ -249,12 +249,12 @@ describe('what is near to a fault and is none', () => {
     expect({ status: first!.status, count: Number(await count()) }).toEqual({ status: 201, count: before + 1 });
   });
 
-  it('answers a whole URL as the target', async () => {
+  it('accepts a whole URL as the target', async () => {
     const sent = request(['GET http://localhost/cookies HTTP/1.1', 'Host: localhost', 'Connection: close', bearer]);
     expect((await exchangeOne(roomy, sent)).status).toBe(200);
   });
 
-  it('answers HTTP/1.0 without a Host', async () => {
+  it('accepts HTTP/1.0 without a Host', async () => {
     expect((await exchangeOne(roomy, request(['GET /cookies HTTP/1.0', bearer]))).status).toBe(200);
   });
 

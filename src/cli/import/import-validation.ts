@@ -8,7 +8,7 @@ import { Progress } from '../output/progress.js';
 /** Broken lines that are named; a file of another kind has nothing else. */
 const MOST_NAMED = 20;
 
-export interface Survey {
+export interface ValidatedInput {
   /** Records that are still to be stored. */
   readonly records: number;
   readonly ids?: IdsOption;
@@ -21,20 +21,24 @@ export interface Survey {
  * @param storage what it would be stored in; absent when there is no database yet
  * @throws {Failure} naming every line that could not be stored, or that there are not enough places
  */
-export async function survey(storage: OpenStorage | undefined, capacity: number, job: ImportJob): Promise<Survey> {
-  const faults = new Faults();
+export async function validateInput(
+  storage: OpenStorage | undefined,
+  capacity: number,
+  job: ImportJob,
+): Promise<ValidatedInput> {
+  const problems = new LineProblems();
   const { resource, resumed, options, interrupt } = job;
-  const input = new ImportInput(job, { onBroken: faults.add, resumed, ids: options.ids ?? resumed?.ids });
+  const input = new ImportInput(job, { onBroken: problems.add, resumed, ids: options.ids ?? resumed?.ids });
   const progress = new Progress({ done: 'Checked', unit: 'lines' });
   let records = 0;
   for await (const batch of input.batches(job.open())) {
     interrupt.throwIfAborted();
     for (const { line, problem } of storage === undefined ? [] : await problemsOf(storage, batch))
-      faults.add(line, problem);
+      problems.add(line, problem);
     records += batch.entries.length;
     progress.update(batch.lastLine);
   }
-  faults.throwIfAny();
+  problems.throwIfAny();
   const free = Math.max(0, capacity - ((await storage?.store.usage())?.count ?? 0));
   if (records > free) {
     throw new Failure(
@@ -70,23 +74,23 @@ function namesNothing({ property, value, table }: MissingReference): string {
 }
 
 /** How a broken line is named. */
-export function brokenLine(line: number, fault: string): string {
-  return `Line ${line} is wrong: ${fault}.`;
+export function brokenLine(line: number, problem: string): string {
+  return `Line ${line} is wrong: ${problem}.`;
 }
 
-class Faults {
-  private readonly named: { readonly line: number; readonly fault: string }[] = [];
+class LineProblems {
+  private readonly named: { readonly line: number; readonly problem: string }[] = [];
   private count = 0;
 
-  readonly add = (line: number, fault: string): void => {
-    if (this.count++ < MOST_NAMED) this.named.push({ line, fault });
+  readonly add = (line: number, problem: string): void => {
+    if (this.count++ < MOST_NAMED) this.named.push({ line, problem });
   };
 
   throwIfAny(): void {
     if (this.count === 0) return;
     const more = this.count > MOST_NAMED ? [`... and ${this.count - MOST_NAMED} more lines.`] : [];
     // Ids that are taken are only known behind what is wrong with the lines themselves.
-    const named = this.named.sort((a, b) => a.line - b.line).map(({ line, fault }) => brokenLine(line, fault));
+    const named = this.named.sort((a, b) => a.line - b.line).map(({ line, problem }) => brokenLine(line, problem));
     throw new Failure([...named, ...more, 'Nothing was stored by this run.'].join('\n'));
   }
 }
