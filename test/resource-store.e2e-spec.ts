@@ -11,7 +11,7 @@ import { ResourceEntity } from '../src/resource/store/resource-entity.js';
 import { createResourceTable, dropResourceTable } from '../src/resource/store/resource-migration.js';
 import { ResourceStore } from '../src/resource/store/resource-store.js';
 import { StorageFullError } from '../src/storage/errors.js';
-import { ResourceStorage } from '../src/storage/resource-storage.js';
+import { ResourceStorage, type Version } from '../src/storage/resource-storage.js';
 import { engineInUse, provideDatabase } from './support/engine.js';
 import { COOKIE, environmentIn, temporaryFolder } from './support/service.js';
 
@@ -152,6 +152,90 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     const outcomes = results.map((result) => (result.status === 'fulfilled' ? 'stored' : result.reason.name));
     expect(outcomes.sort()).toEqual(['StorageFullError', 'StorageFullError', 'stored', 'stored', 'stored']);
     expect((await samples.usage()).count).toBe(3);
+  });
+
+  /** A check that rejects every version but the one given. */
+  const only =
+    ({ revision }: Version) =>
+    (current: Version) => {
+      if (current.revision !== revision) throw new Error(`is at ${current.revision}, not at ${revision}`);
+    };
+
+  const outcomes = async (writes: Promise<unknown>[]): Promise<unknown[]> =>
+    (await Promise.allSettled(writes)).map((result) =>
+      result.status === 'fulfilled' ? result.value : (result.reason as Error).message,
+    );
+
+  it('gives each of the updates that wait together its own result, and each change a revision', async () => {
+    const { version: first } = await samples.create(sample());
+    const { version: second } = await samples.create(sample());
+    const before = await samples.usage();
+    const results = await outcomes([
+      samples.update(1, { amount: 1 }, only(first)),
+      samples.update(1, { amount: 2 }, only(first)),
+      samples.update(9, { amount: 3 }),
+      samples.update(2, { text: 'new' }, only(second)),
+      samples.update(2, { text: 'new' }),
+      samples.update(1, { amount: 4 }),
+    ]);
+    expect(results).toEqual([
+      { record: { id: 1, ...sample({ amount: 1 }) }, version: expect.anything() },
+      expect.stringMatching(/^is at \d+, not at \d+$/),
+      undefined,
+      { record: { id: 2, ...sample({ text: 'new' }) }, version: expect.anything() },
+      results[3],
+      { record: { id: 1, ...sample({ amount: 4 }) }, version: expect.anything() },
+    ]);
+    const changed = [results[0], results[3], results[5]] as { version: Version }[];
+    const revisions = changed.map(({ version }) => version.revision);
+    expect([...revisions].sort()).toEqual([1, 2, 3].map((change) => before.revision + change));
+    expect((await samples.usage()).revision).toBe(before.revision + 3);
+    expect(await samples.find(1)).toEqual(results[5]);
+    expect(await samples.find(2)).toEqual(results[3]);
+  });
+
+  it('fails of the updates that wait together only the one that the database rejects', async () => {
+    await samples.create(sample());
+    await samples.create(sample());
+    const results = await outcomes([
+      samples.update(1, { colour: 'red' }),
+      samples.update(2, { colour: 'no colour' }),
+      samples.update(2, { amount: 5 }),
+    ]);
+    expect(results).toEqual([
+      { record: { id: 1, ...sample({ colour: 'red' }) }, version: expect.anything() },
+      expect.stringMatching(/samples_colour/),
+      { record: { id: 2, ...sample({ amount: 5 }) }, version: expect.anything() },
+    ]);
+  });
+
+  it('gives each of the deletions that wait together its own result, and every place back', async () => {
+    for (let count = 0; count < 3; count++) await samples.create(sample());
+    const { revision } = await samples.usage();
+    const stale = only({ epoch: '', revision: 0 });
+    const results = await outcomes([
+      samples.delete(1),
+      samples.delete(9),
+      samples.delete(2, stale),
+      samples.delete(3),
+      samples.delete(1),
+    ]);
+    expect(results.slice(1, 4)).toEqual([false, expect.stringMatching(/^is at/), true]);
+    expect([results[0], results[4]].sort()).toEqual([false, true]);
+    expect(await samples.usage()).toMatchObject({ count: 1, revision: revision + 2 });
+    await expect(samples.find(2)).resolves.toBeDefined();
+    expect(await outcomes([samples.create(sample()), samples.create(sample())])).toHaveLength(2);
+    await expect(samples.create(sample())).rejects.toThrow(StorageFullError);
+  });
+
+  it('fails of the deletions that wait together only the one that the database rejects', async () => {
+    const cookie = await cookies.create(COOKIE);
+    const other = await cookies.create(COOKIE);
+    await samples.create(sample({ cookieId: cookie.record.id }));
+    const { count } = await cookies.usage();
+    const results = await outcomes([cookies.delete(cookie.record.id), cookies.delete(other.record.id)]);
+    expect(results).toEqual([expect.stringMatching(/foreign key/i), true]);
+    expect((await cookies.usage()).count).toBe(count - 1);
   });
 
   it('selects by any property, also by several together', async () => {

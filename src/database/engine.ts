@@ -12,6 +12,9 @@ export interface Engine {
 
   readonly statementLimits: StatementLimits;
 
+  /** Whether one transaction writes at a time, so that several writes in one make nobody wait for longer. */
+  readonly hasSingleWriter: boolean;
+
   /** How records are read together; absent where a statement is no round trip, so that each is read by itself. */
   readonly batchedReads?: BatchedReads;
 
@@ -65,7 +68,7 @@ export interface StatementLimits {
 export interface BatchedReads {
   readonly maxBatchSize: number;
   /** The condition that a column equals one of the elements of an array, which is its only parameter. */
-  isOneOf(column: string): string;
+  readonly isOneOf: (column: string) => string;
 }
 
 /** Where SQL that both engines run must differ. */

@@ -90,17 +90,17 @@ export class ResourceStorage {
     return Array.from({ length: count }, (_, index) => ({ ...last, revision: last.revision - count + 1 + index }));
   }
 
-  /** Gives back the place of a record that the transaction deletes. */
-  release(transaction: Sql): Promise<Version> {
+  /** Gives back the places of records that the transaction deletes. */
+  release(transaction: Sql, count = 1): Promise<Version> {
     return this.one(transaction.sql<Version[]>`
-      UPDATE storage SET used = used - 1, revision = revision + 1
+      UPDATE storage SET used = used - ${count}, revision = revision + ${count}
       WHERE resource = ${this.resource} RETURNING epoch, revision`);
   }
 
-  /** Notes that the transaction changes a record; that record takes the revision returned. */
-  touch(transaction: Sql): Promise<Version> {
+  /** Notes changes of the transaction, each to a record; the record of the last one takes the revision returned. */
+  touch(transaction: Sql, count = 1): Promise<Version> {
     return this.one(transaction.sql<Version[]>`
-      UPDATE storage SET revision = revision + 1
+      UPDATE storage SET revision = revision + ${count}
       WHERE resource = ${this.resource} RETURNING epoch, revision`);
   }
 

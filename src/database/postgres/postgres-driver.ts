@@ -59,6 +59,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
   };
   readonly advanceIdSequence = advanceIdSequence;
 
+  readonly hasSingleWriter = false;
   readonly statementLimits: StatementLimits = {
     scannedRows: Infinity,
     countedRows: Infinity,

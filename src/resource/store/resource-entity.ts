@@ -26,5 +26,17 @@ export interface StoredRecord<Entity extends ResourceEntity> {
   readonly version: Version;
 }
 
-/** Looks at the record inside the transaction that is about to change it; what it throws undoes the transaction. */
+/** Looks at the record inside the transaction that is about to change it. When it throws, the record stays as it is. */
 export type WriteCheck = (current: Version) => void;
+
+/** An update that waits for its transaction. */
+export interface RecordUpdate<Entity extends ResourceEntity> {
+  readonly id: number;
+  readonly changes: RecordChanges<Entity>;
+  readonly check?: WriteCheck;
+}
+
+export interface RecordDeletion {
+  readonly id: number;
+  readonly check?: WriteCheck;
+}

@@ -3,16 +3,32 @@ import { Batcher } from '../../database/batcher.js';
 import { repeatRead } from '../../database/repeat-read.js';
 import { openSnapshot } from '../../database/snapshot.js';
 import type { Sql } from '../../database/sql.js';
-import { committed, transaction } from '../../database/transactions.js';
+import { committed, transaction, type TransactionOptions } from '../../database/transactions.js';
 import type { ResourceStorage, ResourceUsage } from '../../storage/resource-storage.js';
-import type { NewRecord, RecordChanges, ResourceEntity, StoredRecord, WriteCheck } from './resource-entity.js';
+import type {
+  NewRecord,
+  RecordChanges,
+  RecordDeletion,
+  RecordUpdate,
+  ResourceEntity,
+  StoredRecord,
+  WriteCheck,
+} from './resource-entity.js';
 import { References } from './references.js';
 import { ResourceSnapshot } from './resource-snapshot.js';
 import { placeholders, ResourceTable } from './resource-table.js';
 import { findRecord, ResourceTransaction, type Row, storedRecord } from './resource-transaction.js';
 
-/** Records that are stored by one statement at most. */
-const LARGEST_CREATE = 100;
+/** Writes of one transaction at most. */
+const LARGEST_WRITE = 100;
+
+const DELETES: TransactionOptions = { reclaimsSpace: true };
+
+/** Makes several writes, each with its own outcome. */
+type BatchWrite<Entity extends ResourceEntity, Item, Result> = (
+  transaction: ResourceTransaction<Entity>,
+  items: Item[],
+) => Promise<(Result | Error)[]>;
 
 /**
  * The records of one resource: what clients see of them, their versions and their number, exact under any concurrency. Every
@@ -24,8 +40,10 @@ export class ResourceStore<Entity extends ResourceEntity> {
   /** Those of its records to the records of other resources. */
   readonly references: References;
 
-  /** Creates that wait together share a transaction; each has its own outcome. */
+  // Writes that wait together share a transaction; each has its own outcome.
   private readonly creates: Batcher<NewRecord<Entity>, StoredRecord<Entity>>;
+  private readonly updates?: Batcher<RecordUpdate<Entity>, StoredRecord<Entity> | undefined>;
+  private readonly deletions?: Batcher<RecordDeletion, boolean>;
   private readonly reads?: Batcher<number, StoredRecord<Entity> | undefined>;
 
   /**
@@ -38,11 +56,16 @@ export class ResourceStore<Entity extends ResourceEntity> {
   ) {
     this.table = new ResourceTable(repository as unknown as Repository<ResourceEntity>);
     this.references = new References(repository as unknown as Repository<ResourceEntity>);
+    this.creates = this.batches<NewRecord<Entity>, StoredRecord<Entity>>((tx, records) => tx.createUpTo(records));
+    // Elsewhere one that waits for the lock of its record would hold up the others.
+    if (this.table.engine.hasSingleWriter) {
+      this.updates = this.batches((tx, updates) => tx.updateAll(updates));
+      this.deletions = this.batches((tx, deletions) => tx.deleteAll(deletions), DELETES);
+    }
     const { busyTimeout: timeout, batchedReads } = this.table.engine;
-    this.creates = new Batcher((records) => this.createAll(records), { maxBatchSize: LARGEST_CREATE, timeout });
     if (batchedReads === undefined) return;
-    const { maxBatchSize } = batchedReads;
-    const statement = this.table.findAll(batchedReads.isOneOf('id'));
+    const { maxBatchSize, isOneOf } = batchedReads;
+    const statement = this.table.findAll(isOneOf('id'));
     this.reads = new Batcher((ids) => this.findAll(statement, ids), { maxBatchSize, timeout });
   }
 
@@ -71,12 +94,14 @@ export class ResourceStore<Entity extends ResourceEntity> {
 
   /** See `update` of `ResourceTransaction`. */
   update(id: number, changes: RecordChanges<Entity>, check?: WriteCheck): Promise<StoredRecord<Entity> | undefined> {
+    if (this.updates !== undefined) return this.updates.load({ id, changes, check });
     return transaction(this.dataSource, (tx) => this.in(tx).update(id, changes, check));
   }
 
   /** @returns whether there was such a record */
   delete(id: number, check?: WriteCheck): Promise<boolean> {
-    return transaction(this.dataSource, (tx) => this.in(tx).delete(id, check), { reclaimsSpace: true });
+    if (this.deletions !== undefined) return this.deletions.load({ id, check });
+    return transaction(this.dataSource, (tx) => this.in(tx).delete(id, check), DELETES);
   }
 
   /** The same in a transaction of the caller, which may be one of several resources. */
@@ -108,13 +133,25 @@ export class ResourceStore<Entity extends ResourceEntity> {
     return repeatRead(async () => read(await this.openSnapshot()));
   }
 
-  private async createAll(records: NewRecord<Entity>[]): Promise<(StoredRecord<Entity> | Error)[]> {
+  private batches<Item, Result>(write: BatchWrite<Entity, Item, Result>, options?: TransactionOptions) {
+    const { busyTimeout: timeout } = this.table.engine;
+    return new Batcher<Item, Result>((items) => this.writeAll(items, write, options), {
+      maxBatchSize: LARGEST_WRITE,
+      timeout,
+    });
+  }
+
+  /** Makes writes in one transaction, or each in its own where the database rejects one of them: it must not fail the others. */
+  private async writeAll<Item, Result>(
+    items: Item[],
+    write: BatchWrite<Entity, Item, Result>,
+    options?: TransactionOptions,
+  ): Promise<(Result | Error)[]> {
     try {
-      return await transaction(this.dataSource, (tx) => this.in(tx).createUpTo(records));
+      return await transaction(this.dataSource, (tx) => write(this.in(tx), items), options);
     } catch (error) {
-      // What the database rejects may be one of them; it must not fail the others.
-      if (records.length === 1 || !(error instanceof QueryFailedError)) return records.map(() => error as Error);
-      return (await Promise.all(records.map((record) => this.createAll([record])))).flat();
+      if (items.length === 1 || !(error instanceof QueryFailedError)) return items.map(() => error as Error);
+      return (await Promise.all(items.map((item) => this.writeAll([item], write, options)))).flat();
     }
   }
 

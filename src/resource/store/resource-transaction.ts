@@ -2,10 +2,13 @@ import { advanceIdSequence } from '../../database/id-sequence.js';
 import type { Sql } from '../../database/sql.js';
 import { StorageFullError } from '../../storage/errors.js';
 import type { ResourceStorage, Version } from '../../storage/resource-storage.js';
+import { Revisions } from '../../storage/revisions.js';
 import type {
   NewRecord,
   RecordChanges,
+  RecordDeletion,
   RecordOf,
+  RecordUpdate,
   ResourceEntity,
   StoredRecord,
   WriteCheck,
@@ -79,24 +82,45 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     changes: RecordChanges<Entity>,
     check?: WriteCheck,
   ): Promise<StoredRecord<Entity> | undefined> {
-    const current = await this.find(id);
-    if (current === undefined) return undefined;
-    check?.(current.version);
-    const record = this.changed(current.record, changes);
-    if (record === undefined) return current;
-    const version = await this.storage.touch(this.transaction);
-    await this.transaction.query(this.table.update, [...this.table.parametersOf(record), version.revision, id]);
-    return { record: record as RecordOf<Entity>, version };
+    const [result] = await this.updateAll([{ id, changes, check }]);
+    if (result instanceof Error) throw result;
+    return result;
+  }
+
+  /** Makes several updates, one after the other. An update whose check throws changes nothing, and its result is that error. */
+  async updateAll(updates: readonly RecordUpdate<Entity>[]): Promise<(StoredRecord<Entity> | undefined | Error)[]> {
+    const results: (StoredRecord<Entity> | undefined | Error)[] = [];
+    const revisions = new Revisions(this.storage, this.transaction);
+    for (const { id, changes, check } of updates) {
+      const current = await this.find(id);
+      const rejection = current && rejectionOf(check, current.version);
+      results.push(rejection ?? (current && (await this.change(current, changes, revisions))));
+    }
+    await revisions.save();
+    return results;
   }
 
   /** @returns whether there was such a record */
   async delete(id: number, check?: WriteCheck): Promise<boolean> {
-    const current = await this.find(id);
-    if (current === undefined) return false;
-    check?.(current.version);
-    await this.transaction.query(this.table.delete, [id]);
-    await this.storage.release(this.transaction);
-    return true;
+    const [result] = await this.deleteAll([{ id, check }]);
+    if (result instanceof Error) throw result;
+    return result!;
+  }
+
+  /** Deletes several, one after the other; see `updateAll`. */
+  async deleteAll(deletions: readonly RecordDeletion[]): Promise<(boolean | Error)[]> {
+    const results: (boolean | Error)[] = [];
+    let deleted = 0;
+    for (const { id, check } of deletions) {
+      const current = await this.find(id);
+      const rejection = current && rejectionOf(check, current.version);
+      results.push(rejection ?? current !== undefined);
+      if (current === undefined || rejection !== undefined) continue;
+      await this.transaction.query(this.table.delete, [id]);
+      deleted++;
+    }
+    if (deleted > 0) await this.storage.release(this.transaction, deleted);
+    return results;
   }
 
   /** Gives no id up to this one again, such as the last one that another storage has given. */
@@ -104,6 +128,19 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     // No id is given while its row is locked.
     await this.storage.touch(this.transaction);
     await advanceIdSequence(this.table.dataSource, this.transaction, this.table.name, lastGivenId);
+  }
+
+  private async change(
+    current: StoredRecord<Entity>,
+    changes: Values,
+    revisions: Revisions,
+  ): Promise<StoredRecord<Entity>> {
+    const record = this.changed(current.record, changes);
+    if (record === undefined) return current;
+    const version = await revisions.next();
+    const parameters = [...this.table.parametersOf(record), version.revision, current.record.id];
+    await this.transaction.query(this.table.update, parameters);
+    return { record: record as RecordOf<Entity>, version };
   }
 
   /** The record with the changes made; `undefined` when they change nothing. */
@@ -161,6 +198,15 @@ export function storedRecord<Entity extends ResourceEntity>(
 ): StoredRecord<Entity> {
   if (epoch === null) throw storage.rowMissing();
   return { record: table.fromRow(row) as unknown as RecordOf<Entity>, version: { epoch, revision } };
+}
+
+function rejectionOf(check: WriteCheck | undefined, version: Version): Error | undefined {
+  try {
+    check?.(version);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
 }
 
 const isEqual = (one: unknown, other: unknown): boolean =>
