@@ -68,13 +68,13 @@ const mutants: readonly Mutant[] = [
   {
     id: 'page-keeps-its-snapshot',
     file: 'src/resource/lists/resource-lists.ts',
-    replace: `  } finally {
-    snapshot.close();
-  }`,
-    by: `  } catch (error) {
-    snapshot.close();
-    throw error;
-  }`,
+    replace: `    } finally {
+      snapshot.close();
+    }`,
+    by: `    } catch (error) {
+      snapshot.close();
+      throw error;
+    }`,
     breaks: 'A page (limit) closes its snapshot.',
     specs: LISTS,
     tests: SNAPSHOTS,
@@ -127,9 +127,29 @@ const mutants: readonly Mutant[] = [
   {
     id: 'cached-list-ignores-its-query',
     file: 'src/resource/lists/resource-lists.ts',
-    replace: 'const { url } = request;',
-    by: `const url = request.url.split('?')[0]!;`,
+    replace: `const { url } = request;
+    const etag`,
+    by: `const url = request.url.split('?')[0]!;
+    const etag`,
     breaks: 'Every query has a cached list of its own.',
+    specs: LISTS,
+    tests: CACHE,
+  },
+  {
+    id: 'cached-page-has-no-link',
+    file: 'src/resource/lists/resource-lists.ts',
+    replace: "if (cached.link !== undefined) reply.header('link', cached.link);",
+    by: '',
+    breaks: 'A page from the cache has the link to the next one.',
+    specs: LISTS,
+    tests: CACHE,
+  },
+  {
+    id: 'cached-list-of-an-old-state',
+    file: 'src/resource/lists/list-cache.ts',
+    replace: 'return list?.etag === etag ? list : undefined;',
+    by: 'return list;',
+    breaks: 'After a change no list of the state before is given.',
     specs: LISTS,
     tests: CACHE,
   },

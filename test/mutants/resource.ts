@@ -25,8 +25,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'one-rejected-record-fails-its-batch',
     file: 'src/resource/store/resource-store.ts',
-    replace: 'records.length === 1 || !(error',
-    by: 'records.length >= 1 || !(error',
+    replace: 'items.length === 1 || !(error',
+    by: 'items.length >= 1 || !(error',
     breaks: 'A record that the database rejects fails alone among those that are created with it.',
     specs: STORE,
     tests: 'stores what is right among',

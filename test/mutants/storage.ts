@@ -23,26 +23,24 @@ const mutants: readonly Mutant[] = [
   {
     id: 'deletes-give-no-room-back',
     file: 'src/storage/resource-storage.ts',
-    replace: 'SET used = used - 1, revision',
-    by: 'SET used = used - 0, revision',
+    replace: 'SET used = used - ${count}, revision',
+    by: 'SET used = used - 0 * ${count}, revision',
     breaks: 'A delete makes room for one record.',
     specs: CAPACITY,
   },
   {
     id: 'deletes-keep-the-revision',
     file: 'src/storage/resource-storage.ts',
-    replace: 'SET used = used - 1, revision = revision + 1',
-    by: 'SET used = used - 1, revision = revision + 0',
+    replace: 'SET used = used - ${count}, revision = revision + ${count}',
+    by: 'SET used = used - ${count}, revision = revision + 0 * ${count}',
     breaks: 'The ETag of the list changes with every delete.',
     specs: ['test/cookies.e2e-spec.ts'],
   },
   {
     id: 'updates-keep-the-revision',
     file: 'src/storage/resource-storage.ts',
-    replace: `      UPDATE storage SET revision = revision + 1
-`,
-    by: `      UPDATE storage SET revision = revision + 0
-`,
+    replace: 'UPDATE storage SET revision = revision + ${count}',
+    by: 'UPDATE storage SET revision = revision + 0 * ${count}',
     breaks: 'The ETag of a record changes with every change.',
     specs: ['test/cookies.e2e-spec.ts'],
   },

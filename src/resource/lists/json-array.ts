@@ -64,10 +64,11 @@ function unsent(): StreamableFile {
 }
 
 /**
- * A list that has been sent before, as a stream like the first time.
+ * A list that has been sent before, in one piece or as a stream like the first time.
  * @param timeout milliseconds the client may take to read all of it
  */
-export function replay(list: CachedList, cache: ListCache, timeout: number, method: string): StreamableFile {
+export function replay(list: CachedList, cache: ListCache, timeout: number, method: string): Buffer | StreamableFile {
+  if (list.chunks.length === 1) return list.chunks[0]!;
   if (method === 'HEAD') return unsent();
   const array = Readable.from(list.chunks, BYTES);
   const deadline = setTimeout(() => array.destroy(new Error(TOO_SLOW)), timeout);

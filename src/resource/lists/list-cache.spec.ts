@@ -2,20 +2,21 @@ import { Config } from '../../config/config.js';
 import { ListCache } from './list-cache.js';
 
 const cacheOf = (bytes: number): ListCache => new ListCache({ listCacheBytes: bytes } as Config);
-const bytes = (length: number): Buffer[] => [Buffer.alloc(length)];
+/** A list of so many kilobytes, with what the cache adds to each. */
+const kilobytes = (size: number): Buffer[] => [Buffer.alloc(1000 * size - 1024)];
 
 describe('the cache of lists', () => {
   it('counts bytes, those of lists that are still read and no longer cached included', () => {
-    const cache = cacheOf(1000);
-    for (let list = 0; list < 4; list++) cache.collected('etag', `/${list}`, bytes(240));
+    const cache = cacheOf(1_000_000);
+    for (let list = 0; list < 4; list++) cache.collected('etag', `/${list}`, kilobytes(240));
     const first = cache.get('etag', '/0')!;
     const second = cache.get('etag', '/1')!;
     cache.retain(first);
     cache.retain(first);
     cache.retain(second);
     for (let list = 4; list < 12; list++) {
-      cache.collected('etag', `/${list}`, bytes(240));
-      expect(cache.bytes).toBeLessThanOrEqual(1000);
+      cache.collected('etag', `/${list}`, kilobytes(240));
+      expect(cache.bytes).toBeLessThanOrEqual(1_000_000);
     }
     expect([cache.get('etag', '/0'), cache.get('etag', '/1')]).toEqual([undefined, undefined]);
     const held = cache.bytes;
@@ -23,22 +24,22 @@ describe('the cache of lists', () => {
     expect(cache.bytes).toBe(held);
     cache.release(first);
     cache.release(second);
-    expect(cache.bytes).toBe(held - 480);
+    expect(cache.bytes).toBe(held - 480_000);
   });
 
   it('collects nothing while what is read of old lists leaves no room', () => {
-    const cache = cacheOf(1000);
+    const cache = cacheOf(1_000_000);
     for (let list = 0; list < 4; list++) {
-      cache.collected('old', `/${list}`, bytes(240));
+      cache.collected('old', `/${list}`, kilobytes(240));
       cache.retain(cache.get('old', `/${list}`)!);
     }
-    for (let list = 0; list < 4; list++) cache.collected('new', `/${list}`, bytes(240));
-    expect(cache.bytes).toBeLessThanOrEqual(1000);
+    for (let list = 0; list < 4; list++) cache.collected('new', `/${list}`, kilobytes(240));
+    expect(cache.bytes).toBeLessThanOrEqual(1_000_000);
     expect(cache.collect('newest', '/')).toBe(false);
   });
 
   it('collects a list once at a time, and two lists at most', () => {
-    const cache = cacheOf(1000);
+    const cache = cacheOf(1_000_000);
     expect([cache.collect('etag', '/a'), cache.collect('etag', '/a')]).toEqual([true, false]);
     expect([cache.collect('etag', '/b'), cache.collect('etag', '/c')]).toEqual([true, false]);
     cache.collected('etag', '/a');
@@ -46,10 +47,32 @@ describe('the cache of lists', () => {
     expect(cache.get('etag', '/a')).toBeUndefined();
   });
 
+  it('has a list in the place of the one that its URL had before', () => {
+    const cache = cacheOf(1_000_000);
+    for (let revision = 0; revision < 10; revision++) cache.add(`${revision}`, '/', Buffer.alloc(20_000), '<next>');
+    expect(cache.bytes).toBeLessThan(30_000);
+    expect(cache.get('8', '/')).toBeUndefined();
+    expect(cache.get('9', '/')).toMatchObject({ link: '<next>', chunks: [Buffer.alloc(20_000)] });
+  });
+
+  it('holds no more than the bytes of a small list', () => {
+    const cache = cacheOf(1_000_000);
+    cache.add('etag', '/', Buffer.from('[]'));
+    expect(cache.get('etag', '/')!.chunks[0]!.buffer.byteLength).toBe(2);
+  });
+
+  it('caches no list in one piece that is longer than a quarter of it', () => {
+    const cache = cacheOf(1_000_000);
+    cache.add('etag', '/long', Buffer.alloc(250_000));
+    cache.add('etag', '/shorter', Buffer.alloc(240_000));
+    expect([cache.get('etag', '/long'), cache.get('etag', '/shorter')]).toEqual([undefined, expect.anything()]);
+  });
+
   it('caches nothing with LIST_CACHE_BYTES=0', () => {
     const cache = cacheOf(0);
     expect(cache.collect('etag', '/')).toBe(false);
-    cache.collected('etag', '/', bytes(1));
+    cache.collected('etag', '/', kilobytes(2));
+    cache.add('etag', '/', Buffer.from('[]'));
     expect(cache.get('etag', '/')).toBeUndefined();
   });
 });

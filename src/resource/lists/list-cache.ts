@@ -5,6 +5,9 @@ import { Config } from '../../config/config.js';
 /** How many lists of the longest that are cached fit in together. */
 const SHARES = 4;
 
+/** Bytes that a list takes beside its own: its URL, its ETag, and what JavaScript needs to hold it. */
+const OVERHEAD = 1024;
+
 /** Lists that are collected at once. What readers leave half read takes memory, too. */
 const COLLECTED_AT_ONCE = 2;
 
@@ -14,15 +17,20 @@ export class CachedList {
   readers = 0;
   isCached = true;
 
-  constructor(readonly chunks: readonly Buffer[]) {
-    this.bytes = chunks.reduce((sum, { length }) => sum + length, 0);
+  /** @param link its `Link`, where it is a page that is not the last */
+  constructor(
+    readonly etag: string,
+    readonly chunks: readonly Buffer[],
+    readonly link?: string,
+  ) {
+    this.bytes = chunks.reduce((sum, { length }) => sum + length, OVERHEAD);
   }
 }
 
 /**
- * Lists as they were last sent, for as long as nothing has changed. A list is known by its resource's ETag and by what
- * was selected; of a resource that has changed, the old lists are never asked for again and give way to new ones. What a
- * client still reads of them counts, too: all together stay within `LIST_CACHE_BYTES`.
+ * Lists as they were last sent, by their URLs, for as long as nothing has changed: then their resource has another ETag, and
+ * the next list takes the place of the old one. What a client still reads of old lists counts, too: all together stay within
+ * `LIST_CACHE_BYTES`.
  */
 @Injectable()
 export class ListCache {
@@ -38,7 +46,7 @@ export class ListCache {
     if (maxSize === 0) return;
     this.lists = new LRUCache({
       maxSize,
-      sizeCalculation: ({ bytes }) => bytes + 1,
+      sizeCalculation: ({ bytes }) => bytes,
       dispose: (list) => {
         list.isCached = false;
         if (list.readers > 0) this.staleBytes += list.bytes;
@@ -52,8 +60,8 @@ export class ListCache {
   }
 
   /** Whether a list that is being sent should be collected to be cached: not two of the same, and not more than have room. */
-  collect(etag: string, selection: string): boolean {
-    const list = `${etag} ${selection}`;
+  collect(etag: string, url: string): boolean {
+    const list = `${etag} ${url}`;
     if (this.lists === undefined || this.staleBytes + this.longest > this.lists.maxSize) return false;
     if (this.collecting.size >= COLLECTED_AT_ONCE || this.collecting.has(list)) return false;
     this.collecting.add(list);
@@ -61,18 +69,31 @@ export class ListCache {
   }
 
   /** Ends the collection of a list; without its chunks, it came to nothing. */
-  collected(etag: string, selection: string, chunks?: Buffer[]): void {
-    const key = `${etag} ${selection}`;
-    this.collecting.delete(key);
-    if (this.lists === undefined || chunks === undefined) return;
-    const list = new CachedList(chunks);
-    const limit = this.lists.maxSize - list.bytes;
-    while (this.lists.size > 0 && this.bytes >= limit) this.lists.pop();
-    if (this.bytes < limit) this.lists.set(key, list);
+  collected(etag: string, url: string, chunks?: Buffer[]): void {
+    this.collecting.delete(`${etag} ${url}`);
+    if (chunks !== undefined) this.put(url, new CachedList(etag, chunks));
   }
 
-  get(etag: string, selection: string): CachedList | undefined {
-    return this.lists?.get(`${etag} ${selection}`);
+  /** Caches a list that was made in one piece. */
+  add(etag: string, url: string, whole: Buffer, link?: string): void {
+    if (this.lists === undefined || whole.length + OVERHEAD > this.longest) return;
+    // Small buffers are parts of one that Node shares among many, and would keep all of it in memory.
+    const own = Buffer.allocUnsafeSlow(whole.length);
+    whole.copy(own);
+    this.put(url, new CachedList(etag, [own], link));
+  }
+
+  get(etag: string, url: string): CachedList | undefined {
+    const list = this.lists?.get(url);
+    return list?.etag === etag ? list : undefined;
+  }
+
+  private put(url: string, list: CachedList): void {
+    if (this.lists === undefined) return;
+    this.lists.delete(url);
+    const limit = this.lists.maxSize - list.bytes;
+    while (this.lists.size > 0 && this.bytes >= limit) this.lists.pop();
+    if (this.bytes < limit) this.lists.set(url, list);
   }
 
   /** A client begins to read a cached list. To be followed by `release`. */

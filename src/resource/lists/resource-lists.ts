@@ -66,24 +66,47 @@ export class ResourceLists {
     }
     reply.type(JSON_TYPE);
     const cached = this.cache.get(etagOf(usage), request.url);
-    if (cached !== undefined) return replay(cached, this.cache, this.config.listTimeout, request.method);
+    if (cached !== undefined) {
+      if (cached.link !== undefined) reply.header('link', cached.link);
+      return replay(cached, this.cache, this.config.listTimeout, request.method);
+    }
     // Something may have changed since: the list is that of its snapshot.
     const make = (snapshot: ListSnapshot): Promise<ListBody> => {
       describe(snapshot.usage, selection, reply);
-      if (query.limit !== undefined) return page(snapshot, query.limit, selection, exchange);
+      if (query.limit !== undefined) return this.page(snapshot, query.limit, selection, exchange);
       return this.wholeList(snapshot, selection, exchange);
     };
     return this.queue.run(request, () => source.readSnapshot(make));
   }
 
-  private wholeList(
+  /** One page, and the way to the next while more follows. */
+  private async page(
+    snapshot: ListSnapshot,
+    limit: number,
+    selection: Selection,
+    { request, reply }: ResourceExchange,
+  ): Promise<Buffer> {
+    const { url } = request;
+    try {
+      const found = await snapshot.first(limit, selection);
+      const body = wholeArray(found?.chunks ?? []);
+      const link = found && (await linkBehind(snapshot, limit, selection, found, url));
+      if (link !== undefined) reply.header('link', link);
+      this.cache.add(etagOf(snapshot.usage), url, body, link);
+      return body;
+    } finally {
+      snapshot.close();
+    }
+  }
+
+  private async wholeList(
     snapshot: ListSnapshot,
     selection: Selection,
     { request, reply }: ResourceExchange,
   ): Promise<ListBody> {
     const { url } = request;
     const etag = etagOf(snapshot.usage);
-    return jsonArray(snapshot.pages(selection), {
+    const body = await jsonArray(snapshot.pages(selection), {
       close: () => snapshot.close(),
       timeout: this.config.listTimeout,
       reply,
@@ -92,6 +115,8 @@ export class ResourceLists {
       collectUpTo: () => (this.cache.collect(etag, url) ? this.cache.longest : 0),
       collected: (chunks) => this.cache.collected(etag, url, chunks),
     });
+    if (body instanceof Buffer) this.cache.add(etag, url, body);
+    return body;
   }
 }
 
@@ -101,20 +126,15 @@ function describe(usage: ResourceUsage, selection: Selection, reply: FastifyRepl
   reply.header('etag', etagOf(usage));
 }
 
-/** One page, and the way to the next while more follows. */
-async function page(
+/** Where the page goes on, unless it is the last. */
+async function linkBehind(
   snapshot: ListSnapshot,
   limit: number,
   selection: Selection,
-  { request, reply }: ResourceExchange,
-): Promise<Buffer> {
-  try {
-    const found = await snapshot.first(limit, selection);
-    if (found === undefined) return wholeArray([]);
-    const isLast = found.count < limit || !(await snapshot.first(1, { ...selection, after: found.last }));
-    if (!isLast) reply.header('link', nextPageLink(request.url, afterOf(selection, found.last)));
-    return wholeArray(found.chunks);
-  } finally {
-    snapshot.close();
-  }
+  { count, last }: JsonPage,
+  url: string,
+): Promise<string | undefined> {
+  if (count < limit) return undefined;
+  const next = await snapshot.first(1, { ...selection, after: last });
+  return next && nextPageLink(url, afterOf(selection, last));
 }

@@ -7,6 +7,10 @@ import type { OpenTransaction } from '../open-transaction.js';
 
 /** Connections that are kept for the next transaction; more of them would only hold memory and descriptors. */
 const MOST_IDLE = 4;
+/** Milliseconds for which the others are kept: to open one takes longer than to read a short list. */
+const IDLE_TIMEOUT = 1000;
+
+const ENDED = new TypeORMError('The transaction has ended');
 
 interface SnapshotWaiter extends Waiter {
   readonly resolve: (connection: Connection) => void;
@@ -18,6 +22,7 @@ export class Snapshots {
   private readonly open = new Set<Connection>();
   private readonly running = new Set<ReadTransaction>();
   private readonly waiting: WaitQueue<SnapshotWaiter>;
+  private closing?: NodeJS.Timeout;
 
   /**
    * @param path of the database file
@@ -85,14 +90,24 @@ export class Snapshots {
     if (connection.inTransaction) connection.run('ROLLBACK');
     const waiter = this.waiting.shift();
     if (waiter !== undefined) waiter.resolve(connection);
-    else if (this.idle.length < MOST_IDLE) this.idle.push(connection);
-    else {
+    else this.keepIdle(connection);
+  }
+
+  private keepIdle(connection: Connection): void {
+    this.idle.push(connection);
+    if (this.idle.length > MOST_IDLE) this.closing ??= setTimeout(this.closeIdle, IDLE_TIMEOUT).unref();
+  }
+
+  private readonly closeIdle = (): void => {
+    this.closing = undefined;
+    for (const connection of this.idle.splice(MOST_IDLE)) {
       this.open.delete(connection);
       connection.close();
     }
-  }
+  };
 
   close(): void {
+    clearTimeout(this.closing);
     this.waiting.rejectAll(new DatabaseUnavailableError('The database is closing'));
     for (const connection of this.open) connection.close();
     this.open.clear();
@@ -122,7 +137,7 @@ class ReadTransaction implements OpenTransaction {
   }
 
   rollback(): Promise<void> {
-    this.end(new TypeORMError('The transaction has ended'));
+    this.end(ENDED);
     return Promise.resolve();
   }
 
