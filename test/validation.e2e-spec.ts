@@ -1,6 +1,17 @@
 import { Body, Controller, Get, Logger, Module, Param, ParseArrayPipe, Post, Query, type Type } from '@nestjs/common';
 import { Type as TypeOf } from 'class-transformer';
-import { IsArray, IsInt, IsObject, IsOptional, Matches, Max, Min, ValidateBy, ValidateNested } from 'class-validator';
+import {
+  IsArray,
+  IsInt,
+  IsObject,
+  IsOptional,
+  Matches,
+  Max,
+  Min,
+  ValidateBy,
+  ValidateIf,
+  ValidateNested,
+} from 'class-validator';
 import { Public, Scopes } from '../src/auth/scopes.decorator.js';
 import { IsCodePointLength } from '../src/http/validation/is-code-point-length.decorator.js';
 import { arrayOf } from '../src/http/validation/validation.pipe.js';
@@ -63,6 +74,18 @@ class LabelledDto {
   of!: LabelDto;
 }
 
+let isColourRequired = false;
+
+class FiltersDto {
+  @IsOptional()
+  @IsInt()
+  size?: number;
+
+  @ValidateIf(() => isColourRequired)
+  @Matches(/^[a-z]+$/)
+  colour?: string;
+}
+
 @Controller('things')
 @Scopes('cookies:write')
 class ThingsController {
@@ -107,6 +130,11 @@ class ThingsController {
     return labelled;
   }
 
+  @Get('filtered')
+  filtered(@Query() query: FiltersDto): object {
+    return { isDto: query instanceof FiltersDto };
+  }
+
   @Get('search')
   search(@Query() query: LabelDto): object {
     return query;
@@ -146,6 +174,15 @@ describe('the validation of a feature', () => {
   ])('%s is accepted', async (_what, method, path, body, expected) => {
     const response = await client.request(method, `/things/${path}`, { body });
     expect(response).toMatchObject({ status: method === 'GET' ? 200 : 201, body: expected });
+  });
+
+  it('GET without parameters returns 400 while the condition of one of them holds, and 200 while none does', async () => {
+    isColourRequired = true;
+    const missing = await client.get('/things/filtered');
+    isColourRequired = false;
+    expectError(missing, 400, 'INVALID_REQUEST');
+    expect(missing.body.details).toEqual([{ parameter: 'colour', message: expect.any(String) }]);
+    expect((await client.get('/things/filtered')).body).toEqual({ isDto: true });
   });
 
   it.each<[what: string, method: string, path: string, body: unknown, place: string]>([

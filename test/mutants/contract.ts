@@ -127,6 +127,14 @@ const mutants: readonly Mutant[] = [
     specs: COOKIES,
   },
   {
+    id: 'absent-properties-are-not-validated',
+    file: 'src/http/validation/dto-properties.ts',
+    replace: 'if (ofProperty.every((condition) => condition(instance, value))) return false;',
+    by: 'if (ofProperty.every((condition) => condition(instance, value))) continue;',
+    breaks: 'A request without a property that is required is 400.',
+    specs: ['test/validation.e2e-spec.ts'],
+  },
+  {
     id: 'ids-may-have-leading-zeros',
     file: 'src/http/validation/parse-natural.ts',
     replace: '^(?:0|[1-9][0-9]{0,15})$',

@@ -22,11 +22,16 @@ export interface NestedDto {
   readonly isArray: boolean;
 }
 
+/** That of `@IsOptional()` and `@ValidateIf(...)`: whether the other decorators of the property are asked at all. */
+type Condition = (object: object, value: unknown) => boolean;
+
 /** What the decorators of a DTO class say; they do not change. */
 export interface DtoProperties {
   /** The properties that validation decorators name, in the order of their declaration. */
   readonly declared: ReadonlySet<string>;
   readonly nested: ReadonlyMap<string, NestedDto>;
+  /** Those of each property, of the class alone: all of them must hold, or its value is not validated. */
+  readonly conditions: ReadonlyMap<string, readonly Condition[]>;
   /** What of the class the validation does not support, one line each. */
   readonly errors: readonly string[];
 }
@@ -42,6 +47,16 @@ export function propertiesOf(dto: Type): DtoProperties {
   return properties;
 }
 
+/** Whether the decorators ask for nothing of this instance, as those of most queries of an empty one. */
+export function asksForNothing(instance: object, { declared, conditions }: DtoProperties): boolean {
+  if (declared.size === 0) return false;
+  for (const [name, ofProperty] of conditions) {
+    const value: unknown = (instance as Record<string, unknown>)[name];
+    if (ofProperty.every((condition) => condition(instance, value))) return false;
+  }
+  return true;
+}
+
 /** Of inherited properties first, as they are declared and as the document has them; class-validator puts them last. */
 function validatorsOf(dto: Type) {
   const all = getMetadataStorage().getTargetValidationMetadatas(dto, '', true, false);
@@ -54,10 +69,12 @@ function read(dto: Type, outer: ReadonlySet<Type>): DtoProperties {
   const validators = validatorsOf(dto);
   const declared = new Set(validators.map(({ propertyName }) => propertyName));
   const nested = new Map<string, NestedDto>();
+  const conditions = new Map<string, Condition[]>();
   const errors =
     declared.size === 0 ? [`${dto.name} has no validation decorators, so every property would be rejected`] : [];
   for (const name of declared) {
     const own = validators.filter(({ propertyName }) => propertyName === name);
+    conditions.set(name, conditionsOf(own));
     const property = nestedDto(dto, name, own, errors);
     if (property !== undefined) nested.set(name, property);
   }
@@ -66,11 +83,17 @@ function read(dto: Type, outer: ReadonlySet<Type>): DtoProperties {
   return {
     declared,
     nested,
+    conditions,
     errors: [...errors, ...inner.flatMap((each) => each.errors)],
   };
 }
 
 type Validator = ReturnType<typeof validatorsOf>[number];
+
+function conditionsOf(validators: Validator[]): Condition[] {
+  const conditional = validators.filter(({ type }) => type === 'conditionalValidation');
+  return conditional.map(({ constraints }) => constraints?.[0] as Condition);
+}
 
 function nestedDto(dto: Type, name: string, validators: Validator[], errors: string[]): NestedDto | undefined {
   const where = `${dto.name}.${name}`;
