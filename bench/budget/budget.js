@@ -1,14 +1,15 @@
 import { cpSync } from 'node:fs';
 import { load } from '../compare.js';
 import { Program } from '../program.js';
-import { summary } from '../summary.js';
 import { variants } from '../variants.js';
 import { BY_HAND, PARTS } from './parts.js';
 
 const RECORDS = 1000;
-/** Seconds of load before the measurement, and at least so many rounds: a part is a difference of two figures. */
-const WARM_UP = 2;
-const LEAST_ROUNDS = 7;
+/** Seconds of load before the measurement. */
+const WARM_UP = 3;
+/** A part is a difference of two figures: many short rounds, of so many seconds, tell more than a few long ones. */
+const ROUNDS_FOR_ONE = 5;
+const SHORT = 0.4;
 
 const SERVICE = 'bench/budget/service.js';
 const CONSTANT = 'bench/budget/constant.js';
@@ -38,23 +39,24 @@ const ladders = {
 
 /**
  * What each part of the way of a request costs: programs with one part less each, all in turn in every round. A part is the
- * difference of two medians.
+ * difference of two lower quartiles: what disturbs a machine only ever adds to the time of a request.
  * @returns a lane for each part that `service` or `by hand` has, with the costs of the program that still has it
  */
 export function budget(operation, connections) {
   return async (stage, { rounds, seconds }) => {
     const programs = await start(stage);
+    const turns = rounds * ROUNDS_FOR_ONE;
     try {
       for (const each of programs) {
         each.rate = (await sample(each, operation, connections, { seconds: WARM_UP }, stage)).rate;
       }
-      for (let round = 1; round <= Math.max(rounds, LEAST_ROUNDS); round++) {
+      for (let round = 1; round <= turns; round++) {
         for (let turn = 0; turn < programs.length; turn++) {
           const each = programs[(round + turn) % programs.length];
-          const amount = Math.max(1, Math.round((each.rate * seconds) / connections)) * connections;
+          const amount = Math.max(1, Math.round((each.rate * Math.min(seconds, SHORT)) / connections)) * connections;
           each.samples.push(await sample(each, operation, connections, { amount }, stage));
         }
-        stage.progress(`budget of ${operation}, ${connections} at once: round ${round}`);
+        stage.progress(`budget of ${operation}, ${connections} at once: round ${round}/${turns}`);
       }
       return lanesOf(programs);
     } finally {
@@ -92,8 +94,14 @@ function lanesOf(programs) {
       return programs.find((one) => one.path === program && one.args === args).samples;
     });
     return steps.map(({ part }, index) => {
-      const [cost, rest] = [samplesOf[index], samplesOf[index + 1] ?? []].map((one) => summary(one, 'cost')?.median);
-      return { label, part, own: cost - (rest ?? 0), samples: samplesOf[index] };
+      const rest = samplesOf[index + 1];
+      const own = lowerQuartile(samplesOf[index]) - (rest === undefined ? 0 : lowerQuartile(rest));
+      return { label, part, own, samples: samplesOf[index] };
     });
   });
+}
+
+function lowerQuartile(samples) {
+  const sorted = samples.map(({ cost }) => cost).sort((one, other) => one - other);
+  return sorted[Math.floor(sorted.length / 4)];
 }

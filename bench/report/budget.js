@@ -11,8 +11,8 @@ const HEADING = `## ${FAMILY}`;
 
 const METHOD =
   'Microseconds of server CPU a request that each part of the way takes: programs with one part less each, from the service to ' +
-  'a bare socket, in turn in every round; a part is the difference of two medians, so a small one may come out below 0 on a ' +
-  'machine that is not quiet. By hand is what `limit` does, with a log and metrics; what is below Fastify is the same program.';
+  'a bare socket, in turn in every round; a part is the difference of two lower quartiles, so a small one may come out below 0 on ' +
+  'a machine that is not quiet. By hand is what `limit` does, with a log and metrics; what is below Fastify is the same program.';
 
 /** One table for each scenario of the budget: a row for each part, the sum at the end. */
 export function budgetTable({ lanes }) {
@@ -24,8 +24,9 @@ export function budgetTable({ lanes }) {
     about,
   ]);
   const totals = labels.map((label) => {
-    const { median, min, max } = summary(lanes.find((lane) => lane.label === label).samples, 'cost');
-    return `${median.toFixed(1)} (${min.toFixed(1)}–${max.toFixed(1)})`;
+    const { min, max } = summary(lanes.find((lane) => lane.label === label).samples, 'cost');
+    const sum = lanes.filter((lane) => lane.label === label).reduce((all, { own }) => all + own, 0);
+    return `${sum.toFixed(1)} (${min.toFixed(1)}–${max.toFixed(1)})`;
   });
   return table(['part', ...labels, 'what it is'], [...rows, ['all', ...totals, '']]);
 }
