@@ -27,7 +27,7 @@ export class Program {
    */
   static async start(variant, folder, secret, database = `sqlite:${join(folder, 'cookies.sqlite')}`) {
     const [port, managementPort] = [await freePort(), await freePort()];
-    const [command, args] = nodeOn('server', [join(ROOT, variant.program)]);
+    const [command, args] = nodeOn('server', [join(ROOT, variant.program), ...(variant.args ?? [])]);
     const started = performance.now();
     const child = spawn(command, args, {
       cwd: folder,

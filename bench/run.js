@@ -3,6 +3,7 @@
  *
  *   npm run bench                       everything; writes docs/benchmarks.md and its charts
  *   npm run bench -- get post-64        some scenarios, by name or family; the tables only
+ *   npm run bench -- budget            what each part of the way of a request costs; writes its section of docs/benchmarks.md
  *   npm run bench -- --rounds 9 --seconds 4
  *
  * The tables go to stdout, the progress to stderr.
@@ -14,6 +15,7 @@ import { compare } from './compare.js';
 import { stayOnLoadCore } from './cores.js';
 import { describeMachine } from './machine.js';
 import { probe } from './probe.js';
+import { writeBudget } from './report/budget.js';
 import { asText, writeReport } from './report/report.js';
 import { scenarios } from './scenarios.js';
 import { Stage } from './stage.js';
@@ -63,6 +65,9 @@ try {
   if (chosen.length === scenarios.length) {
     writeReport(figures);
     console.error('docs/benchmarks.md is written');
+  } else if (positionals.join() === 'budget') {
+    writeBudget(results);
+    console.error('The budget in docs/benchmarks.md is written');
   }
 } finally {
   await stage.close();

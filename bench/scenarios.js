@@ -1,3 +1,4 @@
+import { budget } from './budget/budget.js';
 import { longList } from './long-list.js';
 import { operations } from './operations.js';
 import { onPostgres } from './postgres.js';
@@ -39,6 +40,13 @@ export const scenarios = [
     what: 'from the start of the process to its first answer, built, files cached',
     run: starts,
   },
+  ...['get', 'post'].map((operation) => ({
+    name: `budget-${operation}`,
+    family: 'budget',
+    what: operations[operation].what,
+    connections: 16,
+    run: budget(operation, 16),
+  })),
   ...across('get', 'get', 1000),
   ...across('post', 'post', 1000),
   ...across('put', 'put', 1000),

@@ -50,6 +50,11 @@ export class Stage {
     return folder;
   }
 
+  /** A folder of its own. */
+  emptyFolder() {
+    return mkdtempSync(join(this.folder, 'empty-'));
+  }
+
   async start(variant, records) {
     return Program.start(variant, await this.storage(variant, records), this.secret);
   }

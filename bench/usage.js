@@ -1,8 +1,24 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 /** Seconds of processor time that a process has used so far; `undefined` where the system does not tell. */
 export function processorTime(pid) {
+  return timeOfThreads(pid) ?? timeInTicks(pid);
+}
+
+/** To the nanosecond, where the kernel keeps statistics of its scheduler; threads that have ended do not count. */
+function timeOfThreads(pid) {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    const times = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]);
+    const sum = times.reduce((total, time) => total + Number(time), 0);
+    return sum > 0 ? sum / 1e9 : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function timeInTicks(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // utime and stime are fields 14 and 15; the name, field 2, may itself have spaces.

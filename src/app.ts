@@ -4,7 +4,6 @@ import { NestFactory } from '@nestjs/core';
 import type { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyCorsOptionsDelegateCallback } from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { serveDocs } from './docs/docs-routes.js';
@@ -19,7 +18,7 @@ import { readRawBodies } from './http/body/raw-body.js';
 import { requestId } from './http/messages/request-id.js';
 import { logRequests } from './http/messages/request-log.js';
 import { addResponseHeaders } from './http/messages/response-headers.js';
-import { createLogger, NestLogger } from './logging/logger.js';
+import { createLog, type Log, NestLogger } from './logging/logger.js';
 import { Lifecycle } from './management/lifecycle.js';
 import { measureConnections } from './management/http-metrics.js';
 import { Metrics } from './management/metrics.js';
@@ -41,15 +40,15 @@ export async function createApp(
   config: Config,
   create: CreateNest = fromModules(config),
 ): Promise<NestFastifyApplication> {
-  const logger = createLogger(config);
+  const log = createLog(config);
   const connections = new Connections(limitsOf(config));
   const adapter = createAdapter(config, connections);
   const app: NestFastifyApplication = await create(adapter, {
     bodyParser: false,
     abortOnError: false,
-    logger: new NestLogger(logger),
+    logger: new NestLogger(log.logger),
   });
-  addHooks(adapter.getInstance<FastifyInstance>(), app, connections, logger);
+  addHooks(adapter.getInstance<FastifyInstance>(), app, connections, log);
   if (config.corsOrigins !== undefined) app.enableCors({ delegator: cors(config.corsOrigins) });
   if (config.docs) serveDocs(app);
   return app;
@@ -78,14 +77,9 @@ function createAdapter(config: Config, connections: Connections): FastifyAdapter
 }
 
 /** Hooks run in the order in which they are added. */
-function addHooks(
-  fastify: FastifyInstance,
-  app: NestFastifyApplication,
-  connections: Connections,
-  logger: Logger,
-): void {
+function addHooks(fastify: FastifyInstance, app: NestFastifyApplication, connections: Connections, log: Log): void {
   trackResponses(fastify, connections);
-  connections.requests.onEnd(logRequests(logger));
+  connections.requests.onEnd(logRequests(log));
   measureConnections(app.get(Metrics, { strict: false }).registry, connections);
   addResponseHeaders(fastify);
   closeConnectionsWhileStopping(fastify, app.get(Lifecycle, { strict: false }));

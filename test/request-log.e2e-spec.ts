@@ -10,6 +10,7 @@ import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { until } from './faults/fault.js';
 import { Client, COOKIE, type Service, startService, temporaryFolder, token } from './support/service.js';
 import { ServiceProcess } from './support/service-process.js';
+import { preloaded } from './support/faults/preloaded.js';
 import { StallingClient } from './support/faults/stalling-client.js';
 import { untilMetric } from './support/metrics.js';
 
@@ -240,6 +241,22 @@ describe('the log of a handler that throws', () => {
 });
 
 describe('the log of a service that ends', () => {
+  it('has the line of the last request before an exception that nobody catches', async () => {
+    const own = temporaryFolder();
+    const failing = preloaded(`process.on('SIGUSR2', () => { throw new Error('nobody catches this'); });`);
+    const ending = await ServiceProcess.start(own, failing);
+    try {
+      await (await Client.of(ending)).get('/cookies', { 'x-request-id': 'the-last' });
+      ending.child.kill('SIGUSR2');
+      expect(await ending.exit()).not.toBe(0);
+      if (!ending.child.stdout!.readableEnded) await once(ending.child.stdout!, 'end');
+      expect(linesOf(ending).filter(({ requestId }) => requestId === 'the-last')).toHaveLength(1);
+    } finally {
+      await ending.end('SIGKILL');
+      rmSync(own, { recursive: true, force: true });
+    }
+  });
+
   it('has the line of the last request before SIGTERM', async () => {
     const own = temporaryFolder();
     const ending = await ServiceProcess.start(own);

@@ -45,6 +45,6 @@ function number(value) {
   return value >= 100 ? Math.round(value).toLocaleString('en').replaceAll(',', ' ') : value.toPrecision(2);
 }
 
-function escaped(text) {
+export function escaped(text) {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }

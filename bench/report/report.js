@@ -2,6 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { summary } from '../summary.js';
 import { limitPostgres, variants } from '../variants.js';
+import { FAMILY as BUDGET, budgetSection, budgetTable } from './budget.js';
 import { barChart } from './bar-chart.js';
 import { table } from './table.js';
 import { targetRows } from './targets.js';
@@ -23,7 +24,9 @@ const FIGURES = [
 
 /** All tables, as they are printed. */
 export function asText({ results, memories, machine }) {
-  const sections = results.map((result) => `${headline(result)}\n\n${lanesTable([result])}`);
+  const sections = results.map((result) => {
+    return `${headline(result)}\n\n${result.family === BUDGET ? budgetTable(result) : lanesTable([result])}`;
+  });
   const targets = targetRows(results).filter(([, , , measured]) => measured !== '-');
   return [
     table(['machine', ''], machine),
@@ -41,6 +44,7 @@ export function writeReport({ results, memories, machine, rounds, seconds, minut
   const families = [...new Set(results.map(({ family }) => family))];
   const sections = families.map((family) => {
     const all = results.filter((result) => result.family === family);
+    if (family === BUDGET) return budgetSection(all);
     const images = FIGURES.filter(({ chart }) => chart !== undefined).flatMap(({ figure, chart }) => {
       const groups = groupsOf(all, figure);
       if (groups.length === 0) return [];

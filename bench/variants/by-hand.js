@@ -57,7 +57,7 @@ export function etagOf({ epoch, revision }) {
 
 export function refuseStale(row, { 'if-match': expected }) {
   if (expected === undefined || expected === '*' || expected === etagOf(row)) return;
-  throw failure(412, 'PRECONDITION_FAILED', 'The record has changed since you read it; read it again and decide anew');
+  throw failure(412, 'PRECONDITION_FAILED', 'The record has changed since you read it; read it again, then decide');
 }
 
 export function refuseQuery({ query }) {

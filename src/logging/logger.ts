@@ -3,6 +3,7 @@ import { type Logger, pino } from 'pino';
 import type { LogBuffer } from './log-buffer.js';
 import { ReadableLog } from './readable-log.js';
 import { standardOutput } from './standard-output.js';
+import { timestamp } from './timestamp.js';
 
 export interface LogSettings {
   readonly environment: string;
@@ -11,32 +12,25 @@ export interface LogSettings {
 }
 
 /** The log of the service: JSON lines in production, readable lines otherwise. */
-export function createLogger({ environment, logLevel }: LogSettings): Logger {
+export interface Log {
+  readonly logger: Logger;
+  /** Where the logger writes its lines; those of requests are made without it. */
+  readonly destination: LogBuffer | ReadableLog;
+}
+
+export function createLog({ environment, logLevel }: LogSettings): Log {
   const options = { level: logLevel, base: null, timestamp, formatters };
   const buffer = standardOutput();
-  const logger = pino(options, environment === 'production' ? buffer : new ReadableLog(buffer));
+  const destination = environment === 'production' ? buffer : new ReadableLog(buffer);
+  const logger = pino(options, destination);
   reportDroppedLines(buffer, logger);
-  return logger;
+  return { logger, destination };
 }
 
 /** One line when the reader of the log takes lines again. */
 function reportDroppedLines(buffer: LogBuffer, logger: Logger): void {
   buffer.onResume = (dropped, since) =>
     logger.warn({ dropped, since }, 'Log lines were dropped while the reader of the log did not take them');
-}
-
-let lastSecond = 0;
-let lastPrefix = '';
-
-/** The time in ISO 8601, whose seconds are put together once a second. */
-function timestamp(): string {
-  const now = Date.now();
-  const second = Math.floor(now / 1000);
-  if (second !== lastSecond) {
-    lastSecond = second;
-    lastPrefix = `,"time":"${new Date(now).toISOString().slice(0, 20)}`;
-  }
-  return `${lastPrefix}${String(now % 1000).padStart(3, '0')}Z"`;
 }
 
 const formatters = { level: (level: string) => ({ level }) };

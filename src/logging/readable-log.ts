@@ -34,8 +34,9 @@ export class ReadableLog implements DestinationStream {
 
   constructor(private readonly buffer: LogBuffer) {}
 
-  write(line: string): void {
-    this.buffer.write(this.format(line), this.lastLevel);
+  /** @param level pino's number */
+  write(line: string, level = this.lastLevel): void {
+    this.buffer.write(this.format(line), level);
     this.buffer.flush();
   }
 }

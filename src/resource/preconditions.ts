@@ -51,8 +51,12 @@ export class Preconditions {
   }
 }
 
+/** Of a request that requires nothing, as most do. */
+const NONE = new Preconditions(undefined, undefined);
+
 export function preconditionsOf({ headers }: FastifyRequest): Preconditions {
-  return new Preconditions(headers['if-match'], headers['if-none-match']);
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
+  return ifMatch === undefined && ifNoneMatch === undefined ? NONE : new Preconditions(ifMatch, ifNoneMatch);
 }
 
 /** 428: the service requires If-Match. */

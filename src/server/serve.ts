@@ -7,6 +7,7 @@ import { fileProblem } from '../config/file-problem.js';
 import { RouteError } from '../http/validation/route-check.js';
 import { collectWhenCalm } from './idle-collection.js';
 import { shutDownOnSignals } from './graceful-shutdown.js';
+import { tuneYoungGeneration } from './young-generation.js';
 
 /** Failures that their message explains to an operator; the stack would only bury it. */
 const EXPLAINED = [ConfigError, DatabaseStartError, RouteError];
@@ -17,6 +18,7 @@ async function start(config: Config): Promise<void> {
   await app.listen({ host: config.host, port: config.port });
   await logStartupBanner(app, config);
   collectWhenCalm();
+  tuneYoungGeneration();
 }
 
 try {

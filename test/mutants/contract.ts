@@ -54,14 +54,6 @@ const mutants: readonly Mutant[] = [
     specs: COOKIES,
   },
   {
-    id: 'last-page-has-a-link',
-    file: 'src/resource/lists/resource-lists.ts',
-    replace: 'if (count < limit) return undefined;',
-    by: '',
-    breaks: 'The last page has no link to a next one.',
-    specs: COOKIES,
-  },
-  {
     id: 'page-that-ends-with-the-list-has-a-link',
     file: 'src/resource/lists/resource-lists.ts',
     replace: 'return next && nextPageLink',

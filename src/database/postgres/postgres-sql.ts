@@ -1,7 +1,7 @@
 import type { QueryResult, QueryResultRow } from 'pg';
 import { OutcomeUnknownError } from '../errors.js';
 import type { Sql } from '../sql.js';
-import { statementEvents } from '../events/statement-events.js';
+import { publishStatement } from '../events/statement-events.js';
 import { numbered, textOf } from './placeholders.js';
 import type { PostgresClient } from './connections/postgres-client.js';
 import { publishEngineError } from './postgres-errors.js';
@@ -52,8 +52,7 @@ export async function execute(
 
 /** Publishes how long a statement took. */
 export function measured(sql: string, milliseconds: number): void {
-  if (!statementEvents.hasSubscribers) return;
-  statementEvents.publish({ kind: READS.test(sql) ? 'read' : 'write', seconds: milliseconds / 1000 });
+  publishStatement(READS.test(sql) ? 'read' : 'write', milliseconds / 1000);
 }
 
 export const UNCONFIRMED = 'The wait for the standby was cancelled: what was committed may be lost with the primary';

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { TypeORMError } from 'typeorm';
 import { engineErrors } from '../events/error-events.js';
 import { type Database, type Statement, openDatabase } from './better-sqlite3.js';
-import { statementEvents } from '../events/statement-events.js';
+import { publishStatement } from '../events/statement-events.js';
 import { engineErrorOf } from './sqlite-errors.js';
 
 export type Row = Record<string, unknown>;
@@ -95,6 +95,6 @@ export class Connection {
 
   private measured(milliseconds: number, sql: string): void {
     if (this.slow !== undefined && milliseconds > this.slow.limit) this.slow.report(milliseconds, sql);
-    if (statementEvents.hasSubscribers) statementEvents.publish({ kind: this.kind, seconds: milliseconds / 1000 });
+    publishStatement(this.kind, milliseconds / 1000);
   }
 }
