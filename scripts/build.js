@@ -4,8 +4,8 @@ import './stale-output.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** Compiles the service into `dist`. Ends the process when it does not compile. */
-export function build() {
+/** Compiles the service into `dist`, and bundles it. Ends the process when it does not compile. */
+export async function build() {
   const nest = fileURLToPath(new URL('../node_modules/@nestjs/cli/bin/nest.js', import.meta.url));
   const { status } = spawnSync(process.execPath, [nest, 'build'], {
     cwd: ROOT,
@@ -13,4 +13,6 @@ export function build() {
     stdio: ['ignore', process.stderr, process.stderr],
   });
   if (status !== 0) process.exit(status ?? 1);
+  const { bundle } = await import('./bundle.js');
+  await bundle();
 }

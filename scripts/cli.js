@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import './native-module.js';
 import { build } from './build.js';
 
-const PROGRAM = new URL('../dist/src/cli/main.js', import.meta.url);
+const PROGRAM = new URL('../dist/bundle/src/cli/main.js', import.meta.url);
 
-if (!existsSync(PROGRAM)) build();
+if (!existsSync(PROGRAM)) await build();
 await import(PROGRAM.href);

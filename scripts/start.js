@@ -2,5 +2,5 @@
 import './native-module.js';
 import { build } from './build.js';
 
-build();
-await import('../dist/src/main.js');
+await build();
+await import('../dist/bundle/src/main.js');

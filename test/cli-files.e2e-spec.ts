@@ -131,7 +131,7 @@ describe('what export and backup are to write into', () => {
   it.each(COMMANDS)('may be a link to stdout, in a pipe or behind what a file has: %s', (name, args) => {
     // As /dev/stdout is, which a fault must not take from the machine.
     symlinkSync('/proc/self/fd/1', at('stdout'));
-    const command = [process.execPath, join(process.cwd(), 'dist/src/cli/main.js'), ...args, at('stdout')];
+    const command = [process.execPath, join(process.cwd(), 'dist/bundle/src/cli/main.js'), ...args, at('stdout')];
     const shell = (rest: string): Buffer =>
       execFileSync('sh', ['-c', `"$@" ${rest}`, 'sh', ...command], {
         cwd: folder,
@@ -221,7 +221,7 @@ describe('restore', () => {
 
   /** Runs a command as another user, to whom the folder belongs. */
   const runAs = (uid: number, args: readonly string[]): Promise<Outcome> => {
-    const child = spawn(process.execPath, [join(process.cwd(), 'dist/src/cli/main.js'), ...args], {
+    const child = spawn(process.execPath, [join(process.cwd(), 'dist/bundle/src/cli/main.js'), ...args], {
       cwd: folder,
       uid,
       env: {

@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { projectFolder } from './service-version.js';
 
-/** The scripts of npm, which a checkout has and the image has not; from `dist/src/config` or from `src/config`. */
-const SCRIPTS = ['../../../scripts/cli.js', '../../scripts/cli.js'];
-
-/** Whether this is the image, which has the built program alone. */
-export const isImage = !SCRIPTS.some((path) => existsSync(new URL(path, import.meta.url)));
+/** Whether this is the image, which has the built program alone, without the scripts of npm. */
+export const isImage = !existsSync(join(projectFolder(), 'scripts/cli.js'));
 
 /** How the command line is called here, for messages that name a command. */
 export const CLI = isImage ? 'cli' : 'npm run --silent cli --';

@@ -2,11 +2,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The version in `package.json`, which stands above `src` and above `dist`. */
+/** The version in `package.json`. */
 export function serviceVersion(): string {
+  return (JSON.parse(readFileSync(join(projectFolder(), 'package.json'), 'utf8')) as { version: string }).version;
+}
+
+/** The folder of `package.json`, which stands above `src`, `dist` and the bundle in it. */
+export function projectFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package.json')) && folder !== dirname(folder)) folder = dirname(folder);
-  return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version;
+  return folder;
 }
 
 export function asksForVersion(): boolean {

@@ -3,7 +3,6 @@ import { createRequire } from 'node:module';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { DOCS_INITIALIZER, DOCS_SECURITY_POLICY, docsPage } from './docs-page.js';
-import { openApiDocument } from './document.js';
 import { StaticFile } from './static-file.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -27,22 +26,40 @@ const DOCS: Readonly<Record<string, () => StaticFile>> = {
 /** Serves the OpenAPI document at `/openapi.json` and Swagger UI at `/docs`, from memory. */
 export function serveDocs(app: NestFastifyApplication): void {
   const fastify: FastifyInstance = app.getHttpAdapter().getInstance();
-  serve(fastify, '/openapi.json', () => new StaticFile(JSON_TYPE, Buffer.from(JSON.stringify(openApiDocument(app)))));
+  serve(fastify, '/openapi.json', () => documentOf(app));
   for (const [path, make] of Object.entries(DOCS)) {
     serve(fastify, path, make, { 'content-security-policy': DOCS_SECURITY_POLICY });
   }
 }
 
-/** Registers a route whose file is made for the first request and kept. */
-function serve(fastify: FastifyInstance, path: string, make: () => StaticFile, headers: Record<string, string> = {}) {
-  let file: StaticFile | undefined;
+/** What makes the document is loaded for the first request, since a start need not wait for it. */
+async function documentOf(app: NestFastifyApplication): Promise<StaticFile> {
+  const { openApiDocument } = await import('./document.js');
+  return new StaticFile(JSON_TYPE, Buffer.from(JSON.stringify(openApiDocument(app))));
+}
+
+/** Registers a route whose file is made for the first request and kept; where that fails, the next request tries again. */
+function serve(
+  fastify: FastifyInstance,
+  path: string,
+  make: () => StaticFile | Promise<StaticFile>,
+  headers: Record<string, string> = {},
+) {
+  let file: Promise<StaticFile> | undefined;
   fastify.route({
     method: ['GET', 'HEAD'],
     url: path,
-    handler: (request, reply) => {
-      file ??= make();
+    handler: async (request, reply) => {
+      file ??= Promise.resolve()
+        .then(make)
+        .catch((error: unknown) => {
+          file = undefined;
+          throw error;
+        });
+      const made = await file;
       reply.headers(headers);
-      file.send(request, reply);
+      made.send(request, reply);
+      return reply;
     },
   });
 }

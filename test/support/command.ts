@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { type Database, openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import type { Environment } from '../../src/config/config.js';
+import { programFor } from './faults/preloaded.js';
 import { environmentIn } from './service.js';
-
-const PROGRAM = resolve('dist/src/cli/main.js');
 
 export interface Outcome {
   readonly code: number | null;
@@ -24,7 +23,11 @@ export function startCommand(
   stdout: number | 'pipe' = 'pipe',
 ): ChildProcess {
   const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production', ...environment }) };
-  return spawn(process.execPath, [PROGRAM, ...args], { cwd: folder, env, stdio: ['pipe', stdout, 'pipe'] });
+  return spawn(process.execPath, [programFor(environment, 'src/cli/main.js'), ...args], {
+    cwd: folder,
+    env,
+    stdio: ['pipe', stdout, 'pipe'],
+  });
 }
 
 export interface RunOptions {

@@ -1,13 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../src/config/config.js';
 import { provideDatabase } from './engine.js';
+import { programFor } from './faults/preloaded.js';
 import { environmentIn } from './service.js';
-
-// From the project's folder, in which npm runs its scripts: these files also run compiled, from elsewhere.
-const PROGRAM = resolve('dist/src/main.js');
 
 /** Root may write everywhere; as root, the service can run as a user who may not. */
 export const ORDINARY_USER = process.getuid?.() === 0 ? { uid: 65534 } : {};
@@ -52,7 +49,7 @@ export class ServiceProcess {
       PATH: process.env['PATH'],
       ...environmentIn(folder, { LOG_LEVEL: 'info', NODE_ENV: 'production', ...environment }),
     };
-    const [program, ...args] = [...through, process.execPath, PROGRAM];
+    const [program, ...args] = [...through, process.execPath, programFor(environment, 'src/main.js')];
     const child = spawn(program, args, {
       cwd: folder,
       env: env,

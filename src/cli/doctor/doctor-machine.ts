@@ -1,6 +1,5 @@
 import { createSecretKey } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { SignJWT } from 'jose/jwt/sign';
 import { jwtVerify } from 'jose/jwt/verify';
 import { developmentSecretFile } from '../../auth/token-key.js';
@@ -34,7 +33,7 @@ export async function keys(config: Config): Promise<string> {
 /** Whether the clock is not behind what was made before now: by it tokens expire. */
 export function clock({ database }: Config): string {
   const now = Date.now();
-  const program = fileURLToPath(import.meta.url);
+  const program = process.argv[1]!;
   const files = database.engine === 'sqlite' ? [program, database.path, `${database.path}-wal`] : [program];
   for (const file of files) {
     const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;

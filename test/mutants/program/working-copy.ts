@@ -42,7 +42,7 @@ export class WorkingCopy {
     symlinkSync(realpathSync(join(root, 'node_modules')), join(folder, 'node_modules'));
     const copy = new WorkingCopy(folder);
     copy.emptyTemporary();
-    const errors = copy.compiler.compile();
+    const errors = copy.build();
     if (errors.length > 0) throw new Error(`Without any mutant the project does not compile:\n${errors.join('\n')}`);
     return copy;
   }
@@ -57,20 +57,26 @@ export class WorkingCopy {
     this.mutated = { file, text: readFileSync(join(this.folder, file), 'utf8') };
     writeFileSync(join(this.folder, file), mutatedText(this.folder, mutant));
     this.compiler.reread(file);
-    return this.compiler.compile();
+    return this.build();
   }
 
   /** Makes the copy what it was at first. */
   restore(): void {
     if (this.mutated === undefined) return;
     this.undo();
-    this.compiler.compile();
+    this.build();
   }
 
   emptyTemporary(): void {
     rmSync(this.temporary, { recursive: true, force: true });
     mkdirSync(this.temporary);
     chmodSync(this.temporary, 0o1777);
+  }
+
+  private build(): string[] {
+    const errors = this.compiler.compile();
+    if (errors.length === 0) execFileSync(process.execPath, [join(this.folder, 'scripts/bundle.js')]);
+    return errors;
   }
 
   private undo(): void {

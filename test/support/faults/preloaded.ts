@@ -5,10 +5,22 @@ import type { Environment } from '../../../src/config/config.js';
 /** The address of a file of the project, for an `import` in a program that the service loads. */
 export const projectModule = (path: string): string => pathToFileURL(resolve(path)).href;
 
+const LOGGER = `import { Logger } from '${projectModule('node_modules/@nestjs/common/index.js')}';\n`;
+const preload = (source: string): string => `--import data:text/javascript,${encodeURIComponent(source)}`;
+
 /** Runs a program in the process of the service, before the service itself. It can use Nest's `Logger`. */
 export function preloaded(program: string): Environment {
-  const source = `import { Logger } from '${projectModule('node_modules/@nestjs/common/index.js')}';\n${program}`;
-  return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(source)}` };
+  return { NODE_OPTIONS: preload(LOGGER + program) };
+}
+
+/**
+ * The file of a program, as operators start it. One that is to share modules with a preloaded program runs from what the compiler has
+ * written, since the bundle has copies of all modules.
+ * @param path such as `src/main.js`
+ */
+export function programFor({ NODE_OPTIONS }: Environment, path: string): string {
+  const sharesModules = NODE_OPTIONS?.startsWith(preload(LOGGER)) ?? false;
+  return resolve(sharesModules ? 'dist' : 'dist/bundle', path);
 }
 
 /**

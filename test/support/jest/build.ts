@@ -11,5 +11,6 @@ export default async function build(): Promise<void> {
     cwd: root,
     stdio: 'inherit',
   });
+  execFileSync(process.execPath, [join(root, 'scripts/bundle.js')], { stdio: 'inherit' });
   await startPostgres();
 }
