@@ -1,0 +1,36 @@
+import type { MessageToPrimary } from './messages.js';
+import type { WorkerProcess } from './worker-process.js';
+
+type TurnMessage = Extract<MessageToPrimary, { type: 'writeTurn' }>;
+
+/** Whose turn it is to write to SQLite's file: first come, first served. */
+export class TurnQueue {
+  private holder?: WorkerProcess;
+  private readonly waiting = new Set<WorkerProcess>();
+
+  receive(worker: WorkerProcess, { ends, wants }: TurnMessage): void {
+    if (ends && this.holder === worker) this.holder = undefined;
+    if (wants) this.waiting.add(worker);
+    this.next();
+  }
+
+  /** A worker has ended; it has no turn any more. */
+  remove(worker: WorkerProcess): void {
+    this.waiting.delete(worker);
+    if (this.holder === worker) this.holder = undefined;
+    this.next();
+  }
+
+  private next(): void {
+    const [first] = this.waiting;
+    if (first === undefined) return;
+    if (this.holder !== undefined) {
+      // One that holds it and was told before knows.
+      if (this.waiting.size === 1) this.holder.send({ type: 'othersWait' });
+      return;
+    }
+    this.waiting.delete(first);
+    this.holder = first;
+    first.send({ type: 'yourWriteTurn', othersWait: this.waiting.size > 0 });
+  }
+}
