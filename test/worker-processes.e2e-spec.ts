@@ -1,23 +1,14 @@
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
-import { Agent } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../src/config/config.js';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { until } from './faults/fault.js';
 import { metricsOf } from './support/metrics.js';
-import { Client, COOKIE, temporaryFolder, token } from './support/service.js';
+import { Client, COOKIE, temporaryFolder } from './support/service.js';
 import { ServiceProcess } from './support/service-process.js';
-import {
-  inWorkersAbove,
-  NAMED,
-  sendAlone,
-  sendOn,
-  untilLogged,
-  untilServing,
-  workersOf,
-} from './support/workers/workers.js';
+import { inWorkersAbove, sendAlone, untilLogged, untilServing, workersOf } from './support/workers/workers.js';
 
 let folder: string;
 let service: ServiceProcess;
@@ -90,19 +81,18 @@ describe('the log of two workers', () => {
 });
 
 describe('two workers that write', () => {
-  it('commit in turn, the one with a single client about as often as the one with 20', async () => {
-    service = await ServiceProcess.start(folder, { WORKERS: '2', COOKIES_CAPACITY: '1000000', ...NAMED });
-    const writers: Writer[] = [];
-    for (let count = 0; count < 40; count++) writers.push(await Writer.connect(service));
-    const many = writers.filter(({ worker }) => worker === writers[0]!.worker);
-    const [single] = writers.filter(({ worker }) => worker !== writers[0]!.worker);
-    // The first requests of a process are slower than those that follow.
-    await writeTogether(many, single!, 40);
-    const { ofEach, ofSingle } = await writeTogether(many, single!, 150);
-    writers.forEach((writer) => writer.close());
-    // Each POST of one client is in a commit of its own, and each commit has one POST of every client at most.
-    expect(ofSingle / ofEach).toBeGreaterThan(0.5);
-    expect(ofSingle / ofEach).toBeLessThan(2);
+  // In which order turns are given, src/server/workers/turn-queue.spec.ts tests.
+  it('ask for their turns', async () => {
+    const shows = `
+      const { send } = process;
+      process.send = function (message, ...rest) {
+        if (message?.type === 'writeTurn' && message.wants) console.error('wants a turn: ' + process.pid);
+        return send.call(this, message, ...rest);
+      };`;
+    service = await ServiceProcess.start(folder, { WORKERS: '2', ...inWorkersAbove(0, shows) });
+    const posts = await Promise.all(Array.from({ length: 20 }, () => sendAlone(service, { method: 'POST' })));
+    expect(posts.filter(({ status }) => status !== 201)).toEqual([]);
+    for (const worker of workersOf(service)) await untilLogged(service, `wants a turn: ${worker}`);
   });
 });
 
@@ -242,51 +232,6 @@ describe('a service with two workers that stops', () => {
     );
   });
 });
-
-/** Posts one cookie after the other, on one connection. */
-class Writer {
-  posts = 0;
-  worker = 0;
-  private readonly agent = new Agent({ keepAlive: true, maxSockets: 1 });
-
-  private constructor(
-    private readonly service: ServiceProcess,
-    private readonly bearer: string,
-  ) {}
-
-  static async connect(to: ServiceProcess): Promise<Writer> {
-    const writer = new Writer(to, await token());
-    await writer.post();
-    return writer;
-  }
-
-  async postWhile(goOn: () => boolean): Promise<void> {
-    for (this.posts = 0; goOn(); this.posts++) await this.post();
-  }
-
-  close(): void {
-    this.agent.destroy();
-  }
-
-  private async post(): Promise<void> {
-    const response = await sendOn(this.agent, this.service, this.bearer, { method: 'POST' });
-    expect(response.status).toBe(201);
-    this.worker = response.worker;
-  }
-}
-
-/** How many each of them has posted, when those of `many` have posted `least` on average. */
-async function writeTogether(
-  many: readonly Writer[],
-  single: Writer,
-  least: number,
-): Promise<{ ofEach: number; ofSingle: number }> {
-  const ofEach = (): number => many.reduce((sum, { posts }) => sum + posts, 0) / many.length;
-  const ofSingle = (): number => single.posts;
-  for (const writer of [...many, single]) writer.posts = 0;
-  await Promise.all([...many, single].map((writer) => writer.postWhile(() => ofEach() < least)));
-  return { ofEach: ofEach(), ofSingle: ofSingle() };
-}
 
 /** Requests without a token, each with an id of its own of 128 characters, some in flight at a time on one connection. */
 async function rejected(url: string, connection: number, count: number, inFlight = 10): Promise<void> {

@@ -60,12 +60,11 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'pieces-of-lines-are-forwarded',
-    file: 'src/server/workers/forward-lines.ts',
+    file: 'src/logging/forward-lines.ts',
     replace: `const end = text.lastIndexOf('\\n') + 1;`,
     by: 'const end = text.length;',
     breaks: 'Lines of the log are whole.',
-    specs: PROCESSES,
-    tests: 'exactly one whole line',
+    specs: ['src/logging/forward-lines.spec.ts'],
   },
   {
     id: 'workers-take-no-turns',
@@ -74,7 +73,15 @@ const mutants: readonly Mutant[] = [
     by: '',
     breaks: 'Workers that write commit in turn.',
     specs: PROCESSES,
-    tests: 'commit in turn',
+    tests: 'ask for their turns',
+  },
+  {
+    id: 'turn-is-kept-while-others-wait',
+    file: 'src/server/workers/primary-turns.ts',
+    replace: 'if (this.hasTurn && this.isUsed && this.othersWait) this.end(true);',
+    by: '',
+    breaks: 'Workers that write commit in turn.',
+    specs: ['src/server/workers/turn-queue.spec.ts'],
   },
   {
     id: 'failed-start-exits-with-1',
@@ -92,7 +99,7 @@ const mutants: readonly Mutant[] = [
     by: '    await Promise.all(Array.from({ length: this.size }',
     breaks: 'What keeps the service from starting is printed once.',
     specs: PROCESSES,
-    tests: 'its message, once',
+    tests: 'newer version',
   },
   {
     id: 'replacements-are-tried-for-ever',

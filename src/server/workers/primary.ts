@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty';
 import { Logger } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../../config/config.js';
@@ -6,6 +7,8 @@ import { createManagementServer } from '../../management/management-routes.js';
 import { ServiceHealth } from './service-health.js';
 import { ServiceMetrics } from './service-metrics.js';
 import { WorkerPool, WorkerStartError } from './worker-pool.js';
+
+const STDIN = 0;
 
 /** Milliseconds that workers may take to end beyond what they allow themselves (`graceful-shutdown.ts`). */
 const END_TIMEOUT = 6000;
@@ -57,7 +60,7 @@ export class Primary {
     process.on('SIGINT', onSignal);
     process.on('SIGHUP', (signal) => {
       // A terminal that closes means the end.
-      if (process.stdin.isTTY) onSignal(signal);
+      if (isatty(STDIN)) onSignal(signal);
       else if (!this.health.isStopping) this.pool.replaceAll();
     });
     process.on('uncaughtException', (error, origin) => {

@@ -35,19 +35,22 @@ export class ServiceMetrics {
   private readonly latest = new Map<WorkerProcess, MetricValues[]>();
   /** What those have counted that have ended: a counter never goes down. */
   private ended: MetricValues[] = [];
+  /** One after the other: each adds to what the one before has made. */
+  private keeping = Promise.resolve();
 
   constructor(private readonly pool: WorkerPool) {
     collectDefaultMetrics({ register: this.own });
     this.measureWorkers();
     pool.on('forked', (worker) => {
       worker.onLastMetrics = (metrics) => this.latest.set(worker, metrics);
-      void worker.ended.then(() => this.keepCounts(worker));
+      void worker.ended.then(() => (this.keeping = this.keeping.then(() => this.keepCounts(worker))));
     });
   }
 
   /** In the text format of Prometheus. Of a worker that does not respond, what it reported last. */
   async metrics(): Promise<string> {
     await Promise.all(this.pool.serving.map((worker) => this.update(worker)));
+    await this.keeping;
     const own = (await this.own.getMetricsAsJSON()) as MetricValues[];
     return aggregate([...this.latest.values(), own, this.ended]).metrics();
   }
@@ -60,9 +63,10 @@ export class ServiceMetrics {
 
   private async keepCounts(worker: WorkerProcess): Promise<void> {
     const metrics = this.latest.get(worker) ?? [];
-    this.latest.delete(worker);
     const counts = metrics.filter(({ type }) => ['counter', 'histogram'].includes(String(type)));
-    this.ended = await aggregate([this.ended, counts]).getMetricsAsJSON();
+    const ended = (await aggregate([this.ended, counts]).getMetricsAsJSON()) as MetricValues[];
+    this.latest.delete(worker);
+    this.ended = ended;
   }
 
   private measureWorkers(): void {

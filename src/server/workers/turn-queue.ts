@@ -1,21 +1,25 @@
-import type { MessageToPrimary } from './messages.js';
-import type { WorkerProcess } from './worker-process.js';
+import type { MessageToPrimary, MessageToWorker } from './messages.js';
 
 type TurnMessage = Extract<MessageToPrimary, { type: 'writeTurn' }>;
 
+/** Who may have a turn: a `WorkerProcess`. */
+interface Taker {
+  send(message: MessageToWorker): void;
+}
+
 /** Whose turn it is to write to SQLite's file: first come, first served. */
 export class TurnQueue {
-  private holder?: WorkerProcess;
-  private readonly waiting = new Set<WorkerProcess>();
+  private holder?: Taker;
+  private readonly waiting = new Set<Taker>();
 
-  receive(worker: WorkerProcess, { ends, wants }: TurnMessage): void {
+  receive(worker: Taker, { ends, wants }: TurnMessage): void {
     if (ends && this.holder === worker) this.holder = undefined;
     if (wants) this.waiting.add(worker);
     this.next();
   }
 
   /** A worker has ended; it has no turn any more. */
-  remove(worker: WorkerProcess): void {
+  remove(worker: Taker): void {
     this.waiting.delete(worker);
     if (this.holder === worker) this.holder = undefined;
     this.next();

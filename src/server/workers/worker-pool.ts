@@ -1,10 +1,16 @@
 import cluster from 'node:cluster';
 import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
 import { TurnQueue } from './turn-queue.js';
 import { type ProcessEnd, WorkerProcess } from './worker-process.js';
 
+/** What workers run, also where another program, such as that of `npm start`, has loaded the service. */
+const PROGRAM = fileURLToPath(new URL('../../main.js', import.meta.url));
+
+/** Milliseconds in which one that takes the place of another must serve. */
+const REPLACE_TIMEOUT = 300_000;
 /** Milliseconds that a worker must live for its end not to be counted with those before. */
 const STABLE = 60_000;
 /** Milliseconds before a worker is replaced that follows others which ended soon; doubled from the first to the second. */
@@ -42,7 +48,7 @@ export class WorkerPool extends EventEmitter<{ forked: [worker: WorkerProcess]; 
   constructor(private readonly size: number) {
     super();
     // Advanced: JSON would turn a figure that is not a number into null.
-    cluster.setupPrimary({ serialization: 'advanced', stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+    cluster.setupPrimary({ exec: PROGRAM, serialization: 'advanced', stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
   }
 
   /** Those that take requests. */
@@ -56,6 +62,7 @@ export class WorkerPool extends EventEmitter<{ forked: [worker: WorkerProcess]; 
    */
   async start(): Promise<void> {
     await this.forkOrThrow();
+    if (this.stopping) return;
     await Promise.all(Array.from({ length: this.size - 1 }, () => this.forkOrThrow()));
   }
 
@@ -85,14 +92,19 @@ export class WorkerPool extends EventEmitter<{ forked: [worker: WorkerProcess]; 
     for (const worker of this.all) worker.kill();
   }
 
-  /** Starts a worker, and resolves when it serves or has ended. */
-  private async fork(): Promise<WorkerProcess> {
+  /**
+   * Starts a worker, and resolves when it serves or has ended.
+   * @param timeout milliseconds after which one that does not serve yet is killed
+   */
+  private async fork(timeout?: number): Promise<WorkerProcess> {
     const worker = new WorkerProcess(cluster.fork());
     this.all.add(worker);
     this.emit('forked', worker);
     worker.onWriteTurn = (message) => this.turns.receive(worker, message);
     void worker.ended.then((end) => this.handleEnd(worker, end));
+    const timer = timeout === undefined ? undefined : setTimeout(() => worker.kill(), timeout);
     await worker.started;
+    clearTimeout(timer);
     return worker;
   }
 
@@ -119,7 +131,7 @@ export class WorkerPool extends EventEmitter<{ forked: [worker: WorkerProcess]; 
     for (let failures = 0; !this.stopping && this.missing > 0;) {
       await this.backOff();
       if (this.stopping || this.missing === 0) break;
-      const worker = await this.fork();
+      const worker = await this.fork(REPLACE_TIMEOUT);
       failures = worker.hasStarted ? 0 : failures + 1;
       if (failures === MOST_ATTEMPTS) {
         this.emit('failed', (await worker.ended).code ?? 1);
@@ -150,7 +162,7 @@ export class WorkerPool extends EventEmitter<{ forked: [worker: WorkerProcess]; 
   private async replaceRound(): Promise<boolean> {
     for (const old of this.serving) {
       if (this.stopping) return false;
-      const { hasStarted } = await this.fork();
+      const { hasStarted } = await this.fork(REPLACE_TIMEOUT);
       if (!hasStarted) {
         this.logger.error('A new worker could not start: the old ones that are left serve on');
         void this.fill();

@@ -1,7 +1,6 @@
 import type { Worker } from 'node:cluster';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { standardOutput } from '../../logging/standard-output.js';
-import { forwardLines } from './forward-lines.js';
+import { forwardLines } from '../../logging/forward-lines.js';
 import type { MessageToPrimary, MessageToWorker, MetricValues, WorkerCalls } from './messages.js';
 
 /** Milliseconds for which a worker is waited for: a little longer than it waits for the database itself. */
@@ -28,13 +27,14 @@ export class WorkerProcess {
   hasEnded = false;
   /** Whether it was asked to stop. */
   isStopping = false;
+  private hasClosedPort = false;
   /** Called with what it has counted, when it stops in good order. */
   onLastMetrics: (metrics: MetricValues[]) => void = () => {};
 
   onWriteTurn: (message: Extract<MessageToPrimary, { type: 'writeTurn' }>) => void = () => {};
 
   private readonly startedAt = performance.now();
-  private readonly calls = new Map<number, (value: never) => void>();
+  private readonly calls = new Map<number, (value?: never) => void>();
   private lastCall = 0;
   private resolveStarted!: (serves: boolean) => void;
 
@@ -45,6 +45,7 @@ export class WorkerProcess {
       worker.process.once('close', (code, signal) => {
         this.hasEnded = true;
         this.resolveStarted(false);
+        for (const settle of [...this.calls.values()]) settle();
         const reason = signal ?? `exit code ${code}`;
         resolve({ code: code ?? undefined, reason, age: performance.now() - this.startedAt });
       });
@@ -56,20 +57,22 @@ export class WorkerProcess {
   }
 
   get isServing(): boolean {
-    return this.hasStarted && !this.isStopping && !this.hasEnded;
+    return this.hasStarted && !this.isStopping && !this.hasClosedPort && !this.hasEnded;
   }
 
   /** What a call in the worker returns; `undefined` where it does not in time. */
-  async call<K extends keyof WorkerCalls>(name: K): Promise<WorkerCalls[K] | undefined> {
+  call<K extends keyof WorkerCalls>(name: K): Promise<WorkerCalls[K] | undefined> {
     const id = ++this.lastCall;
-    const timeout = new AbortController();
-    const result = new Promise<WorkerCalls[K]>((resolve) => this.calls.set(id, resolve));
-    this.send({ type: 'call', id, name });
-    const late = sleep(CALL_TIMEOUT, undefined, { signal: timeout.signal }).catch(() => undefined);
-    const value = await Promise.race([result, late, this.ended.then(() => undefined)]);
-    timeout.abort();
-    this.calls.delete(id);
-    return value;
+    return new Promise((resolve) => {
+      const settle = (value?: WorkerCalls[K]): void => {
+        clearTimeout(timer);
+        this.calls.delete(id);
+        resolve(value);
+      };
+      const timer = setTimeout(settle, CALL_TIMEOUT);
+      this.calls.set(id, settle);
+      this.send({ type: 'call', id, name });
+    });
   }
 
   send(message: MessageToWorker): void {
@@ -95,6 +98,7 @@ export class WorkerProcess {
       case 'result':
         return this.calls.get(message.id)?.(message.value as never);
       case 'portClosed':
+        this.hasClosedPort = true;
         // Messages keep their order: what was sent to the worker before has arrived when this does.
         return this.send({ type: 'noMoreConnections' });
       case 'writeTurn':

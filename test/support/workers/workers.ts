@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Agent, request } from 'node:http';
+import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../faults/fault.js';
 import { preloaded } from '../faults/preloaded.js';
@@ -57,20 +57,14 @@ interface Sent {
 }
 
 /** Sends one request on a connection of its own, so that the next worker gets it. */
-export async function sendAlone(service: { readonly url: string }, sent: Sent = {}): Promise<WorkerResponse> {
-  return sendOn(false, service, await token(), sent);
-}
-
-/** Sends one request on a connection of `agent`. */
-export function sendOn(
-  agent: Agent | false,
+export async function sendAlone(
   { url }: { readonly url: string },
-  bearer: string,
   { method = 'GET', path = '/cookies' }: Sent = {},
 ): Promise<WorkerResponse> {
   const type = method === 'POST' && { 'content-type': 'application/json' };
+  const headers = { authorization: `Bearer ${await token()}`, ...type };
   return new Promise((resolve, reject) => {
-    const sent = request(url + path, { method, agent, headers: { authorization: `Bearer ${bearer}`, ...type } });
+    const sent = request(url + path, { method, agent: false, headers });
     sent.on('error', reject);
     sent.on('response', (response) => {
       response.resume();

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { LogBuffer } from '../../logging/log-buffer.js';
+import type { LogBuffer } from './log-buffer.js';
 
 /** Bytes of the log that may wait in the primary. What the reader of the log does not take beyond that, the workers keep or drop. */
 const LIMIT = 1024 * 1024;
