@@ -95,7 +95,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'all-workers-start-together',
     file: 'src/server/workers/worker-pool.ts',
-    replace: '    await this.forkOrThrow();\n    await Promise.all(Array.from({ length: this.size - 1 }',
+    replace:
+      '    await this.forkOrThrow();\n    if (this.stopping) return;\n    await Promise.all(Array.from({ length: this.size - 1 }',
     by: '    await Promise.all(Array.from({ length: this.size }',
     breaks: 'What keeps the service from starting is printed once.',
     specs: PROCESSES,
