@@ -1,5 +1,6 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import { Config } from '../config/config.js';
 import { Handlers } from '../http/routing/handlers.js';
 import { PUBLIC, SCOPES } from './scopes.decorator.js';
 
@@ -11,9 +12,11 @@ export class ClosedRoutes implements OnApplicationBootstrap {
   constructor(
     private readonly handlers: Handlers,
     private readonly reflector: Reflector,
+    private readonly config: Config,
   ) {}
 
   onApplicationBootstrap(): void {
+    if (this.config.worker?.isFirst === false) return;
     for (const { controller, method, name } of this.handlers.all()) {
       const targets = [(controller.prototype as Record<string, () => void>)[method]!, controller];
       const isOpen = [SCOPES, PUBLIC].some((key) => this.reflector.getAllAndOverride<unknown>(key, targets));

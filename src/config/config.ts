@@ -34,6 +34,15 @@ export class Config {
   readonly host!: string;
   readonly port!: number;
   readonly managementPort!: number;
+  /** Processes that serve the API. */
+  readonly workers!: number;
+  /** What this process is among several; absent where it is the only one, and serves the management port itself. */
+  readonly worker?: {
+    /** For the log, such as `Worker 2`. */
+    readonly name: string;
+    /** Whether it is the one that does what is done once after a start. */
+    readonly isFirst: boolean;
+  };
   readonly database!: (SqliteUrl | PostgresUrl) & DatabaseSettings;
   /** Limits of the connections to the API. */
   readonly http!: {
@@ -247,6 +256,7 @@ function toConfig(values: Parsed, key: TokenKey, settings: ReadonlyMap<string, u
     host: values.HOST!,
     port: values.PORT!,
     managementPort: values.MANAGEMENT_PORT!,
+    workers: values.WORKERS!,
     database: {
       ...values.DATABASE_URL!,
       busyTimeout: values.DATABASE_BUSY_TIMEOUT!,

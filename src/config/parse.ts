@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { parsePostgresUrl, type PostgresUrl } from './postgres-url.js';
 import type { Parse } from './setting.js';
 
@@ -20,6 +21,18 @@ export function integer(min: number, max: number): Parse<number> {
     return number;
   };
 }
+
+const MOST_WORKERS = 64;
+
+/** How many processes; `auto` for one on each core that this process may use. */
+export const workers: Parse<number> = (value) => {
+  if (value === 'auto') return Math.min(availableParallelism(), MOST_WORKERS);
+  try {
+    return integer(1, MOST_WORKERS)(value);
+  } catch {
+    throw new Error(`must be a whole number from 1 to ${MOST_WORKERS}, or "auto"`);
+  }
+};
 
 export const boolean: Parse<boolean> = (value) => {
   if (value !== 'true' && value !== 'false') throw new Error('must be "true" or "false"');

@@ -10,6 +10,7 @@ import {
   origins,
   string,
   trustedProxies,
+  workers,
 } from './parse.js';
 import { SERVICE_NAME } from './service-name.js';
 import type { Variable } from './setting.js';
@@ -47,6 +48,12 @@ export const variables = {
     example: '3001',
     default: '3001',
     parse: integer(0, 65535),
+  }),
+  WORKERS: define({
+    about: 'processes that serve the API, behind one port; `auto` for as many as there are cores',
+    example: 'auto',
+    default: '1',
+    parse: workers,
   }),
   DATABASE_URL: define({
     about:

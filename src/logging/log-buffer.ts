@@ -62,10 +62,14 @@ export class LogBuffer {
   /** @param descriptor of a file, or of anything else in non-blocking mode */
   constructor(private readonly descriptor: number) {}
 
+  /** What waits to be written, in bytes where it is made of ASCII. */
+  get waiting(): number {
+    return this.chunkBytes + this.lines.length;
+  }
+
   /** @param level pino's number */
   write(line: string, level = this.lastLevel): void {
-    const waiting = this.chunkBytes + this.lines.length + line.length;
-    if (waiting > (level < WARN ? REQUESTS_LIMIT : TOTAL_LIMIT)) {
+    if (this.waiting + line.length > (level < WARN ? REQUESTS_LIMIT : TOTAL_LIMIT)) {
       this.drop(level);
       return;
     }

@@ -42,7 +42,7 @@ export class ReadableLog implements DestinationStream {
 }
 
 function formatter(): (line: string) => string {
-  // Not imported, since production does without it, and createLogger does not wait.
+  // Not imported, since production does without it, and createLog does not wait.
   const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty');
   const pretty = prettyFactory({ colorize: process.stdout.isTTY, translateTime: 'SYS:HH:MM:ss.l' });
   return (line) => {

@@ -7,12 +7,7 @@ import { committed } from '../database/transactions.js';
 import { StorageRegistry } from '../storage/storage-registry.js';
 import { DATABASE_TIMEOUT, withinTimeout } from './database-timeout.js';
 import { Lifecycle } from './lifecycle.js';
-
-/** Whether requests should be sent here; each check says "ok" or what keeps it from being met. */
-export interface Readiness {
-  readonly ready: boolean;
-  readonly checks: Readonly<Record<'running' | 'database' | 'migrations' | 'storage', string>>;
-}
+import type { Readiness } from './readiness.js';
 
 @Injectable()
 export class Health implements OnApplicationBootstrap {

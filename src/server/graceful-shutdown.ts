@@ -27,6 +27,30 @@ export function shutDownOnSignals(app: NestFastifyApplication, config: Config): 
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
+  shutDownOnErrors(shutdown);
+}
+
+/** What a worker reports to the process that supervises it, while it stops. */
+export interface ShutdownSteps {
+  /** The port is closed. Resolves when no further connection is on its way here. */
+  portClosed(): Promise<void>;
+  /** The last request has ended. */
+  requestsFinished(): Promise<void>;
+}
+
+/**
+ * The same for a worker: on SIGTERM only, and however often that comes. The primary ends it when it takes too long; what a terminal
+ * sends to all processes of the service is for the primary.
+ */
+export function shutDownWorker(app: NestFastifyApplication, config: Config, steps: ShutdownSteps): void {
+  const shutdown = new Shutdown(app, config, steps);
+  process.on('SIGTERM', (signal) => {
+    if (!shutdown.hasBegun) shutdown.begin(signal, 0);
+  });
+  shutDownOnErrors(shutdown);
+}
+
+function shutDownOnErrors(shutdown: Shutdown): void {
   // Without a listener of its own, an unhandled rejection comes here, too.
   process.on('uncaughtException', (thrown: unknown, origin) => {
     const error = thrown instanceof Error ? thrown : new Error(`${inspect(thrown)} was thrown, which is no Error`);
@@ -46,14 +70,16 @@ class Shutdown {
   hasBegun = false;
   exitCode = 0;
 
-  private readonly logger = new Logger('Service');
+  private readonly logger: Logger;
   private readonly connections: Connections;
   private step = '';
 
   constructor(
     private readonly app: NestFastifyApplication,
     private readonly config: Config,
+    private readonly steps?: ShutdownSteps,
   ) {
+    this.logger = new Logger(config.worker?.name ?? 'Service');
     this.connections = connectionsOf(app.getHttpServer());
   }
 
@@ -83,6 +109,7 @@ class Shutdown {
     if (shutdownDelay > 0) await sleep(shutdownDelay);
     this.step = 'finishing requests';
     await this.finishRequests();
+    await this.steps?.requestsFinished();
     this.step = 'closing the modules, the database and the management server';
     await this.app.close();
     this.step = 'waiting for file operations and DNS lookups';
@@ -95,6 +122,7 @@ class Shutdown {
     const { shutdownTimeout } = this.config;
     // http.Server's own close would also close idle connections immediately, and with them requests that are in flight.
     NetServer.prototype.close.call(this.app.getHttpServer());
+    await this.steps?.portClosed();
     const began = performance.now();
     while (connections.open > 0) {
       const elapsed = performance.now() - began;

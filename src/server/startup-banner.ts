@@ -3,12 +3,18 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { developmentSecretFile } from '../auth/token-key.js';
 import type { Config } from '../config/config.js';
 import { CLI, isImage } from '../config/program-names.js';
-import { ManagementServer } from '../management/management-server.js';
 import type { ResourceStorage } from '../storage/resource-storage.js';
 import { StorageRegistry } from '../storage/storage-registry.js';
 
-/** Logs, once the service listens, what a newcomer needs to use it. */
-export async function logStartupBanner(app: NestFastifyApplication, config: Config): Promise<void> {
+/**
+ * Logs, once the service listens, what a newcomer needs to use it.
+ * @param managementUrl where health and metrics are served
+ */
+export async function logStartupBanner(
+  app: NestFastifyApplication,
+  config: Config,
+  managementUrl: string,
+): Promise<void> {
   const logger = new Logger('Service');
   const api = (await app.getUrl()).replace('[::1]', '127.0.0.1');
   // Which ports of the host lead here, a container does not know.
@@ -16,7 +22,7 @@ export async function logStartupBanner(app: NestFastifyApplication, config: Conf
   const resources = [...app.get(StorageRegistry, { strict: false }).resources];
   for (const { resource, text } of resources) logger.log(`${labelOf(text)} ${api}/${resource}${where}`);
   if (config.docs) logger.log(`Docs:        ${api}/docs (document: ${api}/openapi.json)`);
-  logger.log(`Management:  ${app.get(ManagementServer, { strict: false }).url}/health/ready and /metrics${where}`);
+  logger.log(`Management:  ${managementUrl}/health/ready and /metrics${where}`);
   logger.log(`Database:    ${nameOf(config.database)} (${roomFor(resources)})`);
   const { kind } = config.jwt.key;
   if (kind === 'public') return;

@@ -1,12 +1,13 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
+import { Config } from '../config/config.js';
 import { CLI } from '../config/program-names.js';
 import { storedCount } from './stored-count.js';
 import { StorageRegistry } from './storage-registry.js';
 
 /**
- * Compares every resource's counter with its records once after the start, while the service serves. Only what went past the
+ * Compares every resource's counter with its records once after the start of the service, while the service serves. Only what went past the
  * service (manual SQL, a damaged file) can make them differ; capacity and `X-Total-Count` are wrong from then on.
  */
 @Injectable()
@@ -17,10 +18,12 @@ export class CountCheck implements OnApplicationBootstrap, OnModuleDestroy {
 
   constructor(
     private readonly registry: StorageRegistry,
+    private readonly config: Config,
     @InjectDataSource() private readonly dataSource: DataSource,
   ) {}
 
   onApplicationBootstrap(): void {
+    if (this.config.worker?.isFirst === false) return;
     this.running = this.checkAll();
   }
 

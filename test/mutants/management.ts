@@ -26,7 +26,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'not-ready-is-200',
-    file: 'src/management/management-server.ts',
+    file: 'src/management/management-routes.ts',
     replace: '.code(ready ? 200 : 503)',
     by: '.code(200)',
     breaks: 'A service that is not ready says so by its status.',
@@ -34,7 +34,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'readiness-may-be-cached',
-    file: 'src/management/management-server.ts',
+    file: 'src/management/management-routes.ts',
     replace: `.headers({ 'cache-control': 'no-store', ...(!ready`,
     by: `.headers({ ...(!ready`,
     breaks: 'No cache keeps the response to a probe.',
@@ -43,16 +43,16 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'liveness-may-be-cached',
-    file: 'src/management/management-server.ts',
-    replace: `reply.header('cache-control', 'no-store').send({ status: 'live' })`,
-    by: `reply.send({ status: 'live' })`,
+    file: 'src/management/management-routes.ts',
+    replace: `      .header('cache-control', 'no-store')\n      .send({ status: isLive`,
+    by: `      .send({ status: isLive`,
     breaks: 'No cache keeps the response to a probe.',
     specs: HEALTH,
     tests: 'no cache keeps it',
   },
   {
     id: 'not-ready-has-no-retry-after',
-    file: 'src/management/management-server.ts',
+    file: 'src/management/management-routes.ts',
     replace: `, ...(!ready && { 'retry-after': '1' })`,
     by: '',
     breaks: 'A service that is not ready says when to ask again.',

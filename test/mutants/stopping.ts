@@ -140,7 +140,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'port-in-use-is-a-stack',
-    file: 'src/server/serve.ts',
+    file: 'src/server/start-error.ts',
     replace: `syscall === 'listen' || syscall === 'bind'`,
     by: `syscall === 'connect' || syscall === 'bind'`,
     breaks: 'An address in use is named without a stack.',

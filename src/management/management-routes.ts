@@ -1,0 +1,64 @@
+import fastify, { type FastifyInstance } from 'fastify';
+import type { Config } from '../config/config.js';
+import { Connections } from '../http/connections/connections.js';
+import { trackResponses } from '../http/connections/tracking-hooks.js';
+import { sendProtocolError } from '../http/errors/error.filter.js';
+import { requestId } from '../http/messages/request-id.js';
+import { addResponseHeaders } from '../http/messages/response-headers.js';
+import { respondToUnroutedRequests } from '../http/routing/method-not-allowed.js';
+import type { Readiness } from './readiness.js';
+
+/** Probes and scrapers are few, and their responses small. */
+const LIMITS = {
+  connections: 200,
+  connectionsPerAddress: 200,
+  bufferedBytes: 8 * 1024 * 1024,
+  // Longer than the intervals at which they come.
+  keepAliveTimeout: 75_000,
+} as const;
+
+/** What the management port shows. */
+export interface Managed {
+  /** Media type of `metrics`. */
+  readonly contentType: string;
+  /** Whether all processes that should respond do. */
+  isLive(): Promise<boolean>;
+  /** Whether requests should be sent here. */
+  readiness(): Promise<Readiness>;
+  /** All figures, in the text format of Prometheus. */
+  metrics(): Promise<string>;
+}
+
+/** Health and metrics, on a port of their own, so that they are never published with the API. It does not listen yet. */
+export function createManagementServer({ http }: Config, managed: Managed): FastifyInstance {
+  const connections = new Connections({ ...http, ...LIMITS });
+  const server = fastify({
+    genReqId: requestId,
+    forceCloseConnections: true,
+    serverFactory: connections.serverFactory,
+    clientErrorHandler: connections.clientErrorHandler,
+    frameworkErrors: (error, request, reply) => sendProtocolError(error, request, reply),
+  });
+  server.setErrorHandler(sendProtocolError);
+  trackResponses(server, connections);
+  addResponseHeaders(server);
+  respondToUnroutedRequests(server);
+  server.get('/health/live', async (_request, reply) => {
+    const isLive = await managed.isLive();
+    return reply
+      .code(isLive ? 200 : 503)
+      .header('cache-control', 'no-store')
+      .send({ status: isLive ? 'live' : 'not live' });
+  });
+  server.get('/health/ready', async (_request, reply) => {
+    const { ready, checks } = await managed.readiness();
+    return reply
+      .code(ready ? 200 : 503)
+      .headers({ 'cache-control': 'no-store', ...(!ready && { 'retry-after': '1' }) })
+      .send({ status: ready ? 'ready' : 'not ready', checks });
+  });
+  server.get('/metrics', async (_request, reply) =>
+    reply.headers({ 'content-type': managed.contentType, 'cache-control': 'no-store' }).send(await managed.metrics()),
+  );
+  return server;
+}

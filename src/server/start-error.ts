@@ -1,0 +1,17 @@
+import { ConfigError } from '../config/config.js';
+import { fileProblem } from '../config/file-problem.js';
+import { DatabaseStartError } from '../database/errors.js';
+import { RouteError } from '../http/validation/route-check.js';
+
+/** Failures that their message explains to an operator; the stack would only bury it. */
+const EXPLAINED = [ConfigError, DatabaseStartError, RouteError];
+
+/** What to print of an error that keeps the service from starting: what is wrong and what to do, or the error itself. */
+export function explainStartError(error: unknown): unknown {
+  const { syscall, path } = error as NodeJS.ErrnoException;
+  if (EXPLAINED.some((type) => error instanceof type)) return (error as Error).message;
+  if (syscall === 'listen' || syscall === 'bind') {
+    return `The service cannot listen: ${(error as Error).message}. Set PORT, MANAGEMENT_PORT or HOST otherwise.`;
+  }
+  return path === undefined ? error : `The service cannot start: ${fileProblem(path, error)}.`;
+}

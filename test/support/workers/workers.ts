@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../faults/fault.js';
+import { preloaded } from '../faults/preloaded.js';
+import { metricsOf } from '../metrics.js';
+import { COOKIE, token } from '../service.js';
+import type { ServiceProcess } from '../service-process.js';
+
+/** Names the process that responds in the field `x-worker` of each response. */
+export const NAMED = preloaded(`
+  import { ServerResponse } from 'node:http';
+  const { writeHead } = ServerResponse.prototype;
+  ServerResponse.prototype.writeHead = function (...args) {
+    this.setHeader('x-worker', process.pid);
+    return writeHead.apply(this, args);
+  };`);
+
+/** Runs a program in workers that have a number above `number`, before the service itself: in those that come later. */
+export const inWorkersAbove = (number: number, program: string) =>
+  preloaded(
+    `import cluster from 'node:cluster'; if (cluster.isWorker && cluster.worker.id > ${number}) { ${program} }`,
+  );
+
+/** The ids of the processes that the service has started. */
+export function workersOf({ child }: ServiceProcess): number[] {
+  const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8');
+  return children.split(' ').filter(Boolean).map(Number);
+}
+
+export async function untilLogged(service: ServiceProcess, text: string, timeout?: number): Promise<void> {
+  await until(
+    () => service.output.includes(text),
+    () => `"${text}" in the log:\n${service.output}`,
+    timeout,
+  );
+}
+
+/** Waits until the service has this many workers that serve, none of which is `gone`. */
+export async function untilServing(service: ServiceProcess, count: number, gone?: number): Promise<void> {
+  for (let waited = 0; waited < 30_000; waited += 50) {
+    const serving = (await metricsOf(service)).get('workers_serving');
+    if (serving === count && (gone === undefined || !workersOf(service).includes(gone))) return;
+    await sleep(50);
+  }
+  throw new Error(`There are not ${count} workers that serve after 30 s`);
+}
+
+export interface WorkerResponse {
+  readonly status: number;
+  readonly worker: number;
+}
+
+interface Sent {
+  readonly method?: string;
+  readonly path?: string;
+}
+
+/** Sends one request on a connection of its own, so that the next worker gets it. */
+export async function sendAlone(
+  { url }: { readonly url: string },
+  { method = 'GET', path = '/cookies' }: Sent = {},
+): Promise<WorkerResponse> {
+  const type = method === 'POST' && { 'content-type': 'application/json' };
+  const headers = { authorization: `Bearer ${await token()}`, ...type };
+  return new Promise((resolve, reject) => {
+    const sent = request(url + path, { method, agent: false, headers });
+    sent.on('error', reject);
+    sent.on('response', (response) => {
+      response.resume();
+      response.on('error', reject);
+      response.on('end', () => resolve({ status: response.statusCode!, worker: Number(response.headers['x-worker']) }));
+    });
+    sent.end(method === 'POST' ? JSON.stringify(COOKIE) : undefined);
+  });
+}
