@@ -343,7 +343,8 @@ describe('a server that is silent to a statement', () => {
     proxy = await TcpProxy.start(await freshDatabase());
     // Time enough for another try, if there were one.
     const timeouts = { DATABASE_BUSY_TIMEOUT: '5000', DATABASE_STATEMENT_TIMEOUT: '100' };
-    service = await startService({ DATABASE_URL: proxy.url, LOG_LEVEL: 'silent', ...timeouts });
+    const uncached = { LIST_CACHE_BYTES: '0' };
+    service = await startService({ DATABASE_URL: proxy.url, LOG_LEVEL: 'silent', ...timeouts, ...uncached });
     client = await Client.of(service);
   });
 

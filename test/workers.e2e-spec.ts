@@ -131,6 +131,25 @@ describe('a service with two workers', () => {
     expect(service.output.trimEnd().split('\n').at(-1)).toContain('"msg":"Stopped"');
   });
 
+  it('closes the connection that was on its way to a worker when it was killed', async () => {
+    await start(NAMED);
+    const [killed, other] = workersOf(service);
+    process.kill(killed!, 'SIGSTOP');
+    const sent = Array.from({ length: 4 }, () => sendAlone(service).then(({ worker }) => worker, String));
+    const served: unknown[] = [];
+    for (const each of sent) void each.then((worker) => served.push(worker));
+    await until(
+      () => served.length === 3,
+      () => `three of four served: ${served.join()}`,
+    );
+    process.kill(killed!, 'SIGKILL');
+    await until(
+      () => served.length === 4,
+      () => 'the fourth has an end',
+    );
+    expect(served).toEqual([other, other, other, expect.stringMatching(/ECONNRESET|socket hang up/)]);
+  });
+
   it('serves on when a worker is killed, stays ready, and has another one soon', async () => {
     await start(NAMED);
     const ledger = new Ledger();

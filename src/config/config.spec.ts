@@ -66,6 +66,7 @@ describe('the configuration', () => {
   const RANGES: readonly (readonly [name: string, first: number, last: number])[] = [
     ['PORT', 0, 65_535],
     ['MANAGEMENT_PORT', 0, 65_535],
+    ['WORKERS', 1, 64],
     ['DATABASE_POOL_SIZE', 1, 1000],
     ['DATABASE_LIST_POOL_SIZE', 2, 1000],
     ['DATABASE_STATEMENT_TIMEOUT', 1, 600_000],

@@ -5,6 +5,15 @@ const PROCESSES = ['test/worker-processes.e2e-spec.ts'];
 
 const mutants: readonly Mutant[] = [
   {
+    id: 'lost-connections-stay-open',
+    file: 'src/server/workers/worker-process.ts',
+    replace: '    closeLostConnections(worker.process);\n',
+    by: '',
+    breaks: 'A client whose connection was on its way to a worker that is killed is told so.',
+    specs: ['test/workers.e2e-spec.ts'],
+    tests: 'closes the connection that was on its way',
+  },
+  {
     id: 'port-closes-while-connections-are-on-their-way',
     file: 'src/server/workers/worker-pool.ts',
     replace: '      if (!old.hasEnded) old.stop();',

@@ -1,6 +1,7 @@
 import type { Worker } from 'node:cluster';
 import { standardOutput } from '../../logging/standard-output.js';
 import { forwardLines } from '../../logging/forward-lines.js';
+import { closeLostConnections } from './lost-connections.js';
 import type { MessageToPrimary, MessageToWorker, MetricValues, WorkerCalls } from './messages.js';
 
 /** Milliseconds for which a worker is waited for: a little longer than it waits for the database itself. */
@@ -50,6 +51,7 @@ export class WorkerProcess {
         resolve({ code: code ?? undefined, reason, age: performance.now() - this.startedAt });
       });
     });
+    closeLostConnections(worker.process);
     forwardLines(worker.process.stdout!, standardOutput());
     worker.on('message', (message: MessageToPrimary) => this.receive(message));
     // A message to a worker that has just ended; its end is seen by `ended`.
@@ -79,7 +81,7 @@ export class WorkerProcess {
     if (this.worker.isConnected()) this.worker.send(message);
   }
 
-  /** Asks it to finish its requests and to end. One that does not serve yet ends at once. */
+  /** Asks it to finish its requests and to end. One that does not serve yet ends immediately. */
   stop(): void {
     this.isStopping = true;
     this.worker.process.kill('SIGTERM');
