@@ -1,8 +1,10 @@
 import { isUtf8 } from 'node:buffer';
+import { safeParse } from 'fast-content-type-parse';
 import type { FastifyInstance } from 'fastify';
 import { ApiError } from '../errors/api-error.js';
 import { BODY_LIMIT } from './body-limit.js';
-import { type MediaType, parseMediaType } from './media-type.js';
+
+type ContentType = ReturnType<typeof safeParse>;
 
 const JSON_TYPE = 'application/json';
 const MERGE_PATCH_TYPE = 'application/merge-patch+json';
@@ -12,7 +14,7 @@ export class RawBody {
   constructor(
     private readonly bytes: Buffer,
     private readonly method: string,
-    private readonly mediaType: MediaType | undefined,
+    private readonly mediaType: ContentType | undefined,
     private readonly contentEncoding: string | undefined,
   ) {}
 
@@ -36,7 +38,7 @@ export class RawBody {
 
   private requireJsonType(): void {
     const { type = '', parameters } = this.mediaType ?? {};
-    const charset = parameters?.get('charset')?.toLowerCase() ?? 'utf-8';
+    const charset = parameters?.['charset']?.toLowerCase() ?? 'utf-8';
     if (!acceptedTypes(this.method).includes(type) || charset !== 'utf-8') throw wrongMediaType(this.method);
     if (this.contentEncoding !== undefined && this.contentEncoding.toLowerCase() !== 'identity') throw wrongCoding();
   }
@@ -70,8 +72,8 @@ function malformed(message: string): ApiError {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The media type of the body; absent when the request names none, or none that is well-formed. */
-    mediaTypeOfBody?: MediaType;
+    /** The media type of the body; absent when the request names none, and empty when it is not well-formed. */
+    mediaTypeOfBody?: ContentType;
   }
 }
 
@@ -88,8 +90,8 @@ export function readRawBodies(app: FastifyInstance): void {
     const { headers } = request.raw;
     const given = headers['content-type'];
     if (given !== undefined) {
-      request.mediaTypeOfBody = parseMediaType(given);
-      headers['content-type'] = request.mediaTypeOfBody?.type ?? 'application/octet-stream';
+      request.mediaTypeOfBody = safeParse(given);
+      headers['content-type'] = request.mediaTypeOfBody.type || 'application/octet-stream';
     }
     done();
   });
