@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
-import { statementEvents } from '../src/database/events/statement-events.js';
+import { observeStatements, unobserveStatements } from '../src/database/events/statement-events.js';
 import { Client, type Service, startService } from './support/service.js';
 
 const RECORDS = 1_000_000;
@@ -28,12 +28,12 @@ async function counted(work: () => Promise<void>): Promise<{ statements: number;
     turn = setImmediate(onTurn);
   };
   let turn = setImmediate(onTurn);
-  statementEvents.subscribe(onStatement);
+  observeStatements(onStatement);
   try {
     await work();
     return counts;
   } finally {
-    statementEvents.unsubscribe(onStatement);
+    unobserveStatements(onStatement);
     clearImmediate(turn);
   }
 }

@@ -1,3 +1,5 @@
+import { escaped, svg } from './svg.js';
+
 const [WIDTH, LEFT, RIGHT, BAR, GAP, TOP] = [760, 250, 110, 16, 12, 60];
 const COLORS = ['#2f6db5', '#d98324', '#7a4fa3', '#4a8f4a', '#a33b3b', '#777777'];
 
@@ -26,15 +28,7 @@ export function barChart(title, subtitle, groups) {
     }
     y += GAP;
   }
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y}" width="${WIDTH}" height="${y}" font-family="sans-serif" font-size="12" role="img">`,
-    `<title>${escaped(title)}</title>`,
-    `<rect width="100%" height="100%" fill="#fff"/>`,
-    `<text x="12" y="24" font-size="14" font-weight="bold">${escaped(title)}</text>`,
-    `<text x="12" y="42">${escaped(subtitle)}</text>`,
-    ...parts,
-    '</svg>\n',
-  ].join('\n');
+  return svg(title, subtitle, [WIDTH, y], parts);
 }
 
 function colorOf(labels, label) {
@@ -43,8 +37,4 @@ function colorOf(labels, label) {
 
 function number(value) {
   return value >= 100 ? Math.round(value).toLocaleString('en').replaceAll(',', ' ') : value.toPrecision(2);
-}
-
-export function escaped(text) {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }

@@ -1,4 +1,4 @@
-import { escaped } from './bar-chart.js';
+import { escaped, svg } from './svg.js';
 
 const [WIDTH, LEFT, RIGHT, BAR, GAP, TOP] = [760, 140, 60, 34, 14, 60];
 const LEGEND = { column: 190, row: 18, columns: 4 };
@@ -41,14 +41,5 @@ export function stackedChart(title, subtitle, parts, bars) {
     ];
   });
   const height = below + Math.ceil(parts.length / LEGEND.columns) * LEGEND.row + 8;
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" font-family="sans-serif" font-size="12" role="img">`,
-    `<title>${escaped(title)}</title>`,
-    `<rect width="100%" height="100%" fill="#fff"/>`,
-    `<text x="12" y="24" font-size="14" font-weight="bold">${escaped(title)}</text>`,
-    `<text x="12" y="42">${escaped(subtitle)}</text>`,
-    ...shapes,
-    ...legend,
-    '</svg>\n',
-  ].join('\n');
+  return svg(title, subtitle, [WIDTH, height], [...shapes, ...legend]);
 }

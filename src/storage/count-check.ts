@@ -7,8 +7,8 @@ import { storedCount } from './stored-count.js';
 import { StorageRegistry } from './storage-registry.js';
 
 /**
- * Compares every resource's counter with its records once after the start of the service, while the service serves. Only what went past the
- * service (manual SQL, a damaged file) can make them differ; capacity and `X-Total-Count` are wrong from then on.
+ * Compares every resource's counter with its records once after the start of the service, while it serves. Only what went past
+ * it (manual SQL, a damaged file) can make them differ; capacity and `X-Total-Count` are wrong from then on.
  */
 @Injectable()
 export class CountCheck implements OnApplicationBootstrap, OnModuleDestroy {

@@ -15,8 +15,8 @@ export interface StoredCount {
 const PAUSE = 5;
 
 /**
- * Counts the records of a resource in one committed state, which others may change meanwhile. It does so
- * in pieces where a statement holds the event loop, so that a service can count while it serves.
+ * Counts the records of a resource in one committed state, which others may change meanwhile. It does so in
+ * pieces where a statement holds the event loop, so that a service can count while it serves.
  * @param signal ends the counting
  * @returns `undefined` when the resource has no table of its name, or no row in `storage`
  * @throws {DatabaseUnavailableError} when it takes longer than a statement may

@@ -112,9 +112,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'deletes-need-no-match',
     file: 'src/resource/store/resource-transaction.ts',
-    replace:
-      'results.push(rejection ?? current !== undefined);\n      if (current === undefined || rejection !== undefined) continue;',
-    by: 'results.push(current !== undefined);\n      if (current === undefined) continue;',
+    replace: '(current && rejectionOf(check, current.version)) ?? current !== undefined',
+    by: 'current !== undefined',
     breaks: 'A DELETE whose If-Match no longer holds is 412.',
     specs: COOKIES,
   },

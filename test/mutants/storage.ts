@@ -95,8 +95,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'rejected-deletion-is-made',
     file: 'src/resource/store/resource-transaction.ts',
-    replace: 'if (current === undefined || rejection !== undefined) continue;',
-    by: 'if (current === undefined) continue;',
+    replace: 'if (result === true) await',
+    by: 'if (current !== undefined) await',
     breaks: 'A deletion whose check throws deletes nothing.',
     specs: ['test/resource-store.e2e-spec.ts'],
   },

@@ -48,8 +48,8 @@ export function propertiesOf(dto: Type): DtoProperties {
 }
 
 /** Whether the decorators ask for nothing of this instance, as those of most queries of an empty one. */
-export function asksForNothing(instance: object, { declared, conditions }: DtoProperties): boolean {
-  if (declared.size === 0) return false;
+export function asksForNothing(instance: object, { conditions }: DtoProperties): boolean {
+  if (conditions.size === 0) return false;
   for (const [name, ofProperty] of conditions) {
     const value: unknown = (instance as Record<string, unknown>)[name];
     if (ofProperty.every((condition) => condition(instance, value))) return false;

@@ -27,6 +27,14 @@ export class CachedList {
   }
 }
 
+/** Small buffers are parts of one that Node shares among many, and would keep all of it in memory. */
+function ownMemory(bytes: Buffer): Buffer {
+  if (bytes.buffer.byteLength === bytes.length) return bytes;
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(own);
+  return own;
+}
+
 /**
  * Lists as they were last sent, by their URLs, for as long as nothing has changed: then their resource has another ETag, and
  * the next list takes the place of the old one. What a client still reads of old lists counts, too: all together stay within
@@ -77,10 +85,7 @@ export class ListCache {
   /** Caches a list that was made in one piece. */
   add(etag: string, url: string, whole: Buffer, link?: string): void {
     if (this.lists === undefined || whole.length + OVERHEAD > this.longest) return;
-    // Small buffers are parts of one that Node shares among many, and would keep all of it in memory.
-    const own = Buffer.allocUnsafeSlow(whole.length);
-    whole.copy(own);
-    this.put(url, new CachedList(etag, [own], link));
+    this.put(url, new CachedList(etag, [ownMemory(whole)], link));
   }
 
   get(etag: string, url: string): CachedList | undefined {

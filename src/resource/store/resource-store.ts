@@ -17,7 +17,8 @@ import type {
 import { References } from './references.js';
 import { ResourceSnapshot } from './resource-snapshot.js';
 import { placeholders, ResourceTable } from './resource-table.js';
-import { findRecord, ResourceTransaction, type Row, storedRecord } from './resource-transaction.js';
+import { ResourceTransaction } from './resource-transaction.js';
+import { findRecord, type Row, storedRecord } from './stored-record.js';
 
 /** Writes of one transaction at most. */
 const LARGEST_WRITE = 100;

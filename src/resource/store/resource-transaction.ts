@@ -14,12 +14,11 @@ import type {
   WriteCheck,
 } from './resource-entity.js';
 import type { ResourceTable } from './resource-table.js';
+import { findRecord } from './stored-record.js';
 
 /** Parameters of one statement: SQLite takes 32 766 of them, PostgreSQL twice as many. */
 const MOST_PARAMETERS = 30_000;
 
-/** The epoch is `null` where the resource has no `storage` row. */
-export type Row = Readonly<Record<string, unknown>> & { readonly epoch: string | null; readonly revision: number };
 type Values = Readonly<Record<string, unknown>>;
 
 /**
@@ -110,15 +109,13 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
   /** Deletes several, one after the other; see `updateAll`. */
   async deleteAll(deletions: readonly RecordDeletion[]): Promise<(boolean | Error)[]> {
     const results: (boolean | Error)[] = [];
-    let deleted = 0;
     for (const { id, check } of deletions) {
       const current = await this.find(id);
-      const rejection = current && rejectionOf(check, current.version);
-      results.push(rejection ?? current !== undefined);
-      if (current === undefined || rejection !== undefined) continue;
-      await this.transaction.query(this.table.delete, [id]);
-      deleted++;
+      const result = (current && rejectionOf(check, current.version)) ?? current !== undefined;
+      if (result === true) await this.transaction.query(this.table.delete, [id]);
+      results.push(result);
     }
+    const deleted = results.filter((result) => result === true).length;
     if (deleted > 0) await this.storage.release(this.transaction, deleted);
     return results;
   }
@@ -176,28 +173,6 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     );
     return new Map(rows.map(({ id, revision }) => [revision, id]));
   }
-}
-
-/** @param statement of the table that selects one record with its version */
-export async function findRecord<Entity extends ResourceEntity>(
-  table: ResourceTable,
-  storage: ResourceStorage,
-  source: Sql,
-  statement: string,
-  id: number,
-): Promise<StoredRecord<Entity> | undefined> {
-  const [row] = await source.query<Row[]>(statement, [storage.resource, id]);
-  return row && storedRecord(table, storage, row);
-}
-
-/** A row of `find` and its kin as what it says. */
-export function storedRecord<Entity extends ResourceEntity>(
-  table: ResourceTable,
-  storage: ResourceStorage,
-  { epoch, revision, ...row }: Row,
-): StoredRecord<Entity> {
-  if (epoch === null) throw storage.rowMissing();
-  return { record: table.fromRow(row) as unknown as RecordOf<Entity>, version: { epoch, revision } };
 }
 
 function rejectionOf(check: WriteCheck | undefined, version: Version): Error | undefined {
