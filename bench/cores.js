@@ -2,17 +2,21 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 
-/** Two cores that this process may use: one for the program under test, one for the load. */
-const [serverCore, loadCore] = allowedCores();
+/** Cores that this process may use: one for the program under test, one for the load, one more for a second worker. */
+const [serverCore, loadCore, secondCore] = allowedCores();
 
 /** Why nothing can be pinned; `undefined` when it can. */
 export const unpinned = reason();
 
-/** The command that runs a program with these arguments, on the core of the program under test or of the load. */
+/** Why two workers cannot have a core each; `undefined` when they can. */
+export const noSecondCore = unpinned ?? (secondCore === undefined ? 'there are no three cores' : undefined);
+
+const CORES = { server: [serverCore], workers: [serverCore, secondCore], load: [loadCore] };
+
+/** The command that runs a program with these arguments, on the core of the program under test, of its two workers, or of the load. */
 export function onCore(role, program, args) {
   if (unpinned !== undefined) return [program, args];
-  const core = role === 'server' ? serverCore : loadCore;
-  return ['taskset', ['--cpu-list', String(core), program, ...args]];
+  return ['taskset', ['--cpu-list', CORES[role].join(','), program, ...args]];
 }
 
 /** The same for node. */

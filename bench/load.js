@@ -4,11 +4,12 @@
  *
  *   node bench/load.js '{"operation":"get","records":1000,"connections":64,"seconds":1,"url":...,"token":...,"pid":...}'
  *
- * With `amount` it sends so many requests, however long they take: then none is left half answered, and each of the
+ * With `rate` it sends at most so many a second. With `amount` it sends so many requests, however long they take: then none is left half answered, and each of the
  * server's microseconds belongs to a request that counts.
  */
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
+import { setImmediate } from 'node:timers';
 import autocannon from 'autocannon';
 import { operations } from './operations.js';
 import { processorTime } from './usage.js';
@@ -17,7 +18,7 @@ const TIMEOUT_SECONDS = 60;
 /** Milliseconds between the moments at which autocannon looks whether it is done. */
 const TICK = 20;
 
-const { operation: name, records, connections, seconds, amount, url, token, pid } = JSON.parse(process.argv[2]);
+const { operation: name, records, connections, seconds, amount, rate, url, token, pid } = JSON.parse(process.argv[2]);
 const operation = operations[name];
 const authorization = `Bearer ${token}`;
 
@@ -62,6 +63,7 @@ async function send({ requests }, { seconds, amount }, ids = [], headers = {}) {
     headers: { authorization, ...headers },
     connections,
     timeout: TIMEOUT_SECONDS,
+    ...(rate !== undefined && { overallRate: rate }),
     ...(amount === undefined ? { duration: seconds } : { amount }),
     requests: requests.map(({ method, path, body, keepsId }) => ({
       method,
@@ -90,8 +92,22 @@ async function send({ requests }, { seconds, amount }, ids = [], headers = {}) {
   const started = performance.now();
   let last = started;
   load.on('response', () => (last = performance.now()));
+  const sleepAgain = rate === undefined ? stayAwake() : () => {};
   const result = await load;
+  sleepAgain();
   return { result, elapsed: (last - started) / 1000 };
+}
+
+/**
+ * Keeps this process from waiting for answers in the kernel: to wake it is work of the system, which the server would be charged
+ * for with every answer to a client that has slept, and a slower server has more of those.
+ * @returns what ends it
+ */
+function stayAwake() {
+  let isAwake = true;
+  const turn = () => isAwake && setImmediate(turn);
+  turn();
+  return () => (isAwake = false);
 }
 
 async function etagOf(path) {

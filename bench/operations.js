@@ -41,6 +41,18 @@ export const operations = {
       { method: 'DELETE', path: ({ id }) => `/cookies/${id}` },
     ],
   },
+  soak: {
+    what: 'as before, and of twelve requests one a page, and one a list of all',
+    statuses: [200, 201, 204],
+    requests: [
+      ...Array.from({ length: 7 }, () => read),
+      replace,
+      { ...create, keepsId: true },
+      { method: 'DELETE', path: ({ id }) => `/cookies/${id}` },
+      { method: 'GET', path: ({ records }) => `/cookies?limit=100&after=${Math.floor(Math.random() * records)}` },
+      list,
+    ],
+  },
   list: { what: 'GET of all records', statuses: [200], requests: [list] },
   changing: {
     what: 'GET of all records after a PUT, in turn, so that no list is the same twice',

@@ -27,7 +27,7 @@ export class Program {
    */
   static async start(variant, folder, secret, database = `sqlite:${join(folder, 'cookies.sqlite')}`) {
     const [port, managementPort] = [await freePort(), await freePort()];
-    const [command, args] = nodeOn('server', [join(ROOT, variant.program), ...(variant.args ?? [])]);
+    const [command, args] = nodeOn(variant.role ?? 'server', [join(ROOT, variant.program), ...(variant.args ?? [])]);
     const started = performance.now();
     const child = spawn(command, args, {
       cwd: folder,
@@ -40,6 +40,7 @@ export class Program {
         DATABASE_URL: database,
         COOKIES_CAPACITY: '1000000000',
         JWT_SECRET: secret,
+        ...variant.env,
       },
       stdio: ['ignore', 'ignore', 'inherit'],
     });

@@ -5,6 +5,7 @@
  *   npm run bench -- get post-64        some scenarios, by name or family; the tables only
  *   npm run bench -- budget            what each part of the way of a request costs; writes its section of docs/benchmarks.md
  *   npm run bench -- --rounds 9 --seconds 4
+ *   npm run bench -- get post --keep    some scenarios, and their figures kept for the table by version
  *
  * The tables go to stdout, the progress to stderr.
  */
@@ -16,13 +17,18 @@ import { stayOnLoadCore } from './cores.js';
 import { describeMachine } from './machine.js';
 import { probe } from './probe.js';
 import { writeBudget } from './report/budget.js';
+import { keepRun } from './report/history.js';
 import { asText, writeReport } from './report/report.js';
 import { scenarios } from './scenarios.js';
 import { Stage } from './stage.js';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '2' } },
+  options: {
+    rounds: { type: 'string', default: '7' },
+    seconds: { type: 'string', default: '1' },
+    keep: { type: 'boolean', default: false },
+  },
 });
 const settings = { rounds: Number(values.rounds), seconds: Number(values.seconds) };
 const unknown = positionals.filter(
@@ -62,7 +68,9 @@ try {
   const minutes = (performance.now() - started) / 60_000;
   const figures = { results, memories: stage.memories, machine, minutes, ...settings };
   console.log(asText(figures));
-  if (chosen.length === scenarios.length) {
+  const isWhole = chosen.length === scenarios.length;
+  if (isWhole || values.keep) keepRun(results);
+  if (isWhole) {
     writeReport(figures);
     console.error('docs/benchmarks.md is written');
   } else if (positionals.join() === 'budget') {

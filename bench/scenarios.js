@@ -1,10 +1,12 @@
 import { budget } from './budget/budget.js';
+import { commands } from './commands.js';
+import { noSecondCore } from './cores.js';
 import { longList } from './long-list.js';
 import { operations } from './operations.js';
 import { onPostgres } from './postgres.js';
 import { saveCalls } from './save-calls.js';
 import { starts } from './starts.js';
-import { variants } from './variants.js';
+import { twoWorkers, variants } from './variants.js';
 
 /** How many connections send requests at once, each the next when the last is answered. */
 const CONNECTIONS = [1, 16, 64];
@@ -37,8 +39,14 @@ export const scenarios = [
   {
     name: 'start',
     family: 'start',
-    what: 'from the start of the process to its first answer, built, files cached',
+    what: 'from the start of the process to its first answer, built, files cached; memory half a second later',
     run: starts,
+  },
+  {
+    name: 'commands',
+    family: 'commands',
+    what: 'commands that need no database, from the start of the process to its end',
+    run: commands,
   },
   ...['get', 'post'].map((operation) => ({
     name: `budget-${operation}`,
@@ -55,15 +63,15 @@ export const scenarios = [
   ...across('list-100', 'list', 100),
   // With 64 lists of 10 000 at once, the slow ones would not answer in the time of a measurement.
   ...across('list-10000', 'list', 10_000, 1),
-  {
-    name: 'list-10000-changing',
-    family: 'list-10000-changing',
-    what: `${operations.changing.what}, 10000 records stored; figures are for either request`,
+  ...[100, 10_000].map((records) => ({
+    name: `list-${records}-changing`,
+    family: `list-${records}-changing`,
+    what: `${operations.changing.what}, ${records} records stored; figures are for either request`,
     connections: 1,
     lanes: variants
       .filter(({ answersAlike, name }) => answersAlike || name === service.name)
-      .map((variant) => lane(variant, 'changing', 10_000)),
-  },
+      .map((variant) => lane(variant, 'changing', records)),
+  })),
   ...CONNECTIONS.map((connections) => ({
     name: `unchanged-${connections}`,
     family: 'unchanged',
@@ -90,6 +98,13 @@ export const scenarios = [
     what: operations[operation].what,
     connections: 64,
     lanes: [1000, 10_000_000].map((records) => lane(service, operation, records, `service, ${records} records`)),
+  })),
+  ...(noSecondCore === undefined ? ['get', 'post', 'mixed'] : []).map((operation) => ({
+    name: `workers-${operation}`,
+    family: 'workers',
+    what: operations[operation].what,
+    connections: 64,
+    lanes: [service, twoWorkers].map((variant) => lane(variant, operation, 1000)),
   })),
   ...[
     ['get', 16],

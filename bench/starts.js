@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { privateMemory } from './usage.js';
 import { variants } from './variants.js';
 
 /** Starts every variant on an empty storage, in turn; a first start of each, not counted, fills the file cache. */
@@ -6,9 +8,11 @@ export async function starts(stage, { rounds }) {
   for (let round = 0; round <= rounds; round++) {
     for (const { label, variant, samples } of rows) {
       const program = await stage.start(variant, 0);
+      await sleep(500);
+      const memory = privateMemory(program.pid);
       await program.stop();
       if (round === 0) continue;
-      samples.push({ milliseconds: program.startTime });
+      samples.push({ milliseconds: program.startTime, memory });
       stage.progress(`start ${round}/${rounds} ${label}: ${program.startTime.toFixed(0)} ms`);
     }
   }

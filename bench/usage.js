@@ -43,6 +43,17 @@ export function memory(pid) {
   }
 }
 
+/** Memory in MB that a process shares with no other; `undefined` where the system does not tell. */
+export function privateMemory(pid) {
+  try {
+    const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+    const sizes = [...rollup.matchAll(/^Private_(?:Clean|Dirty):\s*(\d+) kB$/gm)].map(([, size]) => Number(size));
+    return sizes.reduce((sum, size) => sum + size, 0) / 1024;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Lets the highest memory of a process count from now on. */
 export function forgetPeak(pid) {
   // proc_pid_clear_refs(5): 5 resets the high-water mark.

@@ -39,6 +39,14 @@ export const variants = [
   },
 ];
 
+/** The service with two processes, which is compared with the service where each can have a core. */
+export const twoWorkers = {
+  ...variants[0],
+  name: 'service, two workers',
+  env: { WORKERS: '2' },
+  role: 'workers',
+};
+
 /** What the service is compared with on PostgreSQL. */
 export const limitPostgres = {
   name: 'limit-postgres',

@@ -1,9 +1,11 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { noSecondCore } from '../cores.js';
 import { summary } from '../summary.js';
 import { limitPostgres, variants } from '../variants.js';
 import { FAMILY as BUDGET, budgetSection, budgetTable } from './budget.js';
 import { barChart } from './bar-chart.js';
+import { historyTable } from './history.js';
 import { table } from './table.js';
 import { targetRows } from './targets.js';
 
@@ -14,6 +16,7 @@ const FIGURES = [
   { figure: 'rate', title: 'a second', chart: 'answers a second (more is better)', digits: 0 },
   { figure: 'cost', title: 'CPU us each', chart: 'server CPU, microseconds each (less is better)', digits: 1 },
   { figure: 'milliseconds', title: 'ms', chart: 'milliseconds (less is better)', digits: 0 },
+  { figure: 'memory', title: 'private MB', chart: 'memory of its own, MB (less is better)', digits: 0 },
   { figure: 'memoryAdded', title: 'MB above idle', chart: 'highest memory, MB above idle (less is better)', digits: 0 },
   { figure: 'p99', title: 'p99 ms', digits: 1 },
   { figure: 'alone', title: 'p99 ms before', digits: 1 },
@@ -61,6 +64,9 @@ export function writeReport({ results, memories, machine, rounds, seconds, minut
       'reproduce; the absolute figures belong to the machine below.',
     '## Asked and measured',
     targetsTable(targetRows(results)),
+    '## By version',
+    'The same figures, of the runs that were kept. Each has a machine of its own: they say what has changed, not by how much.',
+    historyTable(),
     '## How it is measured',
     method(rounds, seconds, minutes),
     table(['machine', ''], machine),
@@ -85,6 +91,8 @@ function method(rounds, seconds, minutes) {
       `took ${minutes.toFixed(0)} minutes.`,
     '- The load comes from autocannon in a process of its own, on a core of its own, each connection sending its next ' +
       'request when the last is answered. A round has a fixed number of requests, so that none is left half answered.',
+    '- The load generator never waits in the kernel: to wake a client that sleeps is charged to the server that answers it, ' +
+      'and a slower server has more clients asleep.',
     '- CPU is what the system charged the server process, user and kernel, per request. Where the server core is not ' +
       'busy all the time, the load generator or the disk holds the throughput down: then CPU is the figure to compare.',
     '- Every answer is checked for its status. Before the run, `service` and `limit` must give the same answers to a ' +
@@ -104,6 +112,7 @@ function omissions() {
     ),
     '- list-1000000: only programs that answer alike; the others hold all records as objects at once.',
     '- 10 000 000 records: the service only, as it is compared with itself.',
+    ...(noSecondCore === undefined ? [] : [`- two workers: ${noSecondCore}, and on one they are no faster than one.`]),
   ].join('\n');
 }
 

@@ -1,0 +1,62 @@
+/**
+ * An hour of mixed load, and what it does to the memory of the service: a line for each minute, the verdict at the end.
+ *
+ *   node bench/soak.js [--minutes 60] [--rate 1000]
+ *
+ * Ends with 1 when the second half took more memory than the first, by more than a tenth. `npm run build` comes first.
+ */
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { load } from './compare.js';
+import { Stage } from './stage.js';
+import { memory, privateMemory } from './usage.js';
+import { variants } from './variants.js';
+
+const RECORDS = 1000;
+const CONNECTIONS = 16;
+/** How much the median of the second half may lie above that of the first, once warm. */
+const GROWTH = 1.1;
+
+const MINUTES = 10;
+
+const { values } = parseArgs({
+  options: { minutes: { type: 'string', default: '60' }, rate: { type: 'string', default: '1000' } },
+});
+const [minutes, rate] = [Number(values.minutes), Number(values.rate)];
+if (!(minutes >= MINUTES) || !(rate > 0)) {
+  console.error(`--minutes must be at least ${MINUTES}, or its halves say nothing, and --rate more than 0`);
+  process.exit(2);
+}
+
+const stage = new Stage((line) => console.error(line));
+process.once('SIGINT', () => void stage.close().then(() => process.exit(130)));
+try {
+  await stage.makeToken();
+  const program = await stage.program(variants[0], RECORDS);
+  const lane = { label: 'service', operation: 'soak', records: RECORDS };
+  const used = [];
+  for (let minute = 1; minute <= minutes; minute++) {
+    const sample = await load(program, lane, CONNECTIONS, { seconds: 60, rate }, stage.token);
+    used.push(privateMemory(program.pid));
+    const figures = [`${used.at(-1).toFixed(0)} MB of its own`, `${memory(program.pid).now.toFixed(0)} MB resident`];
+    console.log(`minute ${minute}: ${Math.round(sample.rate)} requests/s, ${figures.join(', ')}, p99 ${sample.p99} ms`);
+  }
+  report(used);
+} finally {
+  await stage.close();
+}
+
+/** The first tenth is the time in which caches fill. */
+function report(used) {
+  const warm = used.slice(Math.ceil(used.length / 10));
+  const half = Math.ceil(warm.length / 2);
+  const [first, second] = [median(warm.slice(0, half)), median(warm.slice(half))];
+  const isFlat = second <= first * GROWTH;
+  const verdict = isFlat ? 'flat' : 'GROWS';
+  console.log(`${verdict}: median ${first.toFixed(0)} MB in the first half, ${second.toFixed(0)} MB in the second`);
+  if (!isFlat) process.exitCode = 1;
+}
+
+function median(values) {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)];
+}
