@@ -8,7 +8,7 @@ const RECORDS = 1000;
 /** Seconds of load before the measurement. */
 const WARM_UP = 3;
 /** A part is a difference of two figures: many short rounds, of so many seconds, tell more than a few long ones. */
-const ROUNDS_FOR_ONE = 5;
+const ROUNDS_FOR_ONE = 2;
 const SHORT = 0.4;
 
 const SERVICE = 'bench/budget/service.js';
