@@ -10,6 +10,10 @@ import { nodeOn } from './cores.js';
 const ROOT = join(import.meta.dirname, '..');
 const START_TIMEOUT = 60_000;
 
+/** What runs now. An interrupted run leaves none behind. */
+const running = new Set();
+process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+
 /** A program under test that has started. */
 export class Program {
   constructor(variant, child, url) {
@@ -44,6 +48,8 @@ export class Program {
       },
       stdio: ['ignore', 'ignore', 'inherit'],
     });
+    running.add(child);
+    child.once('exit', () => running.delete(child));
     const program = new Program(variant, child, `http://127.0.0.1:${port}`);
     await program.ready(variant.readiness && `http://127.0.0.1:${managementPort}${variant.readiness}`);
     /** Milliseconds from the start of the process until it was ready. */
