@@ -7,6 +7,7 @@ import { createDataSource } from '../src/database/data-source.js';
 import { migrate } from '../src/database/schema/migrations.js';
 import { transaction } from '../src/database/transactions.js';
 import { isOneOf, References } from '../src/resource/columns.js';
+import { wholeArray } from '../src/resource/lists/json-array.js';
 import { ResourceEntity, type StoredRecord } from '../src/resource/store/resource-entity.js';
 import { createResourceTable, dropResourceTable } from '../src/resource/store/resource-migration.js';
 import { ResourceStore } from '../src/resource/store/resource-store.js';
@@ -117,7 +118,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     const snapshot = await samples.openSnapshot();
     try {
       const page = await snapshot.first(100, { filters, order: 'ascending' });
-      return JSON.parse(`[${Buffer.concat([...(page?.chunks ?? [])]).toString()}]`);
+      return JSON.parse(wholeArray(page?.chunks ?? []).toString());
     } finally {
       snapshot.close();
     }

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { DataSource } from 'typeorm';
 import { checkLists } from '../src/resource/lists/list-check.js';
 import { cursorOf } from '../src/resource/lists/cursor.js';
+import { wholeArray } from '../src/resource/lists/json-array.js';
 import { EnumFilter, ListQueryOf } from '../src/resource/lists/list-query.js';
 import { RangeFilter } from '../src/resource/lists/range-filter.js';
 import { ResourceName } from '../src/resource/resource-name.js';
@@ -539,7 +540,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       const found: Listed[] = [];
       try {
         for await (const { chunks } of snapshot.pages({ sortBy: 'weight', order: 'descending' })) {
-          found.push(...(JSON.parse(`[${chunks.join(',')}]`) as Listed[]));
+          found.push(...(JSON.parse(wholeArray(chunks).toString()) as Listed[]));
           await store.delete(expected.at(-found.length)!.id);
           await store.update(expected[found.length - 5]!.id, { weight: -found.length });
           await store.create(reading({ weight: 1.5 }));

@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm';
 const INTERVAL = 10_000;
 
 /** The share of its time that a calm service is at work, disk flushes included. */
-const CALM = 0.15;
+const CALM = 0.05;
 
 /** How much larger than it ever was in calm the heap must be. */
 const GROWTH = 1.4;

@@ -53,7 +53,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     json: (expression) => `to_json(${expression})::text`,
     jsonReal: (expression) => `to_json(${expression})`,
     isoDate,
-    join: (expression, column, direction) => `string_agg(${expression}, ',' ORDER BY ${column} ${direction})`,
+    join: (expression, column, direction) => `string_agg(${expression}, '' ORDER BY ${column} ${direction})`,
     forUpdate: (table) => ` FOR UPDATE OF ${table}`,
     lastGivenId,
   };

@@ -41,10 +41,10 @@ function jsonOfValue(dialect: Dialect, { name, kind, isPlain }: JsonColumn): Jso
   }
 }
 
-/** An SQL expression for a JSON object of these properties, in their order. */
-export function objectJson(properties: readonly (readonly [name: string, json: JsonExpression])[]): string {
+/** An SQL expression for an element of a JSON array, with a comma before it: an object of these properties, in their order. */
+export function elementJson(properties: readonly (readonly [name: string, json: JsonExpression])[]): string {
   const parts: string[] = [];
-  let literal = '{';
+  let literal = ',{';
   for (const [name, { expression, isQuoted }] of properties) {
     const quote = isQuoted ? '"' : '';
     parts.push(`'${literal}${JSON.stringify(name)}:${quote}'`, expression);

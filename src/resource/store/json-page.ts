@@ -1,8 +1,8 @@
 import type { SortPosition } from './selection.js';
 
 /**
- * Records as the elements of a JSON array in UTF-8, without its brackets and without the commas between the chunks. The engine
- * writes them: no object is made for any, and on SQLite no string.
+ * Records as elements of a JSON array in UTF-8, each with a comma before it, so that chunk follows chunk as it is. The engine writes
+ * them: no object is made for any, and on SQLite no string.
  */
 export interface JsonPage<Last extends number | SortPosition = number | SortPosition> {
   readonly chunks: readonly Buffer[];
@@ -22,4 +22,9 @@ export function joined<Last extends number | SortPosition>(
     count: pages.reduce((sum, { count }) => sum + count, 0),
     last: final.last,
   };
+}
+
+/** What an engine has written, in memory of its own. */
+export function bytesOf(records: Buffer | string): Buffer {
+  return typeof records === 'string' ? Buffer.from(records) : records;
 }

@@ -3,7 +3,7 @@ import type { Snapshot } from '../../database/snapshot.js';
 import type { ResourceUsage } from '../../storage/resource-storage.js';
 import type { RecordOf, ResourceEntity } from './resource-entity.js';
 import type { ResourceTable } from './resource-table.js';
-import { joined, type JsonPage } from './json-page.js';
+import { bytesOf, joined, type JsonPage } from './json-page.js';
 import { type Conditions, conditionsOf, type Selection } from './selection.js';
 import { SortedPages } from './sorted-pages.js';
 import { PAGE, RecordsPerStatement } from './statement-bounds.js';
@@ -153,7 +153,7 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
       [position, ...(end === undefined ? [] : [end]), ...conditions.parameters, limit],
     );
     if (row.count === 0) return { chunks: [], count: 0, last: 0 };
-    const records = typeof row.records === 'string' ? Buffer.from(row.records) : row.records;
+    const records = bytesOf(row.records);
     this.recordsPerStatement.learn(records.length / row.count);
     return { chunks: [records], count: row.count, last: row.last };
   }

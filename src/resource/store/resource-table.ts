@@ -1,6 +1,6 @@
 import type { DataSource, EntityMetadata, Repository } from 'typeorm';
 import { type Engine, engineOf } from '../../database/engine.js';
-import { objectJson } from './column-json.js';
+import { elementJson } from './column-json.js';
 import { type RecordColumn, recordColumns } from './record-columns.js';
 import type { ResourceEntity } from './resource-entity.js';
 import { sortProblem } from './sort-index.js';
@@ -48,7 +48,7 @@ export class ResourceTable {
     this.valueColumns = this.columns.slice(1);
     this.convertsRows = this.columns.some(({ fromRow }) => fromRow !== undefined);
     this.selected = this.columns.map(({ property, name }) => `${name} AS "${property}"`).join(', ');
-    this.recordJson = objectJson(this.columns.map(({ property, json }) => [property, json]));
+    this.recordJson = elementJson(this.columns.map(({ property, json }) => [property, json]));
     // No join with `storage`: from 3.54 on, SQLite takes three times as long for it as for this sub-select.
     this.select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
     this.find = `${this.select} WHERE id = ?`;

@@ -1,7 +1,7 @@
 import type { Snapshot } from '../../database/snapshot.js';
 import type { RecordColumn } from './record-columns.js';
 import type { ResourceTable } from './resource-table.js';
-import { joined, type JsonPage } from './json-page.js';
+import { bytesOf, joined, type JsonPage } from './json-page.js';
 import { type Conditions, conditionsOf, type Selection, type SortPosition } from './selection.js';
 import type { RecordsPerStatement } from './statement-bounds.js';
 
@@ -135,7 +135,7 @@ export class SortedPages {
        FROM (SELECT ${column.name} AS sorted_value, id, ${recordJson} AS record ${source.sql} LIMIT ?) AS page`,
       [...source.parameters, limit],
     );
-    return { records: Buffer.from(row.records ?? ''), count: row.count };
+    return { records: bytesOf(row.records ?? ''), count: row.count };
   }
 }
 
