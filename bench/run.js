@@ -16,8 +16,9 @@ import { compare } from './compare.js';
 import { stayOnLoadCore } from './cores.js';
 import { describeMachine } from './machine.js';
 import { probe } from './probe.js';
-import { writeBudget } from './report/budget.js';
-import { keepRun } from './report/history.js';
+import { FAMILY as BUDGET, budgetSection } from './report/budget.js';
+import { historySection, keepRun } from './report/history.js';
+import { replaceSection } from './report/page.js';
 import { asText, writeReport } from './report/report.js';
 import { scenarios } from './scenarios.js';
 import { Stage } from './stage.js';
@@ -68,14 +69,17 @@ try {
   const minutes = (performance.now() - started) / 60_000;
   const figures = { results, memories: stage.memories, machine, minutes, ...settings };
   console.log(asText(figures));
-  const isWhole = chosen.length === scenarios.length;
-  if (isWhole || values.keep) keepRun(results);
-  if (isWhole) {
+  if (chosen.length === scenarios.length) {
+    keepRun(results);
     writeReport(figures);
     console.error('docs/benchmarks.md is written');
-  } else if (positionals.join() === 'budget') {
-    writeBudget(results);
+  } else if (positionals.join() === BUDGET) {
+    replaceSection(budgetSection(results));
     console.error('The budget in docs/benchmarks.md is written');
+  } else if (values.keep) {
+    keepRun(results);
+    replaceSection(historySection());
+    console.error('The figures by version in docs/benchmarks.md are written');
   }
 } finally {
   await stage.close();

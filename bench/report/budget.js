@@ -1,12 +1,12 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PARTS } from '../budget/parts.js';
 import { summary } from '../summary.js';
+import { DOCS } from './page.js';
 import { stackedChart } from './stacked-chart.js';
 import { table } from './table.js';
 
 export const FAMILY = 'budget';
-const DOCS = join(import.meta.dirname, '../../docs');
 const HEADING = `## ${FAMILY}`;
 
 const METHOD =
@@ -52,22 +52,6 @@ export function budgetSection(results) {
     return `### ${title}\n\n![${title}: ${subtitle}](benchmarks/${name}.svg)\n\n${budgetTable(result)}`;
   });
   return [HEADING, METHOD, ...parts].join('\n\n');
-}
-
-/** Puts the section into docs/benchmarks.md, in place of the one that is there; the others stay. */
-export function writeBudget(results) {
-  const file = join(DOCS, 'benchmarks.md');
-  const sections = readFileSync(file, 'utf8').split(/^(?=## )/m);
-  const index = sections.findIndex((section) => section.startsWith(`${HEADING}\n`));
-  const section = `${budgetSection(results)}\n\n`;
-  if (index >= 0) sections[index] = section;
-  else
-    sections.splice(
-      sections.findIndex((one) => one.startsWith('## start')),
-      0,
-      section,
-    );
-  writeFileSync(file, `${sections.join('').trimEnd()}\n`);
 }
 
 function labelsOf(lanes) {

@@ -19,8 +19,15 @@ export function keepRun(results) {
   writeFileSync(FILE, `${JSON.stringify([...others, run], undefined, 2)}\n`);
 }
 
-/** A row for each target that some run has measured, a column for each run. */
-export function historyTable() {
+/** The section of docs/benchmarks.md: a row for each target that some run has measured, a column for each run. */
+export function historySection() {
+  return `## By version\n\n${ABOUT}\n\n${historyTable()}`;
+}
+
+const ABOUT =
+  'The same figures, of the runs that were kept. Each had the machine in a state of its own: they say what has changed, not by how much.';
+
+function historyTable() {
   const runs = kept();
   const rows = targetRows([]).map(([what, against]) => [
     what,

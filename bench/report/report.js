@@ -5,11 +5,10 @@ import { summary } from '../summary.js';
 import { limitPostgres, variants } from '../variants.js';
 import { FAMILY as BUDGET, budgetSection, budgetTable } from './budget.js';
 import { barChart } from './bar-chart.js';
-import { historyTable } from './history.js';
+import { historySection } from './history.js';
+import { DOCS } from './page.js';
 import { table } from './table.js';
 import { targetRows } from './targets.js';
-
-const DOCS = join(import.meta.dirname, '../../docs');
 
 /** The figures that a table of lanes may have, and how they are called; a chart is drawn of the first. */
 const FIGURES = [
@@ -64,9 +63,7 @@ export function writeReport({ results, memories, machine, rounds, seconds, minut
       'reproduce; the absolute figures belong to the machine below.',
     '## Asked and measured',
     targetsTable(targetRows(results)),
-    '## By version',
-    'The same figures, of the runs that were kept. Each has a machine of its own: they say what has changed, not by how much.',
-    historyTable(),
+    historySection(),
     '## How it is measured',
     method(rounds, seconds, minutes),
     table(['machine', ''], machine),
