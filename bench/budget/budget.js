@@ -39,7 +39,7 @@ const ladders = {
 
 /**
  * What each part of the way of a request costs: programs with one part less each, all in turn in every round. A part is the
- * difference between the lowest costs of two: what disturbs a machine only ever adds to the time of a request.
+ * difference of two lower quartiles: what disturbs a machine only ever adds to the time of a request.
  * @returns a lane for each part that `service` or `by hand` has, with the costs of the program that still has it
  */
 export function budget(operation, connections) {
@@ -95,12 +95,13 @@ function lanesOf(programs) {
     });
     return steps.map(({ part }, index) => {
       const rest = samplesOf[index + 1];
-      const own = lowest(samplesOf[index]) - (rest === undefined ? 0 : lowest(rest));
+      const own = lowerQuartile(samplesOf[index]) - (rest === undefined ? 0 : lowerQuartile(rest));
       return { label, part, own, samples: samplesOf[index] };
     });
   });
 }
 
-function lowest(samples) {
-  return Math.min(...samples.map(({ cost }) => cost));
+function lowerQuartile(samples) {
+  const sorted = samples.map(({ cost }) => cost).sort((one, other) => one - other);
+  return sorted[Math.floor(sorted.length / 4)];
 }

@@ -11,7 +11,7 @@ const HEADING = `## ${FAMILY}`;
 
 const METHOD =
   'Microseconds of server CPU a request that each part of the way takes: programs with one part less each, from the service to ' +
-  'a bare socket, in turn in every round; a part is the difference between the lowest costs of two, so a small one may come out below 0 on ' +
+  'a bare socket, in turn in every round; a part is the difference of two lower quartiles, so a small one may come out below 0 on ' +
   'a machine that is not quiet. By hand is what `limit` does, with a log and metrics; what is below Fastify is the same program.';
 
 /** One table for each scenario of the budget: a row for each part, the sum at the end. */
