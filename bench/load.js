@@ -4,8 +4,8 @@
  *
  *   node bench/load.js '{"operation":"get","records":1000,"connections":64,"seconds":1,"url":...,"token":...,"pid":...}'
  *
- * With `rate` it sends at most so many a second. With `amount` it sends so many requests, however long they take: then none is left half answered, and each of the
- * server's microseconds belongs to a request that counts.
+ * With `amount` it sends so many requests, however long they take: then none is left half answered, and each of the
+ * server's microseconds belongs to a request that counts. With `rate` it sends at most so many a second.
  */
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';

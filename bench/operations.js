@@ -15,6 +15,8 @@ const replace = {
     return { flavor: FLAVORS[pass % 3], size: SIZES[Math.floor(pass / 3) % 3] };
   },
 };
+const remove = { method: 'DELETE', path: ({ id }) => `/cookies/${id}` };
+const mixed = [...Array.from({ length: 7 }, () => read), replace, { ...create, keepsId: true }, remove];
 
 /**
  * What one connection does over and over, and the statuses that are right for it. Of a request, `path` and `body` may
@@ -27,28 +29,20 @@ export const operations = {
   delete: {
     what: 'durable DELETE of a record that was stored just before the measurement',
     statuses: [204, 200],
-    requests: [{ method: 'DELETE', path: ({ id }) => `/cookies/${id}` }],
+    requests: [remove],
     // Each is possible once only.
     consumesIds: true,
   },
   mixed: {
     what: 'of ten requests seven GET, one PUT, one POST, and a DELETE of what it stored',
     statuses: [200, 201, 204],
-    requests: [
-      ...Array.from({ length: 7 }, () => read),
-      replace,
-      { ...create, keepsId: true },
-      { method: 'DELETE', path: ({ id }) => `/cookies/${id}` },
-    ],
+    requests: mixed,
   },
   soak: {
-    what: 'as before, and of twelve requests one a page, and one a list of all',
+    what: 'of twelve requests the ten of `mixed`, a page, and a list of all',
     statuses: [200, 201, 204],
     requests: [
-      ...Array.from({ length: 7 }, () => read),
-      replace,
-      { ...create, keepsId: true },
-      { method: 'DELETE', path: ({ id }) => `/cookies/${id}` },
+      ...mixed,
       { method: 'GET', path: ({ records }) => `/cookies?limit=100&after=${Math.floor(Math.random() * records)}` },
       list,
     ],

@@ -17,14 +17,19 @@ const CONNECTIONS = 16;
 /** How much the median of the second half may lie above that of the first, once warm. */
 const GROWTH = 1.1;
 
-const MINUTES = 10;
+/** With fewer, the halves say nothing. */
+const LEAST_MINUTES = 10;
 
 const { values } = parseArgs({
   options: { minutes: { type: 'string', default: '60' }, rate: { type: 'string', default: '1000' } },
 });
 const [minutes, rate] = [Number(values.minutes), Number(values.rate)];
-if (!(minutes >= MINUTES) || !(rate > 0)) {
-  console.error(`--minutes must be at least ${MINUTES}, or its halves say nothing, and --rate more than 0`);
+if (!(minutes >= LEAST_MINUTES) || !(rate > 0)) {
+  console.error(`--minutes must be at least ${LEAST_MINUTES}, and --rate more than 0`);
+  process.exit(2);
+}
+if (privateMemory(process.pid) === undefined) {
+  console.error('This system does not tell the memory of a process; Linux does');
   process.exit(2);
 }
 

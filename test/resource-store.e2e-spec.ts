@@ -172,6 +172,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
   onSqlite('makes the updates that wait together in their order, and gives each its own result', async () => {
     const { version: first } = await samples.create(sample());
     const { version: second } = await samples.create(sample());
+    const { revision: before } = await samples.usage();
     const results = await outcomes([
       samples.update(1, { amount: 1 }, only(first)),
       samples.update(1, { amount: 2 }, only(first)),
@@ -188,6 +189,11 @@ describe(`the store of a resource (${engineInUse()})`, () => {
       results[3],
       { record: { id: 1, ...sample({ amount: 4 }) }, version: expect.anything() },
     ]);
+    const changed = [results[0], results[3], results[5]] as StoredRecord<Sample>[];
+    expect(changed.map((result) => result.version.revision - before)).toEqual([1, 2, 3]);
+    expect((await samples.usage()).revision).toBe(before + 3);
+    expect(await samples.find(1)).toEqual(results[5]);
+    expect(await samples.find(2)).toEqual(results[3]);
   });
 
   it('gives each change of updates at the same time a revision, and lets only one of two with the same If-Match win', async () => {

@@ -83,8 +83,8 @@ export interface Dialect {
   isoDate(expression: string): string;
 
   /**
-   * An aggregate that joins strings without anything between, as UTF-8 or as a string: those of a subquery that is in the order of
-   * `column`, in that order.
+   * An aggregate that joins strings without anything between, as UTF-8 or as a string: those of a subquery that is in
+   * the order of `column`, in that order.
    */
   join(expression: string, column: string, direction: 'ASC' | 'DESC'): string;
 
