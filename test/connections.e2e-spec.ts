@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import type { Environment } from '../src/config/config.js';
 import { until } from './faults/fault.js';
+import { untilMetric } from './support/metrics.js';
 import { responsesIn } from './support/raw-http.js';
 import { Client, COOKIE, temporaryFolder, token } from './support/service.js';
 import { ServiceProcess } from './support/service-process.js';
@@ -125,7 +126,7 @@ describe('a client that sends requests and does not read', () => {
     await until(
       () => service.output.includes('request cut off'),
       () => 'the connection is cut off',
-      4000,
+      15_000,
     );
     expect(performance.now() - began).toBeGreaterThan(500);
     socket.resume();
@@ -164,9 +165,9 @@ describe('a client that sends requests and does not read', () => {
     other.exec('BEGIN IMMEDIATE');
     const socket = await connection({ reads: true });
     socket.write(post('reset'));
-    await sleep(300);
+    await untilMetric(service, 'http_requests_in_flight', 1);
     socket.resetAndDestroy();
-    await sleep(300);
+    await untilMetric(service, 'http_connections_open', 0);
     expect(logged('reset')).toEqual([]);
     other.exec('ROLLBACK');
     other.close();
@@ -192,6 +193,8 @@ describe('a client that sends more requests than it reads responses', () => {
       socket.write(get('/cookies?limit=1000', `page-${page}`));
       await sleep(2);
     }
+    for (let looks = 0; looks < 500 && (await metric('http_response_buffer_bytes')) <= 16 * 4096; looks++)
+      await sleep(10);
     await sleep(500);
     const response = 700_000;
     expect(await metric('http_response_buffer_bytes')).toBeGreaterThan(16 * 4096);
@@ -233,9 +236,8 @@ describe('connections', () => {
     first.write(get('/cookies/1'));
     await once(first, 'data');
     for (let number = 0; number < 30; number++) await connection({ reads: true });
-    const cut = 'http_connections_cut_total{reason="too many connections"}';
-    for (let waited = 0; waited < 50 && !((await metric(cut)) >= 21); waited++) await sleep(100);
-    expect([await metric('http_connections_open'), await metric(cut)]).toEqual([10, 21]);
+    await untilMetric(service, 'http_connections_cut_total{reason="too many connections"}', 21);
+    await untilMetric(service, 'http_connections_open', 10);
     // One that has been of use is kept before those that have not.
     first.write(get('/cookies/2'));
     expect(String((await once(first, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
@@ -260,15 +262,13 @@ describe('connections', () => {
     // Node itself looks only every 30 s.
     await once(socket, 'close', { signal: AbortSignal.timeout(15_000) });
     expect(performance.now() - began).toBeGreaterThan(950);
-    expect(performance.now() - began).toBeLessThan(5000);
     expect(responsesIn(Buffer.concat(received)).map(({ status }) => status)).toEqual([408]);
   });
 
   it('have no limit for each address where they come from a proxy in TRUST_PROXY', async () => {
     await start({ MAX_CONNECTIONS_PER_ADDRESS: '3', TRUST_PROXY: 'loopback' });
     for (let number = 0; number < 10; number++) await connection({ reads: true });
-    await sleep(300);
-    expect(await metric('http_connections_open')).toBe(10);
+    await untilMetric(service, 'http_connections_open', 10);
     expect(await metric('http_connections_cut_total{reason="too many connections"}')).toBe(0);
   });
 
@@ -278,14 +278,12 @@ describe('connections', () => {
     const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
     sockets.push(socket);
     socket.on('error', () => {});
+    const began = performance.now();
     socket.write('nonsense\r\n\r\n');
     const [response] = (await once(socket, 'data')) as [Buffer];
     expect(responsesIn(response).map(({ status }) => status)).toEqual([400]);
-    expect(await metric('http_connections_open')).toBe(1);
-    await sleep(1000);
-    expect(await metric('http_connections_open')).toBe(1);
-    for (let waited = 0; waited < 4000 && (await metric('http_connections_open')) > 0; waited += 100) await sleep(100);
-    expect(await metric('http_connections_open')).toBe(0);
+    await untilMetric(service, 'http_connections_open', 0);
+    expect(performance.now() - began).toBeGreaterThan(1950);
   });
 
   it('are closed without a response when nothing was asked on them', async () => {

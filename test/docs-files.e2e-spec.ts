@@ -199,10 +199,10 @@ async function pipeline(url: string, path: string): Promise<Socket> {
   return socket;
 }
 
-/** A number once it is no more than the goal, or has not changed for half a second; after 5 s whatever it is. */
+/** A number once it is no more than the goal, or has not changed for half a second; after 20 s whatever it is. */
 async function settled(read: () => number, goal = -1): Promise<number> {
   let [value, unchanged] = [read(), 0];
-  for (let waited = 0; waited < 5000 && value > goal && unchanged < 500; waited += 50) {
+  for (let waited = 0; waited < 20_000 && value > goal && unchanged < 500; waited += 50) {
     await sleep(50);
     const next = read();
     unchanged = next === value ? unchanged + 50 : 0;

@@ -201,7 +201,7 @@ describe('the log of a service in trouble', () => {
       await sleep(1500);
       expect((await client.post(COOKIE)).status).toBe(503);
       await server.start();
-      for (let waited = 0; waited < 10_000 && !service.output.includes('is back'); waited += 50) await sleep(50);
+      for (let waited = 0; waited < 30_000 && !service.output.includes('is back'); waited += 50) await sleep(50);
       expect((await client.get('/cookies/1')).status).toBe(200);
       expect(problemLines().map(({ level, msg }) => ({ level, msg }))).toEqual([
         { level: 'error', msg: expect.stringMatching(/^The database is away: .*(ECONNREFUSED|terminat)/) },

@@ -10,7 +10,7 @@ import type { Database } from '../src/database/sqlite/better-sqlite3.js';
 import { transaction } from '../src/database/transactions.js';
 import { environmentIn, temporaryFolder } from './support/service.js';
 
-const TRANSACTION_TIMEOUT = 300;
+const TRANSACTION_TIMEOUT = 1000;
 
 /** The outcome of each of many writes that are sent at once. */
 const outcomes = async (writes: Promise<unknown>[]): Promise<string[]> =>

@@ -107,7 +107,7 @@ describe('a client that goes away', () => {
 });
 
 async function expectNothingInFlight(): Promise<void> {
-  for (let waited = 0; waited < 50 && (await gauge(service.process, 'http_requests_in_flight')) !== 0; waited++) {
+  for (let waited = 0; waited < 300 && (await gauge(service.process, 'http_requests_in_flight')) !== 0; waited++) {
     await sleep(100);
   }
   expect(await gauge(service.process, 'http_requests_in_flight')).toBe(0);

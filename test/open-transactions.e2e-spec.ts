@@ -112,7 +112,7 @@ describe('a query runner that is released inside an open transaction', () => {
 
   it('is reported in the log with the statement that began the transaction and the last one, without parameters', async () => {
     await leak(LEAKS);
-    for (let tries = 0; warnings.length === 0 && tries < 100; tries++) await sleep(10);
+    for (let tries = 0; warnings.length === 0 && tries < 1000; tries++) await sleep(10);
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(/began with: BEGIN .*last statement: INSERT INTO notes \(name\) VALUES \(\$1\)/);
     expect(warnings[0]).not.toContain('leaked');

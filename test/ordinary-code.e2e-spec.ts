@@ -573,14 +573,14 @@ const HABITS: Record<string, [habit: Habit, expected: unknown]> = {
     ({ dataSource, name }) =>
       dataSource.transaction(async (manager) => {
         await manager.insert(Item, { name });
-        await sleep(1300);
+        await sleep(2300);
         await manager.insert(Item, { name: `${name} late` });
       }),
     DatabaseUnavailableError,
   ],
   'and says so': [
-    ({ dataSource }) => dataSource.transaction(() => sleep(1300)),
-    'The transaction took longer than 1000 ms and was rolled back',
+    ({ dataSource }) => dataSource.transaction(() => sleep(2300)),
+    'The transaction took longer than 2000 ms and was rolled back',
   ],
   'a save that is not awaited becomes no transaction of its own': [
     async (context) => {
@@ -673,7 +673,7 @@ describe(`what ordinary TypeORM code may expect, on ${engineInUse()}`, () => {
     Logger.overrideLogger(false);
     const folder = temporaryFolder();
     await provideDatabase(folder);
-    const config = loadConfig(environmentIn(folder, { DATABASE_TRANSACTION_TIMEOUT: '1000' }));
+    const config = loadConfig(environmentIn(folder, { DATABASE_TRANSACTION_TIMEOUT: '2000' }));
     dataSource = await createDataSource(config, [Shelf, Item]);
     await dataSource.initialize();
     await migrate(dataSource);

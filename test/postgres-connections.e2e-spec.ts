@@ -74,7 +74,8 @@ describe('a server with 12 slots, 3 of them reserved', () => {
       const first = await client.get('/cookies/987654321');
       expect(first.status).toBe(503);
       expect(first.headers.get('retry-after')).toBe('1');
-      expect(performance.now() - began).toBeLessThan(2000);
+      // The default is 5 s.
+      expect(performance.now() - began).toBeLessThan(4000);
       const second = client.get('/cookies/987654321');
       await sleep(200);
       leave();
@@ -124,7 +125,7 @@ describe('a server that is frozen', () => {
       true,
     );
     // The busy time-out twice, and the statement's with the second by which this side waits longer.
-    expect(longest).toBeLessThan(1000 + 1000 + 2000 + 1000);
+    expect(longest).toBeLessThan(1000 + 1000 + 2000 + 4000);
     expect((await client.post(COOKIE)).status).toBe(503);
     server.thaw();
     await sleep(100);

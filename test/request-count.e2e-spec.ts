@@ -142,7 +142,7 @@ async function sendOnOne(
 }
 
 async function untilNoneInFlight(service: ServiceProcess): Promise<void> {
-  for (let waited = 0; waited < 10_000; waited += 50) {
+  for (let waited = 0; waited < 30_000; waited += 50) {
     if ((await metricsOf(service)).get('http_requests_in_flight') === 0) return;
     await sleep(50);
   }

@@ -23,9 +23,9 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const at = (...names: string[]): string => join(folder, ...names);
 
-/** Waits for a line of the log; after 5 s it throws the log. */
+/** Waits for a line of the log; after 30 s it throws the log. */
 async function logged(service: ServiceProcess, pattern: RegExp): Promise<void> {
-  for (let waited = 0; waited < 5000; waited += 50) {
+  for (let waited = 0; waited < 30_000; waited += 50) {
     if (pattern.test(service.output)) return;
     await sleep(50);
   }

@@ -65,7 +65,7 @@ describe('stopping', () => {
   });
 
   it('serves new connections for SHUTDOWN_DELAY while it is not ready, so that a balancer can turn to others', async () => {
-    service = await ServiceProcess.start(folder, { SHUTDOWN_DELAY: '1500', DOCS: 'true' });
+    service = await ServiceProcess.start(folder, { SHUTDOWN_DELAY: '4000', DOCS: 'true' });
     const code = service.end();
     await logged(service, 'Stopping (SIGTERM)');
     const readiness = await fetch(`${service.managementUrl}/health/ready`);
@@ -75,7 +75,7 @@ describe('stopping', () => {
     const response = await fetch(`${service.url}/openapi.json`);
     await response.text();
     expect([response.status, response.headers.get('connection')]).toEqual([200, 'close']);
-    await sleep(1000);
+    await sleep(3500);
     await expect(connected(service.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     expect(await code).toBe(0);
   });
@@ -92,7 +92,8 @@ describe('stopping', () => {
     await sleep(300);
     const began = performance.now();
     expect(await service.end()).toBe(0);
-    expect(performance.now() - began).toBeLessThan(5000);
+    // SHUTDOWN_TIMEOUT is 10 s.
+    expect(performance.now() - began).toBeLessThan(9000);
     await closed;
   });
 
@@ -102,7 +103,7 @@ describe('stopping', () => {
     const began = performance.now();
     expect(await service.end()).toBe(0);
     expect(performance.now() - began).toBeGreaterThanOrEqual(1000);
-    expect(performance.now() - began).toBeLessThan(6000);
+    expect(performance.now() - began).toBeLessThan(10_000);
     expect(service.output).toContain('Requests were cut off after 1000 ms');
     await slow.closed;
     expect(existsSync(join(folder, 'cookies.sqlite-wal'))).toBe(false);
@@ -146,7 +147,7 @@ describe('stopping', () => {
     const began = performance.now();
     expect(await service.end()).toBe(1);
     expect(performance.now() - began).toBeGreaterThanOrEqual(5000);
-    expect(performance.now() - began).toBeLessThan(8000);
+    expect(performance.now() - began).toBeLessThan(12_000);
     expect(service.output).toMatch(
       /^The service did not stop within 5150 ms\. It was closing the modules, .*; still open: .*[1-9][0-9]* [A-Z]/m,
     );
@@ -160,7 +161,7 @@ describe('stopping', () => {
     const began = performance.now();
     await service.end();
     expect(service.child.signalCode).toBe('SIGKILL');
-    expect(performance.now() - began).toBeLessThan(8000);
+    expect(performance.now() - began).toBeLessThan(12_000);
     expect(service.output).toContain('It was waiting for file operations and DNS lookups; still open: 1 FSReqCallback');
   });
 
@@ -173,7 +174,7 @@ describe('stopping', () => {
     await sleep(500);
     const began = performance.now();
     expect(await service.end()).toBe(0);
-    expect(performance.now() - began).toBeLessThan(6000);
+    expect(performance.now() - began).toBeLessThan(10_000);
     socket.destroy();
   });
 
@@ -246,10 +247,9 @@ describe('an error that nothing catches', () => {
     });
     const slow = await SlowPost.begin(service, await token());
     service.child.kill('SIGUSR2');
-    const began = performance.now();
     expect(await service.exit()).toBe(1);
-    expect(performance.now() - began).toBeLessThan(5000);
     await slow.closed;
+    expect(service.output).not.toContain('did not stop within');
     expect(service.output.match(/Stopping \(uncaughtException\)/g)).toHaveLength(1);
     expect(service.output.match(/"level":"fatal"/g)).toHaveLength(1);
     expect(service.output.match(/undefined was thrown, which is no Error/g)!.length).toBeGreaterThan(2);
@@ -335,7 +335,7 @@ async function connected(url: string): Promise<Socket> {
 }
 
 async function logged(service: ServiceProcess, text: string): Promise<void> {
-  for (let waited = 0; waited < 5000; waited += 10) {
+  for (let waited = 0; waited < 30_000; waited += 10) {
     if (service.output.includes(text)) return;
     await sleep(10);
   }

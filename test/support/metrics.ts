@@ -26,10 +26,10 @@ export async function growthDuring(service: Managed, work: () => Promise<unknown
 /** Waits until a series has a value; for what is counted a moment after the client has its response. */
 export async function untilMetric(service: Managed, name: string, value: number): Promise<void> {
   let seen: number | undefined;
-  for (let waited = 0; waited < 5000; waited += 20) {
+  for (let waited = 0; waited < 30_000; waited += 20) {
     seen = (await metricsOf(service)).get(name);
     if (seen === value) return;
     await sleep(20);
   }
-  throw new Error(`${name} is ${seen} after 5 s, not ${value}`);
+  throw new Error(`${name} is ${seen} after 30 s, not ${value}`);
 }
