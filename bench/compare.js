@@ -4,8 +4,13 @@ import { promisify } from 'node:util';
 import { nodeOn } from './cores.js';
 import { operations } from './operations.js';
 
-/** Seconds of load before the measurement; more when a program meets an operation for the first time. */
-const WARM_UP = { first: 3, later: 1 };
+/** Seconds of load before the measurement. */
+const WARM_UP = 1;
+/**
+ * When a program meets an operation for the first time: V8 compiles what is called often, and again where it guessed wrong, for
+ * some 50 000 requests, the longer the more code there is. One connection alone would not send as many.
+ */
+const FIRST = { seconds: 10, connections: 16 };
 
 /**
  * Runs all lanes of a scenario in turn, each round beginning with another one, so that what disturbs the machine
@@ -16,9 +21,11 @@ export async function compare({ name, lanes, connections }, stage, { rounds, sec
   const runs = [];
   for (const lane of lanes) {
     const program = await stage.program(lane.variant, lane.records);
-    const warmUp = program.met.has(lane.operation) ? WARM_UP.later : WARM_UP.first;
-    program.met.add(lane.operation);
-    const { rate } = await load(program, lane, connections, { seconds: warmUp }, stage.token);
+    if (!program.met.has(lane.operation)) {
+      await load(program, lane, Math.max(FIRST.connections, connections), { seconds: FIRST.seconds }, stage.token);
+      program.met.add(lane.operation);
+    }
+    const { rate } = await load(program, lane, connections, { seconds: WARM_UP }, stage.token);
     runs.push({ lane, program, rate, samples: [] });
   }
   for (let round = 0; round < rounds; round++) {

@@ -5,7 +5,8 @@
  *   node bench/load.js '{"operation":"get","records":1000,"connections":64,"seconds":1,"url":...,"token":...,"pid":...}'
  *
  * With `amount` it sends so many requests, however long they take: then none is left half answered, and each of the
- * server's microseconds belongs to a request that counts. With `rate` it sends at most so many a second.
+ * server's microseconds belongs to a request that counts. With `rate` it sends at most so many a second. With `warmUp` it sends so
+ * many before, which do not count: a server that has been idle has given memory back, and meets it anew.
  */
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
@@ -18,10 +19,22 @@ const TIMEOUT_SECONDS = 60;
 /** Milliseconds between the moments at which autocannon looks whether it is done. */
 const TICK = 20;
 
-const { operation: name, records, connections, seconds, amount, rate, url, token, pid } = JSON.parse(process.argv[2]);
+const {
+  operation: name,
+  records,
+  connections,
+  seconds,
+  amount,
+  warmUp,
+  rate,
+  url,
+  token,
+  pid,
+} = JSON.parse(process.argv[2]);
 const operation = operations[name];
 const authorization = `Bearer ${token}`;
 
+if (warmUp !== undefined) await send(operation, { amount: warmUp });
 console.log(JSON.stringify(await (operation.consumesIds ? consume() : measure(operation, { seconds, amount }))));
 
 async function consume() {

@@ -1,17 +1,52 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { nodeOn } from './cores.js';
 
-/** `repository.save()` on TypeORM's own driver and on the service's, in a process of their own (save.js). */
+const SOURCES = { stock: 'TypeORM stock', service: 'service' };
+const CALLERS = [1, 64];
+/** Seconds before the measurement: by then V8 has compiled what a call takes. */
+const WARM_UP = 5;
+
+/** `repository.save()` on TypeORM's own driver and on the service's, each in a process of its own (save.js), in turn. */
 export async function saveCalls(stage, { rounds, seconds }) {
   const folder = join(stage.folder, 'save');
   mkdirSync(folder);
-  stage.progress(`save: ${rounds} rounds of ${seconds} s each`);
-  const [command, args] = nodeOn('server', [
-    join(import.meta.dirname, 'save.js'),
-    JSON.stringify({ folder, rounds, seconds }),
-  ]);
-  return JSON.parse((await promisify(execFile)(command, args)).stdout);
+  const lanes = Object.entries(SOURCES).flatMap(([source, name]) => {
+    const program = start(source, folder);
+    return CALLERS.map((callers) => ({ label: `${name}, ${callers} callers`, program, callers, samples: [] }));
+  });
+  try {
+    for (const { program } of lanes.filter(({ callers }) => callers === CALLERS.at(-1))) {
+      await sample(program, CALLERS.at(-1), WARM_UP);
+    }
+    for (let round = 0; round < rounds; round++) {
+      for (let turn = 0; turn < lanes.length; turn++) {
+        const { program, callers, samples } = lanes[(round + turn) % lanes.length];
+        samples.push(await sample(program, callers, seconds));
+      }
+      stage.progress(`save: round ${round + 1}/${rounds}`);
+    }
+  } finally {
+    for (const { program } of lanes) if (program.connected) program.disconnect();
+  }
+  return lanes.map(({ label, samples }) => ({ label, samples }));
+}
+
+function start(source, folder) {
+  const [command, args] = nodeOn('server', [join(import.meta.dirname, 'save.js'), source, folder]);
+  return spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+}
+
+/** @throws when the program ends before it responds */
+async function sample(program, callers, seconds) {
+  const ended = new globalThis.AbortController();
+  const onExit = () => ended.abort(new Error(`${program.spawnargs.join(' ')} has ended`));
+  program.once('exit', onExit);
+  if (program.exitCode !== null) onExit();
+  program.send({ callers, seconds });
+  const [result] = await once(program, 'message', { signal: ended.signal });
+  program.off('exit', onExit);
+  return result;
 }

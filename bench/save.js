@@ -1,11 +1,12 @@
 /**
- * What a plain module gets from `repository.save()`: the same entity on TypeORM's stock better-sqlite3 driver, made
- * durable, and on the data source of this service, by 1 and by 64 callers. Prints JSON.
+ * What a plain module gets from `repository.save()`: an entity on TypeORM's own better-sqlite3 driver, made durable, or on the
+ * data source of this service. Each message `{ callers, seconds }` of its parent is answered with `{ rate, cost }`: calls a
+ * second, and microseconds of CPU each.
  *
  * Each call comes from the event loop, as one made for a request does. Calls made in one go would join one transaction of
  * the stock driver, which all share, and be acknowledged before it commits: those are not durable, and not compared.
  *
- *   node bench/save.js '{"folder":...,"rounds":5,"seconds":2}'
+ *   node bench/save.js stock|service <folder>
  */
 import 'reflect-metadata';
 import { join } from 'node:path';
@@ -17,44 +18,35 @@ import { betterSqlite3, openDatabase } from '../dist/src/database/sqlite/better-
 import { loadConfig } from '../dist/src/config/config.js';
 import { createDataSource } from '../dist/src/database/data-source.js';
 
-const CALLERS = [1, 64];
-const WARM_UP_SECONDS = 0.5;
-
 class Note {}
 PrimaryGeneratedColumn()(Note.prototype, 'id');
 Column('varchar')(Note.prototype, 'text');
 Entity('note')(Note);
 
-const { folder, rounds, seconds } = JSON.parse(process.argv[2]);
+const [, , name, folder] = process.argv;
+const file = fileWithTable();
+const source = name === 'stock' ? stock() : await service();
+await source.initialize();
+const notes = source.getRepository(Note);
+process.on('message', ({ callers, seconds }) => void save(callers, seconds).then((sample) => process.send(sample)));
+process.once('disconnect', () => void source.destroy());
 
-const stock = new DataSource({
-  type: 'better-sqlite3',
-  driver: betterSqlite3(),
-  database: fileWithTable('stock'),
-  enableWAL: true,
-  prepareDatabase: (database) => void database.pragma('synchronous = FULL'),
-  entities: [Note],
-});
-const database = fileWithTable('service');
-const service = await createDataSource(loadConfig({ DATABASE_URL: `sqlite:${database}`, LOG_LEVEL: 'error' }), [Note]);
-const sources = { 'TypeORM stock': stock, service };
-
-const lanes = Object.entries(sources).flatMap(([name, source]) =>
-  CALLERS.map((callers) => ({ label: `${name}, ${callers} callers`, source, callers, samples: [] })),
-);
-for (const source of Object.values(sources)) await source.initialize();
-for (const lane of lanes) await save(lane, WARM_UP_SECONDS);
-for (let round = 0; round < rounds; round++) {
-  for (let turn = 0; turn < lanes.length; turn++) {
-    const lane = lanes[(round + turn) % lanes.length];
-    lane.samples.push(await save(lane, seconds));
-  }
+function stock() {
+  return new DataSource({
+    type: 'better-sqlite3',
+    driver: betterSqlite3(),
+    database: file,
+    enableWAL: true,
+    prepareDatabase: (database) => void database.pragma('synchronous = FULL'),
+    entities: [Note],
+  });
 }
-for (const source of Object.values(sources)) await source.destroy();
-console.log(JSON.stringify(lanes.map(({ label, samples }) => ({ label, samples }))));
 
-async function save({ source, callers }, seconds) {
-  const notes = source.getRepository(Note);
+function service() {
+  return createDataSource(loadConfig({ DATABASE_URL: `sqlite:${file}`, LOG_LEVEL: 'error' }), [Note]);
+}
+
+async function save(callers, seconds) {
   const cpu = process.cpuUsage();
   const started = performance.now();
   const until = started + seconds * 1000;
@@ -71,10 +63,10 @@ async function save({ source, callers }, seconds) {
   return { rate: (count / (performance.now() - started)) * 1000, cost: (user + system) / count };
 }
 
-function fileWithTable(name) {
-  const file = join(folder, `${name}.sqlite`);
-  const database = openDatabase(file);
+function fileWithTable() {
+  const path = join(folder, `${name}.sqlite`);
+  const database = openDatabase(path);
   database.exec('CREATE TABLE note (id integer PRIMARY KEY AUTOINCREMENT NOT NULL, text varchar NOT NULL)');
   database.close();
-  return file;
+  return path;
 }

@@ -54,7 +54,7 @@ export function budget(operation, connections) {
         for (let turn = 0; turn < programs.length; turn++) {
           const each = programs[(round + turn) % programs.length];
           const amount = Math.max(1, Math.round((each.rate * Math.min(seconds, SHORT)) / connections)) * connections;
-          each.samples.push(await sample(each, operation, connections, { amount }, stage));
+          each.samples.push(await sample(each, operation, connections, { amount, warmUp: amount }, stage));
         }
         stage.progress(`budget of ${operation}, ${connections} at once: round ${round}/${turns}`);
       }
