@@ -16,7 +16,7 @@ const { createApp } = await import('../../dist/src/app.js');
 const { loadConfigFromProcess } = await import('../../dist/src/config/config.js');
 const { CookiesController } = await import('../../dist/src/cookies/cookies.controller.js');
 const { SETTINGS } = await import('../../dist/src/features.js');
-const { tuneYoungGeneration } = await import('../../dist/src/server/young-generation.js');
+const { tuneGarbageCollection } = await import('../../dist/src/server/garbage-collection.js');
 const { STORED, STORED_JSON } = await import('./parts.js');
 
 const switches = {
@@ -34,7 +34,7 @@ const app = await createApp(config);
 if (off.has('header fields')) withoutHeaderFields(app.getHttpAdapter().getInstance());
 process.once('SIGTERM', () => void app.close().then(() => process.exit(0)));
 await app.listen({ host: config.host, port: config.port });
-tuneYoungGeneration();
+tuneGarbageCollection();
 
 async function withoutMetrics() {
   const { DurationSeries } = await import('../../dist/src/management/duration-histogram.js');

@@ -4,7 +4,7 @@ import { ManagementServer } from '../management/management-server.js';
 import { shutDownOnSignals } from './graceful-shutdown.js';
 import { collectWhenCalm } from './idle-collection.js';
 import { logStartupBanner } from './startup-banner.js';
-import { tuneYoungGeneration } from './young-generation.js';
+import { tuneGarbageCollection } from './garbage-collection.js';
 
 /** Serves in this process alone, until a signal stops it. */
 export async function start(config: Config): Promise<void> {
@@ -13,5 +13,5 @@ export async function start(config: Config): Promise<void> {
   await app.listen({ host: config.host, port: config.port });
   await logStartupBanner(app, config, app.get(ManagementServer, { strict: false }).url);
   collectWhenCalm();
-  tuneYoungGeneration();
+  tuneGarbageCollection();
 }

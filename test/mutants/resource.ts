@@ -79,7 +79,7 @@ const mutants: readonly Mutant[] = [
     id: 'filters-lead-away-from-the-index-of-the-order',
     file: 'src/resource/store/sorted-pages.ts',
     replace:
-      'sql: `FROM (SELECT * ${sql} LIMIT ?) AS scanned${where(query.filters.sql)}`,\n      parameters: [...parameters, scannedRows, ...query.filters.parameters],',
+      'sql: `FROM (SELECT * ${sql} ${LIMIT}) AS scanned${where(query.filters.sql)}`,\n      parameters: [...parameters, scannedRows, ...query.filters.parameters],',
     by: 'sql: sql.replace(" ORDER", ` AND ${query.filters.sql.join(" AND ")} ORDER`),\n      parameters: [...parameters, ...query.filters.parameters],',
     breaks: 'A filter on an indexed column does not make the engine sort.',
     specs: SORTED,

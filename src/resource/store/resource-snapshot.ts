@@ -6,7 +6,7 @@ import type { ResourceTable } from './resource-table.js';
 import { bytesOf, joined, type JsonPage } from './json-page.js';
 import { type Conditions, conditionsOf, type Selection } from './selection.js';
 import { SortedPages } from './sorted-pages.js';
-import { PAGE, RecordsPerStatement } from './statement-bounds.js';
+import { LIMIT, PAGE, RecordsPerStatement } from './statement-bounds.js';
 
 /** No id is larger. */
 const LARGEST_ID = Number.MAX_SAFE_INTEGER;
@@ -92,7 +92,7 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
     const { sqlName, selected } = this.table;
     const { sql, parameters } = conditionsOf(this.table, selection);
     const where = ['id > ?', ...sql].join(' AND ');
-    const statement = `SELECT ${selected} FROM ${sqlName} WHERE ${where} ORDER BY id LIMIT ?`;
+    const statement = `SELECT ${selected} FROM ${sqlName} WHERE ${where} ORDER BY id ${LIMIT}`;
     let last = selection.after ?? 0;
     let missing = limit;
     while (missing > 0) {
@@ -149,7 +149,7 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
     const [row] = await this.snapshot.query<[PageRow]>(
       `SELECT ${engine.dialect.join('record', 'id', direction)} AS records, count(*) AS count, ${last}(id) AS last
        FROM (SELECT id, ${recordJson} AS record FROM ${sqlName}
-             WHERE ${[...range, ...conditions.sql].join(' AND ')} ORDER BY id ${direction} LIMIT ?) AS page`,
+             WHERE ${[...range, ...conditions.sql].join(' AND ')} ORDER BY id ${direction} ${LIMIT}) AS page`,
       [position, ...(end === undefined ? [] : [end]), ...conditions.parameters, limit],
     );
     if (row.count === 0) return { chunks: [], count: 0, last: 0 };

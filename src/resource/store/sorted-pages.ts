@@ -3,7 +3,7 @@ import type { RecordColumn } from './record-columns.js';
 import type { ResourceTable } from './resource-table.js';
 import { bytesOf, joined, type JsonPage } from './json-page.js';
 import { type Conditions, conditionsOf, type Selection, type SortPosition } from './selection.js';
-import type { RecordsPerStatement } from './statement-bounds.js';
+import { LIMIT, type RecordsPerStatement } from './statement-bounds.js';
 
 /** A selection, and how SQL says it. */
 interface Query {
@@ -109,7 +109,7 @@ export class SortedPages {
   private scanned(query: Query, segment: Segment, scannedRows: number): Source {
     const { sql, parameters } = this.all(query, segment);
     return {
-      sql: `FROM (SELECT * ${sql} LIMIT ?) AS scanned${where(query.filters.sql)}`,
+      sql: `FROM (SELECT * ${sql} ${LIMIT}) AS scanned${where(query.filters.sql)}`,
       parameters: [...parameters, scannedRows, ...query.filters.parameters],
     };
   }
@@ -132,7 +132,7 @@ export class SortedPages {
     const { recordJson, engine } = this.table;
     const [row] = await this.snapshot.query<[{ records: Buffer | string | null; count: number }]>(
       `SELECT ${engine.dialect.join('record', `sorted_value ${direction}, id`, direction)} AS records, count(*) AS count
-       FROM (SELECT ${column.name} AS sorted_value, id, ${recordJson} AS record ${source.sql} LIMIT ?) AS page`,
+       FROM (SELECT ${column.name} AS sorted_value, id, ${recordJson} AS record ${source.sql} ${LIMIT}) AS page`,
       [...source.parameters, limit],
     );
     return { records: bytesOf(row.records ?? ''), count: row.count };

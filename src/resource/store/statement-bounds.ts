@@ -3,6 +3,12 @@ import type { StatementLimits } from '../../database/engine.js';
 /** Records read at once when a list is as long as it is. */
 export const PAGE = 1000;
 
+/**
+ * `LIMIT` with a parameter. SQLite plans by a parameter that stands there alone, and so compiles the statement anew whenever
+ * another is bound (https://sqlite.org/c3ref/prepare.html); an expression it leaves as it is.
+ */
+export const LIMIT = 'LIMIT CAST(? AS bigint)';
+
 /** How many records one statement of a list returns at most. */
 export class RecordsPerStatement {
   most: number;

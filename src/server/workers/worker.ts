@@ -7,7 +7,7 @@ import { Metrics } from '../../management/metrics.js';
 import { shutDownWorker, type ShutdownSteps } from '../graceful-shutdown.js';
 import { collectWhenCalm } from '../idle-collection.js';
 import { logStartupBanner } from '../startup-banner.js';
-import { tuneYoungGeneration } from '../young-generation.js';
+import { tuneGarbageCollection } from '../garbage-collection.js';
 import type { MessageToPrimary, MessageToWorker, WorkerCalls } from './messages.js';
 import { PrimaryTurns } from './primary-turns.js';
 
@@ -32,7 +32,7 @@ export async function startWorker(config: Config, id: number): Promise<void> {
   });
   send({ type: 'serving' });
   collectWhenCalm();
-  tuneYoungGeneration();
+  tuneGarbageCollection();
 }
 
 function takeTurns(): void {

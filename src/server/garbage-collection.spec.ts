@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { pathToFileURL } from 'node:url';
 
-const MODULE = pathToFileURL('dist/src/server/young-generation.js').href;
+const MODULE = pathToFileURL('dist/src/server/garbage-collection.js').href;
 
 /**
  * Collections of young objects in a process that makes requests' worth of garbage, of which some is held for a while.
@@ -28,9 +28,9 @@ function collections(before: string): number {
   return Number(execFileSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' }));
 }
 
-describe('tuneYoungGeneration', () => {
+describe('tuneGarbageCollection', () => {
   it('lets the space of young objects grow at once to where few collections are needed', () => {
-    const tuned = collections(`(await import('${MODULE}')).tuneYoungGeneration();`);
+    const tuned = collections(`(await import('${MODULE}')).tuneGarbageCollection();`);
     expect(tuned).toBeGreaterThan(0);
     expect(collections('')).toBeGreaterThan(1.5 * tuned);
   });
