@@ -4,8 +4,8 @@ import type { StatementLimits } from '../../database/engine.js';
 export const PAGE = 1000;
 
 /**
- * `LIMIT` with a parameter. SQLite plans by a parameter that stands there alone, and so compiles the statement anew whenever
- * another is bound (https://sqlite.org/c3ref/prepare.html); an expression it leaves as it is.
+ * `LIMIT` with a parameter. SQLite plans by the value of one that stands there alone, and so compiles the statement anew whenever
+ * it is bound (https://sqlite.org/c3ref/c_dbconfig_defensive.html, SQLITE_DBCONFIG_ENABLE_QPSG); an expression it leaves as it is.
  */
 export const LIMIT = 'LIMIT CAST(? AS bigint)';
 
