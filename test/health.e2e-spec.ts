@@ -111,13 +111,13 @@ describe('GET /health/ready', () => {
     const probes = await Promise.all(Array.from({ length: 5 }, () => probe(service)));
     for (const each of probes) {
       const silent = {
-        database: expect.stringMatching(/no answer|did not respond/),
+        database: expect.stringMatching(/no response|did not respond/),
         migrations: 'not known',
         storage: 'not known',
       };
       expect(each).toMatchObject(notReady(silent));
       expect(each.milliseconds).toBeGreaterThan(1900);
-      expect(each.milliseconds).toBeLessThan(3000);
+      expect(each.milliseconds).toBeLessThan(6000);
     }
     expect(await probe(service, 'live')).toMatchObject(LIVE);
     server.thaw();
@@ -162,7 +162,7 @@ describe('GET /health/ready', () => {
     expect(status).toBe(503);
     expect(body.checks).toMatchObject({ migrations: 'not known', storage: 'not known' });
     expect(body.checks!['database']).not.toBe('ok');
-    expect(milliseconds).toBeLessThan(3000);
+    expect(milliseconds).toBeLessThan(6000);
     await server.start();
     expect(await untilReady()).toMatchObject(READY);
   });

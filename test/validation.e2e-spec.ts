@@ -1,5 +1,5 @@
 import { Body, Controller, Get, Logger, Module, Param, ParseArrayPipe, Post, Query, type Type } from '@nestjs/common';
-import { Type as TypeOf } from 'class-transformer';
+import { Transform, Type as TypeOf } from 'class-transformer';
 import {
   IsArray,
   IsInt,
@@ -45,9 +45,13 @@ class BoxDto {
   inner?: BoxDto;
 }
 
+let looks = 0;
+
 /** As a look into a database would be. */
 const isFree = async (value: unknown): Promise<boolean> => {
+  looks += 1;
   await new Promise(setImmediate);
+  if (value === 'unknown') throw new Error('The database is away');
   return value !== 'taken';
 };
 
@@ -66,6 +70,17 @@ class PriceDto {
   @Min(0)
   @Max(100)
   price!: number;
+}
+
+class TrimmedDto {
+  @Transform(({ value }) => String(value).trim())
+  @IsCodePointLength(1, 5)
+  name!: string;
+}
+
+class SizesDto {
+  @IsInt({ each: true })
+  sizes!: number[];
 }
 
 class LabelledDto {
@@ -125,6 +140,16 @@ class ThingsController {
     return price;
   }
 
+  @Post('trimmed')
+  trimmed(@Body() trimmed: TrimmedDto): object {
+    return trimmed;
+  }
+
+  @Post('sizes')
+  sizes(@Body() sizes: SizesDto): object {
+    return sizes;
+  }
+
   @Post('labelled')
   labelled(@Body() labelled: LabelledDto): object {
     return labelled;
@@ -167,6 +192,8 @@ describe('the validation of a feature', () => {
     ['an array of DTOs', POST, 'tastes', [TASTE, TASTE], { isDto: true, tastes: [TASTE, TASTE] }],
     ['an empty array', POST, 'tastes', [], { isDto: true, tastes: [] }],
     ['an array with a pipe of Nest', POST, 'parsed-tastes', [TASTE], { isDto: true, tastes: [TASTE] }],
+    ['what a decorator transforms', POST, 'trimmed', { name: '  nut  ' }, { name: 'nut' }],
+    ['an array whose items are validated', POST, 'sizes', { sizes: [1, 2] }, { sizes: [1, 2] }],
     ['what an asynchronous validator accepts', POST, 'labels', { label: 'new' }, { label: 'new' }],
     ['the same without the mark', POST, 'unmarked-labels', { label: 'new' }, { label: 'new' }],
     ['the same in a nested DTO', POST, 'labelled', { of: { label: 'new' } }, { of: { label: 'new' } }],
@@ -202,6 +229,8 @@ describe('the validation of a feature', () => {
     ['an unknown property of an item', POST, 'tastes', [{ ...TASTE, x: 1 }], '/0/x'],
     ['an item that is null', POST, 'tastes', [null], '/0'],
     ['an object instead of an array as body', POST, 'tastes', TASTE, ''],
+    ['what is wrong once it is transformed', POST, 'trimmed', { name: '   ' }, '/name'],
+    ['an item that is validated', POST, 'sizes', { sizes: [1, '2'] }, '/sizes'],
     ['what an asynchronous validator rejects', POST, 'labels', { label: 'taken' }, '/label'],
     ['the same without the mark', POST, 'unmarked-labels', { label: 'taken' }, '/label'],
     ['the same in a nested DTO', POST, 'labelled', { of: { label: 'taken' } }, '/of/label'],
@@ -211,6 +240,19 @@ describe('the validation of a feature', () => {
     expectError(response, 400, 'INVALID_REQUEST');
     const name = method === 'GET' ? 'parameter' : 'pointer';
     expect(response.body.details).toEqual([{ [name]: place, message: expect.stringMatching(/\S/) }]);
+  });
+
+  it('an asynchronous validator that fails is 500 to its request alone, and each is asked once', async () => {
+    for (const path of ['labels', 'unmarked-labels']) {
+      expectError(
+        await client.request(POST, `/things/${path}`, { body: { label: 'unknown' } }),
+        500,
+        'INTERNAL_SERVER_ERROR',
+      );
+      looks = 0;
+      expect((await client.request(POST, `/things/${path}`, { body: { label: 'new' } })).status).toBe(201);
+      expect(looks).toBe(1);
+    }
   });
 
   it.each<[what: string, body: object, message: string]>([

@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module';
 import type { Type } from '@nestjs/common';
+import { TransformationType } from 'class-transformer';
 import { getMetadataStorage } from 'class-validator';
+import { type QuickCheck, quickCheckOf } from './quick-check.js';
 
 /** What `@Type(() => Other)` of class-transformer says of a property; the package has no public way to ask. */
 interface TypeMetadata {
@@ -8,12 +10,17 @@ interface TypeMetadata {
   readonly options?: { readonly discriminator?: unknown };
 }
 
-interface TypeStorage {
+interface TransformerStorage {
   findTypeMetadata(target: Type, property: string): TypeMetadata | undefined;
+  /** `none` unless the class itself has `@Expose()` or `@Exclude()`. */
+  getStrategy(target: Type): string;
+  findExposeMetadata(target: Type, property: string): unknown;
+  findExcludeMetadata(target: Type, property: string): unknown;
+  findTransformMetadatas(target: Type, property: string, type: TransformationType): readonly unknown[];
 }
 
-const { defaultMetadataStorage: types } = createRequire(import.meta.url)('class-transformer/cjs/storage.js') as {
-  defaultMetadataStorage: TypeStorage;
+const { defaultMetadataStorage: transformers } = createRequire(import.meta.url)('class-transformer/cjs/storage.js') as {
+  defaultMetadataStorage: TransformerStorage;
 };
 
 /** A property that holds an instance of another DTO class, or with `isArray` an array of them. */
@@ -22,16 +29,14 @@ export interface NestedDto {
   readonly isArray: boolean;
 }
 
-/** That of `@IsOptional()` and `@ValidateIf(...)`: whether the other decorators of the property are asked at all. */
-type Condition = (object: object, value: unknown) => boolean;
-
 /** What the decorators of a DTO class say; they do not change. */
 export interface DtoProperties {
   /** The properties that validation decorators name, in the order of their declaration. */
   readonly declared: ReadonlySet<string>;
   readonly nested: ReadonlyMap<string, NestedDto>;
-  /** Those of each property, of the class alone: all of them must hold, or its value is not validated. */
-  readonly conditions: ReadonlyMap<string, readonly Condition[]>;
+  /** Whether class-transformer would do no more than copy values that are no objects. */
+  readonly isCopied: boolean;
+  readonly quickCheck: QuickCheck;
   /** What of the class the validation does not support, one line each. */
   readonly errors: readonly string[];
 }
@@ -47,16 +52,6 @@ export function propertiesOf(dto: Type): DtoProperties {
   return properties;
 }
 
-/** Whether the decorators ask for nothing of this instance, as those of most queries of an empty one. */
-export function asksForNothing(instance: object, { conditions }: DtoProperties): boolean {
-  if (conditions.size === 0) return false;
-  for (const [name, ofProperty] of conditions) {
-    const value: unknown = (instance as Record<string, unknown>)[name];
-    if (ofProperty.every((condition) => condition(instance, value))) return false;
-  }
-  return true;
-}
-
 /** Of inherited properties first, as they are declared and as the document has them; class-validator puts them last. */
 function validatorsOf(dto: Type) {
   const all = getMetadataStorage().getTargetValidationMetadatas(dto, '', true, false);
@@ -69,12 +64,10 @@ function read(dto: Type, outer: ReadonlySet<Type>): DtoProperties {
   const validators = validatorsOf(dto);
   const declared = new Set(validators.map(({ propertyName }) => propertyName));
   const nested = new Map<string, NestedDto>();
-  const conditions = new Map<string, Condition[]>();
   const errors =
     declared.size === 0 ? [`${dto.name} has no validation decorators, so every property would be rejected`] : [];
   for (const name of declared) {
     const own = validators.filter(({ propertyName }) => propertyName === name);
-    conditions.set(name, conditionsOf(own));
     const property = nestedDto(dto, name, own, errors);
     if (property !== undefined) nested.set(name, property);
   }
@@ -83,22 +76,29 @@ function read(dto: Type, outer: ReadonlySet<Type>): DtoProperties {
   return {
     declared,
     nested,
-    conditions,
+    isCopied: transformers.getStrategy(dto) === 'none' && [...declared].every((name) => isCopied(dto, name)),
+    quickCheck: quickCheckOf(validators),
     errors: [...errors, ...inner.flatMap((each) => each.errors)],
   };
 }
 
 type Validator = ReturnType<typeof validatorsOf>[number];
 
-function conditionsOf(validators: Validator[]): Condition[] {
-  const conditional = validators.filter(({ type }) => type === 'conditionalValidation');
-  return conditional.map(({ constraints }) => constraints?.[0] as Condition);
+function isCopied(dto: Type, name: string): boolean {
+  const { PLAIN_TO_CLASS } = TransformationType;
+  return (
+    !(name in (dto.prototype as object)) &&
+    transformers.findTypeMetadata(dto, name) === undefined &&
+    transformers.findExposeMetadata(dto, name) === undefined &&
+    transformers.findExcludeMetadata(dto, name) === undefined &&
+    transformers.findTransformMetadatas(dto, name, PLAIN_TO_CLASS).length === 0
+  );
 }
 
 function nestedDto(dto: Type, name: string, validators: Validator[], errors: string[]): NestedDto | undefined {
   const where = `${dto.name}.${name}`;
   const validateNested = validators.find(({ type }) => type === 'nestedValidation');
-  const type = types.findTypeMetadata(dto, name);
+  const type = transformers.findTypeMetadata(dto, name);
   if (validators.some((each) => each.type === 'promiseValidation')) errors.push(`${where} cannot be a promise`);
   if (type?.options?.discriminator !== undefined) errors.push(`${where} cannot be of several classes (discriminator)`);
   const declaredType: unknown = Reflect.getMetadata('design:type', dto.prototype as object, name);
