@@ -300,20 +300,20 @@ describe('readers of GET /cookies on PostgreSQL, with one place for long lists',
 
   it('keep the place while they read, and a newcomer is 503; one that pauses is cut off for it', async () => {
     const DATABASE_URL = await createDatabase(`lists_${process.pid}`);
-    // Each time it reads, it empties the buffers of its socket, which hold about 2 MB: of 39 MB enough is left at the end.
+    // It reads 1 MB each time, at which the service sends more: of 39 MB enough is left at the end.
     const count = 3 * LONG;
     await start(count, { DATABASE_URL, DATABASE_LIST_POOL_SIZE: '2', LIST_CACHE_BYTES: '0' });
     const reader = await StallingClient.get(service);
     for (let turn = 0; turn < 5; turn++) {
       await sleep(250);
-      await reader.read(1);
+      await reader.read(1_000_000);
     }
     let hasResponse = false;
     const request = client.get('/cookies').finally(() => (hasResponse = true));
     // It reads on meanwhile: on a loaded machine even a short pause may be one for which the place is given away.
     while (!hasResponse && !reader.isClosed) {
       await sleep(100);
-      await reader.read(1);
+      await reader.read(1_000_000);
     }
     const second = await request;
     expect([second.status, second.headers.get('retry-after')]).toEqual([503, '1']);

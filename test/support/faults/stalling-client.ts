@@ -15,12 +15,15 @@ export interface StallingClientOptions extends TokenOptions {
 export class StallingClient {
   private readonly received: Buffer[] = [];
   private bytes = 0;
+  /** At how many bytes it stalls. */
+  private enough = Infinity;
   private hasClosed = false;
 
   private constructor(private readonly socket: Socket) {
     socket.on('data', (chunk: Buffer) => {
       this.received.push(chunk);
       this.bytes += chunk.length;
+      if (this.bytes >= this.enough) socket.pause();
     });
     // Being cut off may show as a reset.
     socket.on('error', () => undefined);
@@ -47,16 +50,19 @@ export class StallingClient {
     return client;
   }
 
-  /** Reads at least so many bytes more, then stalls again; less when the connection closes first. */
+  /** Reads so many bytes more, and at most 64 KiB beyond, then stalls again; less when the connection closes first. */
   async read(bytes: number): Promise<void> {
-    const enough = this.bytes + bytes;
+    this.enough = this.bytes + bytes;
     this.socket.resume();
-    for (let waited = 0; waited < LONGEST_WAIT && this.bytes < enough && !this.hasClosed; waited += 2) await sleep(2);
+    for (let waited = 0; waited < LONGEST_WAIT && this.bytes < this.enough && !this.hasClosed; waited += 2) {
+      await sleep(2);
+    }
     this.socket.pause();
   }
 
   /** Reads until the connection closes. */
   async readAll(): Promise<void> {
+    this.enough = Infinity;
     this.socket.resume();
     if (!this.hasClosed) await once(this.socket, 'close', { signal: AbortSignal.timeout(LONGEST_WAIT) });
   }
