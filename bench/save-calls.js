@@ -13,14 +13,12 @@ const WARM_UP = 5;
 export async function saveCalls(stage, { rounds, seconds }) {
   const folder = join(stage.folder, 'save');
   mkdirSync(folder);
-  const lanes = Object.entries(SOURCES).flatMap(([source, name]) => {
-    const program = start(source, folder);
-    return CALLERS.map((callers) => ({ label: `${name}, ${callers} callers`, program, callers, samples: [] }));
-  });
+  const programs = Object.entries(SOURCES).map(([source, name]) => ({ name, program: start(source, folder) }));
+  const lanes = programs.flatMap(({ name, program }) =>
+    CALLERS.map((callers) => ({ label: `${name}, ${callers} callers`, program, callers, samples: [] })),
+  );
   try {
-    for (const { program } of lanes.filter(({ callers }) => callers === CALLERS.at(-1))) {
-      await sample(program, CALLERS.at(-1), WARM_UP);
-    }
+    for (const { program } of programs) await sample(program, Math.max(...CALLERS), WARM_UP);
     for (let round = 0; round < rounds; round++) {
       for (let turn = 0; turn < lanes.length; turn++) {
         const { program, callers, samples } = lanes[(round + turn) % lanes.length];
@@ -29,7 +27,7 @@ export async function saveCalls(stage, { rounds, seconds }) {
       stage.progress(`save: round ${round + 1}/${rounds}`);
     }
   } finally {
-    for (const { program } of lanes) if (program.connected) program.disconnect();
+    for (const { program } of programs) if (program.connected) program.disconnect();
   }
   return lanes.map(({ label, samples }) => ({ label, samples }));
 }

@@ -174,7 +174,9 @@ describe('GET /metrics', () => {
 
     beforeAll(async () => {
       server = await PostgresServer.create();
-      service = await startService({ DATABASE_URL: server.url(), LOG_LEVEL: 'silent' });
+      // Longer than a scraper waits.
+      const timeouts = { DATABASE_BUSY_TIMEOUT: '20000', DATABASE_STATEMENT_TIMEOUT: '20000' };
+      service = await startService({ DATABASE_URL: server.url(), LOG_LEVEL: 'silent', ...timeouts });
       await (await Client.of(service)).post(COOKIE);
     });
 

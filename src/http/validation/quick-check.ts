@@ -7,8 +7,8 @@ import {
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js';
 
 /**
- * Whether an instance holds to all decorators of its class. It makes nothing for its answer: class-validator makes an error for each
- * property before it knows of any, and looks up what the decorators say for each object anew. `false` says no more than that
+ * Whether an instance holds to all decorators of its class. class-validator makes an error for each property before it knows of
+ * any, and looks up what the decorators say for each object anew; this does neither. `false` says no more than that
  * class-validator is to be asked, which alone looks into nested objects and at items, and knows what is wrong.
  */
 export type QuickCheck = (instance: object) => boolean;
@@ -30,7 +30,7 @@ const { CUSTOM_VALIDATION, CONDITIONAL_VALIDATION, IS_DEFINED, WHITELIST } = Val
 const SIMPLE = new Set([CUSTOM_VALIDATION, CONDITIONAL_VALIDATION, IS_DEFINED, WHITELIST]);
 
 /** @param decorators those of one class */
-export function quickCheckOf(decorators: readonly ValidationMetadata[]): QuickCheck {
+export function quickCheckOf(decorators: ValidationMetadata[]): QuickCheck {
   let checks: PropertyCheck[] | undefined;
   return (instance) => {
     checks ??= checksOf(decorators);
@@ -38,10 +38,8 @@ export function quickCheckOf(decorators: readonly ValidationMetadata[]): QuickCh
   };
 }
 
-function checksOf(decorators: readonly ValidationMetadata[]): PropertyCheck[] {
-  const names = new Set(decorators.map(({ propertyName }) => propertyName));
-  return [...names].map((name) => {
-    const own = decorators.filter(({ propertyName }) => propertyName === name);
+function checksOf(decorators: ValidationMetadata[]): PropertyCheck[] {
+  return Object.entries(getMetadataStorage().groupByPropertyName(decorators)).map(([name, own]) => {
     const conditional = own.filter(({ type }) => type === CONDITIONAL_VALIDATION);
     return {
       name,
