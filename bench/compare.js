@@ -4,8 +4,9 @@ import { promisify } from 'node:util';
 import { nodeOn } from './cores.js';
 import { operations } from './operations.js';
 
-/** Seconds of load before the measurement. */
+/** Seconds of load before the measurement. One connection alone takes ways of its own, such as a commit for each write, and is slow. */
 const WARM_UP = 1;
+const WARM_UP_ALONE = 6;
 /**
  * When a program meets an operation for the first time: V8 compiles what is called often, and again where it guessed wrong, for
  * some 50 000 requests, the longer the more code there is. One connection alone would not send as many.
@@ -25,7 +26,8 @@ export async function compare({ name, lanes, connections }, stage, { rounds, sec
       await load(program, lane, Math.max(FIRST.connections, connections), { seconds: FIRST.seconds }, stage.token);
       program.met.add(lane.operation);
     }
-    const { rate } = await load(program, lane, connections, { seconds: WARM_UP }, stage.token);
+    const warmUp = { seconds: connections === 1 ? WARM_UP_ALONE : WARM_UP };
+    const { rate } = await load(program, lane, connections, warmUp, stage.token);
     runs.push({ lane, program, rate, samples: [] });
   }
   for (let round = 0; round < rounds; round++) {

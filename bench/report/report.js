@@ -84,7 +84,7 @@ export function writeReport({ results, memories, machine, rounds, seconds, minut
 function method(rounds, seconds, minutes) {
   return [
     `- ${rounds} rounds of about ${seconds} s, the programs in turn, each round beginning with another one, after a ` +
-      'warm-up of 3 s at the first meeting, 1 s later. Given are the median of the rounds and, in brackets, the lowest and the highest. The whole run ' +
+      'warm-up: 10 s over at least 16 connections at the first meeting, then 1 s, over one connection 6. Given are the median of the rounds and, in brackets, the lowest and the highest. The whole run ' +
       `took ${minutes.toFixed(0)} minutes.`,
     '- The load comes from autocannon in a process of its own, on a core of its own, each connection sending its next ' +
       'request when the last is answered. A round has a fixed number of requests, so that none is left half answered.',
