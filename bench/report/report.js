@@ -63,6 +63,7 @@ export function writeReport({ results, memories, machine, rounds, seconds, minut
       'reproduce; the absolute figures belong to the machine below.',
     '## Asked and measured',
     targetsTable(targetRows(results)),
+    'Why some are not met, and what was tried: [0119](adr/0119-what-stays-above-the-limit.md).',
     historySection(),
     '## How it is measured',
     method(rounds, seconds, minutes),
