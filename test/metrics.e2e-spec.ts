@@ -134,7 +134,8 @@ describe.each<EngineName>(['sqlite', 'postgres'])('GET /metrics on %s', (engine)
     });
     const measured = growth.get('database_statement_duration_seconds_sum{kind="read"}')!;
     expect(measured).toBeGreaterThan(0.05);
-    expect(measured).toBeLessThan(seconds + 0.1);
+    // Not milliseconds; on a busy machine the service's own statements add some.
+    expect(measured).toBeLessThan(10 * seconds);
   });
 
   it('counts a request whose connection closes before it is handed on under the status "none"', async () => {

@@ -18,8 +18,8 @@ const STALLED_SECONDS = 45;
 const MEGABYTE = 1024 * 1024;
 /** What all the readers may cost: each a few pages of the list, the buffers of its socket, and SQLite's cache. */
 const LARGEST_MEMORY = READERS * 4 * MEGABYTE;
-/** Without a bound the WAL grows by some MB a second. */
-const LARGEST_WAL = 128 * MEGABYTE;
+/** Without a bound the WAL grows by some MB a second; beyond 128 MB the readers are ended, and commits go on until they are. */
+const LARGEST_WAL = 144 * MEGABYTE;
 /** What may stay of the WAL when nobody reads. */
 const LARGEST_WAL_LEFT = 16 * MEGABYTE;
 
