@@ -1,11 +1,16 @@
 /** Runs jest, with the arguments given, on the version of Node that runs this. */
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import './native-module.js';
 
 const JEST = fileURLToPath(new URL('../node_modules/jest/bin/jest.js', import.meta.url));
 const FLAGS = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
 
+if (!existsSync(JEST)) {
+  console.error('jest is not installed: NODE_ENV=production makes npm leave it out. Run `npm ci --include=dev`.');
+  process.exit(1);
+}
 const jest = spawn(process.execPath, [...FLAGS, JEST, ...process.argv.slice(2)], { stdio: 'inherit' });
 // Ctrl+C reaches both; what is sent to this process alone is passed on.
 process.on('SIGINT', () => {});

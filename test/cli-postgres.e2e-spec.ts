@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lines, line, outcomeOf, run, startCommand } from './support/command.js';
-import { createDatabase, dropDatabases } from './support/engine.js';
+import { createDatabase, describePostgres, dropDatabases } from './support/engine.js';
 import { onServer } from './support/postgres/postgres-server.js';
 import { Client, COOKIE, startService, temporaryFolder } from './support/service.js';
 
@@ -9,7 +9,7 @@ const CAPACITY = { COOKIES_CAPACITY: '100000' };
 
 let databases = 0;
 
-describe('the command line and PostgreSQL', () => {
+describePostgres('the command line and PostgreSQL', () => {
   let folder: string;
   let url: string;
   let postgres: Record<string, string>;

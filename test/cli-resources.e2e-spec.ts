@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../src/config/config.js';
 import { line, lines, type Outcome, outcomeOf, run as runWithCookiesAlone } from './support/command.js';
-import { createDatabase, dropDatabases } from './support/engine.js';
+import { createDatabase, describeEngines, dropDatabases } from './support/engine.js';
 import { environmentIn, temporaryFolder } from './support/service.js';
 import { ProjectCopy } from './support/project/project-copy.js';
 
@@ -18,7 +18,7 @@ function order(values: { id: number } & Record<string, unknown>): string {
 let databases = 0;
 
 /** The command line of a project with a second resource, for which nobody has written a line: the generator has. */
-describe('the command line with cookies and orders', () => {
+describe('the command line', () => {
   let engine: string;
   let copy: ProjectCopy;
   let folder: string;
@@ -78,7 +78,7 @@ describe('the command line with cookies and orders', () => {
     return 'in.ndjson';
   }
 
-  describe.each(['sqlite', 'postgres'])('on %s', (name) => {
+  describeEngines('with cookies and orders', (name) => {
     beforeEach(() => useEmptyDatabase(name));
 
     it('export and import move both into an empty database, with their ids and equal checksums', async () => {

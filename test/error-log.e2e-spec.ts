@@ -5,6 +5,7 @@ import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { leaveNoRoom } from './support/faults/full-database.js';
+import { describePostgres } from './support/engine.js';
 import { onServer, PostgresServer } from './support/postgres/postgres-server.js';
 import { Client, COOKIE, type Service, startService, temporaryFolder } from './support/service.js';
 import { ServiceProcess } from './support/service-process.js';
@@ -169,7 +170,7 @@ describe('the log of a service in trouble', () => {
     }
   });
 
-  describe('on PostgreSQL', () => {
+  describePostgres('on PostgreSQL', () => {
     let server: PostgresServer;
     let folder: string;
     let service: ServiceProcess;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { describePostgres } from './support/engine.js';
 import { onServer, PostgresServer } from './support/postgres/postgres-server.js';
 import { Client, COOKIE, type Service, startService } from './support/service.js';
 
@@ -33,7 +34,7 @@ async function makeReadOnly(server: PostgresServer): Promise<void> {
   await sleep(100);
 }
 
-describe('a service that is given a standby and its primary, in this order', () => {
+describePostgres('a service that is given a standby and its primary, in this order', () => {
   let primary: PostgresServer;
   let standby: PostgresServer;
   let service: Service;

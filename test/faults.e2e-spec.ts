@@ -15,7 +15,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { Client, COOKIE, temporaryFolder } from './support/service.js';
 import { canLimitFileSize, limitFileSize } from './support/faults/file-size-limit.js';
-import { ORDINARY_USER, ServiceProcess } from './support/service-process.js';
+import { canRunAsOrdinaryUser, ORDINARY_USER } from './support/ordinary-user.js';
+import { ServiceProcess } from './support/service-process.js';
 
 let folder: string;
 let file: string;
@@ -39,6 +40,8 @@ async function started(): Promise<ServiceProcess> {
   processes.push(service);
   return service;
 }
+
+const asOrdinaryUser = canRunAsOrdinaryUser() ? it : it.skip;
 
 describe('a database file that cannot be used', () => {
   const expectRefusal = async (service: ServiceProcess, fault: RegExp, named = file): Promise<void> => {
@@ -99,19 +102,19 @@ describe('a database file that cannot be used', () => {
     }
   });
 
-  it('stops the start when it is read-only', async () => {
+  asOrdinaryUser('stops the start when it is read-only', async () => {
     makeDatabase();
     chmodSync(file, 0o444);
     chmodSync(folder, 0o555);
     await expectRefusal(ServiceProcess.spawn(folder, {}, ORDINARY_USER), /is read-only/);
   });
 
-  it('stops the start when its folder may not be written', async () => {
+  asOrdinaryUser('stops the start when its folder may not be written', async () => {
     chmodSync(folder, 0o555);
     await expectRefusal(ServiceProcess.spawn(folder, {}, ORDINARY_USER), /cannot be opened.*may write there/);
   });
 
-  it('stops the start when its folder is missing and may not be made', async () => {
+  asOrdinaryUser('stops the start when its folder is missing and may not be made', async () => {
     chmodSync(folder, 0o555);
     const missing = join(folder, 'missing', 'cookies.sqlite');
     await expectRefusal(

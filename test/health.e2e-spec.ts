@@ -6,7 +6,7 @@ import { migrate } from '../src/database/schema/migrations.js';
 import { Health } from '../src/management/health.js';
 import { Lifecycle } from '../src/management/lifecycle.js';
 import { StorageRegistry } from '../src/storage/storage-registry.js';
-import { createDatabase, dropDatabases, type EngineName } from './support/engine.js';
+import { createDatabase, describeEngines, describePostgres, dropDatabases } from './support/engine.js';
 import { endSessions, onServer, PostgresServer } from './support/postgres/postgres-server.js';
 import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './support/service.js';
 import { TcpProxy } from './support/faults/tcp-proxy.js';
@@ -41,7 +41,7 @@ const notReady = (checks: object) => ({
 
 afterAll(dropDatabases);
 
-describe.each<EngineName>(['sqlite', 'postgres'])('GET /health/ready on %s', (engine) => {
+describeEngines('GET /health/ready', (engine) => {
   const database = async (name: string): Promise<{ DATABASE_URL?: string }> =>
     engine === 'sqlite' ? {} : { DATABASE_URL: await createDatabase(`health_${name}_${process.pid}`) };
 
@@ -75,7 +75,7 @@ describe('readiness', () => {
   });
 });
 
-describe('GET /health/ready', () => {
+describePostgres('GET /health/ready', () => {
   let server: PostgresServer;
   let service: Service;
 

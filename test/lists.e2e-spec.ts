@@ -18,7 +18,7 @@ import type { Environment } from '../src/config/config.js';
 import { ListCache } from '../src/resource/lists/list-cache.js';
 import { ListReaders } from '../src/resource/lists/list-readers.js';
 import { until } from './faults/fault.js';
-import { createDatabase, dropDatabases } from './support/engine.js';
+import { createDatabase, describePostgres, dropDatabases } from './support/engine.js';
 import { Client, type Service, startService } from './support/service.js';
 import { growthDuring, metricsOf, untilMetric } from './support/metrics.js';
 import { StallingClient } from './support/faults/stalling-client.js';
@@ -291,7 +291,7 @@ describe('a reader of GET /cookies that stalls', () => {
   });
 });
 
-describe('readers of GET /cookies on PostgreSQL, with one place for long lists', () => {
+describePostgres('readers of GET /cookies on PostgreSQL, with one place for long lists', () => {
   beforeAll(async () => {
     await createDatabase(`lists_${process.pid}`);
   });

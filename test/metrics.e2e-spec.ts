@@ -3,7 +3,7 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import { createDatabase, dropDatabases, type EngineName } from './support/engine.js';
+import { createDatabase, describeEngines, describePostgres, dropDatabases, type EngineName } from './support/engine.js';
 import { PostgresServer } from './support/postgres/postgres-server.js';
 import { Client, COOKIE, type Service, startService, token } from './support/service.js';
 import { StallingClient } from './support/faults/stalling-client.js';
@@ -46,7 +46,7 @@ async function holdWrites(service: Service): Promise<{ release: () => Promise<un
 
 afterAll(dropDatabases);
 
-describe.each<EngineName>(['sqlite', 'postgres'])('GET /metrics on %s', (engine) => {
+describeEngines('GET /metrics', (engine) => {
   let service: Service;
   let client: Client;
 
@@ -169,7 +169,7 @@ describe('GET /metrics', () => {
     }
   });
 
-  describe('while PostgreSQL', () => {
+  describePostgres('while PostgreSQL', () => {
     let server: PostgresServer;
     let service: Service;
 

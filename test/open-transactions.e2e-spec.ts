@@ -4,7 +4,7 @@ import type { DataSource, QueryRunner } from 'typeorm';
 import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
 import { ConnectionLostError, DatabaseUnavailableError } from '../src/database/errors.js';
-import { createDatabase, dropDatabases } from './support/engine.js';
+import { createDatabase, describePostgres, dropDatabases } from './support/engine.js';
 import { onServer } from './support/postgres/postgres-server.js';
 import { environmentIn, temporaryFolder } from './support/service.js';
 
@@ -41,7 +41,7 @@ const LEAKS_OF_CODE: Leak[] = [
   },
 ];
 
-describe('a query runner that is released inside an open transaction', () => {
+describePostgres('a query runner that is released inside an open transaction', () => {
   let dataSource: DataSource;
   let url: string;
   let warnings: string[];

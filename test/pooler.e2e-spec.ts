@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
-import { createDatabase, dropDatabases } from './support/engine.js';
+import { createDatabase, describePostgres, dropDatabases } from './support/engine.js';
 import { Pooler } from './support/postgres/pooler.js';
 import { Client, COOKIE, type Service, startService } from './support/service.js';
 
-describe('three replicas behind a pooler in transaction mode', () => {
+describePostgres('three replicas behind a pooler in transaction mode', () => {
   let pooler: Pooler;
   let replicas: Service[] = [];
   let clients: Client[];

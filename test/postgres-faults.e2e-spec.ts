@@ -1,6 +1,7 @@
 import { postgresKilled, replicaKilled, standbyPromoted } from './faults/postgres.js';
+import { describePostgres } from './support/engine.js';
 
-describe('on PostgreSQL, under load', () => {
+describePostgres('on PostgreSQL, under load', () => {
   it('a server that is killed and started again takes nothing acknowledged with it', async () => {
     await postgresKilled({ times: 1 });
   }, 60_000);

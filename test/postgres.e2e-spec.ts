@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +9,8 @@ import { engineOf } from '../src/database/engine.js';
 import { ConnectionLostError, DatabaseUnavailableError, OutcomeUnknownError } from '../src/database/errors.js';
 import { openSnapshot, type Snapshot } from '../src/database/snapshot.js';
 import { transaction } from '../src/database/transactions.js';
-import { createDatabase, dropDatabases } from './support/engine.js';
+import { canMakeCertificates, makeCertificate } from './support/certificate.js';
+import { createDatabase, describePostgres, dropDatabases } from './support/engine.js';
 import { Ledger, expectKeptIn, storedOn, writeUntil } from './support/load/ledger.js';
 import { onServer, PostgresServer } from './support/postgres/postgres-server.js';
 import {
@@ -65,7 +65,7 @@ const connections = (url: string): Promise<number> =>
 beforeAll(() => Logger.overrideLogger(false));
 afterAll(dropDatabases);
 
-describe('three replicas on one database', () => {
+describePostgres('three replicas on one database', () => {
   let replicas: Service[];
   let clients: Client[];
 
@@ -113,7 +113,7 @@ describe('three replicas on one database', () => {
   });
 });
 
-describe('a transaction', () => {
+describePostgres('a transaction', () => {
   let service: Service;
   let dataSource: DataSource;
   let url: string;
@@ -284,7 +284,7 @@ describe('a transaction', () => {
   });
 });
 
-describe('a server', () => {
+describePostgres('a server', () => {
   let server: PostgresServer;
   let url: string;
 
@@ -433,22 +433,14 @@ describe('a server', () => {
     });
   });
 
-  describe('with TLS', () => {
+  (canMakeCertificates ? describe : describe.skip)('with TLS', () => {
     let certificate: string;
 
     beforeAll(async () => {
       await server.stop();
-      const [key, file] = [join(server.folder, 'key.pem'), join(server.folder, 'certificate.pem')];
-      const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
-      execFileSync(
-        'openssl',
-        ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', file, ...subject],
-        {
-          stdio: 'ignore',
-        },
-      );
-      certificate = readFileSync(file, 'utf8');
-      server.write('server.key', readFileSync(key, 'utf8'), 0o600);
+      const files = makeCertificate(server.folder);
+      certificate = readFileSync(files.certificate, 'utf8');
+      server.write('server.key', readFileSync(files.key, 'utf8'), 0o600);
       server.write('server.crt', certificate);
       chmodSync(join(server.folder, 'data/server.key'), 0o600);
       server.configure({ ssl: 'on' });

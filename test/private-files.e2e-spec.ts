@@ -14,8 +14,9 @@ import {
 import { join } from 'node:path';
 import { run } from './support/command.js';
 import { temporaryFolder } from './support/service.js';
-import { ORDINARY_USER, ServiceProcess } from './support/service-process.js';
 import { SmallVolume } from './support/faults/small-volume.js';
+import { canRunAsOrdinaryUser, ORDINARY_USER } from './support/ordinary-user.js';
+import { ServiceProcess } from './support/service-process.js';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -148,23 +149,26 @@ describe('deploy/make-secrets.sh', () => {
     for (const name of NAMES) expect([name, readAs(65534, secret(name))]).toEqual([name, 1]);
   });
 
-  (SmallVolume.mountable ? it : it.skip)('lets the users of the containers read what is mounted into them', () => {
-    makeSecrets();
-    const mounted = join(folder, 'mounted');
-    for (const [name, uid] of [
-      ['jwt_secret', 10_001],
-      ['database_url', 10_001],
-      ['postgres_password', 999],
-      ['grafana_password', 472],
-    ] as const) {
-      if (!existsSync(mounted)) writeFileSync(mounted, '');
-      // As compose does with the file of a secret.
-      execFileSync('mount', ['--bind', secret(name), mounted]);
-      try {
-        expect([name, readAs(uid, mounted)]).toEqual([name, 0]);
-      } finally {
-        execFileSync('umount', [mounted]);
+  (SmallVolume.mountable && canRunAsOrdinaryUser() ? it : it.skip)(
+    'lets the users of the containers read what is mounted into them',
+    () => {
+      makeSecrets();
+      const mounted = join(folder, 'mounted');
+      for (const [name, uid] of [
+        ['jwt_secret', 10_001],
+        ['database_url', 10_001],
+        ['postgres_password', 999],
+        ['grafana_password', 472],
+      ] as const) {
+        if (!existsSync(mounted)) writeFileSync(mounted, '');
+        // As compose does with the file of a secret.
+        execFileSync('mount', ['--bind', secret(name), mounted]);
+        try {
+          expect([name, readAs(uid, mounted)]).toEqual([name, 0]);
+        } finally {
+          execFileSync('umount', [mounted]);
+        }
       }
-    }
-  });
+    },
+  );
 });

@@ -46,7 +46,8 @@ describe('the README', () => {
   it('has a tour whose responses are as it says', async () => {
     const { script, steps } = readTour();
     expect(steps.length).toBeGreaterThan(10);
-    const env = { ...process.env, DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` };
+    const { PATH, HOME } = process.env;
+    const env = { PATH, HOME, DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` };
     const ran = script.replace('http://127.0.0.1:3000', service.url);
     const { stdout } = await promisify(execFile)('bash', ['-euc', ran], { cwd: ROOT, env });
     const answers = stdout.split(MARK).slice(1);

@@ -5,12 +5,13 @@ import { join, resolve } from 'node:path';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { run } from './support/command.js';
 import { environmentIn } from './support/service.js';
-import { ORDINARY_USER, ServiceProcess } from './support/service-process.js';
 import { SmallVolume } from './support/faults/small-volume.js';
+import { canRunAsOrdinaryUser, ORDINARY_USER } from './support/ordinary-user.js';
+import { ServiceProcess } from './support/service-process.js';
 
 const { version } = JSON.parse(readFileSync(resolve('package.json'), 'utf8')) as { version: string };
-const asRoot = ORDINARY_USER.uid === undefined ? it.skip : it;
-const onVolume = SmallVolume.mountable ? it : it.skip;
+const asRoot = ORDINARY_USER.uid !== undefined && canRunAsOrdinaryUser() ? it : it.skip;
+const onVolume = SmallVolume.mountable && canRunAsOrdinaryUser() ? it : it.skip;
 
 let folder: string;
 

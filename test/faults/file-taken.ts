@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Counts, expectKept, Ledger, writeUntil } from '../support/load/ledger.js';
 import { Client, COOKIE } from '../support/service.js';
-import { ORDINARY_USER } from '../support/service-process.js';
+import { ORDINARY_USER } from '../support/ordinary-user.js';
 import { type Fault, LONGEST_LOAD, Site, until } from './fault.js';
 
 const FILE = 'cookies.sqlite';

@@ -11,6 +11,7 @@
  */
 import { parseArgs } from 'node:util';
 import { SmallVolume } from '../support/faults/small-volume.js';
+import { canRunAsOrdinaryUser } from '../support/ordinary-user.js';
 import type { Fault } from './fault.js';
 import { fileReadOnly, fileTaken } from './file-taken.js';
 import { diskFull, pagesFull } from './full.js';
@@ -34,7 +35,11 @@ const FAULTS: Record<string, { fault: Fault; times: number; impossible?: string 
   'pages-full': { fault: pagesFull, times: 10 },
   'stalled-readers': { fault: stalledReaders, times: 1 },
   'file-taken': { fault: fileTaken, times: 3 },
-  'file-read-only': { fault: fileReadOnly, times: 5 },
+  'file-read-only': {
+    fault: fileReadOnly,
+    times: 5,
+    impossible: canRunAsOrdinaryUser() ? undefined : 'only root may enter this folder',
+  },
   'postgres-killed': { fault: postgresKilled, times: 10 },
   'replica-killed': { fault: replicaKilled, times: 10 },
   'standby-promoted': { fault: standbyPromoted, times: 3 },

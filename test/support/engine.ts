@@ -6,14 +6,30 @@ export type EngineName = 'sqlite' | 'postgres';
 let engine: EngineName = 'sqlite';
 const databases = new Set<string>();
 
+/** Describes tests that need a PostgreSQL server. They are skipped where none can be started. */
+export function describePostgres(title: string, tests: () => void): void {
+  (hasPostgres() ? describe : describe.skip)(title, tests);
+}
+
+/** Describes the same tests for each engine. */
+export function describeEngines(title: string, tests: (engine: EngineName) => void): void {
+  describe(`${title} on sqlite`, () => tests('sqlite'));
+  describePostgres(`${title} on postgres`, () => tests('postgres'));
+}
+
+/** `test/support/jest/start-postgres.ts` says when there is none. */
+const hasPostgres = (): boolean => process.env['WITHOUT_POSTGRES'] === undefined;
+
 /**
  * Lets the specs that this file imports afterwards run on PostgreSQL: every folder that a test takes for a database then means
  * a database of its own on the server of the test run.
  */
 export function usePostgres(): void {
   engine = 'postgres';
-  // Also compiled for the programs in test/faults, which know no jest.
-  (globalThis as { afterAll?: (hook: () => Promise<void>) => void }).afterAll?.(dropDatabases);
+  // The programs in test/faults use this file without jest.
+  if (typeof afterAll === 'undefined') return;
+  afterAll(dropDatabases);
+  if (!hasPostgres()) Object.assign(globalThis, { describe: describe.skip });
 }
 
 /** What the specs run on. */

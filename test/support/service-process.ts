@@ -6,11 +6,9 @@ import { provideDatabase } from './engine.js';
 import { programFor } from './faults/preloaded.js';
 import { environmentIn } from './service.js';
 
-/** Root may write everywhere; as root, the service can run as a user who may not. */
-export const ORDINARY_USER = process.getuid?.() === 0 ? { uid: 65534 } : {};
-
 export interface SpawnOptions {
   readonly uid?: number;
+  readonly gid?: number;
   /** A descriptor that takes the log instead of `output`. */
   readonly stdout?: number;
   /** A command that is started instead, with the service's own behind it, and becomes the service (`exec`). */
@@ -43,7 +41,7 @@ export class ServiceProcess {
   static spawn(
     folder: string,
     environment: Environment = {},
-    { stdout, uid, through = [] }: SpawnOptions = {},
+    { stdout, uid, gid, through = [] }: SpawnOptions = {},
   ): ServiceProcess {
     const env = {
       PATH: process.env['PATH'],
@@ -52,9 +50,10 @@ export class ServiceProcess {
     const [program, ...args] = [...through, process.execPath, programFor(environment, 'src/main.js')];
     const child = spawn(program, args, {
       cwd: folder,
-      env: env,
+      env,
       stdio: ['pipe', stdout ?? 'pipe', 'pipe'],
       uid,
+      gid,
     });
     return new ServiceProcess(child);
   }

@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import { neutralizeEnvironment } from './environment.ts';
 import { startPostgres } from './start-postgres.ts';
 
 /** Builds the service once before all tests, for those that start it as a process, and starts a PostgreSQL server. */
 export default async function build(): Promise<void> {
+  neutralizeEnvironment();
   const root = join(import.meta.dirname, '../../..');
   execFileSync(process.execPath, [join(root, 'scripts/stale-output.js')]);
   // What `nest build` runs, which does not take up what `dist/.tsbuildinfo` knows: without a change this takes a third of the time.

