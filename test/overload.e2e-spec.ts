@@ -31,7 +31,11 @@ describe('600 clients', () => {
 
 describe('a transaction that everybody waits for', () => {
   it(`is waited for by ${MOST_WAITING}; the next one is rejected immediately`, async () => {
-    const service = await startService({ DATABASE_POOL_SIZE: '1', DATABASE_BUSY_TIMEOUT: '120000' });
+    const service = await startService({
+      DATABASE_POOL_SIZE: '1',
+      DATABASE_BUSY_TIMEOUT: '120000',
+      DATABASE_TRANSACTION_TIMEOUT: '120000',
+    });
     const source = service.app.get(DataSource);
     const holder = source.createQueryRunner();
     try {
