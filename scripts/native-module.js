@@ -3,14 +3,17 @@
  * the install scripts of packages; the script of this package is run here, by its name.
  */
 import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nodeMajor, requireSupportedNode } from '../src/config/node-version.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PACKAGE = 'better-sqlite3-12';
+/** The file that is compiled. */
+const MODULE = 'build/Release/better_sqlite3.node';
 /** Holds the id of the process that is making the module: two at once would spoil each other's files. */
 const LOCK = join(ROOT, 'node_modules/.native-module.lock');
 const LONGEST_WAIT = 15 * 60_000;
@@ -36,8 +39,31 @@ function rebuild() {
   console.error(
     `Node ${process.versions.node}: ${PACKAGE} is downloaded or compiled once (npm rebuild ${PACKAGE}) ...`,
   );
+  if (/^[\w./:\\-]+$/.test(ROOT)) rebuildIn(ROOT);
+  else rebuildElsewhere();
+}
+
+/** make(1) fails where the path has a blank or the like: the package is made in a copy. */
+function rebuildElsewhere() {
+  const place = [tmpdir(), '/tmp'].find((folder) => /^[\w./-]+$/.test(folder)) ?? tmpdir();
+  const copy = mkdtempSync(join(place, 'cookies-native-'));
+  const [from, to] = [ROOT, copy].map((folder) => join(folder, 'node_modules', PACKAGE));
+  try {
+    cpSync(from, to, { recursive: true });
+    rebuildIn(copy);
+    cpSync(join(to, MODULE), join(from, MODULE));
+  } catch (error) {
+    console.error(error.message);
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+function rebuildIn(folder) {
   spawnSync('npm', ['rebuild', PACKAGE, '--ignore-scripts=false', '--loglevel=error'], {
-    cwd: ROOT,
+    cwd: folder,
+    // The package downloads a build of it by a program of another package.
+    env: { ...process.env, PATH: `${join(ROOT, 'node_modules/.bin')}${delimiter}${process.env.PATH}` },
     // stdout belongs to the program that is started next.
     stdio: ['ignore', process.stderr, process.stderr],
     shell: process.platform === 'win32',
