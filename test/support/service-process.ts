@@ -66,7 +66,7 @@ export class ServiceProcess {
   ): Promise<ServiceProcess> {
     await provideDatabase(folder);
     const service = ServiceProcess.spawn(folder, environment, options);
-    for (let waited = 0; waited < 20_000; waited += 20) {
+    for (let waited = 0; waited < 60_000; waited += 20) {
       if (service.hasEnded) throw new Error(`The service ended with ${service.child.exitCode}:\n${service.output}`);
       if (service.addresses !== undefined) return service;
       await sleep(20);
