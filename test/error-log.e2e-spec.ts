@@ -179,7 +179,7 @@ describe('the log of a service in trouble', () => {
       folder = temporaryFolder();
       server = await PostgresServer.create();
       service = await ServiceProcess.start(folder, { DATABASE_URL: server.url() });
-    }, 60_000);
+    });
 
     afterAll(async () => {
       await service?.end();
@@ -213,7 +213,7 @@ describe('the log of a service in trouble', () => {
       ]);
       expect(service.output).not.toMatch(/\\n +at /);
       expect(await metric(service, 'database_errors_total{kind="unreachable"}')).toBeGreaterThan(0);
-    }, 60_000);
+    });
 
     it('responds 507 DISK_FULL where the server has no room (SQLSTATE 53100), with one error', async () => {
       await onServer(server.url(), (client) =>

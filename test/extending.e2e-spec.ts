@@ -97,7 +97,7 @@ describe('docs/extending.md', () => {
     const printed = await copy.program('jest/bin/jest.js', '--runInBand', ...specs);
     expect(printed).toMatch(/Test Suites: 7 passed, 7 total/);
     expect(printed).toMatch(/Tests: +[0-9]+ passed, [0-9]+ total/);
-  }, 240_000);
+  }, 900_000);
 
   it('has migrations that leave nothing for migration:generate to find', async () => {
     await copy.program('typeorm/cli.js', 'migration:run', '-d', 'dist/ormconfig.js');

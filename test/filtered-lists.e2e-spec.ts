@@ -54,7 +54,7 @@ describe('a filtered list of 1 000 000 records', () => {
     file.exec(FILL);
     file.close();
     client = await Client.of(service);
-  }, 60_000);
+  });
 
   afterAll(() => service.stop());
 

@@ -121,7 +121,7 @@ describe('npm run generate', () => {
     const printed = await copy.program('jest/bin/jest.js', '--runInBand', 'gift-cards', 'test/people');
     expect(printed).toMatch(/Test Suites: 3 passed, 3 total/);
     expect(printed).toMatch(/Tests: +[0-9]+ passed, [0-9]+ total/);
-  }, 360_000);
+  }, 900_000);
 
   it('lists what exists when it is run again, and overwrites nothing', async () => {
     const texts = (): string[] => WRITTEN.filter((file) => file.endsWith('.ts')).map(read);

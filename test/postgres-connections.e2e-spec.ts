@@ -49,7 +49,7 @@ describePostgres('a server with 12 slots, 3 of them reserved', () => {
       expect(rejected).toBeLessThan(80);
       expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
     });
-  }, 60_000);
+  });
 
   it('that is full of the connections of others is 503 in time, and serves as soon as there is room', async () => {
     const service = await startService({ DATABASE_URL: url, DATABASE_BUSY_TIMEOUT: '1000' });
@@ -87,7 +87,7 @@ describePostgres('a server with 12 slots, 3 of them reserved', () => {
       await service.stop();
       await Promise.all(others);
     }
-  }, 60_000);
+  });
 });
 
 describePostgres('a server that is frozen', () => {
@@ -132,7 +132,7 @@ describePostgres('a server that is frozen', () => {
     server.thaw();
     await sleep(100);
     expect((await client.post(COOKIE)).status).toBe(201);
-  }, 60_000);
+  });
 
   it('is not ready, and alive, within 2 s, however many ask', async () => {
     server.freeze();

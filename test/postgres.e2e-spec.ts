@@ -384,7 +384,7 @@ describePostgres('a server', () => {
       expect(ledger.answered(/503/)).toBeGreaterThan(0);
       expectKeptIn(await storedOn(url), ledger);
       expect(await connections(url)).toBeLessThanOrEqual(7);
-    }, 60_000);
+    });
 
     it('that is frozen means 503 in time, and used again when it thaws', async () => {
       await service.stop();
@@ -405,7 +405,7 @@ describePostgres('a server', () => {
       expect(await whenTrue(() => isReady(service))).toBeLessThan(10_000);
       expect((await client.post(COOKIE)).status).toBe(201);
       await whenTrue(async () => (await connections(url)) <= 7);
-    }, 60_000);
+    });
 
     it('that was told not to wait for its standby any more gets nothing acknowledged', async () => {
       const client = await Client.of(service);
