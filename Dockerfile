@@ -10,11 +10,7 @@ RUN npm ci
 COPY nest-cli.json tsconfig.json tsconfig.build.json ormconfig.ts ./
 COPY migrations migrations
 COPY src src
-COPY scripts/bundle.js scripts/
-COPY scripts/bundle scripts/bundle
-# Of the source maps, only those of the bundle are read at run time.
-RUN npx nest build && node scripts/bundle.js \
-    && find dist ! -path 'dist/bundle/*' \( -name '*.map' -o -name '.tsbuildinfo*' \) -delete
+RUN npx nest build
 
 FROM node:${NODE}-${DEBIAN} AS dependencies
 WORKDIR /app
@@ -52,7 +48,7 @@ WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY package.json LICENSE ./
-RUN mkdir dist/bundle/compile-cache && chown 10001:10001 dist/bundle/compile-cache
+RUN mkdir -m 700 dist/compile-cache && chown 10001:10001 dist/compile-cache
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 MANAGEMENT_PORT=3001 DATABASE_URL=sqlite:/data/cookies.sqlite
 # glibc would raise these by itself after the first large responses, and keep their memory; see
 # docs/adr/0095-fixed-glibc-thresholds.md.
@@ -60,7 +56,7 @@ ENV MALLOC_MMAP_THRESHOLD_=65536 MALLOC_TRIM_THRESHOLD_=131072 MALLOC_ARENA_MAX=
 USER 10001:10001
 # Serves once, so that what V8 compiles for a start is in the image; see docs/adr/0109-compile-cache.md.
 RUN DATABASE_URL=sqlite:/tmp/cookies.sqlite JWT_SECRET=$(node -p 'crypto.randomUUID()') timeout 60 sh -c ' \
-        node dist/bundle/src/main.js & \
+        node dist/src/main.js & \
         until node -e "fetch(\`http://127.0.0.1:3001/health/ready\`).then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"; do sleep 0.1; done; \
         kill $! && wait $!' \
     && cli token --help && rm /tmp/cookies.sqlite*
@@ -71,4 +67,4 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --start-interval=1s --retries=3 \
     CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.MANAGEMENT_PORT}/health/ready`).then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
 # No entry point, so that `docker run IMAGE` serves and `docker run IMAGE cli ...` is the command line.
-CMD ["node", "dist/bundle/src/main.js"]
+CMD ["node", "dist/src/main.js"]

@@ -5,7 +5,7 @@ import process from 'node:process';
 import { promisify } from 'node:util';
 import { nodeOn } from './cores.js';
 
-const CLI = join(import.meta.dirname, '../dist/bundle/src/cli/main.js');
+const CLI = join(import.meta.dirname, '../dist/src/cli/main.js');
 const COMMANDS = [['--help'], ['token', '--sub', 'bench']];
 
 /** How long commands take that need no database, from the start of their process to its end. */

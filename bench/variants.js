@@ -5,8 +5,8 @@
 export const variants = [
   {
     name: 'service',
-    program: 'dist/bundle/src/main.js',
-    about: 'this service: `node dist/bundle/src/main.js`, its request log into /dev/null',
+    program: 'dist/src/main.js',
+    about: 'this service: `node dist/src/main.js`, its request log into /dev/null',
     readiness: '/health/ready',
   },
   {

@@ -1,18 +1,47 @@
+/** Compiles the service into `dist`. A program that imports `buildIfChanged` does so only where `dist` is older than what it is made of. */
 import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import './stale-output.js';
+import './native-module.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const FOLDERS = ['src', 'migrations'];
+const FILES = ['ormconfig.ts', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
+/** Its time is that at which the last build began. */
+const STAMP = join(ROOT, 'dist/.built');
 
-/** Compiles the service into `dist`, and bundles it. Ends the process when it does not compile. */
-export async function build() {
-  const nest = fileURLToPath(new URL('../node_modules/@nestjs/cli/bin/nest.js', import.meta.url));
+/** Ends the process when the service does not compile. */
+function build() {
+  const began = new Date();
+  const nest = join(ROOT, 'node_modules/@nestjs/cli/bin/nest.js');
   const { status } = spawnSync(process.execPath, [nest, 'build'], {
     cwd: ROOT,
     // stdout belongs to the program that is started next.
     stdio: ['ignore', process.stderr, process.stderr],
   });
   if (status !== 0) process.exit(status ?? 1);
-  const { bundle } = await import('./bundle.js');
-  await bundle();
+  mkdirSync(join(ROOT, 'dist'), { recursive: true });
+  writeFileSync(STAMP, '');
+  utimesSync(STAMP, began, began);
 }
+
+export function buildIfChanged() {
+  if (newestInput() >= timeOf(STAMP)) build();
+}
+
+/** Folders count, too, since a file may have been deleted. */
+function newestInput() {
+  const inFolders = FOLDERS.flatMap((folder) => [
+    folder,
+    ...readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  ]);
+  return Math.max(...[...inFolders, ...FILES].map((name) => timeOf(join(ROOT, name))));
+}
+
+/** @returns milliseconds, 0 where there is no such file */
+function timeOf(path) {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) build();

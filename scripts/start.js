@@ -1,6 +1,5 @@
 /** Builds the service and starts it in this process, so that signals and exit code are its own. */
-import './native-module.js';
-import { build } from './build.js';
+import { buildIfChanged } from './build.js';
 
-await build();
-await import('../dist/bundle/src/main.js');
+buildIfChanged();
+await import('../dist/src/main.js');

@@ -1,7 +1,6 @@
 import { asksForVersion, serviceVersion } from './config/service-version.js';
 import { useCompileCache } from './config/compile-cache.js';
 import { requireSupportedNode } from './config/node-version.js';
-import { showSourcePositions } from './logging/source-positions.js';
 
 if (asksForVersion()) {
   console.log(serviceVersion());
@@ -9,6 +8,6 @@ if (asksForVersion()) {
 }
 requireSupportedNode();
 useCompileCache();
-showSourcePositions();
+process.setSourceMapsEnabled(true);
 // Not a static import: an older Node fails on the syntax of what it brings before it could say what is wrong.
 await import('./server/serve.js');

@@ -50,8 +50,14 @@ function canMakeDevices(): boolean {
 
 /** Whether a process has opened a file of the folder; then it has started, and catches signals. */
 function hasOpened({ pid }: ChildProcess, file: string): boolean {
-  const descriptors = readdirSync(`/proc/${pid}/fd`).map((name) => `/proc/${pid}/fd/${name}`);
-  return descriptors.some((path) => existsSync(path) && readlinkSync(path) === at(file));
+  return readdirSync(`/proc/${pid}/fd`).some((name) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${name}`) === at(file);
+    } catch {
+      // Closed since the folder was read.
+      return false;
+    }
+  });
 }
 
 /** Reads a FIFO in a process of its own: opening it waits for its writer. */
@@ -138,7 +144,7 @@ describe('what export and backup are to write into', () => {
   it.each(COMMANDS)('may be a link to stdout, in a pipe or behind what a file has: %s', (name, args) => {
     // As /dev/stdout is, which a fault must not take from the machine.
     symlinkSync('/proc/self/fd/1', at('stdout'));
-    const command = [process.execPath, join(process.cwd(), 'dist/bundle/src/cli/main.js'), ...args, at('stdout')];
+    const command = [process.execPath, join(process.cwd(), 'dist/src/cli/main.js'), ...args, at('stdout')];
     const shell = (rest: string): Buffer =>
       execFileSync('sh', ['-c', `"$@" ${rest}`, 'sh', ...command], {
         cwd: folder,
@@ -228,7 +234,7 @@ describe('restore', () => {
 
   /** Runs a command as another user, to whom the folder belongs. */
   const runAs = (uid: number, args: readonly string[]): Promise<Outcome> => {
-    const child = spawn(process.execPath, [join(process.cwd(), 'dist/bundle/src/cli/main.js'), ...args], {
+    const child = spawn(process.execPath, [join(process.cwd(), 'dist/src/cli/main.js'), ...args], {
       cwd: folder,
       uid,
       env: {

@@ -28,7 +28,6 @@ describe('the command line', () => {
     copy = new ProjectCopy();
     expect(await copy.node('scripts/generate.js', 'resource', ...ORDERS.split(' '))).toMatchObject({ status: 0 });
     await copy.program('@nestjs/cli/bin/nest.js', 'build');
-    await copy.node('scripts/bundle.js');
   });
 
   afterAll(async () => {
@@ -52,7 +51,7 @@ describe('the command line', () => {
   function start(program: string, args: readonly string[], environment: Environment = {}) {
     const variables = environmentIn(folder, { NODE_ENV: 'production', ...database, ...environment });
     const env = { PATH: process.env['PATH'], ...variables };
-    return spawn(process.execPath, [join(copy.folder, 'dist/bundle/src', program), ...args], {
+    return spawn(process.execPath, [join(copy.folder, 'dist/src', program), ...args], {
       cwd: folder,
       env,
       stdio: 'pipe',

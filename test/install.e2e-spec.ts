@@ -57,8 +57,8 @@ describe('the installation', () => {
   });
 
   it.each([
-    'dist/bundle/src/main.js',
-    'dist/bundle/src/cli/main.js',
+    'dist/src/main.js',
+    'dist/src/cli/main.js',
     'scripts/start.js',
     'scripts/cli.js',
     'scripts/test.js',

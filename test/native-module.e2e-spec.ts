@@ -33,7 +33,7 @@ describe('the native module of SQLite', () => {
 
     const run = (program: string, ...args: string[]) => {
       const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }) };
-      const { status, stdout, stderr } = spawnSync(process.execPath, [join('dist/bundle', program), ...args], {
+      const { status, stdout, stderr } = spawnSync(process.execPath, [join('dist', program), ...args], {
         cwd: folder,
         env: { ...env, DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` },
         encoding: 'utf8',

@@ -51,8 +51,8 @@ describe('the decision records in docs/adr', () => {
     expect(read(`${ADR}/README.md`).match(/^- \[.*$/gm)).toEqual(lines);
   });
 
-  it('have numbers without a gap, a date and a status', () => {
-    expect(records.sort().map((name) => Number(name.slice(0, 4)))).toEqual(records.map((_, index) => index + 1));
+  it('have a number of their own, a date and a status', () => {
+    expect(new Set(records.map((name) => Number(name.slice(0, 4)))).size).toBe(records.length);
     const status = 'accepted|accepted; amended by \\[.+|superseded by \\[.+';
     const head = new RegExp(`^# \\d+\\. .+\\n\\n- Date: \\d{4}-\\d\\d-\\d\\d\\n- Status: (${status})\\n\\n`);
     expect(records.filter((name) => !head.test(read(`${ADR}/${name}`)))).toEqual([]);

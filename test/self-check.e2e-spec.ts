@@ -223,7 +223,7 @@ describe('the built service', () => {
     cpSync(join(ROOT, 'dist'), at('a#b%20c?d/dist'), { recursive: true });
     cpSync(join(ROOT, 'package.json'), at('a#b%20c?d/package.json'));
     symlinkSync(join(ROOT, 'node_modules'), at('a#b%20c?d/node_modules'));
-    const { status, stderr } = start(at('a#b%20c?d/dist/bundle/src/cli/main.js'), 'migrate');
+    const { status, stderr } = start(at('a#b%20c?d/dist/src/cli/main.js'), 'migrate');
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 
@@ -231,21 +231,21 @@ describe('the built service', () => {
     cpSync(join(ROOT, 'dist'), at('app/dist'), { recursive: true });
     cpSync(join(ROOT, 'package.json'), at('app/package.json'));
     symlinkSync(join(ROOT, 'node_modules'), at('app/node_modules'));
-    const { status, stdout } = start(at('app/dist/bundle/src/cli/main.js'), 'migrate');
+    const { status, stdout } = start(at('app/dist/src/cli/main.js'), 'migrate');
     expect(status).toBe(0);
     const messages = stdout
       .trim()
       .split('\n')
       .map((text) => (JSON.parse(text) as { msg: string }).msg);
     expect(messages.at(-1)).toMatch(/^Ran the migrations CreateCookiesAndStorage\d+, CreateImports\d+$/);
-    expect(start(at('app/dist/bundle/src/cli/main.js'), 'migrate').stdout).toContain('No migration is pending');
+    expect(start(at('app/dist/src/cli/main.js'), 'migrate').stdout).toContain('No migration is pending');
     inDatabase(folder, (database) => database.exec("UPDATE storage SET used = 10001 WHERE resource = 'cookies'"));
-    expect(start(at('app/dist/bundle/src/cli/main.js'), 'migrate', '--check-capacity')).toMatchObject({
+    expect(start(at('app/dist/src/cli/main.js'), 'migrate', '--check-capacity')).toMatchObject({
       status: 1,
       stderr: expect.stringMatching(/COOKIES_CAPACITY is 10000, and 10001 cookies are stored/),
     });
-    expect(start(at('app/dist/bundle/src/cli/main.js'), 'migrate')).toMatchObject({ status: 0 });
-    expect(start(at('app/dist/bundle/src/cli/main.js'), 'doctor', '--help').stdout).toMatch(/^ {2}cli doctor --fix$/m);
+    expect(start(at('app/dist/src/cli/main.js'), 'migrate')).toMatchObject({ status: 0 });
+    expect(start(at('app/dist/src/cli/main.js'), 'doctor', '--help').stdout).toMatch(/^ {2}cli doctor --fix$/m);
     const compose = readFileSync(join(ROOT, 'compose.cluster.yaml'), 'utf8');
     expect(compose).toContain('command: [cli, migrate]');
   });

@@ -33,7 +33,7 @@ async function failedStart(environment: Record<string, string | undefined> = {},
 /** The lines of `doctor` that say what is wrong, as an ordinary user. */
 function failuresOfDoctor(place = folder): string {
   const env = { PATH: process.env['PATH'], ...environmentIn(place, { NODE_ENV: 'production' }) };
-  const args = [resolve('dist/bundle/src/cli/main.js'), 'doctor'];
+  const args = [resolve('dist/src/cli/main.js'), 'doctor'];
   const { stdout } = spawnSync(process.execPath, args, { cwd: place, env, encoding: 'utf8', ...ORDINARY_USER });
   const lines = stdout.split('\n').filter((line) => line.startsWith('FAIL'));
   expect(lines).not.toEqual([]);
@@ -107,7 +107,7 @@ describe('a start that fails, and doctor', () => {
 
 describe('--version', () => {
   it('prints the version from the service and from every command', async () => {
-    const { stdout } = spawnSync(process.execPath, [resolve('dist/bundle/src/main.js'), '--version'], {
+    const { stdout } = spawnSync(process.execPath, [resolve('dist/src/main.js'), '--version'], {
       encoding: 'utf8',
     });
     expect(stdout).toBe(`${version}\n`);

@@ -1,9 +1,8 @@
 import { useCompileCache } from '../config/compile-cache.js';
 import { requireSupportedNode } from '../config/node-version.js';
-import { showSourcePositions } from '../logging/source-positions.js';
 
 requireSupportedNode();
 useCompileCache();
-showSourcePositions();
+process.setSourceMapsEnabled(true);
 // Not a static import: an older Node fails on the syntax of what it brings before it could say what is wrong.
 await import('./command-line.js');

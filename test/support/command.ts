@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type Database, openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import type { Environment } from '../../src/config/config.js';
-import { programFor } from './faults/preloaded.js';
 import { environmentIn } from './service.js';
 
 export interface Outcome {
@@ -23,7 +22,7 @@ export function startCommand(
   stdout: number | 'pipe' = 'pipe',
 ): ChildProcess {
   const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production', ...environment }) };
-  return spawn(process.execPath, [programFor(environment, 'src/cli/main.js'), ...args], {
+  return spawn(process.execPath, [resolve('dist/src/cli/main.js'), ...args], {
     cwd: folder,
     env,
     stdio: ['pipe', stdout, 'pipe'],

@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 export const ORDINARY_USER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
 /** Of the service and of its packages. */
-const FILES = ['dist/bundle/src/main.js', 'node_modules/better-sqlite3-12/package.json'];
+const FILES = ['dist/src/main.js', 'node_modules/better-sqlite3-12/package.json'];
 
 /** Whether that user may enter `TMPDIR` and run the built service. In root's home only root may. */
 export function canRunAsOrdinaryUser(): boolean {

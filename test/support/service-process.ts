@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../src/config/config.js';
 import { provideDatabase } from './engine.js';
-import { programFor } from './faults/preloaded.js';
 import { environmentIn } from './service.js';
 
 export interface SpawnOptions {
@@ -47,7 +47,7 @@ export class ServiceProcess {
       PATH: process.env['PATH'],
       ...environmentIn(folder, { LOG_LEVEL: 'info', NODE_ENV: 'production', ...environment }),
     };
-    const [program, ...args] = [...through, process.execPath, programFor(environment, 'src/main.js')];
+    const [program, ...args] = [...through, process.execPath, resolve('dist/src/main.js')];
     const child = spawn(program, args, {
       cwd: folder,
       env,

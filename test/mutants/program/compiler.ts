@@ -16,7 +16,7 @@ export class Compiler {
     const config = ts.getParsedCommandLineOfConfigFile(
       join(folder, 'tsconfig.build.json'),
       // What a mutant leaves unused is no reason to reject it: whoever makes the mistake removes it, too.
-      { noUnusedLocals: false, noUnusedParameters: false, incremental: false, tsBuildInfoFile: undefined },
+      { noUnusedLocals: false, noUnusedParameters: false },
       { ...ts.sys, getCurrentDirectory: () => folder, onUnRecoverableConfigFileDiagnostic: fail },
     );
     this.options = config!.options;

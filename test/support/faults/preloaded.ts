@@ -6,21 +6,10 @@ import type { Environment } from '../../../src/config/config.js';
 export const projectModule = (path: string): string => pathToFileURL(resolve(path)).href;
 
 const LOGGER = `import { Logger } from '${projectModule('node_modules/@nestjs/common/index.js')}';\n`;
-const preload = (source: string): string => `--import data:text/javascript,${encodeURIComponent(source)}`;
 
 /** Runs a program in the process of the service, before the service itself. It can use Nest's `Logger`. */
 export function preloaded(program: string): Environment {
-  return { NODE_OPTIONS: preload(LOGGER + program) };
-}
-
-/**
- * The file of a program, as operators start it. One that is to share modules with a preloaded program runs from what the compiler has
- * written, since the bundle has copies of all modules.
- * @param path such as `src/main.js`
- */
-export function programFor({ NODE_OPTIONS }: Environment, path: string): string {
-  const sharesModules = NODE_OPTIONS?.startsWith(preload(LOGGER)) ?? false;
-  return resolve(sharesModules ? 'dist' : 'dist/bundle', path);
+  return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(LOGGER + program)}` };
 }
 
 /**
