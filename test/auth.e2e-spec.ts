@@ -1,7 +1,10 @@
 import { constants, createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Body, Controller, Get, Module, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Module, Param, Post, Query, Req, UseGuards } from '@nestjs/common';
+import { JwtService } from '@nestjs/jwt';
+import { AuthGuard } from '@nestjs/passport';
+import type { FastifyRequest } from 'fastify';
 import { IsInt, IsString, Max, Min } from 'class-validator';
 import { Public, Scopes } from '../src/auth/scopes.decorator.js';
 import { TokenVerifier } from '../src/auth/token-verifier.js';
@@ -381,7 +384,10 @@ describe('a token that has been accepted before', () => {
   });
 
   it('is verified once, and one that is too long to be cached for each request', async () => {
-    const verifications = clock.spyOn(service.app.get(TokenVerifier, { strict: false }), 'verify');
+    const verifications = clock.spyOn(
+      service.app.get<{ payloadOf(token: string): unknown }>(TokenVerifier as never, { strict: false }),
+      'payloadOf',
+    );
     for (const [more, times] of [
       [{ sub: 'once' }, 1],
       [{ sub: 'each time', note: 'x'.repeat(9000) }, 3],
@@ -776,6 +782,8 @@ class NotesQuery {
 /** A feature as a team would add it, with all that can be right or forgotten in it. */
 @Controller('notes')
 class NotesController {
+  constructor(private readonly jwt: JwtService) {}
+
   @Get('forgotten')
   forgotten(): string[] {
     return ['nobody reads this'];
@@ -797,6 +805,20 @@ class NotesController {
   @Scopes('notes:read')
   named(@Query('name') name: string): { name: string } {
     return { name };
+  }
+
+  @Get('mine')
+  @Public()
+  @UseGuards(AuthGuard('jwt'))
+  mine(@Req() { user }: FastifyRequest): { subject: string } {
+    return { subject: user!.subject };
+  }
+
+  @Post('sign-in')
+  @Public()
+  async signIn(@Body() { text }: NoteDto): Promise<{ token: string }> {
+    const token = await this.jwt.signAsync({ scope: 'notes:read' }, { subject: text, expiresIn: '1m' });
+    return { token };
   }
 
   @Get('both')
@@ -863,6 +885,20 @@ describe('a module that a team has added', () => {
     for (const client of [stranger, member, Client.bearing(service, 'not-a-token')]) {
       expect((await client.get('/notes/open')).body).toEqual(['everybody reads this']);
     }
+  });
+
+  it('asks for a token on an open route with AuthGuard("jwt"), with the same errors', async () => {
+    expect((await member.get('/notes/mine')).body).toEqual({ subject: 'alice' });
+    expectError(await stranger.get('/notes/mine'), 401, 'UNAUTHENTICATED');
+    expectInvalidToken(await Client.bearing(service, jws(HS256, claims({ exp: 1 }))).get('/notes/mine'));
+  });
+
+  it('signs tokens by JwtService, as its own login would', async () => {
+    const { body } = await stranger.request('POST', '/notes/sign-in', { body: { text: 'bob' } });
+    const bob = Client.bearing(service, body.token);
+    expect((await bob.get('/notes/mine')).body).toEqual({ subject: 'bob' });
+    expect((await bob.get('/notes')).status).toBe(200);
+    expectError(await bob.get('/cookies'), 403, 'INSUFFICIENT_SCOPE');
   });
 
   it('opens all routes of a class with @Public()', async () => {

@@ -104,7 +104,7 @@ describe('the OpenAPI document', () => {
   async function driveRefusals(): Promise<void> {
     const client = await Client.of(ordinary);
     const unscoped = await Client.of(ordinary, { scope: 'none' });
-    const expired = `Bearer ${await token({ expires: 1 })}`;
+    const expired = `Bearer ${await token({ expiresIn: -60 })}`;
     for (const operation of OPERATIONS) {
       await drive(unscoped, operation);
       await drive(client, operation, { headers: { authorization: expired } });

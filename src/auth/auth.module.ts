@@ -1,13 +1,20 @@
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
+import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
-import { JwtAuthGuard } from './jwt-auth.guard.js';
+import { Config } from '../config/config.js';
 import { ClosedRoutes } from './closed-routes.js';
+import { JwtAuthGuard } from './jwt-auth.guard.js';
 import { JwtStrategy } from './jwt.strategy.js';
+import { signingOptions } from './token-key.js';
 import { TokenVerifier } from './token-verifier.js';
 
+/** Sign-in. Every module can inject `JwtService`, which signs tokens that this service accepts, where it has a secret. */
 @Module({
-  imports: [PassportModule],
+  imports: [
+    PassportModule.register({ defaultStrategy: 'jwt' }),
+    JwtModule.registerAsync({ global: true, inject: [Config], useFactory: signingOptions }),
+  ],
   providers: [TokenVerifier, JwtStrategy, ClosedRoutes, { provide: APP_GUARD, useClass: JwtAuthGuard }],
 })
 export class AuthModule {}

@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common'
 import { Reflector } from '@nestjs/core';
 import { Config } from '../config/config.js';
 import { Handlers } from '../http/routing/handlers.js';
-import { PUBLIC, SCOPES } from './scopes.decorator.js';
+import { accessOf } from './scopes.decorator.js';
 
 /** Says in the log, when the service starts, which routes respond with 403 to everyone because nobody said who may use them. */
 @Injectable()
@@ -18,9 +18,9 @@ export class ClosedRoutes implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     if (this.config.worker?.isFirst === false) return;
     for (const { controller, method, name } of this.handlers.all()) {
-      const targets = [(controller.prototype as Record<string, () => void>)[method]!, controller];
-      const isOpen = [SCOPES, PUBLIC].some((key) => this.reflector.getAllAndOverride<unknown>(key, targets));
-      if (!isOpen) this.logger.warn(`${name} has neither @Scopes() nor @Public(): it is 403 for everyone`);
+      const handler = (controller.prototype as Record<string, () => void>)[method]!;
+      if (accessOf(this.reflector, handler, controller) === undefined)
+        this.logger.warn(`${name} has neither @Scopes() nor @Public(): it is 403 for everyone`);
     }
   }
 }

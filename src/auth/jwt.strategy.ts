@@ -1,12 +1,17 @@
-import { randomUUID } from 'node:crypto';
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import { PassportStrategy } from '@nestjs/passport';
-import type { FastifyRequest } from 'fastify';
-import passport from 'passport';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Strategy } from 'passport-jwt';
-import { InvalidTokenError } from './auth-errors.js';
+import { unauthenticated } from './auth-errors.js';
 import type { Principal } from './principal.js';
 import { TokenVerifier } from './token-verifier.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    tokenVerifier: TokenVerifier;
+  }
+}
 
 const COMPACT_JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 const BEARER = /^Bearer +(?=\S)/i;
@@ -22,38 +27,35 @@ export function tokenOf({ headers: { authorization = '' } }: FastifyRequest): st
 }
 
 /**
- * passport-jwt with jose as its verifier: jsonwebtoken, which it brings, knows no EdDSA and ignores `crit`, and a key
- * that could not be fetched would count as a wrong token.
+ * passport-jwt with jose as its verifier: jsonwebtoken, which it brings, knows no EdDSA and ignores `crit`. A route of a feature may ask
+ * for it by `@UseGuards(AuthGuard('jwt'))`.
  */
 @Injectable()
-export class JwtStrategy extends PassportStrategy(Strategy) implements OnModuleDestroy {
-  /** passport's registry is one for the whole process; applications in it must not find each other's strategies. */
-  readonly registeredName = `jwt-${randomUUID()}`;
-
-  constructor(private readonly verifier: TokenVerifier) {
+export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') implements OnModuleInit {
+  constructor(
+    private readonly verifier: TokenVerifier,
+    private readonly adapterHost: HttpAdapterHost,
+  ) {
     super({ jwtFromRequest: tokenOf as never, secretOrKeyProvider: () => undefined });
-    passport.use(this.registeredName, this);
   }
 
-  onModuleDestroy(): void {
-    passport.unuse(this.registeredName);
+  /** passport has one registry for the process: another application's strategy may get a request, and verifies it as its own server would. */
+  onModuleInit(): void {
+    this.adapterHost.httpAdapter.getInstance<FastifyInstance>().decorate('tokenVerifier', this.verifier);
   }
 
   override authenticate(request: unknown): void {
+    const { server } = request as FastifyRequest;
     const token = tokenOf(request as FastifyRequest);
-    if (token === null) return this.fail(401);
-    this.verifier.verify(token).then(
+    if (token === null) return this.error(unauthenticated());
+    server.tokenVerifier.verify(token).then(
       (principal) => this.success(principal),
-      (error: Error) => (error instanceof InvalidTokenError ? this.fail(error, 401) : this.error(error)),
+      (error: Error) => this.error(error),
     );
   }
 
+  /** passport-jwt wants it; `authenticate` does its work. */
   validate(principal: Principal): Principal {
     return principal;
-  }
-
-  /** Nest would register it under the name of its class, too. */
-  protected getPassportInstance(): unknown {
-    return new passport.Passport();
   }
 }

@@ -1,6 +1,7 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { JwtModuleOptions } from '@nestjs/jwt';
 import type { Config } from '../config/config.js';
 import { giveToFolderOwner, makePrivateFolder, PRIVATE_FILE } from '../database/sqlite/file/private-file.js';
 
@@ -22,6 +23,15 @@ export function tokenSecret(config: Config): string | undefined {
   const { key } = config.jwt;
   if (key.kind === 'public') return undefined;
   return key.kind === 'secret' ? key.secret : developmentSecret(developmentSecretFile(config));
+}
+
+/**
+ * What `JwtService` signs with: a token needs `sub` and `exp` (`expiresIn`, in seconds) of its own. It throws where tokens are signed elsewhere.
+ */
+export function signingOptions(config: Config): JwtModuleOptions {
+  const { issuer, audience } = config.jwt;
+  const claims = { ...(issuer && { issuer }), ...(audience && { audience }) };
+  return { secret: tokenSecret(config), signOptions: { algorithm: 'HS256', ...claims } };
 }
 
 /** Where a development start keeps its secret: beside the database file, in `data` where there is none. */

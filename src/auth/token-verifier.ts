@@ -26,13 +26,13 @@ export class TokenVerifier {
     this.key = verificationKey(config);
   }
 
-  /** Who the token speaks for, if it has been verified before and has not expired since. */
-  known(token: string): Principal | undefined {
-    return this.verified.get(token);
-  }
-
-  /** @throws {InvalidTokenError} */
+  /**
+   * @returns who the token speaks for
+   * @throws {InvalidTokenError} as a rejection
+   */
   async verify(token: string): Promise<Principal> {
+    const known = this.verified.get(token);
+    if (known !== undefined) return known;
     const principal = this.principalOf(await this.payloadOf(token));
     this.verified.set(token, principal);
     return principal;

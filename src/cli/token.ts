@@ -1,6 +1,5 @@
-import { createSecretKey } from 'node:crypto';
-import { SignJWT } from 'jose/jwt/sign';
-import { tokenSecret } from '../auth/token-key.js';
+import { JwtService } from '@nestjs/jwt';
+import { signingOptions } from '../auth/token-key.js';
 import { ConfigError, loadConfigFromProcess } from '../config/config.js';
 import { SETTINGS } from '../features.js';
 import { UsageError } from './errors.js';
@@ -21,25 +20,15 @@ function claimAt(path: readonly string[], value: unknown): object {
 export async function printToken({ sub, scope, expires }: TokenOptions): Promise<void> {
   if (sub === '') throw new UsageError('--sub is empty');
   const config = loadConfigFromProcess(SETTINGS);
-  const secret = tokenSecret(config);
-  if (secret === undefined) {
+  if (config.jwt.key.kind === 'public') {
     throw new ConfigError(['JWT_PUBLIC_KEY is set: tokens are signed with its private half, by their issuer']);
   }
-  const { issuer, audience, scopeClaim, maxLifetime } = config.jwt;
+  const { scopeClaim, maxLifetime } = config.jwt;
   if (expires > maxLifetime) {
     throw new UsageError(
       `--expires must be at most ${maxLifetime}s (JWT_MAX_LIFETIME), or the service rejects the token`,
     );
   }
-  const now = Math.floor(Date.now() / 1000);
-  const claims = {
-    sub,
-    ...claimAt(scopeClaim, scope),
-    iat: now,
-    exp: now + expires,
-    ...(audience && { aud: audience }),
-    ...(issuer && { iss: issuer }),
-  };
-  const token = new SignJWT(claims).setProtectedHeader({ alg: 'HS256', typ: 'JWT' });
-  console.log(await token.sign(createSecretKey(Buffer.from(secret))));
+  const jwt = new JwtService(signingOptions(config));
+  console.log(await jwt.signAsync(claimAt(scopeClaim, scope), { subject: sub, expiresIn: expires }));
 }

@@ -1,11 +1,11 @@
-import { createSecretKey, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DynamicModule, Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test, type TestingModuleBuilder } from '@nestjs/testing';
-import { SignJWT } from 'jose';
+import { JwtService } from '@nestjs/jwt';
 import type { MigrationInterface } from 'typeorm';
 import { createApp } from '../../src/app.js';
 import { AppModule } from '../../src/app.module.js';
@@ -97,8 +97,8 @@ export interface TokenOptions {
   readonly subject?: string;
   readonly scope?: string;
   readonly secret?: string;
-  /** When it expires: in seconds since 1970, or as a span such as `1h`. */
-  readonly expires?: number | string;
+  /** Seconds from now. */
+  readonly expiresIn?: number;
 }
 
 /** A token that the test services accept, for an hour. */
@@ -106,13 +106,9 @@ export function token({
   subject = 'alice',
   scope = 'cookies:read cookies:write',
   secret = SECRET,
-  expires = '1h',
+  expiresIn = 3600,
 }: TokenOptions = {}): Promise<string> {
-  return new SignJWT({ scope })
-    .setProtectedHeader({ alg: 'HS256' })
-    .setSubject(subject)
-    .setExpirationTime(expires)
-    .sign(createSecretKey(Buffer.from(secret)));
+  return new JwtService().signAsync({ scope }, { secret, subject, expiresIn });
 }
 
 export interface Answer {

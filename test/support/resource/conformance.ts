@@ -58,7 +58,7 @@ export function describeConformance(resource: ResourceUnderTest): void {
     beforeAll(async () => {
       await resource.empty();
       record = (await resource.create()).path;
-      const expired = { authorization: `Bearer ${await token({ scope: 'none', expires: 1 })}` };
+      const expired = { authorization: `Bearer ${await token({ scope: 'none', expiresIn: -60 })}` };
       for (const operation of operations) await driveErrors(operation, expired);
       for (const query of ['?limit=1', '?limit=0', '?colour=red']) await drive(['GET', path], { query });
       await resource.withCapacity(1, () => drive(['POST', path]));
