@@ -3,7 +3,7 @@ import tseslint from 'typescript-eslint';
 import { architecture } from './eslint.architecture.js';
 
 export default tseslint.config(
-  { ignores: ['dist', 'coverage', 'data', 'test/generated-clients'] },
+  { ignores: ['dist', 'coverage', 'data', 'test/generated-clients', 'test/ecosystem/feature'] },
   js.configs.recommended,
   tseslint.configs.recommendedTypeChecked,
   {
@@ -44,6 +44,6 @@ export default tseslint.config(
   {
     files: ['**/*.js'],
     extends: [tseslint.configs.disableTypeChecked],
-    languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly' } },
+    languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly', fetch: 'readonly' } },
   },
 );

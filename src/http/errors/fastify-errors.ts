@@ -12,6 +12,11 @@ type FastifyErrorHandler = Parameters<FastifyAdapter['setErrorHandler']>[0];
  * Fastify's error handler.
  */
 export class ErrorAdapter extends FastifyAdapter {
+  static {
+    // Packages, such as nestjs-cls, know the adapter by the name of its class.
+    Object.defineProperty(this, 'name', { value: FastifyAdapter.name });
+  }
+
   override setErrorHandler(handler: FastifyErrorHandler): ReturnType<FastifyAdapter['setErrorHandler']> {
     return super.setErrorHandler(function (this, error, request, reply) {
       return handler.call(this, rejectionOf(error, reply), request, reply) as unknown;

@@ -1,0 +1,159 @@
+/**
+ * Adds to a copy of the project the packages that most teams add, builds it, starts it by `npm start` and by `npm run start:dev`, and uses each package:
+ *
+ *   npm run ecosystem
+ *
+ * It needs the npm registry and `redis-server` on the PATH.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+
+const ROOT = join(import.meta.dirname, '../..');
+/** argon2 0.45 ends Node 20 with a segmentation fault, wherever it is loaded. */
+const PACKAGES = [
+  '@nestjs/schedule @nestjs/event-emitter @nestjs/cqrs @nestjs/config @nestjs/axios axios @nestjs/cache-manager cache-manager keyv',
+  '@nestjs/throttler @nestjs/terminus @nestjs/bullmq bullmq ioredis nestjs-cls@6 @nestjs-cls/transactional',
+  '@nestjs-cls/transactional-adapter-typeorm nestjs-pino@5 pino-http argon2@0.44 bcrypt @types/bcrypt sharp',
+].flatMap((line) => line.split(' '));
+
+const EXPECTED = {
+  schedule: true,
+  eventEmitter: 'hello',
+  cqrs: 42,
+  config: 'word',
+  axios: 200,
+  cacheManager: 'kept',
+  terminus: 'up',
+  bullmq: 2,
+  cls: true,
+  transactional: true,
+  pino: true,
+  argon2: true,
+  bcrypt: true,
+  sharp: true,
+  template: 'Hello from beside the source',
+  worker: 144,
+  dynamicImport: 42,
+};
+
+/** Ends the program when the command fails. */
+function run(folder, command, args) {
+  console.log(`$ ${command} ${args.join(' ')}`);
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: folder, encoding: 'utf8' });
+  if (status === 0) return stdout;
+  throw new Error(`${command} ${args.join(' ')} failed:\n${stdout}\n${stderr}`);
+}
+
+function copyProject(folder) {
+  const files = run(ROOT, 'git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard']).split('\0');
+  for (const file of files.filter((name) => name !== '' && existsSync(join(ROOT, name)))) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    cpSync(join(ROOT, file), join(folder, file));
+  }
+  cpSync(join(import.meta.dirname, 'feature'), join(folder, 'src/ecosystem'), { recursive: true });
+  const path = join(folder, 'src/app.module.ts');
+  const text = readFileSync(path, 'utf8')
+    .replace('        // features\n', '        // features\n        EcosystemModule,\n')
+    .replace(/^/, "import { EcosystemModule } from './ecosystem/ecosystem.module.js';\n");
+  writeFileSync(path, text);
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Starts the service by a script of npm, in a process group of its own. */
+async function started(folder, script, redis, work) {
+  const [port, management] = [await freePort(), await freePort()];
+  const live = `http://127.0.0.1:${management}/health/live`;
+  const child = spawn('npm', ['run', script], {
+    cwd: folder,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      PORT: port,
+      MANAGEMENT_PORT: management,
+      ECOSYSTEM_REDIS: redis,
+      ECOSYSTEM_LIVE: live,
+      ECOSYSTEM_WORD: 'word',
+      JWT_SECRET: 'k8Yx2mQ7vR4tW9zB3nL6pD1sF5hJ0gAc',
+    },
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  try {
+    for (let waited = 0; !(await isOk(live)); waited += 200) {
+      if (waited > 120_000 || child.exitCode !== null) throw new Error(`The service did not start:\n${output}`);
+      await sleep(200);
+    }
+    return await work(`http://127.0.0.1:${port}`);
+  } catch (error) {
+    throw new Error(`${error.message}\n${output.slice(-4000)}`, { cause: error });
+  } finally {
+    if (child.exitCode === null) {
+      process.kill(-child.pid, 'SIGTERM');
+      await once(child, 'close');
+    }
+  }
+}
+
+const isOk = (url) =>
+  fetch(url).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+/** @returns what was not as it should be */
+async function useAll(url) {
+  const response = await fetch(`${url}/ecosystem`);
+  const body = await response.json();
+  if (response.status !== 200) return [`GET /ecosystem is ${response.status}: ${JSON.stringify(body)}`];
+  const wrong = Object.entries(EXPECTED).filter(([name, value]) => !isDeepStrictEqual(body[name], value));
+  const throttled = [];
+  for (let time = 0; time < 3; time++) throttled.push((await fetch(`${url}/ecosystem/throttled`)).status);
+  const differences = wrong.map(
+    ([name, value]) => `${name}: ${JSON.stringify(body[name])} instead of ${JSON.stringify(value)}`,
+  );
+  if (String(throttled) !== '200,200,429') differences.push(`throttler: ${throttled} instead of 200,200,429`);
+  return differences;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'ecosystem-'));
+const redisPort = await freePort();
+const redis = spawn('redis-server', ['--port', redisPort, '--bind', '127.0.0.1', '--save', '', '--dir', folder], {
+  stdio: 'ignore',
+});
+redis.on('error', () => {
+  console.error('redis-server was not found: install it (apt-get install redis-server), @nestjs/bullmq needs it.');
+  process.exit(2);
+});
+try {
+  copyProject(folder);
+  run(folder, 'npm', ['ci', '--no-audit', '--no-fund']);
+  run(folder, 'npm', ['install', '--no-audit', '--no-fund', ...PACKAGES]);
+  run(folder, 'npm', ['run', 'build']);
+  for (const script of ['start', 'start:dev']) {
+    const wrong = await started(folder, script, redisPort, useAll);
+    for (const line of wrong) console.error(`npm run ${script}: ${line}`);
+    if (wrong.length > 0) process.exitCode = 1;
+    else console.log(`npm run ${script}: all ${Object.keys(EXPECTED).length + 1} work`);
+  }
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 1;
+} finally {
+  redis.kill();
+  if (!process.env.KEEP) rmSync(folder, { recursive: true, force: true });
+}
