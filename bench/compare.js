@@ -1,17 +1,12 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
 import { promisify } from 'node:util';
 import { nodeOn } from './cores.js';
 import { operations } from './operations.js';
 
-/** Seconds of load before the measurement. One connection alone takes ways of its own, such as a commit for each write, and is slow. */
-const WARM_UP = 1;
-const WARM_UP_ALONE = 6;
-/**
- * When a program meets an operation for the first time: V8 compiles what is called often, and again where it guessed wrong, for
- * some 50 000 requests, the longer the more code there is. One connection alone would not send as many.
- */
-const FIRST = { seconds: 10, connections: 16 };
+/** V8 goes on compiling for some 50 000 requests; programs that take longer for them than this are slow for other reasons. */
+const WARM_UP = { requests: 50_000, seconds: 20 };
 
 /**
  * Runs all lanes of a scenario in turn, each round beginning with another one, so that what disturbs the machine
@@ -21,13 +16,9 @@ const FIRST = { seconds: 10, connections: 16 };
 export async function compare({ name, lanes, connections }, stage, { rounds, seconds }) {
   const runs = [];
   for (const lane of lanes) {
-    const program = await stage.program(lane.variant, lane.records);
-    if (!program.met.has(lane.operation)) {
-      await load(program, lane, Math.max(FIRST.connections, connections), { seconds: FIRST.seconds }, stage.token);
-      program.met.add(lane.operation);
-    }
-    const warmUp = { seconds: connections === 1 ? WARM_UP_ALONE : WARM_UP };
-    const { rate } = await load(program, lane, connections, warmUp, stage.token);
+    const program = await stage.program(lane);
+    const rate = await warmUp(program, lane, connections, stage);
+    stage.progress(`${name} warmed up ${lane.label}: ${Math.round(rate)} requests/s`);
     runs.push({ lane, program, rate, samples: [] });
   }
   for (let round = 0; round < rounds; round++) {
@@ -45,11 +36,21 @@ export async function compare({ name, lanes, connections }, stage, { rounds, sec
   return runs.map(({ lane, samples }) => ({ label: lane.label, samples }));
 }
 
+/** @returns requests a second at the end */
+async function warmUp(program, lane, connections, { token }) {
+  const until = performance.now() + WARM_UP.seconds * 1000;
+  let rate = 0;
+  for (let requests = 0; requests < WARM_UP.requests && performance.now() < until; requests += rate) {
+    ({ rate } = await load(program, lane, connections, { seconds: 1 }, token));
+  }
+  return rate;
+}
+
 export async function load(program, { label, operation, records }, connections, until, token) {
   const job = { operation, records, connections, ...until, url: program.url, token, pid: program.pid };
   const [command, args] = nodeOn('load', [join(import.meta.dirname, 'load.js'), JSON.stringify(job)]);
   const { stdout } = await promisify(execFile)(command, args);
-  const { statuses, errors, timeouts, elapsed, p99, cpu, loadCpu } = JSON.parse(stdout);
+  const { statuses, errors, timeouts, elapsed, p99, cpu } = JSON.parse(stdout);
   const count = Object.values(statuses).reduce((sum, one) => sum + one, 0);
   const right = Object.keys(statuses).every((status) => operations[operation].statuses.includes(Number(status)));
   // In the time of a warm-up nothing at all may have been answered; a given number of requests must be.
@@ -60,8 +61,6 @@ export async function load(program, { label, operation, records }, connections, 
   return {
     rate: count === 0 ? 0 : count / elapsed,
     cost: cpu === undefined ? undefined : (cpu / count) * 1e6,
-    busy: cpu === undefined ? undefined : (cpu / elapsed) * 100,
-    loadBusy: (loadCpu / elapsed) * 100,
     p99,
   };
 }

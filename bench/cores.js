@@ -2,26 +2,18 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 
-/** Cores that this process may use: one for the program under test, one for the load, one more for a second worker. */
-const [serverCore, loadCore, secondCore] = allowedCores();
+/** Cores that this process may use: one for the program under test, one for the load. */
+const [serverCore, loadCore] = allowedCores();
 
 /** Why nothing can be pinned; `undefined` when it can. */
 export const unpinned = reason();
 
-/** Why two workers cannot have a core each; `undefined` when they can. */
-export const noSecondCore = unpinned ?? (secondCore === undefined ? 'there are no three cores' : undefined);
+const CORES = { server: serverCore, load: loadCore };
 
-const CORES = { server: [serverCore], workers: [serverCore, secondCore], load: [loadCore] };
-
-/** The command that runs a program with these arguments, on the core of the program under test, of its two workers, or of the load. */
-export function onCore(role, program, args) {
-  if (unpinned !== undefined) return [program, args];
-  return ['taskset', ['--cpu-list', CORES[role].join(','), program, ...args]];
-}
-
-/** The same for node. */
+/** The command that runs node with these arguments on the core of the program under test or of the load. */
 export function nodeOn(role, args) {
-  return onCore(role, process.execPath, args);
+  if (unpinned !== undefined) return [process.execPath, args];
+  return ['taskset', ['--cpu-list', String(CORES[role]), process.execPath, ...args]];
 }
 
 /** Takes this process itself from the core of the program under test. */

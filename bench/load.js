@@ -5,8 +5,7 @@
  *   node bench/load.js '{"operation":"get","records":1000,"connections":64,"seconds":1,"url":...,"token":...,"pid":...}'
  *
  * With `amount` it sends so many requests, however long they take: then none is left half answered, and each of the
- * server's microseconds belongs to a request that counts. With `rate` it sends at most so many a second. With `warmUp` it sends so
- * many before, which do not count: a server that has been idle has given memory back, and meets it anew.
+ * server's microseconds belongs to a request that counts. With `rate` it sends at most so many a second.
  */
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
@@ -19,55 +18,31 @@ const TIMEOUT_SECONDS = 60;
 /** Milliseconds between the moments at which autocannon looks whether it is done. */
 const TICK = 20;
 
-const {
-  operation: name,
-  records,
-  connections,
-  seconds,
-  amount,
-  warmUp,
-  rate,
-  url,
-  token,
-  pid,
-} = JSON.parse(process.argv[2]);
+const { operation: name, records, connections, seconds, amount, rate, url, token, pid } = JSON.parse(process.argv[2]);
 const operation = operations[name];
 const authorization = `Bearer ${token}`;
 
-if (warmUp !== undefined) await send(operation, { amount: warmUp });
-console.log(JSON.stringify(await (operation.consumesIds ? consume() : measure(operation, { seconds, amount }))));
+console.log(JSON.stringify(await measure(operation, { seconds, amount })));
 
-async function consume() {
-  const ids = [];
-  await send(
-    { ...operations.post, requests: [{ ...operations.post.requests[0], keepsId: true }] },
-    { seconds, amount },
-    ids,
-  );
-  return measure(operation, { amount: ids.length }, ids);
-}
-
-async function measure(operation, until, ids) {
+async function measure(operation, until) {
   const etag = operation.conditional ? await etagOf(operation.requests[0].path) : undefined;
-  const load = process.cpuUsage();
   const server = processorTime(pid);
-  const { result, elapsed } = await send(operation, until, ids, etag && { 'if-none-match': etag });
+  const { result, elapsed } = await send(operation, until, etag && { 'if-none-match': etag });
   const used = processorTime(pid);
-  const { user, system } = process.cpuUsage(load);
   const { statusCodeStats, errors, timeouts, latency } = result;
   const statuses = Object.fromEntries(Object.entries(statusCodeStats).map(([status, { count }]) => [status, count]));
   return {
     ...{ statuses, errors, timeouts, elapsed, p99: latency.p99 },
     cpu: used === undefined ? undefined : used - server,
-    loadCpu: (user + system) / 1e6,
   };
 }
 
 /**
- * @param ids those that requests may use up; requests with `keepsId` add theirs
  * @returns autocannon's result, and the seconds until the last answer: its own duration ends with its next tick
  */
-async function send({ requests }, { seconds, amount }, ids = [], headers = {}) {
+async function send({ requests }, { seconds, amount }, headers = {}) {
+  // Those that requests with `keepsId` have stored, for others to delete.
+  const ids = [];
   // Another process may have left any of the values; this one goes on from any other.
   let turn = records * Math.floor(Math.random() * 9);
   const load = autocannon({

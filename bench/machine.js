@@ -1,29 +1,41 @@
-import { spawnSync } from 'node:child_process';
+import { Buffer } from 'node:buffer';
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem, type } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
 import process from 'node:process';
-import { openDatabase } from '../dist/src/database/sqlite/better-sqlite3.js';
 import { unpinned } from './cores.js';
-import { syncTime } from './disk.js';
+import { openDatabase } from './sqlite.js';
 
-/** What the figures depend on, as rows of name and value; nothing that tells whose machine it is. */
+const SYNCS = 200;
+
+/** What the figures depend on, as rows of name and value. */
 export function describeMachine(folder) {
-  const [{ model }] = cpus();
   const database = openDatabase(':memory:');
   const sqlite = database.prepare('SELECT sqlite_version()').pluck().get();
   database.close();
-  const shell = spawnSync('sqlite3', ['--version'], { encoding: 'utf8' }).stdout?.split(' ')[0];
   return [
-    ['processor', `${cpus().length} x ${model}`],
+    ['processor', `${cpus().length} x ${cpus()[0].model}`],
     ['memory', `${(totalmem() / 2 ** 30).toFixed(1)} GiB`],
     ['kernel', `${type()} ${release()}`],
     ['Node.js', process.version],
-    ['SQLite in better-sqlite3', sqlite],
-    ['SQLite shell', shell ?? 'not installed: its time is not measured'],
-    ['disk', `makes 4 KiB durable in ${syncTime(folder).toFixed(2)} ms (median of 200)`],
-    [
-      'cores',
-      unpinned === undefined ? 'the program under test on one, the load on another' : `NOT pinned: ${unpinned}`,
-    ],
+    ['SQLite', sqlite],
+    ['disk', `makes 4 KiB durable in ${syncTime(folder).toFixed(2)} ms (median of ${SYNCS})`],
+    ['cores', unpinned === undefined ? 'program under test on one, load on another' : `NOT pinned: ${unpinned}`],
     ['load average at the start', loadavg()[0].toFixed(1)],
   ];
+}
+
+/** Milliseconds (median) to make 4 KiB durable on the disk of a folder: the shortest time of a durable write. */
+function syncTime(folder) {
+  const file = openSync(join(folder, 'sync'), 'w');
+  const page = Buffer.alloc(4096);
+  const times = Array.from({ length: SYNCS }, () => {
+    const started = performance.now();
+    writeSync(file, page);
+    fsyncSync(file);
+    return performance.now() - started;
+  });
+  closeSync(file);
+  return times.sort((one, other) => one - other)[SYNCS / 2];
 }

@@ -20,18 +20,16 @@ export class Program {
     this.variant = variant;
     this.child = child;
     this.url = url;
-    /** The operations that it has been loaded with. */
-    this.met = new Set();
   }
 
   /**
    * Starts a variant and waits until it is ready: by its own word where it has one, else as soon as it answers.
    * @param folder that it runs in
-   * @param database its URL; without one, `cookies.sqlite` in the folder
+   * @param database its URL
    */
-  static async start(variant, folder, secret, database = `sqlite:${join(folder, 'cookies.sqlite')}`) {
+  static async start(variant, folder, secret, database) {
     const [port, managementPort] = [await freePort(), await freePort()];
-    const [command, args] = nodeOn(variant.role ?? 'server', [join(ROOT, variant.program), ...(variant.args ?? [])]);
+    const [command, args] = nodeOn('server', [join(ROOT, variant.program)]);
     const started = performance.now();
     const child = spawn(command, args, {
       cwd: folder,
@@ -44,7 +42,6 @@ export class Program {
         DATABASE_URL: database,
         COOKIES_CAPACITY: '1000000000',
         JWT_SECRET: secret,
-        ...variant.env,
       },
       stdio: ['ignore', 'ignore', 'inherit'],
     });
@@ -52,8 +49,8 @@ export class Program {
     child.once('exit', () => running.delete(child));
     const program = new Program(variant, child, `http://127.0.0.1:${port}`);
     await program.ready(variant.readiness && `http://127.0.0.1:${managementPort}${variant.readiness}`);
-    /** Milliseconds from the start of the process until it was ready. */
-    program.startTime = performance.now() - started;
+    /** From the start of the process until it was ready. */
+    program.startSeconds = (performance.now() - started) / 1000;
     return program;
   }
 
@@ -79,7 +76,7 @@ export class Program {
   }
 }
 
-async function freePort() {
+export async function freePort() {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address();

@@ -1,122 +1,85 @@
-import { budget } from './budget/budget.js';
-import { commands } from './commands.js';
-import { noSecondCore } from './cores.js';
-import { longList } from './long-list.js';
-import { operations } from './operations.js';
-import { onPostgres } from './postgres.js';
-import { saveCalls } from './save-calls.js';
+import { changedLine } from './changed-line.js';
+import { compare } from './compare.js';
+import { byHand, service, stockNest } from './programs.js';
 import { starts } from './starts.js';
-import { twoWorkers, variants } from './variants.js';
 
-/** How many connections send requests at once, each the next when the last is answered. */
-const CONNECTIONS = [1, 16, 64];
+const RECORDS = 1000;
+const MANY = 10_000;
 
-/** One variant in a comparison: what it does, on how many records. */
-const lane = (variant, operation, records, label = variant.name) => ({ variant, operation, records, label });
-const [service] = variants;
+const lane = (variant, operation, records, more) => ({ label: variant.name, variant, operation, records, ...more });
+const each = (variants, operation, records, more) => variants.map((one) => lane(one, operation, records, more));
 
 /**
- * One operation, all variants, at each number of connections.
- * @param slowAt the connections of variants that are measured at one number only
- */
-function across(family, operation, records, slowAt = 64) {
-  return CONNECTIONS.map((connections) => ({
-    name: `${family}-${connections}`,
-    family,
-    what: `${operations[operation].what}, ${records} records stored`,
-    connections,
-    lanes: variants
-      .filter(({ connections: only, skips }) => !skips?.[operation] && (!only || connections === slowAt))
-      .map((variant) => lane(variant, operation, records)),
-  }));
-}
-
-/**
- * What is measured, in this order. A scenario either has lanes, compared under load (compare.js), or a program of its
- * own, `run`, which returns figures in the same shape or a table.
+ * What is measured, in this order. `run` returns samples by lane, one for each round. A figure is `figure` of the lane `of`, or its
+ * ratio to the lane `against` in the same round; `atMost` or `atLeast` is its target.
  */
 export const scenarios = [
   {
-    name: 'start',
-    family: 'start',
-    what: 'from the start of the process to its first answer, built, files cached; memory half a second later',
-    run: starts,
-  },
-  {
-    name: 'commands',
-    family: 'commands',
-    what: 'commands that need no database, from the start of the process to its end',
-    run: commands,
-  },
-  ...['get', 'post'].map((operation) => ({
-    name: `budget-${operation}`,
-    family: 'budget',
-    what: operations[operation].what,
+    name: 'get',
+    what: 'GET of one record, 16 connections',
     connections: 16,
-    run: budget(operation, 16),
-  })),
-  ...across('get', 'get', 1000),
-  ...across('post', 'post', 1000),
-  ...across('put', 'put', 1000),
-  ...across('delete', 'delete', 1000),
-  ...across('mixed', 'mixed', 1000),
-  ...across('list-100', 'list', 100),
-  // With 64 lists of 10 000 at once, the slow ones would not answer in the time of a measurement.
-  ...across('list-10000', 'list', 10_000, 1),
-  ...[100, 10_000].map((records) => ({
-    name: `list-${records}-changing`,
-    family: `list-${records}-changing`,
-    what: `${operations.changing.what}, ${records} records stored; figures are for either request`,
-    connections: 1,
-    lanes: variants
-      .filter(({ answersAlike, name }) => answersAlike || name === service.name)
-      .map((variant) => lane(variant, 'changing', records)),
-  })),
-  ...CONNECTIONS.map((connections) => ({
-    name: `unchanged-${connections}`,
-    family: 'unchanged',
-    what: operations.unchanged.what,
-    connections,
-    lanes: [
-      lane(service, 'get', 10_000, 'service, GET of one record'),
-      ...[100, 10_000, 1_000_000].map((records) => lane(service, 'unchanged', records, `service, list of ${records}`)),
-      ...variants
-        .filter(({ skips, connections: only }) => !skips?.unchanged && (!only || connections === 1))
-        .filter((variant) => variant !== service)
-        .map((variant) => lane(variant, 'unchanged', 10_000, `${variant.name}, list of 10000`)),
+    lanes: each([service, byHand, stockNest], 'get', RECORDS),
+    figures: [
+      { figure: 'cost', of: 'service', against: 'by hand', atMost: 1.3 },
+      { figure: 'cost', of: 'service', against: 'stock Nest' },
     ],
-  })),
-  {
-    name: 'list-1000000',
-    family: 'list-1000000',
-    what: 'GET of all of 1000000 records, once, in a fresh process',
-    run: longList,
   },
-  ...['get', 'post'].map((operation) => ({
-    name: `${operation}-10m`,
-    family: `${operation}-10m`,
-    what: operations[operation].what,
+  {
+    name: 'post',
+    what: 'durable POST, 64 connections',
     connections: 64,
-    lanes: [1000, 10_000_000].map((records) => lane(service, operation, records, `service, ${records} records`)),
-  })),
-  ...(noSecondCore === undefined ? ['get', 'post', 'mixed'] : []).map((operation) => ({
-    name: `workers-${operation}`,
-    family: 'workers',
-    what: operations[operation].what,
+    lanes: each([service, byHand, stockNest], 'post', RECORDS),
+    figures: [
+      { figure: 'cost', of: 'service', against: 'by hand', atMost: 1.3 },
+      { figure: 'rate', of: 'service', against: 'stock Nest', atLeast: 10 },
+    ],
+  },
+  {
+    name: 'list',
+    what: 'GET of a list of 10 000 that does not change, 16 connections',
+    connections: 16,
+    lanes: each([service, byHand], 'list', MANY),
+    figures: [{ figure: 'cost', of: 'service', against: 'by hand', atMost: 0.1 }],
+  },
+  {
+    name: 'unchanged',
+    what: '304 to a list of 10 000, 64 connections',
     connections: 64,
-    lanes: [service, twoWorkers].map((variant) => lane(variant, operation, 1000)),
-  })),
+    lanes: [
+      lane(service, 'unchanged', MANY),
+      lane(service, 'get', MANY, { label: 'GET of one record' }),
+      lane(byHand, 'unchanged', MANY),
+    ],
+    figures: [
+      { figure: 'cost', of: 'service', against: 'GET of one record', atMost: 1.05 },
+      { figure: 'cost', of: 'service', against: 'by hand' },
+    ],
+  },
+  {
+    name: 'start',
+    what: 'start until ready, built, files cached; half a second later its memory',
+    run: starts([service, stockNest]),
+    figures: [
+      { figure: 'seconds', of: 'service', atMost: 1 },
+      { figure: 'seconds', of: 'service', against: 'stock Nest' },
+      { figure: 'memory', of: 'service', atMost: 95 },
+      { figure: 'memory', of: 'service', against: 'stock Nest' },
+    ],
+  },
+  {
+    name: 'changed-line',
+    what: '`npm run start:dev`: from a changed line to the service with that line',
+    run: changedLine,
+    figures: [{ figure: 'seconds', of: 'service', atMost: 3 }],
+  },
   ...[
-    ['get', 16],
-    ['get', 64],
-    ['post', 16],
-    ['post', 64],
-  ].map(([operation, connections]) => ({
-    name: `${operation}-postgres-${connections}`,
-    family: `${operation}-postgres`,
-    what: `${operations[operation].what}, on a PostgreSQL server that shares a core with the load, 1000 records stored`,
+    ['get', 'GET of one record, 16 connections', 16, 'cost'],
+    ['post', 'durable POST, 64 connections', 64, 'rate'],
+  ].map(([operation, what, connections, figure]) => ({
+    name: `${operation}-postgres`,
+    what: `PostgreSQL: ${what}`,
     connections,
-    run: onPostgres(operation, connections),
+    lanes: each([service, byHand], operation, RECORDS, { engine: 'postgres' }),
+    figures: [{ figure, of: 'service', against: 'by hand' }],
   })),
-  { name: 'save', family: 'save', what: '`repository.save()` of a plain entity, no HTTP', run: saveCalls },
-];
+].map((scenario) => ({ run: (...args) => compare(scenario, ...args), ...scenario }));

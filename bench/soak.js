@@ -8,9 +8,9 @@
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { load } from './compare.js';
+import { service } from './programs.js';
 import { Stage } from './stage.js';
-import { memory, privateMemory } from './usage.js';
-import { variants } from './variants.js';
+import { privateMemory } from './usage.js';
 
 const RECORDS = 1000;
 const CONNECTIONS = 16;
@@ -37,14 +37,15 @@ const stage = new Stage((line) => console.error(line));
 process.once('SIGINT', () => void stage.close().then(() => process.exit(130)));
 try {
   await stage.makeToken();
-  const program = await stage.program(variants[0], RECORDS);
+  const program = await stage.program({ variant: service, records: RECORDS });
   const lane = { label: 'service', operation: 'soak', records: RECORDS };
   const used = [];
   for (let minute = 1; minute <= minutes; minute++) {
     const sample = await load(program, lane, CONNECTIONS, { seconds: 60, rate }, stage.token);
     used.push(privateMemory(program.pid));
-    const figures = [`${used.at(-1).toFixed(0)} MB of its own`, `${memory(program.pid).now.toFixed(0)} MB resident`];
-    console.log(`minute ${minute}: ${Math.round(sample.rate)} requests/s, ${figures.join(', ')}, p99 ${sample.p99} ms`);
+    console.log(
+      `minute ${minute}: ${Math.round(sample.rate)} requests/s, ${used.at(-1).toFixed(0)} MB private, p99 ${sample.p99} ms`,
+    );
   }
   report(used);
 } finally {

@@ -1,25 +1,22 @@
 import { Buffer } from 'node:buffer';
 import { createSecretKey, randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { SignJWT } from 'jose';
+import { fillPostgres, PostgresDatabases } from './postgres.js';
 import { Program } from './program.js';
-import { fillJson, fillTables } from './records.js';
-import { memory } from './usage.js';
+import { fillSqlite } from './records.js';
 
-/** The programs under test with their storages, each made when it is first needed. */
+/** The programs under test with their databases, each made when it is first needed. */
 export class Stage {
+  folder = mkdtempSync(join(tmpdir(), 'bench-'));
+  secret = randomBytes(32).toString('base64url');
+  programs = new Map();
+
   /** @param progress called with a line of text */
   constructor(progress) {
     this.progress = progress;
-    this.folder = mkdtempSync(join(tmpdir(), 'bench-'));
-    this.secret = randomBytes(32).toString('base64url');
-    this.storages = new Set();
-    this.programs = new Map();
-    /** Memory in MB of programs that have been used and stopped: idle, after the load, at its highest. */
-    this.memories = [];
   }
 
   async makeToken() {
@@ -30,62 +27,50 @@ export class Stage {
       .sign(createSecretKey(Buffer.from(this.secret)));
   }
 
-  /** The folder of a variant's storage with so many records. */
-  async storage(variant, records) {
-    const folder = join(this.folder, `${variant.name}-${records}`);
-    if (this.storages.has(folder)) return folder;
-    mkdirSync(folder);
-    if (variant.storage === 'json') fillJson(join(folder, 'cookies.json'), records);
-    else {
-      // Its own start makes the tables.
-      const maker = await Program.start(variant, folder, this.secret);
-      await maker.stop();
-      await fillTables(join(folder, 'cookies.sqlite'), records, (stored) => {
-        if (records >= 1_000_000 && stored % 1_000_000 === 0) {
-          this.progress(`${variant.name}: ${stored} of ${records} records stored`);
-        }
-      });
-    }
-    this.storages.add(folder);
-    return folder;
-  }
-
-  /** A folder of its own. */
   emptyFolder() {
     return mkdtempSync(join(this.folder, 'empty-'));
   }
 
-  async start(variant, records) {
-    return Program.start(variant, await this.storage(variant, records), this.secret);
+  /** Starts a variant on a database of its own with so many records. */
+  async start(variant, records, engine = 'sqlite') {
+    const folder = this.emptyFolder();
+    const file = join(folder, 'cookies.sqlite');
+    if (engine === 'postgres') this.postgres ??= await PostgresDatabases.open();
+    const url = engine === 'postgres' ? await this.postgres.create() : `sqlite:${file}`;
+    if (records > 0) {
+      // The variant makes its tables when it starts.
+      const maker = await Program.start(variant, folder, this.secret, url);
+      await maker.stop();
+      if (engine === 'postgres') await fillPostgres(url, records);
+      else fillSqlite(file, records);
+    }
+    return Program.start(variant, folder, this.secret, url);
   }
 
-  /** The running program of a variant on so many records. */
-  async program(variant, records) {
-    const key = `${variant.name}-${records}`;
-    if (!this.programs.has(key)) {
-      const program = await this.start(variant, records);
-      this.programs.set(key, program);
-      await sleep(500);
-      program.idle = memory(program.pid)?.now;
-      program.records = records;
-    }
+  /** The running program of a lane; lanes with the same variant, records and engine share it. */
+  async program({ variant, records, engine }) {
+    const key = keyOf({ variant, records, engine });
+    if (!this.programs.has(key)) this.programs.set(key, await this.start(variant, records, engine));
     return this.programs.get(key);
   }
 
-  /** Stops the programs that no lane needs any more. */
+  /** Stops the programs that these lanes do not need. */
   async keepOnly(lanes) {
-    const needed = new Set(lanes.map(({ variant, records }) => `${variant.name}-${records}`));
+    const needed = new Set(lanes.map(keyOf));
     for (const [key, program] of this.programs) {
       if (needed.has(key)) continue;
-      const { now, peak } = memory(program.pid) ?? {};
-      this.memories.push({ label: program.variant.name, records: program.records, idle: program.idle, now, peak });
       await program.stop();
       this.programs.delete(key);
     }
   }
 
   async close() {
-    await Promise.all([...this.programs.values()].map((program) => program.stop()));
+    await this.keepOnly([]);
+    await this.postgres?.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+function keyOf({ variant, records, engine = 'sqlite' }) {
+  return `${variant.name} ${engine} ${records}`;
 }

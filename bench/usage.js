@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** Seconds of processor time that a process has used so far; `undefined` where the system does not tell. */
 export function processorTime(pid) {
@@ -32,17 +32,6 @@ function timeInTicks(pid) {
   }
 }
 
-/** Resident memory of a process in MB, now and at its highest; `undefined` where the system does not tell. */
-export function memory(pid) {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    const megabytes = (name) => Number(new RegExp(`^${name}:\\s*(\\d+) kB$`, 'm').exec(status)[1]) / 1024;
-    return { now: megabytes('VmRSS'), peak: megabytes('VmHWM') };
-  } catch {
-    return undefined;
-  }
-}
-
 /** Memory in MB that a process shares with no other; `undefined` where the system does not tell. */
 export function privateMemory(pid) {
   try {
@@ -52,12 +41,6 @@ export function privateMemory(pid) {
   } catch {
     return undefined;
   }
-}
-
-/** Lets the highest memory of a process count from now on. */
-export function forgetPeak(pid) {
-  // proc_pid_clear_refs(5): 5 resets the high-water mark.
-  writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
 let ticks;

@@ -1,0 +1,28 @@
+/**
+ * The programs that are compared. Each reads the environment variables of the service (HOST, PORT, DATABASE_URL,
+ * JWT_SECRET, COOKIES_CAPACITY) and ends on SIGTERM.
+ */
+export const service = {
+  name: 'service',
+  program: 'dist/src/main.js',
+  about: 'this service: `node dist/src/main.js`, its request log into /dev/null',
+  readiness: '/health/ready',
+};
+
+export const byHand = {
+  name: 'by hand',
+  program: 'bench/variants/by-hand/main.js',
+  about:
+    'one program by hand on Fastify: its JSON schemas, the cache of fast-jwt, better-sqlite3 (or `pg`), a line of pino and ' +
+    'a histogram of prom-client for each request, the header fields, durability and capacity of the service. On SQLite ' +
+    'the writes of one turn of the event loop share a commit; on PostgreSQL each is a transaction',
+};
+
+export const stockNest = {
+  name: 'stock Nest',
+  program: 'dist/bench/variants/nest-typeorm/main.js',
+  about:
+    'Nest 12 on Fastify with TypeORM as their documentation shows it: `save`, `findOneBy`, ValidationPipe, ' +
+    'ClassSerializerInterceptor, passport-jwt with a string secret; WAL with `synchronous=FULL`, and a capacity that ' +
+    'counts the records at each POST',
+};
