@@ -1,5 +1,9 @@
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import {
   type CallHandler,
   Controller,
@@ -19,7 +23,7 @@ import { ListCache } from '../src/resource/lists/list-cache.js';
 import { ListReaders } from '../src/resource/lists/list-readers.js';
 import { until } from './faults/fault.js';
 import { createDatabase, describePostgres, dropDatabases } from './support/engine.js';
-import { Client, type Service, startService } from './support/service.js';
+import { Client, type Service, startService, token } from './support/service.js';
 import { growthDuring, metricsOf, untilMetric } from './support/metrics.js';
 import { StallingClient } from './support/faults/stalling-client.js';
 
@@ -257,6 +261,56 @@ describe('the cache of lists', () => {
     expect(held - cache.bytes).toBe(list);
   });
 });
+
+describe('a connection that stays open after GET /cookies', () => {
+  const collectGarbage = exposedGc();
+
+  /** Bytes of all buffers that something still refers to. */
+  async function referencedBytes(): Promise<number> {
+    // Node lets go of what the last turns of its event loop have used only then.
+    for (let turn = 0; turn < 3; turn++) {
+      await sleep(50);
+      collectGarbage();
+    }
+    return process.memoryUsage().arrayBuffers;
+  }
+
+  it.each([
+    ['read from the database', false],
+    ['from the cache', true],
+  ])('keeps nothing of the list %s, also after another request', async (_what, isCached) => {
+    await start(LONG, { LIST_CACHE_BYTES: '60000000' });
+    await client.get('/cookies');
+    const cache = service.app.get(ListCache);
+    const agents = Array.from({ length: 8 }, () => new Agent({ keepAlive: true }));
+    const before = await referencedBytes();
+    for (const agent of agents) {
+      await client.request('PATCH', '/cookies/1', { body: { size: agents.indexOf(agent) % 2 ? 'small' : 'large' } });
+      if (isCached) await client.get('/cookies');
+      for (const path of ['/cookies', '/cookies/1']) await readOn(agent, path);
+    }
+    const held = (await referencedBytes()) - before;
+    const open = (await metricsOf(service)).get('http_connections_open');
+    for (const agent of agents) agent.destroy();
+    expect(open).toBeGreaterThanOrEqual(agents.length);
+    expect(cache.bytes).toBeGreaterThan(12_000_000);
+    expect(held).toBeLessThan(cache.bytes / 2);
+  });
+});
+
+/** Reads a response without keeping it, and leaves the connection of the agent open. */
+async function readOn(agent: Agent, path: string): Promise<void> {
+  const headers = { authorization: `Bearer ${await token()}` };
+  const sent = request(service.url + path, { agent, headers }).end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  expect(response.statusCode).toBe(200);
+  await once(response.resume(), 'end');
+}
+
+function exposedGc(): () => void {
+  setFlagsFromString('--expose-gc');
+  return runInNewContext('gc') as () => void;
+}
 
 describe('a reader of GET /cookies that stalls', () => {
   it.each([

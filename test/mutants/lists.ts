@@ -107,6 +107,15 @@ const mutants: readonly Mutant[] = [
     tests: 'with one place for long lists',
   },
   {
+    id: 'closed-list-keeps-its-chunks',
+    file: 'src/resource/lists/list-stream.ts',
+    replace: '    this.chunks = undefined;\n',
+    by: '',
+    breaks: 'An idle connection keeps nothing of the list that it has read.',
+    specs: LISTS,
+    tests: 'a connection that stays open',
+  },
+  {
     id: 'cache-counts-chunks',
     file: 'src/resource/lists/json-array.ts',
     replace: 'length += chunk.length;',
@@ -232,7 +241,7 @@ const mutants: readonly Mutant[] = [
   {
     id: 'broken-list-is-not-logged',
     file: 'src/resource/lists/json-array.ts',
-    replace: '      failed(error, length);\n',
+    replace: 'if (!array.destroyed) failed(error, length);',
     by: '',
     breaks: 'A list that breaks off is logged with its cause.',
     specs: ['test/error-log.e2e-spec.ts'],

@@ -5,6 +5,7 @@ import type { FastifyReply } from 'fastify';
 import { TrackedResponse } from '../../http/connections/tracked-response.js';
 import type { CachedList, ListCache } from './list-cache.js';
 import type { ListReaders } from './list-readers.js';
+import { ListStream } from './list-stream.js';
 
 /** Records as elements of a JSON array in UTF-8, each with a comma before it. That of the first is overwritten. */
 export interface JsonRecords {
@@ -71,7 +72,7 @@ function unsent(): StreamableFile {
 export function replay(list: CachedList, cache: ListCache, timeout: number, method: string): Buffer | StreamableFile {
   if (list.chunks.length === 1) return list.chunks[0]!;
   if (method === 'HEAD') return unsent();
-  const array = Readable.from(list.chunks, BYTES);
+  const array = new ListStream(list.chunks.values());
   const deadline = setTimeout(() => array.destroy(new Error(TOO_SLOW)), timeout);
   cache.retain(list);
   array.once('close', () => {
@@ -81,7 +82,6 @@ export function replay(list: CachedList, cache: ListCache, timeout: number, meth
   return new StreamableFile(array, { type: JSON_TYPE });
 }
 
-const BYTES = { objectMode: false, highWaterMark: 1 } as const;
 const TOO_SLOW = 'The client read the list too slowly';
 
 function stream(read: JsonRecords[], unread: AsyncIterator<JsonRecords>, options: JsonArrayOptions): StreamableFile {
@@ -93,29 +93,25 @@ function stream(read: JsonRecords[], unread: AsyncIterator<JsonRecords>, options
   let length = 0;
   let ended = false;
 
-  // Around the source alone: Node also throws into `chunks` when the client is cut off.
-  async function next(): Promise<IteratorResult<JsonRecords>> {
-    try {
-      return await unread.next();
-    } catch (error) {
-      failed(error, length);
-      throw error;
-    }
-  }
-
   async function* chunks(): AsyncGenerator<Buffer> {
-    for await (const chunk of arrayChunks(read, { next })) {
-      length += chunk.length;
-      if (length > limit) chunksSoFar = undefined;
-      chunksSoFar?.push(chunk);
-      countChunk(reply, chunk);
-      yield chunk;
-      reader.read();
+    try {
+      for await (const chunk of arrayChunks(read, unread)) {
+        length += chunk.length;
+        if (length > limit) chunksSoFar = undefined;
+        chunksSoFar?.push(chunk);
+        countChunk(reply, chunk);
+        yield chunk;
+        reader.read();
+      }
+    } catch (error) {
+      // A closed stream has ended the snapshot under the page that was being read.
+      if (!array.destroyed) failed(error, length);
+      throw error;
     }
     ended = true;
   }
 
-  const array = Readable.from(chunks(), BYTES);
+  const array = new ListStream(chunks());
   const deadline = setTimeout(cutOff, timeout);
   array.once('close', () => {
     clearTimeout(deadline);
