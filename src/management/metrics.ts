@@ -1,14 +1,13 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { levels } from 'pino';
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { committed } from '../database/transactions.js';
 import { observeStatements, type StatementObserver, unobserveStatements } from '../database/events/statement-events.js';
 import { standardOutput } from '../logging/standard-output.js';
 import { StorageRegistry } from '../storage/storage-registry.js';
 import { withinTimeout } from './database-timeout.js';
-import { DurationHistogram } from './duration-histogram.js';
 
 // Seconds.
 const STATEMENT_BUCKETS = [0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
@@ -18,17 +17,13 @@ const STATEMENT_BUCKETS = [0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.01,
 export class Metrics implements OnModuleDestroy {
   readonly registry = new Registry();
 
-  private readonly statements = new DurationHistogram({
+  private readonly statements = new Histogram({
     name: 'database_statement_duration_seconds',
     help: 'Time in the database engine, a statement',
+    labelNames: ['kind'],
     buckets: STATEMENT_BUCKETS,
-    registry: this.registry,
+    registers: [this.registry],
   });
-
-  private readonly statementsOf = {
-    read: this.statements.series({ kind: 'read' }),
-    write: this.statements.series({ kind: 'write' }),
-  };
 
   constructor(storages: StorageRegistry, @InjectDataSource() dataSource: DataSource) {
     collectDefaultMetrics({ register: this.registry });
@@ -79,5 +74,5 @@ export class Metrics implements OnModuleDestroy {
     this.registry.clear();
   }
 
-  private readonly observeStatement: StatementObserver = (kind, seconds) => this.statementsOf[kind].observe(seconds);
+  private readonly observeStatement: StatementObserver = (kind, seconds) => this.statements.observe({ kind }, seconds);
 }
