@@ -9,16 +9,18 @@ import {
   Controller,
   type ExecutionContext,
   Get,
+  Logger,
   Module,
   type NestInterceptor,
   Res,
 } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
-import type { FastifyReply } from 'fastify';
-import { delayWhen, type Observable } from 'rxjs';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { delayWhen, type Observable, tap } from 'rxjs';
 import { DataSource } from 'typeorm';
 import { Scopes } from '../src/auth/scopes.decorator.js';
 import type { Environment } from '../src/config/config.js';
+import { connectionsOf } from '../src/http/connections/connections.js';
 import { ListCache } from '../src/resource/lists/list-cache.js';
 import { ListReaders } from '../src/resource/lists/list-readers.js';
 import { until } from './faults/fault.js';
@@ -172,6 +174,35 @@ describe('GET /cookies after readers have left before its first byte', () => {
       5000,
     );
     expect((await client.get('/cookies')).body).toHaveLength(1500);
+  });
+});
+
+/** Closes the connection between the handler and the response, as a reset does that arrives at that moment. */
+class ClosingInterceptor implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const { raw } = context.switchToHttp().getRequest<FastifyRequest>();
+    return next.handle().pipe(tap(() => raw.socket.destroy()));
+  }
+}
+
+@Module({ providers: [{ provide: APP_INTERCEPTOR, useClass: ClosingInterceptor }] })
+class ClosingModule {}
+
+describe('GET /cookies whose client leaves while its response is about to be sent', () => {
+  afterEach(() => Logger.overrideLogger(false));
+
+  it('is cut off, and no error', async () => {
+    await start(1500, { LIST_CACHE_BYTES: '0' }, 'short', [ClosingModule]);
+    const ends: unknown[] = [];
+    connectionsOf(service.app.getHttpServer()).requests.onEnd(({ status }, end) => ends.push({ status, end }));
+    const logged: unknown[] = [];
+    const log = (...line: unknown[]): void => void logged.push(line);
+    Logger.overrideLogger({ log, warn: log, error: log });
+    await expect(client.get('/cookies')).rejects.toThrow();
+    await untilMetric(service, 'http_connections_open', 0);
+    await sleep(100);
+    expect([ends, logged]).toEqual([[{ status: 200, end: 'cut off' }], []]);
+    expect(service.app.get(ListReaders).count).toBe(0);
   });
 });
 

@@ -40,7 +40,6 @@ const LINGER = 2000;
  */
 export class Connection implements ResponseConnection {
   readonly address: string | undefined;
-  hasClosed = false;
   /** Whether it has ever brought a request. */
   hasServed = false;
   private current?: TrackedResponse;
@@ -67,6 +66,11 @@ export class Connection implements ResponseConnection {
     // Node calls it after the last response. Closing at once would reset the connection where the client has sent more than
     // was read, and the reset would take the response with it (RFC 9112 section 9.6).
     socket.destroySoon = () => this.end();
+  }
+
+  /** Node emits `close` a moment after it has destroyed the socket: what is sent in between is lost, too. */
+  get hasClosed(): boolean {
+    return this.socket.destroyed;
   }
 
   /** Whether no request is in progress; one that has begun to arrive does not count. */
@@ -191,7 +195,6 @@ export class Connection implements ResponseConnection {
   }
 
   private closed(): void {
-    this.hasClosed = true;
     this.owner.closed(this);
     const { current, waiting } = this;
     this.current = undefined;
