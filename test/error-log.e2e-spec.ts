@@ -6,6 +6,7 @@ import { DataSource } from 'typeorm';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { leaveNoRoom } from './support/faults/full-database.js';
 import { describePostgres } from './support/engine.js';
+import { expectError } from './support/expect-error.js';
 import { onServer, PostgresServer } from './support/postgres/postgres-server.js';
 import { Client, COOKIE, type Service, startService, temporaryFolder } from './support/service.js';
 import { ServiceProcess } from './support/service-process.js';
@@ -215,13 +216,27 @@ describe('the log of a service in trouble', () => {
       expect(await metric(service, 'database_errors_total{kind="unreachable"}')).toBeGreaterThan(0);
     });
 
-    it('responds 507 DISK_FULL where the server has no room (SQLSTATE 53100), with one error', async () => {
-      await onServer(server.url(), (client) =>
+    /** Lets every POST fail at the server with an SQLSTATE. */
+    const failWith = (code: string) =>
+      onServer(server.url(), (client) =>
         client.query(`
-          CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$
-            BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
-          CREATE TRIGGER no_room BEFORE UPDATE ON storage EXECUTE FUNCTION no_room()`),
+          CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '${code}'; END $$;
+          CREATE OR REPLACE TRIGGER fail BEFORE UPDATE ON storage EXECUTE FUNCTION fail()`),
       );
+
+    it.each(['53200', '53300', '53400'])(
+      'responds 503 where the server lacks resources (SQLSTATE %s)',
+      async (code) => {
+        await failWith(code);
+        const response = await (await Client.of(service)).post(COOKIE);
+        expectError(response, 503, 'SERVICE_UNAVAILABLE');
+        expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+      },
+    );
+
+    it('responds 507 DISK_FULL where the server has no room (SQLSTATE 53100), with one error', async () => {
+      await failWith('53100');
       const client = await Client.of(service);
       for (let count = 0; count < 3; count++) {
         expect((await client.post(COOKIE)).body).toMatchObject({ statusCode: 507, errorCode: 'DISK_FULL' });
