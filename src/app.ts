@@ -4,6 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import type { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyCorsOptionsDelegateCallback } from '@fastify/cors';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { serveDocs } from './docs/docs-routes.js';
@@ -18,7 +19,7 @@ import { readRawBodies } from './http/body/raw-body.js';
 import { requestId } from './http/messages/request-id.js';
 import { logRequests } from './http/messages/request-log.js';
 import { addResponseHeaders } from './http/messages/response-headers.js';
-import { createLog, type Log, NestLogger } from './logging/logger.js';
+import { createLog, NestLogger } from './logging/logger.js';
 import { Lifecycle } from './management/lifecycle.js';
 import { measureConnections } from './management/http-metrics.js';
 import { Metrics } from './management/metrics.js';
@@ -46,7 +47,7 @@ export async function createApp(
   const app: NestFastifyApplication = await create(adapter, {
     bodyParser: false,
     abortOnError: false,
-    logger: new NestLogger(log.logger),
+    logger: new NestLogger(log),
   });
   addHooks(adapter.getInstance<FastifyInstance>(), app, connections, log);
   if (config.corsOrigins !== undefined) app.enableCors({ delegator: cors(config.corsOrigins) });
@@ -77,7 +78,7 @@ function createAdapter(config: Config, connections: Connections): FastifyAdapter
 }
 
 /** Hooks run in the order in which they are added. */
-function addHooks(fastify: FastifyInstance, app: NestFastifyApplication, connections: Connections, log: Log): void {
+function addHooks(fastify: FastifyInstance, app: NestFastifyApplication, connections: Connections, log: Logger): void {
   trackResponses(fastify, connections);
   connections.requests.onEnd(logRequests(log));
   measureConnections(app.get(Metrics, { strict: false }).registry, connections);

@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { type DataSource, MigrationExecutor } from 'typeorm';
 import { type Config, loadConfigFromProcess } from '../config/config.js';
 import { createDataSource } from '../database/data-source.js';
@@ -5,7 +6,6 @@ import { engineOf } from '../database/engine.js';
 import { migrate, unknownMigrations } from '../database/schema/migrations.js';
 import { RESOURCES, SETTINGS } from '../features.js';
 import { createLog, NestLogger } from '../logging/logger.js';
-import { Logger } from '../logging/nest-logger.js';
 import { committed } from '../database/transactions.js';
 import { Failure } from './errors.js';
 
@@ -16,7 +16,7 @@ export interface MigrateOptions {
 export async function runMigrations({ checkCapacity }: MigrateOptions): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
   // Unlike what other commands print, this is read where the log of the service is.
-  Logger.overrideLogger(new NestLogger(createLog(config).logger));
+  Logger.overrideLogger(new NestLogger(createLog(config)));
   const logger = new Logger('Database');
   const dataSource = await (await createDataSource(config)).initialize();
   try {

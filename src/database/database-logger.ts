@@ -1,5 +1,5 @@
+import { Logger as NestLogger } from '@nestjs/common';
 import type { Logger } from 'typeorm';
-import { Logger as NestLogger } from '../logging/nest-logger.js';
 
 /**
  * Sends what TypeORM reports into the service's own log. Parameters are left out: they may be personal or secret. Failed

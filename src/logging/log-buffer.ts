@@ -1,19 +1,11 @@
-import { writevSync } from 'node:fs';
-import { symbols } from 'pino';
+import { writeSync } from 'node:fs';
+import { type DestinationStream, symbols } from 'pino';
 
-/**
- * Bytes that wait for each other before they are written: a write for every line would cost each request a system call. See
- * docs/adr/0105-log-in-blocks-of-64-kib.md.
- */
-const WRITE_AT = 65_536;
-/** Characters after which lines become bytes: until then they hold on to the strings that they were made of. */
-const ENCODE_AT = 4096;
+/** Bytes of lines in one write. The system keeps a write to a pipe of at most `PIPE_BUF` bytes in one piece. */
+const LARGEST_WRITE = 4096;
 /** Milliseconds after which a line is written even if no other follows. */
-const LONGEST_DELAY = 1000;
-/**
- * Bytes that may wait for a reader that does not read. About 20 000 lines of requests: a collector that restarts misses
- * nothing at 2 000 requests a second for 10 s, and the memory is small beside that of the process.
- */
+const LONGEST_DELAY = 100;
+/** Bytes that may wait for a reader that does not read: about 20 000 lines of requests. */
 const REQUESTS_LIMIT = 4 * 1024 * 1024;
 /** Bytes in all. What lies above the limit of requests is kept for warnings and errors. */
 const TOTAL_LIMIT = 2 * REQUESTS_LIMIT;
@@ -29,17 +21,12 @@ const FINISH_POLL = 20;
 /** Milliseconds after which dropped lines are reported, even if the reader stays too slow for the buffer to empty. */
 const REPORT_INTERVAL = 60_000;
 
-/** Chunks in one write, at most; the system takes up to 1024. */
-const LARGEST_WRITE = 64;
-
-type State = 'writing' | 'full' | 'failed';
-
 /**
- * Collects lines and writes them together, in bounded memory, to a descriptor that does not block. It never throws and
- * never waits, but for {@link LogBuffer.finish}. Where a reader does not take what is written, lines below `warn` are
- * dropped beyond 4 MiB, other lines beyond 8 MiB; the newest go, in both cases, and each is counted.
+ * A destination of pino that writes lines together, in bounded memory, to a descriptor that does not block. It never throws
+ * and never waits, except in {@link LogBuffer.finish}. Several processes may write to one pipe: each write is of whole lines.
+ * See docs/adr/0053-non-blocking-log-buffer.md.
  */
-export class LogBuffer {
+export class LogBuffer implements DestinationStream {
   /** Makes pino set `lastLevel` before each `write`. */
   readonly [symbols.needsMetadataGsym] = true;
   lastLevel = 0;
@@ -49,12 +36,14 @@ export class LogBuffer {
   /** Called when lines can be written again after some were dropped; expected to log that. */
   onResume: (lines: number, since: Date) => void = () => {};
 
-  private state: State = 'writing';
-  /** Lines that are not yet bytes. */
+  /** Writes that wait: whole lines of at most `LARGEST_WRITE` bytes, or one longer line. */
+  private readonly blocks: Buffer[] = [];
+  private blockBytes = 0;
+  /** Lines that are not yet in a block. */
   private lines = '';
-  private chunks: Buffer[] = [];
-  private chunkBytes = 0;
+  private lineBytes = 0;
   private timer?: NodeJS.Timeout;
+  /** Milliseconds until a failed write is tried again; 0 after a write that succeeded. */
   private retryDelay = 0;
   private unreported = 0;
   private unreportedSince = 0;
@@ -62,27 +51,29 @@ export class LogBuffer {
   /** @param descriptor of a file, or of anything else in non-blocking mode */
   constructor(private readonly descriptor: number) {}
 
-  /** What waits to be written, in bytes where it is made of ASCII. */
+  /** Bytes that wait to be written. */
   get waiting(): number {
-    return this.chunkBytes + this.lines.length;
+    return this.blockBytes + this.lineBytes;
   }
 
   /** @param level pino's number */
   write(line: string, level = this.lastLevel): void {
-    if (this.waiting + line.length > (level < WARN ? REQUESTS_LIMIT : TOTAL_LIMIT)) {
+    const bytes = Buffer.byteLength(line);
+    if (this.waiting + bytes > (level < WARN ? REQUESTS_LIMIT : TOTAL_LIMIT)) {
       this.drop(level);
       return;
     }
+    if (this.lineBytes + bytes > LARGEST_WRITE) this.flush();
     this.lines += line;
-    if (this.lines.length >= ENCODE_AT) this.makeChunk();
-    if (this.chunkBytes >= WRITE_AT && this.state === 'writing') this.drain();
-    else if (this.timer === undefined) this.schedule(LONGEST_DELAY);
+    this.lineBytes += bytes;
+    if (level >= WARN) this.flush();
+    else this.timer ??= setTimeout(this.drain, LONGEST_DELAY).unref();
   }
 
   /** Writes what waits, unless the last attempt to write failed; then its timer tries again. */
   flush(done?: () => void): void {
-    if (this.state === 'writing') this.drain();
-    else this.makeChunk();
+    if (this.retryDelay === 0) this.drain();
+    else this.endBlock();
     done?.();
   }
 
@@ -96,7 +87,7 @@ export class LogBuffer {
     this.report();
     const deadline = performance.now() + FINISH_TIMEOUT;
     this.drain();
-    while (this.state === 'full' && performance.now() < deadline) {
+    while (this.retryDelay > 0 && this.retryDelay < RETRY_FAILED && performance.now() < deadline) {
       pause(FINISH_POLL);
       this.drain();
     }
@@ -105,57 +96,33 @@ export class LogBuffer {
   private readonly drain = (): void => {
     clearTimeout(this.timer);
     this.timer = undefined;
-    this.makeChunk();
+    this.endBlock();
     try {
-      this.writeChunks();
-      this.state = 'writing';
+      while (this.blocks.length > 0) this.writeBlock();
       this.retryDelay = 0;
     } catch (error) {
-      this.retryLater((error as NodeJS.ErrnoException).code);
+      const isFull = (error as NodeJS.ErrnoException).code === 'EAGAIN';
+      this.retryDelay = isFull ? Math.min(Math.max(2 * this.retryDelay, RETRY_FULL[0]), RETRY_FULL[1]) : RETRY_FAILED;
+      this.timer = setTimeout(this.drain, this.retryDelay).unref();
     }
   };
 
-  private makeChunk(): void {
+  private endBlock(): void {
     if (this.lines === '') return;
-    const chunk = Buffer.from(this.lines);
+    this.blocks.push(Buffer.from(this.lines));
+    this.blockBytes += this.lineBytes;
     this.lines = '';
-    this.chunks.push(chunk);
-    this.chunkBytes += chunk.length;
+    this.lineBytes = 0;
   }
 
-  private writeChunks(): void {
-    while (this.chunks.length > 0) {
-      this.forget(writevSync(this.descriptor, this.chunks.slice(0, LARGEST_WRITE)));
-      if (this.unreported > 0 && this.isReportDue()) this.report();
-    }
-  }
-
-  /** Takes what was written, which may end within a chunk, from those that wait. */
-  private forget(written: number): void {
-    this.chunkBytes -= written;
-    let [count, rest] = [0, written];
-    while (count < this.chunks.length && rest >= this.chunks[count]!.length) {
-      rest -= this.chunks[count]!.length;
-      count += 1;
-    }
-    this.chunks.splice(0, count);
-    if (rest > 0) this.chunks[0] = this.chunks[0]!.subarray(rest);
-  }
-
-  private retryLater(code: string | undefined): void {
-    if (code === 'EAGAIN') {
-      this.state = 'full';
-      this.retryDelay = Math.min(Math.max(2 * this.retryDelay, RETRY_FULL[0]), RETRY_FULL[1]);
-    } else {
-      this.state = 'failed';
-      this.retryDelay = RETRY_FAILED;
-    }
-    this.schedule(this.retryDelay);
-  }
-
-  private schedule(delay: number): void {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(this.drain, delay).unref();
+  /** A long line, or a socket or disk that is nearly full, may be written in part: the rest stays. */
+  private writeBlock(): void {
+    const block = this.blocks[0]!;
+    const written = writeSync(this.descriptor, block);
+    this.blockBytes -= written;
+    if (written < block.length) this.blocks[0] = block.subarray(written);
+    else this.blocks.shift();
+    if (this.unreported > 0 && this.isReportDue()) this.report();
   }
 
   private drop(level: number): void {
@@ -165,7 +132,7 @@ export class LogBuffer {
   }
 
   private isReportDue(): boolean {
-    return this.chunkBytes < REQUESTS_LIMIT / 2 || Date.now() - this.unreportedSince > REPORT_INTERVAL;
+    return this.blockBytes < REQUESTS_LIMIT / 2 || Date.now() - this.unreportedSince > REPORT_INTERVAL;
   }
 
   private report(): void {

@@ -1,9 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
-import { type Logger, pino } from 'pino';
-import type { LogBuffer } from './log-buffer.js';
+import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { ReadableLog } from './readable-log.js';
 import { standardOutput } from './standard-output.js';
-import { timestamp } from './timestamp.js';
 
 export interface LogSettings {
   readonly environment: string;
@@ -12,28 +10,15 @@ export interface LogSettings {
 }
 
 /** The log of the service: JSON lines in production, readable lines otherwise. */
-export interface Log {
-  readonly logger: Logger;
-  /** Where the logger writes its lines; those of requests are made without it. */
-  readonly destination: LogBuffer | ReadableLog;
-}
-
-export function createLog({ environment, logLevel }: LogSettings): Log {
-  const options = { level: logLevel, base: null, timestamp, formatters };
+export function createLog({ environment, logLevel }: LogSettings): Logger {
   const buffer = standardOutput();
-  const destination = environment === 'production' ? buffer : new ReadableLog(buffer);
-  const logger = pino(options, destination);
-  reportDroppedLines(buffer, logger);
-  return { logger, destination };
-}
-
-/** One line when the reader of the log takes lines again. */
-function reportDroppedLines(buffer: LogBuffer, logger: Logger): void {
+  const formatters = { level: (level: string) => ({ level }) };
+  const options = { level: logLevel, base: null, timestamp: stdTimeFunctions.isoTime, formatters };
+  const logger = pino(options, environment === 'production' ? buffer : new ReadableLog(buffer));
   buffer.onResume = (dropped, since) =>
     logger.warn({ dropped, since }, 'Log lines were dropped while the reader of the log did not take them');
+  return logger;
 }
-
-const formatters = { level: (level: string) => ({ level }) };
 
 /** Contexts in which Nest tells of every module and route at start. */
 const FRAMEWORK = new Set<unknown>([
@@ -49,8 +34,6 @@ const AT_START = new Set<unknown>(['ExceptionHandler', 'TypeOrmModule']);
 
 /** Sends what Nest and the modules log through Nest's `Logger` into the same log. */
 export class NestLogger implements LoggerService {
-  private flushing?: NodeJS.Immediate;
-
   constructor(private readonly logger: Logger) {}
 
   log(message: unknown, ...rest: unknown[]): void {
@@ -88,10 +71,5 @@ export class NestLogger implements LoggerService {
     const fields = { context, ...(extra.length > 0 && { detail: extra.length === 1 ? extra[0] : extra }) };
     if (message instanceof Error) this.logger[level]({ ...fields, err: message }, message.message);
     else this.logger[level](fields, typeof message === 'string' ? message : JSON.stringify(message));
-    // These are few, and someone may be waiting for them; only the lines of requests wait for each other.
-    this.flushing ??= setImmediate(() => {
-      this.flushing = undefined;
-      this.logger.flush();
-    });
   }
 }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { Logger } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { Config } from '../../config/config.js';
 import { MIGRATE } from '../../config/program-names.js';
@@ -7,7 +8,6 @@ import { migrate, pendingMigrations, unknownMigrations } from '../../database/sc
 import type { Resource } from '../../resource/resource.js';
 import type { ResourceEntity } from '../../resource/store/resource-entity.js';
 import { ResourceStore } from '../../resource/store/resource-store.js';
-import { Logger } from '../../logging/nest-logger.js';
 import { ResourceStorage } from '../../storage/resource-storage.js';
 import { Failure } from '../errors.js';
 

@@ -26,7 +26,7 @@ export class Primary {
   private exitCode = 0;
 
   constructor(private readonly config: Config) {
-    Logger.overrideLogger(new NestLogger(createLog(config).logger));
+    Logger.overrideLogger(new NestLogger(createLog(config)));
     this.pool = new WorkerPool(config.workers);
     this.health = new ServiceHealth(this.pool);
     const metrics = new ServiceMetrics(this.pool);

@@ -1,9 +1,9 @@
+import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import type { Config } from '../../../config/config.js';
 import type { PostgresUrl } from '../../../config/postgres-url.js';
 import { SERVICE_NAME } from '../../../config/service-name.js';
 import { Episode } from '../../../logging/episode.js';
-import { Logger } from '../../../logging/nest-logger.js';
 import { DatabaseUnavailableError, UnsafeIntegerError } from '../../errors.js';
 import { type Waiter, WaitQueue } from '../../wait-queue.js';
 import type { Hosts } from './hosts.js';

@@ -1,5 +1,5 @@
 import { readdirSync, readlinkSync, type Stats, statSync } from 'node:fs';
-import { Logger } from '../../../logging/nest-logger.js';
+import { Logger } from '@nestjs/common';
 import { DatabaseUnavailableError } from '../../errors.js';
 
 /** The descriptors of this process on Linux, each a link to the path its file has now (proc(5)). */

@@ -1,8 +1,8 @@
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { dirname } from 'node:path';
+import { Logger } from '@nestjs/common';
 import { Episode } from '../../../logging/episode.js';
-import { Logger } from '../../../logging/nest-logger.js';
 import type { Connection } from '../connection.js';
 import { giveToFolderOwner, PRIVATE_FILE } from '../file/private-file.js';
 

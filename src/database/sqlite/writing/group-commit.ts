@@ -1,4 +1,4 @@
-import { Logger } from '../../../logging/nest-logger.js';
+import { Logger } from '@nestjs/common';
 import { DiskFullError, OutcomeUnknownError } from '../../errors.js';
 import type { Connection } from '../connection.js';
 import type { DatabaseFile } from '../file/database-file.js';

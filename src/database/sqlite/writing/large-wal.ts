@@ -1,5 +1,5 @@
+import { Logger } from '@nestjs/common';
 import { Episode } from '../../../logging/episode.js';
-import { Logger } from '../../../logging/nest-logger.js';
 import type { Connection } from '../connection.js';
 import type { Snapshots } from '../reading/snapshots.js';
 
