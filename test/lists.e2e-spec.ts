@@ -175,6 +175,26 @@ describe('GET /cookies after readers have left before its first byte', () => {
     );
     expect((await client.get('/cookies')).body).toHaveLength(1500);
   });
+
+  it('is 503 for the reader that has given its place away meanwhile, and 200 for the others', async () => {
+    let release!: () => void;
+    held = new Promise((resolve) => (release = resolve));
+    await start(1500, { LIST_CACHE_BYTES: '0' }, 'short', [HeldResponsesModule]);
+    const readers = service.app.get(ListReaders);
+    // As many as one subject may have.
+    const first = Array.from({ length: 36 }, () => client.get('/cookies'));
+    await until(
+      () => readers.count === 36,
+      () => `${readers.count} readers of 36 have come`,
+    );
+    await sleep(1100);
+    const last = client.get('/cookies');
+    await sleep(200);
+    release();
+    const statuses = (await Promise.all([...first, last])).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual([...Array<number>(36).fill(200), 503]);
+    expect((await last).status).toBe(200);
+  });
 });
 
 /** Closes the connection between the handler and the response, as a reset does that arrives at that moment. */

@@ -91,8 +91,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'list-timeout-of-cached-lists-is-in-seconds',
     file: 'src/resource/lists/json-array.ts',
-    replace: 'array.destroy(new Error(TOO_SLOW)), timeout);',
-    by: 'array.destroy(new Error(TOO_SLOW)), timeout * 1000);',
+    replace: 'array.destroy(tooSlow()), timeout);',
+    by: 'array.destroy(tooSlow()), timeout * 1000);',
     breaks: 'LIST_TIMEOUT ends a list that comes from the cache.',
     specs: LISTS,
     tests: STALLS,
@@ -232,11 +232,19 @@ const mutants: readonly Mutant[] = [
   {
     id: 'reader-gives-way-before-it-has-paused',
     file: 'src/resource/lists/list-readers.ts',
-    replace: 'if (slowest.pausedFor(now) < PAUSE)',
+    replace: 'if (slowest.pausedFor(now) < pause)',
     by: 'if (slowest.pausedFor(now) < 0)',
     breaks: 'A reader that does not pause is never cut off for a newcomer.',
     specs: [...LISTS, 'src/resource/lists/list-readers.spec.ts'],
     tests: 'with one place for long lists|the readers of long lists',
+  },
+  {
+    id: 'two-addresses-take-all-long-lists',
+    file: 'src/resource/lists/list-readers.ts',
+    replace: 'crowd.length > ofAddress.length + 1',
+    by: 'crowd.length < 0',
+    breaks: 'When all places are taken, the address with most readers makes room for others.',
+    specs: ['src/resource/lists/list-readers.spec.ts'],
   },
   {
     id: 'broken-list-is-not-logged',

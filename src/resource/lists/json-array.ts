@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { TrackedResponse } from '../../http/connections/tracked-response.js';
+import { overloaded } from '../../http/errors/api-error.js';
 import type { CachedList, ListCache } from './list-cache.js';
 import type { ListReaders } from './list-readers.js';
 import { ListStream } from './list-stream.js';
@@ -73,7 +74,7 @@ export function replay(list: CachedList, cache: ListCache, timeout: number, meth
   if (list.chunks.length === 1) return list.chunks[0]!;
   if (method === 'HEAD') return unsent();
   const array = new ListStream(list.chunks.values());
-  const deadline = setTimeout(() => array.destroy(new Error(TOO_SLOW)), timeout);
+  const deadline = setTimeout(() => array.destroy(tooSlow()), timeout);
   cache.retain(list);
   array.once('close', () => {
     clearTimeout(deadline);
@@ -82,11 +83,12 @@ export function replay(list: CachedList, cache: ListCache, timeout: number, meth
   return new StreamableFile(array, { type: JSON_TYPE });
 }
 
-const TOO_SLOW = 'The client read the list too slowly';
+/** What a list ends with that is cut off; a 503 where nothing of it has been sent. */
+const tooSlow = (): Error => overloaded('The list was read too slowly; try again');
 
 function stream(read: JsonRecords[], unread: AsyncIterator<JsonRecords>, options: JsonArrayOptions): StreamableFile {
   const { close, timeout, reply, readers, collectUpTo, failed, collected } = options;
-  const cutOff = (): void => void array.destroy(new Error(TOO_SLOW));
+  const cutOff = (): void => void array.destroy(tooSlow());
   const reader = readers.admit(reply.request, cutOff);
   const limit = collectUpTo();
   let chunksSoFar: Buffer[] | undefined = limit > 0 ? [] : undefined;

@@ -51,6 +51,30 @@ describe('the readers of long lists', () => {
     expect(() => admit(readers, 'too many')).toThrow(/2 long lists are read already/);
   });
 
+  it('give way unpaused, the slowest first, where their address has more readers than that of the newcomer', () => {
+    const readers = readersOf(8);
+    const trickling = Array.from({ length: 4 }, (_, index) => [
+      admit(readers, `a${index}`, '10.0.0.1'),
+      admit(readers, `b${index}`, '10.0.0.2'),
+    ]).flat();
+    now = 500;
+    for (const reader of trickling.filter(({ subject }) => subject !== ' a2')) reader.read();
+    expect(() => admit(readers, 'a4', '10.0.0.1')).toThrow(/8 long lists are read already/);
+    admit(readers, 'honest', '10.0.0.3');
+    expect(cut).toEqual(['a2']);
+    admit(readers, 'honest too', '10.0.0.3');
+    expect(cut).toEqual(['a2', 'b0']);
+    // Every address has as many as it can have: two, three and three.
+    expect(() => admit(readers, 'honest, and one too many', '10.0.0.3')).toThrow(/8 long lists are read already/);
+  });
+
+  it('have one address where they come from one IPv6 /64', () => {
+    const readers = readersOf(8);
+    for (let place = 0; place < 7; place++) admit(readers, `subject ${place}`, `2001:db8:0:1::${place}`);
+    expect(() => admit(readers, 'another', '2001:db8:0:1:ffff::1')).toThrow(/7 long lists are read from this address/);
+    admit(readers, 'another', '2001:db8:0:2::1');
+  });
+
   it('give their place back when they leave', () => {
     const readers = readersOf(2);
     admit(readers, 'stays');

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Config } from '../../config/config.js';
+import { addressKey } from '../../http/connections/client-address.js';
 import { overloaded } from '../../http/errors/api-error.js';
 
 /** Milliseconds for which a reader may take nothing while others wait for its place. */
@@ -12,6 +13,7 @@ export class ListReader {
 
   constructor(
     readonly subject: string,
+    /** By `addressKey`. */
     readonly address: string,
     /** Ends the list before it is whole. */
     readonly cutOff: () => void,
@@ -29,7 +31,8 @@ export class ListReader {
 
 /**
  * Who reads long lists now. Each reader keeps a snapshot of the database open, of which there are few. So neither a subject
- * nor an address gets all of them, and a reader that pauses gives its place to one that waits.
+ * nor an address gets all of them, and a reader that pauses gives its place to one that waits. When all places are taken, an
+ * address that has more readers than the newcomer's loses the slowest of them, paused or not.
  */
 @Injectable()
 export class ListReaders {
@@ -56,14 +59,19 @@ export class ListReaders {
    * @throws {ApiError} 503 when there is no place, and nobody pauses
    */
   admit(request: FastifyRequest, cutOff: () => void): ListReader {
-    const newcomer = new ListReader(subjectOf(request), request.ip, cutOff);
+    const newcomer = new ListReader(subjectOf(request), addressKey(request.ip), cutOff);
     const ofSubject = [...this.readers].filter(({ subject }) => subject === newcomer.subject);
-    const ofAddress = [...this.readers].filter(({ address }) => address === newcomer.address);
+    const ofAddress = this.readersAt(newcomer.address);
     if (ofSubject.length >= this.subjectShare)
-      this.makeRoom(ofSubject, `${this.subjectShare} long lists are read with this subject already`);
+      this.makeRoom(ofSubject, PAUSE, `${this.subjectShare} long lists are read with this subject already`);
     if (ofAddress.length >= this.addressShare)
-      this.makeRoom(ofAddress, `${this.addressShare} long lists are read from this address already`);
-    if (this.readers.size >= this.most) this.makeRoom([...this.readers], `${this.most} long lists are read already`);
+      this.makeRoom(ofAddress, PAUSE, `${this.addressShare} long lists are read from this address already`);
+    if (this.readers.size >= this.most) {
+      const crowd = this.largestCrowd();
+      const isUnfair = crowd.length > ofAddress.length + 1;
+      const message = `${this.most} long lists are read already`;
+      this.makeRoom(isUnfair ? crowd : [...this.readers], isUnfair ? 0 : PAUSE, message);
+    }
     this.readers.add(newcomer);
     return newcomer;
   }
@@ -72,12 +80,23 @@ export class ListReaders {
     this.readers.delete(reader);
   }
 
-  private makeRoom(candidates: ListReader[], message: string): void {
+  private readersAt(address: string): ListReader[] {
+    return [...this.readers].filter((reader) => reader.address === address);
+  }
+
+  /** The readers at the address that has most of them. */
+  private largestCrowd(): ListReader[] {
+    const addresses = new Set([...this.readers].map(({ address }) => address));
+    return [...addresses].map((address) => this.readersAt(address)).reduce((a, b) => (a.length >= b.length ? a : b));
+  }
+
+  /** Cuts off the slowest of the candidates, when it has taken nothing for `pause` milliseconds. */
+  private makeRoom(candidates: ListReader[], pause: number, message: string): void {
     const now = performance.now();
     const still = candidates.filter((reader) => this.readers.has(reader));
     if (still.length < candidates.length) return;
     const slowest = still.reduce((a, b) => (a.pausedFor(now) >= b.pausedFor(now) ? a : b));
-    if (slowest.pausedFor(now) < PAUSE) throw overloaded(`${message}; try again`);
+    if (slowest.pausedFor(now) < pause) throw overloaded(`${message}; try again`);
     this.leave(slowest);
     slowest.cutOff();
   }
