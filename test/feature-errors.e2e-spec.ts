@@ -283,7 +283,7 @@ describe('errors of a feature', () => {
     expectDiscreet(response);
     const level = status === 409 ? 'log' : 'warn';
     const id = response.headers.get('x-request-id')!;
-    expect(log).toEqual([expect.stringMatching(new RegExp(`^${level} The database rejects a write: .*${id}`))]);
+    expect(log).toEqual([expect.stringMatching(new RegExp(`^${level} The database rejects a statement: .*${id}`))]);
     expect(log[0]).not.toMatch(/very long|top/);
   });
 

@@ -118,6 +118,36 @@ const ROUNDED: readonly [given: string | number, stored: string][] = [
 const HABITS: Record<string, [habit: Habit, expected: unknown]> = {
   // Writing and reading.
   'save() gives a generated id': [async ({ items, name }) => typeof (await items.save({ name })).id, 'number'],
+  'insert() keeps a given id, and the next one is beyond it': [
+    async ({ items, name }) => {
+      await items.insert({ id: 5000, name });
+      return [(await items.findOneByOrFail({ name })).id, (await items.save({ name: `${name} b` })).id];
+    },
+    [5000, 5001],
+  ],
+  'save() keeps a given id, also where the sequence is far beyond it': [
+    async ({ items, name }) => {
+      const saved = [await items.save({ id: 7000, name }), await items.save({ id: 6000, name: `${name} b` })];
+      return [...saved.map(({ id }) => id), (await items.save({ name: `${name} c` })).id];
+    },
+    [7000, 6000, 7001],
+  ],
+  'upsert() by a given id inserts it, and updates it then': [
+    async (context) => {
+      const { items, name } = context;
+      await items.upsert({ id: 8000, name }, ['id']);
+      await items.upsert({ id: 8000, name: `${name} b` }, ['id']);
+      return [(await items.findOneByOrFail({ id: 8000 })).name === `${name} b`, await count(context)];
+    },
+    [true, 1],
+  ],
+  'several with given ids and without, in one insert()': [
+    async ({ items, name }) => {
+      await items.insert([{ id: 9000, name }, { name: `${name} b` }]);
+      return (await items.save({ name: `${name} c` })).id > 9000;
+    },
+    true,
+  ],
   'save() with an id updates': [
     async ({ items, name }) => {
       const { id } = await items.save({ name });
@@ -595,6 +625,26 @@ const HABITS: Record<string, [habit: Habit, expected: unknown]> = {
       return late;
     },
     'Query runner already released',
+  ],
+  'a temporary table outside a transaction is rejected': [
+    ({ dataSource }) => dataSource.query('CREATE TEMPORARY TABLE items (id integer)'),
+    'dataSource.transaction(...)',
+  ],
+  'a temporary table of a transaction is gone with it, and hides nothing': [
+    async (context) => {
+      await context.dataSource.transaction(async (manager) => {
+        await manager.query('/* for now */ CREATE TEMP TABLE chosen (id integer)');
+        await manager.query('CREATE TEMP VIEW chosen_view AS SELECT * FROM chosen');
+        await manager.query('INSERT INTO chosen VALUES (1)');
+      });
+      await context.items.save({ name: context.name });
+      const gone = await context.dataSource.query('SELECT * FROM chosen').then(
+        () => 'still there',
+        ({ message }: Error) => /chosen/.test(message),
+      );
+      return [gone, await count(context)];
+    },
+    [true, 1],
   ],
   'pessimistic_write locks inside a transaction': [
     async ({ dataSource, items, name }) => {

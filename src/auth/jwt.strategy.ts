@@ -41,7 +41,9 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') implements On
 
   /** passport has one registry for the process: another application's strategy may get a request, and verifies it as its own server would. */
   onModuleInit(): void {
-    this.adapterHost.httpAdapter.getInstance<FastifyInstance>().decorate('tokenVerifier', this.verifier);
+    // An application context has none.
+    const adapter = this.adapterHost.httpAdapter as HttpAdapterHost['httpAdapter'] | undefined;
+    adapter?.getInstance<FastifyInstance>().decorate('tokenVerifier', this.verifier);
   }
 
   override authenticate(request: unknown): void {

@@ -3,9 +3,10 @@ import type { ForeignKeyMetadata } from 'typeorm/metadata/ForeignKeyMetadata.js'
 
 /**
  * What a write broke: `unique`, a key that another row has; `missing parent`, a row that it refers to and that does not exist;
- * `referenced`, rows that refer to what it would delete or change; `rule`, a CHECK, a NOT NULL or the type of a column.
+ * `referenced`, rows that refer to what it would delete or change; `rule`, a CHECK, a NOT NULL or the length of a column. And `value`, for any
+ * statement: a value that the type of its column cannot hold, such as a text for a uuid.
  */
-export type ViolationKind = 'unique' | 'missing parent' | 'referenced' | 'rule';
+export type ViolationKind = 'unique' | 'missing parent' | 'referenced' | 'rule' | 'value';
 
 export interface ConstraintViolation {
   readonly kind: ViolationKind;
@@ -13,6 +14,8 @@ export interface ConstraintViolation {
   readonly reason: string;
   /** Names that the columns in question may have in a request: of the column, of its property, of its relation. */
   readonly names: readonly string[];
+  /** What the statement was given. */
+  readonly values: readonly unknown[];
 }
 
 /**
@@ -34,6 +37,12 @@ const KINDS: Readonly<Record<string, ViolationKind | 'foreign key'>> = {
   '23502': 'rule',
   '23514': 'rule',
   '22001': 'rule',
+  '22003': 'value',
+  '22007': 'value',
+  '22008': 'value',
+  '22021': 'value',
+  '22P02': 'value',
+  '22P05': 'value',
 };
 
 /** What is known of a failed statement, on either engine. */
@@ -60,10 +69,13 @@ export function constraintViolation(
   const kind = kindOf(driverError);
   if (kind === undefined) return undefined;
   const { message, table, column, constraint } = driverError;
+  const values = Object.values(error.parameters ?? []) as unknown[];
   const failure = { message, sql: error.query, table, column, constraint };
-  if (kind === 'foreign key') return foreignKeyViolation(failure, entities);
+  if (kind === 'foreign key') return { ...foreignKeyViolation(failure, entities), values };
   const name = column ?? NOT_NULL_OF_SQLITE.exec(message)?.[1];
-  return { kind, reason: message, names: name === undefined ? [] : [name] };
+  // PostgreSQL repeats the value, which is not for the log.
+  const reason = kind === 'value' ? `a value that its column cannot hold (${String(driverError.code)})` : message;
+  return { kind, reason, names: name === undefined ? [] : [name], values };
 }
 
 /** For ON DELETE RESTRICT, SQLite has the code of a trigger's RAISE, with the message of a foreign key. */
@@ -81,7 +93,10 @@ const TABLE = /\b(?:INTO|UPDATE|FROM)\s+(?:OR\s+\w+\s+)?(?:(?:["`][^"`]+["`]|\w+
 const ASSIGNMENTS = /\bSET\b([\s\S]*?)(?:\bWHERE\b|\bRETURNING\b|$)/i;
 
 /** SQLite does not say which key it was, nor on which side, and the messages of PostgreSQL may be translated: the statement tells. */
-function foreignKeyViolation(failure: Failure, entities: readonly EntityMetadata[]): ConstraintViolation {
+function foreignKeyViolation(
+  failure: Failure,
+  entities: readonly EntityMetadata[],
+): Omit<ConstraintViolation, 'values'> {
   const { message: reason, sql } = failure;
   const verb = VERB.exec(sql)?.[1]?.toUpperCase();
   const [, quoted, plain] = TABLE.exec(sql) ?? [];

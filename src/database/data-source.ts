@@ -21,10 +21,10 @@ export async function createDataSource(config: Config, entities: readonly Class[
     maxQueryExecutionTime: SLOW_STATEMENT,
     logger: new DatabaseLogger(),
   };
-  const { database, environment } = config;
+  const { database, environment, listTimeout } = config;
   if (database.engine === 'postgres') {
     const { createPostgresDataSource } = await import('./postgres/postgres-data-source.js');
-    return createPostgresDataSource(database, options, environment !== 'production');
+    return createPostgresDataSource({ ...database, listTimeout }, options, environment !== 'production');
   }
   const { createSqliteDataSource } = await import('./sqlite/sqlite-data-source.js');
   return createSqliteDataSource(database, options);

@@ -486,8 +486,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'pragmas-for-everyone',
     file: 'src/database/sqlite/statements/shared-pragmas.ts',
-    replace: '|synchronous|',
-    by: '|',
+    replace: '|quick_check|',
+    by: '|quick_check|synchronous|',
     breaks: 'No statement switches the flush of commits off for everyone.',
     specs: DATA_LAYER,
     tests: 'rejects what would change',

@@ -1,11 +1,12 @@
 import type { Table, TableColumn } from 'typeorm';
 
 /**
- * A column that entities and migrations call `integer` has 64 bits, as on SQLite: ids, revisions and counts go to 2^53 - 1.
- * PostgreSQL's own `integer` ends at 2^31.
+ * The type that a column has on PostgreSQL. `integer` has 64 bits, as on SQLite: ids, revisions and counts go to 2^53 - 1, and PostgreSQL's own
+ * `integer` ends at 2^31. A date with a time is an instant: without a time zone it would be one of the zone of whoever reads it.
  */
 export function portable(type: string): string {
-  return /^(integer|int|int4)$/.test(type) ? 'bigint' : type;
+  if (/^(integer|int|int4)$/.test(type)) return 'bigint';
+  return /^(datetime|timestamp|timestamp without time zone)$/.test(type) ? 'timestamp with time zone' : type;
 }
 
 /** A column of a migration as PostgreSQL makes it: a generated number is an identity, which is never given twice. */

@@ -1,8 +1,18 @@
-import type { DataSource, DataSourceOptions } from 'typeorm';
+import {
+  type DataSource,
+  type DataSourceOptions,
+  type EntityTarget,
+  type ObjectLiteral,
+  type QueryRunner,
+  type SelectQueryBuilder,
+  TypeORMError,
+} from 'typeorm';
 import { GuardedDataSource } from '../transaction-control.js';
 import { OutsideWrites } from './outside-writes.js';
 import { PostgresDriver } from './postgres-driver.js';
 import type { PostgresSettings } from './connections/connections.js';
+import { PortableQueryBuilder } from './portable-query-builders.js';
+import { changesSession, NEEDS_A_SESSION } from './session-state.js';
 
 /**
  * A data source on PostgreSQL. It takes TypeORM's ordinary options; the engine's own come from `settings`.
@@ -13,7 +23,7 @@ export function createPostgresDataSource(
   options: Partial<DataSourceOptions>,
   tellsOutsideWrites = false,
 ): DataSource {
-  const dataSource = new GuardedDataSource({
+  const dataSource = new PostgresDataSource({
     ...options,
     type: 'postgres',
     // Neither host nor password: options are printed, by error reports for example.
@@ -27,4 +37,23 @@ export function createPostgresDataSource(
   dataSource.driver = driver;
   if (tellsOutsideWrites) driver.outsideWrites = new OutsideWrites(dataSource);
   return dataSource;
+}
+
+class PostgresDataSource extends GuardedDataSource {
+  /** @throws {TypeORMError} for what would change the session of a connection that others use next; see `session-state.ts` */
+  override async query<T>(sql: string, parameters?: unknown[] | ObjectLiteral, queryRunner?: QueryRunner): Promise<T> {
+    if (queryRunner === undefined && changesSession(sql)) throw new TypeORMError(NEEDS_A_SESSION);
+    return super.query<T>(sql, parameters, queryRunner);
+  }
+
+  override createQueryBuilder<Entity extends ObjectLiteral>(
+    entityOrRunner?: EntityTarget<Entity> | QueryRunner,
+    alias?: string,
+    queryRunner?: QueryRunner,
+  ): SelectQueryBuilder<Entity> {
+    if (alias === undefined) return new PortableQueryBuilder<Entity>(this, entityOrRunner as QueryRunner | undefined);
+    const { target } = this.getMetadata(entityOrRunner as EntityTarget<Entity>);
+    const builder = new PortableQueryBuilder<Entity>(this, queryRunner);
+    return builder.select(alias).from(target as EntityTarget<Entity>, alias);
+  }
 }

@@ -30,15 +30,6 @@ const ATTEMPTS = 5;
 /** Milliseconds by which the server waits longer for the next statement of a transaction than this side does. */
 const IDLE_GRACE = 1000;
 
-/** Milliseconds in which a client must read something of a list (`json-array.ts` says 30 s), and some more. */
-const SNAPSHOT_IDLE = 60_000;
-
-/** TypeORM's dates have no time zone on PostgreSQL, and node-postgres takes them for those of the process. */
-function isoDate(expression: string): string {
-  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-  return `to_char((${expression} AT TIME ZONE '${timeZone}') AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-}
-
 const IS_READ_ONLY = `SELECT current_setting('transaction_read_only')::boolean AS read_only`;
 
 /**
@@ -52,7 +43,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
   readonly dialect: Dialect = {
     json: (expression) => `to_json(${expression})::text`,
     jsonReal: (expression) => `to_json(${expression})`,
-    isoDate,
+    isoDate: (expression) => `to_char(${expression} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
     join: (expression, column, direction) => `string_agg(${expression}, '' ORDER BY ${column} ${direction})`,
     forUpdate: (table) => ` FOR UPDATE OF ${table}`,
     lastGivenId,
@@ -127,7 +118,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
   }
 
   async openSnapshot(): Promise<Snapshot> {
-    const limits = { ...this.limits, idle: SNAPSHOT_IDLE };
+    const limits = { ...this.limits, idle: this.settings.listTimeout + IDLE_GRACE };
     const begin = beginning('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', limits);
     try {
       const transaction = await PostgresTransaction.begin(this.pools.lists, begin, this.slow);

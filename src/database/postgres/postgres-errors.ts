@@ -15,10 +15,10 @@ function codeOf(error: unknown): string {
 }
 
 /** What ends the session or makes its server the wrong one: the connection must not be used again. */
-const SESSION_OVER = /^(08...|57P0.|25006|25P0[345]|2600.|42P05|E[A-Z_]+)$/;
+const SESSION_OVER = /^(08(?!P01)...|57P0.|25006|25P0[345]|2600.|42P05|E[A-Z_]+)$/;
 
 /** What another session or a bound was the cause of; the connection itself is in order. */
-const TRANSIENT = /^(40001|40P01|40003|55P03|57014|53...|58...)$/;
+const TRANSIENT = /^(40003|55P03|57014|53...|58...)$/;
 
 /** data_corrupted, index_corrupted and io_error: the server's files are damaged, or its volume is. */
 const DAMAGED = /^(XX001|XX002|58030)$/;
@@ -54,7 +54,7 @@ export function isServerFull(error: unknown): boolean {
  * What the server may report, or leave unsaid, when a COMMIT has been sent and may have been done. Of what ends a session, the
  * time-outs and 25006 are reported instead of running the statement. 40003 is the standard's own code for it.
  */
-const LOST_RESPONSE = /^(08...|57P0[12]|40003|E[A-Z_]+)$/;
+const LOST_RESPONSE = /^(08(?!P01)...|57P0[12]|40003|E[A-Z_]+)$/;
 
 /** What node-postgres throws without having sent anything. */
 const NEVER_SENT = /not queryable/;
@@ -90,6 +90,12 @@ export function translatePostgresError(error: unknown): Error | undefined {
   if (DAMAGED.test(code)) {
     const message = `The database is damaged (${code}: ${(error as Error).message})`;
     return new DatabaseUnavailableError(message, error, 'damaged');
+  }
+  if (isConflict(error)) {
+    return new DatabaseUnavailableError(
+      `The database undid the transaction, which conflicted with another (${code})`,
+      error,
+    );
   }
   if (TRANSIENT.test(code))
     return new DatabaseUnavailableError(`The database could not finish in time (${code})`, error);

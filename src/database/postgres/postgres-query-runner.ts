@@ -1,3 +1,4 @@
+import { pipeline, Transform, type TransformCallback } from 'node:stream';
 import {
   QueryFailedError,
   QueryResult,
@@ -6,6 +7,7 @@ import {
   type Table,
   type TableColumn,
 } from 'typeorm';
+import type { ReadStream } from 'typeorm/platform/PlatformTools.js';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner as TypeOrmPostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import { ConnectionLostError, OutcomeUnknownError, transactionTooLong, UnsafeIntegerError } from '../errors.js';
@@ -15,7 +17,7 @@ import type { OutsideWrites } from './outside-writes.js';
 import { portableColumn, portableTable } from './portable-columns.js';
 import type { PostgresClient } from './connections/postgres-client.js';
 import { isConnectionFailure, outcomeUnknown, publishEngineError, translatePostgresError } from './postgres-errors.js';
-import { mayWrite, measured, READS, UNCONFIRMED } from './postgres-sql.js';
+import { mayWrite, measured, READS, rejectTooManyParameters, UNCONFIRMED } from './postgres-sql.js';
 import { beginning, COMMIT, type TransactionLimits } from './postgres-transaction.js';
 
 /** What a query runner needs of its driver, beyond TypeORM's own. */
@@ -78,12 +80,35 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
       this.ending = this.queryOnce(sql, parameters, useStructuredResult);
       return this.ending;
     }
+    rejectTooManyParameters(parameters);
     const isRepeatable = !this.isInTransaction && (begins || READS.test(sql));
     if (!isRepeatable || this.migrating) return this.queryOnce(sql, parameters, useStructuredResult);
     return repeatRead(() => {
       if (this.client?.mustClose) this.leaveConnection();
       return this.queryOnce(sql, parameters, useStructuredResult);
     });
+  }
+
+  /**
+   * Rows as they come, by `pg-query-stream`.
+   * @throws {UnsafeIntegerError} as the error of the stream
+   */
+  override async stream(
+    sql: string,
+    parameters?: unknown[],
+    onEnd?: () => void,
+    onError?: (error: Error) => void,
+  ): Promise<ReadStream> {
+    const rows = await super.stream(sql, parameters);
+    const { client } = this;
+    client!.isStreaming = true;
+    // It emits `drain` when it has nothing left to do: rows come also after the end of a stream that was destroyed.
+    client!.once('drain', () => (client!.isStreaming = false));
+    const checked = new Transform({ objectMode: true, transform: rejectUnsafeIntegers });
+    pipeline(rows, checked, () => undefined);
+    if (onEnd) checked.on('end', onEnd);
+    if (onError) checked.on('error', onError);
+    return checked as unknown as ReadStream;
   }
 
   /**
@@ -211,6 +236,12 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     // A lock of the transaction and not of the session: through a pooler, the session of a moment is somebody else's.
     return `${beginning(begin, { statement: 0, lock: 0, idle: 0 })}; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`;
   }
+}
+
+function rejectUnsafeIntegers(row: object, _encoding: string, done: TransformCallback): void {
+  const unsafe = Object.values(row).find((value): value is Error => value instanceof UnsafeIntegerError);
+  if (unsafe) done(unsafe);
+  else done(null, row);
 }
 
 /** Not to a savepoint. */

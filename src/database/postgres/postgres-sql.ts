@@ -1,8 +1,10 @@
 import type { QueryResult, QueryResultRow } from 'pg';
+import { TypeORMError } from 'typeorm';
 import { OutcomeUnknownError } from '../errors.js';
 import type { Sql } from '../sql.js';
 import { publishStatement } from '../events/statement-events.js';
 import { numbered, textOf } from './placeholders.js';
+import { changesSession } from './session-state.js';
 import type { PostgresClient } from './connections/postgres-client.js';
 import { publishEngineError } from './postgres-errors.js';
 
@@ -35,9 +37,11 @@ export async function execute(
   parameters: unknown[] | undefined,
   slow: SlowStatements,
 ): Promise<QueryResult<QueryResultRow>> {
+  rejectTooManyParameters(parameters);
   const started = performance.now();
   try {
     const result = await client.query<QueryResultRow>(sql, parameters);
+    if (changesSession(sql)) client.hasOwnState = true;
     if (client.takeUnconfirmed()) throw new OutcomeUnknownError(UNCONFIRMED);
     return result;
   } catch (error) {
@@ -48,6 +52,17 @@ export async function execute(
     if (milliseconds > slow.limit) slow.report(milliseconds, sql);
     measured(sql, milliseconds);
   }
+}
+
+/** The protocol counts them in 16 bits. */
+const MOST_PARAMETERS = 65_535;
+
+/** @throws {TypeORMError} before anything is sent */
+export function rejectTooManyParameters(parameters: unknown[] | undefined): void {
+  if (parameters === undefined || parameters.length <= MOST_PARAMETERS) return;
+  throw new TypeORMError(
+    `The statement has ${parameters.length} parameters, and PostgreSQL takes ${MOST_PARAMETERS}: send it in parts, or the values as one array (= ANY($1))`,
+  );
 }
 
 /** Publishes how long a statement took. */

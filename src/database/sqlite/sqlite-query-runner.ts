@@ -35,6 +35,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   private transaction?: OpenTransaction;
   /** Whether the transaction has done nothing yet. */
   private transactionIsNew = false;
+  /** Whether the transaction has made temporary tables. */
+  private hasTemporaries = false;
   /** Between `beforeMigration` and `afterMigration`; then, inside a transaction, until that ends. */
   private migrating: 'yes' | 'ending' | undefined;
   /** Whether a transaction of this runner has just ended. */
@@ -174,6 +176,10 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
         return this.commit();
       case 'autocommit':
         rejectSharedPragma(sql, this.migrating !== undefined);
+        break;
+      case 'temporary':
+        if (this.transaction === undefined || this.mode === 'slave') throw new TypeORMError(TEMPORARY);
+        this.hasTemporaries = true;
     }
     const { transaction } = this;
     return transaction === undefined
@@ -222,6 +228,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     const { snapshots, writer } = this.driver;
     this.transaction = await (this.mode === 'slave' ? snapshots.begin() : writer.begin(false));
     this.transactionIsNew = true;
+    this.hasTemporaries = false;
     this.rollbackFailure = undefined;
     if (this.isReleased) {
       await this.endTransaction();
@@ -233,6 +240,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   private async commit(): Promise<StatementResult> {
     const { transaction } = this;
     if (transaction === undefined) throw new TypeORMError(NO_TRANSACTION);
+    if (this.hasTemporaries) dropTemporaries(transaction);
     // Whether it succeeds or not, it has ended: what fails here is undone, and a rollback finds nothing left to do.
     const committed = transaction.commit();
     this.transaction = undefined;
@@ -273,6 +281,18 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 }
 
+/** All write through one connection, on which a temporary table would hide a table of that name from everyone. */
+function dropTemporaries(transaction: OpenTransaction): void {
+  const { rows = [] } = transaction.run(
+    `SELECT type, name FROM sqlite_temp_schema WHERE type IN ('trigger', 'view', 'table')`,
+  );
+  for (const { type, name } of rows) {
+    transaction.run(`DROP ${String(type)} IF EXISTS temp."${String(name).replaceAll('"', '""')}"`);
+  }
+}
+
+const TEMPORARY =
+  'All write through one connection, on which a temporary table would be there for everyone: make it inside dataSource.transaction(...), at whose end it is dropped';
 const DONE: StatementResult = { changes: 0 };
 const TOO_LATE =
   'Foreign keys can only be switched off before the transaction does anything: call beforeMigration() before startTransaction()';

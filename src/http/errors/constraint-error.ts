@@ -36,10 +36,19 @@ const REJECTIONS: Readonly<Record<ViolationKind, Rejection>> = {
     message: 'A value of the request is not one that can be stored',
     detail: 'is not a value that can be stored',
   },
+  value: {
+    status: 400,
+    errorCode: 'INVALID_REQUEST',
+    message: 'A value of the request is not one that can be stored',
+    detail: 'is not a value that can be stored',
+  },
 };
 
-/** The rejection of a request whose write the database has rejected. It says nothing of tables, columns or SQL. */
+/** The rejection of a request whose statement the database has rejected. It says nothing of tables, columns or SQL. */
 export function constraintError(violation: ConstraintViolation, request: FastifyRequest): ApiError {
+  if (violation.kind === 'value' && isOfPath(violation, request)) {
+    return new ApiError(404, 'NOT_FOUND', 'There is no such record');
+  }
   return rejection(violation.kind, propertyOf(violation, request));
 }
 
@@ -49,6 +58,12 @@ export function rejection(kind: ViolationKind, property?: string): ApiError {
   const details: ErrorDetail[] | undefined =
     status === 400 && property !== undefined ? [{ pointer: `/${property}`, message: detail }] : undefined;
   return new ApiError(status, errorCode, message, { details });
+}
+
+/** Whether the statement was given a parameter of the path: no record has a key that its column cannot hold. */
+function isOfPath({ values }: ConstraintViolation, { params }: FastifyRequest): boolean {
+  const given = values.map(String);
+  return Object.values(params as Record<string, string>).some((value) => given.includes(value));
 }
 
 /** The property of the body that is in question; none where the client has not sent it, or where it could be either of two. */

@@ -60,9 +60,9 @@ export class ErrorLog implements OnApplicationShutdown {
    * rejects and the validation does not is something to mend in the code.
    */
   violated({ kind, reason }: ConstraintViolation, request: FastifyRequest): void {
-    const level = kind === 'rule' || kind === 'missing parent' ? 'warn' : 'log';
+    const level = kind === 'rule' || kind === 'value' || kind === 'missing parent' ? 'warn' : 'log';
     const where = `request ${request.id}, ${request.method} ${routeOf(request)}`;
-    this.logger[level](`The database rejects a write: ${reason} (${where})`);
+    this.logger[level](`The database rejects a statement: ${reason} (${where})`);
   }
 
   /**

@@ -34,8 +34,7 @@ const KINDS: Readonly<Record<string, ColumnKind>> = {
   'character varying': 'string',
   boolean: 'boolean',
   datetime: 'date',
-  timestamp: 'date',
-  'timestamp without time zone': 'date',
+  'timestamp with time zone': 'date',
 };
 
 /** Names that the statements use for themselves. */

@@ -4,7 +4,7 @@ import type { Config } from '../../../config/config.js';
 import type { PostgresUrl } from '../../../config/postgres-url.js';
 import { SERVICE_NAME } from '../../../config/service-name.js';
 import { Episode } from '../../../logging/episode.js';
-import { DatabaseUnavailableError, UnsafeIntegerError } from '../../errors.js';
+import { DatabaseUnavailableError } from '../../errors.js';
 import { type Waiter, WaitQueue } from '../../wait-queue.js';
 import type { Hosts } from './hosts.js';
 import { PostgresClient, type PostgresClientConfig } from './postgres-client.js';
@@ -17,7 +17,7 @@ import {
 } from '../postgres-errors.js';
 import { tlsOf } from './tls.js';
 
-export type PostgresSettings = PostgresUrl & Config['database'];
+export type PostgresSettings = PostgresUrl & Config['database'] & Pick<Config, 'listTimeout'>;
 
 export interface ConnectionsOptions {
   /** The most connections. */
@@ -35,8 +35,6 @@ const CONNECT_TIMEOUT = 2000;
 const GROWTH_PAUSE = 1000;
 /** The same where there is none at all. */
 const STARVED_PAUSE = 200;
-
-const INT8 = 20;
 
 interface ConnectionWaiter extends Waiter {
   readonly resolve: (client: PostgresClient) => void;
@@ -88,7 +86,6 @@ export class Connections {
       // Behind a name that moves from server to server, no connection stays at the old one for ever.
       maxLifetimeSeconds: 1800,
       keepAlive: true,
-      types: { getTypeParser },
     };
     this.limit = options.max;
     this.waiting = new WaitQueue(busyTimeout, () => {
@@ -118,7 +115,7 @@ export class Connections {
     if (isReadOnlyServer(failure)) this.hosts.failOver(client.target);
     // Where one broke, the others that were made before may lead to the same server that is gone.
     if (isBroken && !isTimeout(failure)) this.hosts.distrust(client.generation);
-    const mustClose = client.mustClose || isBroken || this.pool.totalCount > this.limit;
+    const mustClose = client.mustClose || client.hasOwnState || isBroken || this.pool.totalCount > this.limit;
     if (mustClose || client.isIdle) this.release(client, mustClose);
     else void this.reset(client);
   }
@@ -253,16 +250,4 @@ function leftOpen({ first, last }: NonNullable<PostgresClient['openTransaction']
     'A query runner was released inside an open transaction, which was rolled back. ' +
     `It began with: ${first.slice(0, SHOWN)} -- its last statement: ${last.slice(0, SHOWN)}`
   );
-}
-
-/** Ids, revisions and counts are at most 2^53 - 1, so the engine's 64-bit integers are numbers, as on SQLite. */
-function getTypeParser(oid: number, format?: 'text' | 'binary'): unknown {
-  return oid === INT8 ? toSafeInteger : pg.types.getTypeParser(oid, format);
-}
-
-/** @throws {UnsafeIntegerError} rather than round it */
-function toSafeInteger(digits: string): number {
-  const value = Number(digits);
-  if (!Number.isSafeInteger(value)) throw new UnsafeIntegerError(digits);
-  return value;
 }

@@ -2,7 +2,11 @@ import { once } from 'node:events';
 import pg, { type ClientConfig, type QueryConfig } from 'pg';
 import type { PostgresHost } from '../../../config/postgres-url.js';
 import type { Hosts } from './hosts.js';
+import { UnsafeIntegerError } from '../../errors.js';
 import { isServerFull } from '../postgres-errors.js';
+import { changesSession } from '../session-state.js';
+
+const INT8 = 20;
 
 export interface PostgresClientConfig extends ClientConfig {
   readonly hosts: Hosts;
@@ -16,6 +20,10 @@ export class PostgresClient extends pg.Client {
   readonly generation: number;
   /** Set when its state is not known, so that the pool closes it. */
   mustClose = false;
+  /** Whether a caller has changed its session; the next one gets another connection. */
+  hasOwnState = false;
+  /** Whether an integer that no number can hold becomes an error among the values of its row, rather than be thrown. */
+  isStreaming = false;
   /** The statement that began the transaction which a query runner has open on it, and the last one. */
   openTransaction?: { readonly first: string; last: string };
   private readonly hosts: Hosts;
@@ -25,7 +33,13 @@ export class PostgresClient extends pg.Client {
     const { hosts } = config;
     const target = hosts.current;
     // The pool hides the password from those who copy its options.
-    super({ ...config, ...target, password: config.password, connectionTimeoutMillis: config.connectTimeout });
+    super({
+      ...config,
+      ...target,
+      password: config.password,
+      connectionTimeoutMillis: config.connectTimeout,
+      types: { getTypeParser: (oid, format) => this.typeParser(oid, format) },
+    });
     this.target = target;
     this.hosts = hosts;
     this.generation = hosts.generation;
@@ -56,8 +70,9 @@ export class PostgresClient extends pg.Client {
     return this.isReady && !this.isInTransaction;
   }
 
-  /** Remembers a statement that has run, for the log, as long as a transaction is open. */
+  /** Remembers a statement that has run: whether it changed the session and, as long as a transaction is open, for the log. */
   noteStatement(sql: string): void {
+    if (changesSession(sql)) this.hasOwnState = true;
     if (!this.isInTransaction) this.openTransaction = undefined;
     else if (this.openTransaction === undefined) this.openTransaction = { first: sql, last: sql };
     else this.openTransaction.last = sql;
@@ -84,6 +99,20 @@ export class PostgresClient extends pg.Client {
   private get isReady(): boolean {
     return (this as unknown as { readyForQuery: boolean }).readyForQuery;
   }
+
+  /** Ids, revisions and counts are at most 2^53 - 1, so the engine's 64-bit integers are numbers, as on SQLite. */
+  private typeParser(oid: number, format?: 'text' | 'binary'): unknown {
+    return oid === INT8 ? this.toSafeInteger : pg.types.getTypeParser(oid, format);
+  }
+
+  /** @throws {UnsafeIntegerError} rather than round it; a stream has nobody who would catch it */
+  private readonly toSafeInteger = (digits: string): number | UnsafeIntegerError => {
+    const value = Number(digits);
+    if (Number.isSafeInteger(value)) return value;
+    const error = new UnsafeIntegerError(digits);
+    if (!this.isStreaming) throw error;
+    return error;
+  };
 
   /** Milliseconds to wait for a response; 0 waits for ever. */
   set queryTimeout(milliseconds: number) {

@@ -3,11 +3,20 @@ import { LEAD } from '../../transaction-control.js';
 
 /**
  * What a statement is to the data layer: transaction control, a plain read, a write that reclaims space, one that cannot share
- * a transaction, or anything else.
+ * a transaction, what makes a temporary table, view or trigger, or anything else.
  * Savepoints belong to the transaction they are set in.
  */
 export type StatementKind =
-  'begin' | 'commit' | 'rollback' | 'savepoint' | 'rollback to' | 'read' | 'delete' | 'autocommit' | 'other';
+  | 'begin'
+  | 'commit'
+  | 'rollback'
+  | 'savepoint'
+  | 'rollback to'
+  | 'read'
+  | 'delete'
+  | 'autocommit'
+  | 'temporary'
+  | 'other';
 
 const KINDS: readonly [RegExp, StatementKind][] = [
   [/^BEGIN\b/i, 'begin'],
@@ -20,6 +29,7 @@ const KINDS: readonly [RegExp, StatementKind][] = [
   // It would undo everything that shares its commit.
   [/\bOR\s+ROLLBACK\b/i, 'autocommit'],
   [/^DELETE\b/i, 'delete'],
+  [/^CREATE\s+(?:TEMP(?:ORARY)?\b|\w+\s+(?:IF\s+NOT\s+EXISTS\s+)?["`[]?temp["`\]]?\s*\.)/i, 'temporary'],
 ];
 
 const kinds = new LRUCache<string, StatementKind>({ max: 1000 });
