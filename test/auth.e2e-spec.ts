@@ -466,6 +466,12 @@ describe('issuer and audience', () => {
     expect((await list(service, `Bearer ${jws(HS256, claims(changes))}`)).status).toBe(200);
   });
 
+  it('are in what JwtService signs', async () => {
+    const options = { subject: 'alice', expiresIn: 60 };
+    const signed = await service.app.get(JwtService, { strict: false }).signAsync({ scope: 'cookies:read' }, options);
+    expect((await list(service, `Bearer ${signed}`)).status).toBe(200);
+  });
+
   it.each<[what: string, changes: Record<string, unknown>]>([
     ['both are missing', {}],
     ['the issuer is missing', { aud: 'cookies' }],
@@ -854,13 +860,41 @@ class BoardController {
     return [];
   }
 
+  @Get('minutes')
+  @Scopes('notes:read')
+  minutes(): string[] {
+    return [];
+  }
+
   @Post()
   write(@Body() note: NoteDto): NoteDto {
     return note;
   }
 }
 
-@Module({ controllers: [NotesController, BoardController] })
+/** What its methods say wins over what the class says. */
+@Controller('audits')
+@Scopes('notes:audit')
+class AuditsController {
+  @Get()
+  list(): string[] {
+    return [];
+  }
+
+  @Get('summary')
+  @Public()
+  summary(): string[] {
+    return [];
+  }
+
+  @Get('own')
+  @Scopes('notes:read')
+  own(): string[] {
+    return [];
+  }
+}
+
+@Module({ controllers: [NotesController, BoardController, AuditsController] })
 class NotesModule {}
 
 describe('a module that a team has added', () => {
@@ -904,6 +938,15 @@ describe('a module that a team has added', () => {
   it('opens all routes of a class with @Public()', async () => {
     expect((await stranger.get('/board')).status).toBe(200);
     expect((await stranger.request('POST', '/board', { body: { text: 'x' } })).status).toBe(201);
+  });
+
+  it('asks for what a handler says, and not for what its class says', async () => {
+    expectError(await member.get('/audits'), 403, 'INSUFFICIENT_SCOPE');
+    expect((await member.get('/audits/own')).status).toBe(200);
+    expectError(await stranger.get('/audits/own'), 401, 'UNAUTHENTICATED');
+    expect((await stranger.get('/audits/summary')).status).toBe(200);
+    expectError(await stranger.get('/board/minutes'), 401, 'UNAUTHENTICATED');
+    expect((await member.get('/board/minutes')).status).toBe(200);
   });
 
   it('opens a route with @Scopes() to those who have them', async () => {

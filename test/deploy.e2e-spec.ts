@@ -41,6 +41,10 @@ describe('what is deployed beside the service', () => {
     expect([...asked].filter((name) => !given.has(name))).toEqual([]);
   });
 
+  it('gives the bucket of 0.5 s, from which an alert counts', () => {
+    expect(exposed).toMatch(/^http_request_duration_seconds_bucket\{.*le="0\.5".*\} 1$/m);
+  });
+
   it('draws every panel from the source of data that is provisioned', () => {
     const uid = /uid: (\w+)/.exec(read('grafana/provisioning/datasources/prometheus.yaml'))?.[1];
     expect(targets.map(({ datasource }) => datasource.uid)).toEqual(targets.map(() => uid));

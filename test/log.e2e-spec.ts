@@ -12,8 +12,10 @@ const DROPPED = 'Log lines were dropped while the reader of the log did not take
 /** More than fit into what a dropped line of a request leaves free. */
 const WARNINGS = 50;
 
-/** Logs warnings on SIGUSR2. */
+/** Logs warnings on SIGUSR2; on SIGWINCH its clock is a minute and a second further. */
 const WARNS = preloaded(`
+  const now = Date.now;
+  process.on('SIGWINCH', () => (Date.now = () => now() + 61_000));
   process.on('SIGUSR2', () => {
     for (let count = 1; count <= ${WARNINGS}; count++) new Logger('Test').warn(\`warning \${count}\`);
   });
@@ -32,30 +34,44 @@ describe('the log in production', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('drops and counts lines of requests, not warnings, while its reader stalls, and reports that when it reads on', async () => {
+  it('drops and counts lines of requests, not warnings, while its reader stalls; reports that a minute later and at the end', async () => {
     service = await ServiceProcess.start(folder, WARNS);
     service.child.stdout!.pause();
-    await rejectedRequests(service, 25_000);
-    service.child.kill('SIGUSR2');
+    await rejectedRequests(service, 24_000);
     const dropped = await droppedLines(service, 'info');
+    const seenAt = Date.now();
     expect(dropped).toBeGreaterThan(1000);
-    expect(await droppedLines(service, 'warn')).toBe(0);
     expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
+    // Too little for a report, which would be one of many.
+    await readSome(service);
+    await rejectedRequests(service, 3000);
+    service.child.kill('SIGWINCH');
+    await readSome(service);
+    await rejectedRequests(service, 3000);
+    expect(await droppedLines(service, 'info')).toBeGreaterThan(dropped + 1000);
+    service.child.kill('SIGUSR2');
+    expect(await droppedLines(service, 'warn')).toBe(0);
 
     service.child.stdout!.resume();
     await until(
-      () => service.output.includes(DROPPED),
-      () => 'the report of dropped lines',
+      () => service.output.split(DROPPED).length > 2,
+      () => 'the second report of dropped lines',
     );
     expect(await service.end()).toBe(0);
     const lines = linesOf(service);
     const warnings = lines.map(({ msg }) => msg as string).filter((msg) => msg.startsWith('warning '));
     expect(warnings).toEqual(Array.from({ length: WARNINGS }, (_, index) => `warning ${index + 1}`));
     const reports = lines.filter(({ msg }) => msg === DROPPED);
-    expect(reports).toHaveLength(1);
-    expect(Date.parse(reports[0]!['since'] as string)).toBeLessThan(Date.parse(reports[0]!['time'] as string));
+    expect(reports).toHaveLength(2);
+    const [first, second] = reports.map((report) => ({
+      since: Date.parse(report['since'] as string),
+      at: Date.parse(report['time'] as string),
+      dropped: report['dropped'] as number,
+    }));
+    expect(first!.since).toBeLessThan(seenAt);
+    expect(second!.since).toBeGreaterThanOrEqual(first!.at);
     const requests = lines.filter(({ route }) => route === '/cookies');
-    expect(requests.length + (reports[0]!['dropped'] as number)).toBe(25_001);
+    expect(requests.length + first!.dropped + second!.dropped).toBe(30_001);
   });
 
   it('serves on at the same cost when its reader has gone, and exits with 0 on SIGTERM', async () => {
@@ -217,6 +233,20 @@ async function rejectedOnOne(url: string, count: number, inFlight: number): Prom
   socket.write(request.repeat(inFlight));
   await once(socket, 'close');
   expect(done).toBe(count);
+}
+
+/** Takes a small part of what the service has written, and stalls again. */
+async function readSome({ child: { stdout } }: ServiceProcess): Promise<void> {
+  let bytes = 0;
+  await new Promise<void>((resolve) => {
+    const count = (chunk: { readonly length: number }): void => {
+      bytes += chunk.length;
+      if (bytes < 200_000) return;
+      stdout!.off('data', count).pause();
+      resolve();
+    };
+    stdout!.on('data', count).resume();
+  });
 }
 
 async function droppedLines({ managementUrl }: ServiceProcess, level: string): Promise<number> {

@@ -87,6 +87,12 @@ describeEngines('GET /metrics', (engine) => {
     });
   });
 
+  it('is the text format of Prometheus, which no cache keeps', async () => {
+    const { headers } = await fetch(`${service.managementUrl}/metrics`);
+    expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(headers.get('cache-control')).toBe('no-store');
+  });
+
   it('says how many records are stored and may be stored', async () => {
     await client.request('DELETE', '/cookies/2');
     const stored = Number((await client.get('/cookies')).headers.get('x-total-count'));

@@ -467,6 +467,8 @@ describePostgres('a server', () => {
       expect(await start('127.0.0.1', 'disable')).toBe('plain');
       expect(await start('127.0.0.1', 'require')).toBe('encrypted');
       expect(await start('127.0.0.1', 'verify-ca', certificate)).toBe('encrypted');
+      // As an environment file has it.
+      expect(await start('127.0.0.1', 'verify-ca', certificate.replaceAll('\n', '\\n'))).toBe('encrypted');
       expect(await start('localhost', 'verify-full', certificate)).toBe('encrypted');
     });
 

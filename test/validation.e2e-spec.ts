@@ -3,6 +3,7 @@ import { Transform, Type as TypeOf } from 'class-transformer';
 import {
   IsArray,
   IsInt,
+  IsNotEmpty,
   IsObject,
   IsOptional,
   Matches,
@@ -83,6 +84,11 @@ class SizesDto {
   sizes!: number[];
 }
 
+class NamesDto {
+  @IsNotEmpty({ each: true })
+  names!: string[];
+}
+
 class LabelledDto {
   @ValidateNested()
   @TypeOf(() => LabelDto)
@@ -148,6 +154,11 @@ class ThingsController {
   @Post('sizes')
   sizes(@Body() sizes: SizesDto): object {
     return sizes;
+  }
+
+  @Post('names')
+  names(@Body() names: NamesDto): object {
+    return names;
   }
 
   @Post('labelled')
@@ -231,6 +242,8 @@ describe('the validation of a feature', () => {
     ['an object instead of an array as body', POST, 'tastes', TASTE, ''],
     ['what is wrong once it is transformed', POST, 'trimmed', { name: '   ' }, '/name'],
     ['an item that is validated', POST, 'sizes', { sizes: [1, '2'] }, '/sizes'],
+    ['an item that must not be empty', POST, 'names', { names: [''] }, '/names'],
+    ['one item more than 1000', POST, 'tastes', Array(1001).fill({ name: 'n' }), ''],
     ['what an asynchronous validator rejects', POST, 'labels', { label: 'taken' }, '/label'],
     ['the same without the mark', POST, 'unmarked-labels', { label: 'taken' }, '/label'],
     ['the same in a nested DTO', POST, 'labelled', { of: { label: 'taken' } }, '/of/label'],
@@ -240,6 +253,22 @@ describe('the validation of a feature', () => {
     expectError(response, 400, 'INVALID_REQUEST');
     const name = method === 'GET' ? 'parameter' : 'pointer';
     expect(response.body.details).toEqual([{ [name]: place, message: expect.stringMatching(/\S/) }]);
+  });
+
+  it('an array of 1000 items is accepted', async () => {
+    const { status, body } = await client.request(POST, '/things/tastes', { body: Array(1000).fill({ name: 'n' }) });
+    expect([status, body.isDto, body.tastes.length]).toEqual([201, true, 1000]);
+  });
+
+  it('of 50 unknown properties the first ten are named', async () => {
+    const names = Array.from({ length: 50 }, (_, index) => `x${index}`);
+    const response = await client.request(POST, '/things/names', {
+      body: Object.fromEntries(names.map((name) => [name, 1])),
+    });
+    expectError(response, 400, 'INVALID_REQUEST');
+    expect(response.body.details.map(({ pointer }: { pointer: string }) => pointer)).toEqual(
+      names.slice(0, 10).map((name) => `/${name}`),
+    );
   });
 
   it('an asynchronous validator that fails is 500 to its request alone, and each is asked once', async () => {

@@ -140,6 +140,8 @@ describe('the configuration', () => {
     ['COOKIES_CAPACTIY', 'COOKIES_CAPACITY'],
     ['cookies_capacity', 'COOKIES_CAPACITY'],
     ['LOGLEVEL', 'LOG_LEVEL'],
+    ['WORKER', 'WORKERS'],
+    ['NODE_EMV', 'NODE_ENV'],
     ['LOG_LEVLE', 'LOG_LEVEL'],
     ['DATABASE_URI', 'DATABASE_URL'],
     ['DATABASE_POOLSIZE', 'DATABASE_POOL_SIZE'],

@@ -36,7 +36,8 @@ describe('Episode', () => {
     await jest.advanceTimersByTimeAsync(5000);
     expect(lines.slice(3)).toEqual(['ended after 3 s and 4']);
     disk.report('e');
-    expect(lines.slice(4)).toEqual(['began e']);
+    await jest.advanceTimersByTimeAsync(1000);
+    expect(lines.slice(4)).toEqual(['began e', 'ended after 1 s and 1']);
   });
 
   it('goes on until isOver says so, and through its failures', async () => {

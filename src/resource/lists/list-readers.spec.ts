@@ -18,8 +18,8 @@ function readersOf(most: number): ListReaders {
   return new ListReaders({ listStreams: most } as Config);
 }
 
-function admit(readers: ListReaders, subject: string, ip = subject) {
-  const request = { user: { subject }, ip } as unknown as FastifyRequest;
+function admit(readers: ListReaders, subject: string, ip = subject, issuer?: string) {
+  const request = { user: { subject, issuer }, ip } as unknown as FastifyRequest;
   return readers.admit(request, () => cut.push(subject));
 }
 
@@ -28,8 +28,8 @@ describe('the readers of long lists', () => {
     const readers = readersOf(8);
     for (let place = 0; place < 6; place++) admit(readers, 'alice', `10.0.0.${place}`);
     expect(() => admit(readers, 'alice', '10.0.0.9')).toThrow(/6 long lists are read with this subject already/);
+    admit(readers, 'alice', '10.0.1.1', 'https://another.example');
     admit(readers, 'bob');
-    admit(readers, 'carol');
     expect(() => admit(readers, 'dave')).toThrow(/8 long lists are read already/);
   });
 
