@@ -7,6 +7,7 @@ const OWN_FIELDS = ['date', 'etag', 'location', 'x-request-id', 'connection', 'k
 
 /** Checks that the program by hand does what the service does: else it would be measured at less work. */
 export async function probe(stage) {
+  stage.progress('comparing the responses of the program by hand with those of the service');
   const programs = [await stage.start(service, 3), await stage.start(byHand, 3)];
   try {
     for (const request of probes) {

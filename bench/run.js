@@ -37,7 +37,6 @@ const stage = new Stage((line) => {
   const clock = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
   console.error(`[${Math.min(done + 1, chosen.length)}/${chosen.length}, ${clock}] ${line}`);
 });
-process.once('SIGINT', () => void stage.close().then(() => process.exit(130)));
 
 try {
   stayOnLoadCore();

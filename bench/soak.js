@@ -34,7 +34,6 @@ if (privateMemory(process.pid) === undefined) {
 }
 
 const stage = new Stage((line) => console.error(line));
-process.once('SIGINT', () => void stage.close().then(() => process.exit(130)));
 try {
   await stage.makeToken();
   const program = await stage.program({ variant: service, records: RECORDS });

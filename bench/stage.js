@@ -3,6 +3,7 @@ import { createSecretKey, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
 import { SignJWT } from 'jose';
 import { fillPostgres, PostgresDatabases } from './postgres.js';
 import { Program } from './program.js';
@@ -17,6 +18,9 @@ export class Stage {
   /** @param progress called with a line of text */
   constructor(progress) {
     this.progress = progress;
+    for (const signal of ['SIGINT', 'SIGTERM']) {
+      process.once(signal, () => void this.close().then(() => process.exit(130)));
+    }
   }
 
   async makeToken() {
