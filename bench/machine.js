@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer';
+import { spawnSync } from 'node:child_process';
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem, type } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +15,9 @@ export function describeMachine(folder) {
   const database = openDatabase(':memory:');
   const sqlite = database.prepare('SELECT sqlite_version()').pluck().get();
   database.close();
+  const git = spawnSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: import.meta.dirname, encoding: 'utf8' });
   return [
+    ['commit', git.status === 0 ? git.stdout.trim() : 'unknown'],
     ['processor', `${cpus().length} x ${cpus()[0].model}`],
     ['memory', `${(totalmem() / 2 ** 30).toFixed(1)} GiB`],
     ['kernel', `${type()} ${release()}`],

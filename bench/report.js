@@ -52,7 +52,7 @@ export function writePage({ results, machine, rounds, seconds, minutes }) {
   const page = [
     '# Benchmarks',
     'Written by `npm run bench`; change the programs in `bench/`, not this page. The ratios hold on other machines, too; seconds ' +
-      'and megabytes belong to the machine below. A wide spread means that other work disturbed the machine.',
+      'and megabytes belong to the machine below. Other work on the machine raises the ratios of CPU: the load averages below should be near 1.',
     figuresTable(results),
     '## How it is measured',
     [
