@@ -82,6 +82,10 @@ export interface Dialect {
   /** An expression that gives one of TypeORM's dates in ISO 8601, in UTC with milliseconds, as `Date.toJSON` does. */
   isoDate(expression: string): string;
 
+  /** An expression that gives such a date as text in UTC with every digit that the engine has of it, and one that undoes it. */
+  exactDate(expression: string): string;
+  dateOfExact(expression: string): string;
+
   /**
    * An aggregate that joins strings without anything between, as UTF-8 or as a string: those of a subquery that is in
    * the order of `column`, in that order.

@@ -44,6 +44,8 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     json: (expression) => `to_json(${expression})::text`,
     jsonReal: (expression) => `to_json(${expression})`,
     isoDate: (expression) => `to_char(${expression} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+    exactDate: (expression) => `to_char(${expression} AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')`,
+    dateOfExact: (expression) => `CAST(${expression} AS timestamp) AT TIME ZONE 'UTC'`,
     join: (expression, column, direction) => `string_agg(${expression}, '' ORDER BY ${column} ${direction})`,
     forUpdate: (table) => ` FOR UPDATE OF ${table}`,
     lastGivenId,

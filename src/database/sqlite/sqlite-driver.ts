@@ -40,6 +40,8 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     json: (expression) => `json_quote(${expression})`,
     jsonReal,
     isoDate: (expression) => `strftime('%Y-%m-%dT%H:%M:%fZ', ${expression})`,
+    exactDate: (expression) => expression,
+    dateOfExact: (expression) => expression,
     // An ORDER BY of its own would sort again what comes sorted; see docs/adr/0023-engine-writes-json-of-lists.md.
     join: (expression) => `CAST(string_agg(${expression}, '') AS BLOB)`,
     forUpdate: () => '',

@@ -44,7 +44,7 @@ const IS_VALUE: Readonly<Record<ValueType, (value: unknown) => boolean>> = {
   'date-time': isStoredMoment,
 };
 
-/** A moment as both engines write it, PostgreSQL with microseconds; the engine would reject a 30th of February. */
+/** A moment in UTC as both engines write it (`exactDate`), PostgreSQL with microseconds; the engine would reject a 30th of February. */
 function isStoredMoment(value: unknown): boolean {
   if (typeof value !== 'string' || !/^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}(?:\.[0-9]{1,6})?$/.test(value)) return false;
   const seconds = value.slice(0, 19).replace(' ', 'T');

@@ -16,6 +16,9 @@ export interface RecordColumn {
   readonly isSinglePrecision: boolean;
   /** A parameter that its values are compared with. */
   readonly placeholder: string;
+  /** An expression that gives its value as a cursor holds it, and the parameter that turns it back into the value. */
+  readonly cursorValue: string;
+  readonly cursorPlaceholder: string;
   /** A value of a record as a parameter of a statement; absent where they are the same. */
   readonly toParameter?: (value: unknown) => unknown;
   /** A value of a row as a value of a record; absent where they are the same. */
@@ -53,19 +56,18 @@ export function recordColumns(dataSource: DataSource, entity: EntityMetadata): R
 
 function recordColumn(dataSource: DataSource, entity: EntityMetadata, column: ColumnMetadata): RecordColumn {
   const { driver } = dataSource;
+  const { dialect } = engineOf(dataSource);
   const { propertyName: property, isNullable } = column;
   const kind = kindOf(dataSource, entity, column);
   const name = driver.escape(column.databaseName);
-  const json = columnJson(engineOf(dataSource).dialect, {
-    name,
-    kind,
-    isNullable,
-    isPlain: hasPlainValues(entity, column),
-  });
+  const json = columnJson(dialect, { name, kind, isNullable, isPlain: hasPlainValues(entity, column) });
   // A number that its column is too small for is compared with it all the same.
   const placeholder = kind === 'integer' ? 'CAST(? AS bigint)' : '?';
   const isSinglePrecision = driver.normalizeType(column) === 'real';
-  const described = { property, name, json, kind, isNullable, isSinglePrecision, placeholder };
+  const cursorValue = kind === 'date' ? dialect.exactDate(name) : name;
+  const cursorPlaceholder = kind === 'date' ? dialect.dateOfExact('?') : placeholder;
+  const cursor = { cursorValue, cursorPlaceholder };
+  const described = { property, name, json, kind, isNullable, isSinglePrecision, placeholder, ...cursor };
   // Numbers and strings are the same on both sides; nothing is called for them.
   if (kind !== 'boolean' && kind !== 'date') return described;
   return {

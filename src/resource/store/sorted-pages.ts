@@ -115,10 +115,8 @@ export class SortedPages {
   }
 
   private async placeAt({ column }: Query, source: Source, offset: number): Promise<SortPosition | undefined> {
-    // A date as it is compared, with whatever PostgreSQL has of it beyond milliseconds.
-    const value = column.kind === 'date' ? `CAST(${column.name} AS text)` : column.name;
     const [row] = await this.snapshot.query<{ sorted_value: SortPosition['value']; id: number }[]>(
-      `SELECT ${value} AS sorted_value, id ${source.sql} LIMIT 1 OFFSET ?`,
+      `SELECT ${column.cursorValue} AS sorted_value, id ${source.sql} LIMIT 1 OFFSET ?`,
       [...source.parameters, offset],
     );
     return row === undefined ? undefined : { value: row.sorted_value, id: row.id };
@@ -145,7 +143,7 @@ export class SortedPages {
  * pass over all records of the same value again for each page.
  */
 function segmentsBeyond({ column, beyond, range }: Query, after: SortPosition | undefined): Segment[] {
-  const { name, placeholder, isNullable } = column;
+  const { name, cursorPlaceholder: placeholder, isNullable } = column;
   const segments: Segment[] = [];
   const add = (sql: readonly string[], parameters: readonly unknown[]): void => void segments.push({ sql, parameters });
   if (after === undefined) {
