@@ -390,7 +390,10 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       fc.double({ min: 0, max: 4, noNaN: true }),
       fc.constant(1e-300),
     );
-    const moment = fc.integer({ min: 0, max: 5 }).map((ms) => new Date(Date.UTC(2026, 2, 1, 12, 0, 0, ms)));
+    /** In America/New_York, where `.ci/run` has this run as well, the clocks show the same time an hour later. */
+    const moment = fc
+      .tuple(fc.constantFrom(5, 6), fc.integer({ min: 0, max: 2 }))
+      .map(([hour, ms]) => new Date(Date.UTC(2026, 10, 1, hour, 30, 0, ms)));
     const record = fc
       .record({
         kind: fc.constantFrom(...KINDS),
@@ -435,7 +438,8 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
           await clear();
           await Promise.all(records.map((values) => store.create(values)));
           const stored = await all();
-          expect(stored).toHaveLength(records.length);
+          const instants = records.map(({ takenAt }) => takenAt?.toISOString() ?? null);
+          expect(stored.map(({ takenAt }) => takenAt).sort()).toEqual(instants.sort());
           for (const { limit, ...asked } of queries) {
             const parameters = Object.entries(asked)
               .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
