@@ -254,6 +254,15 @@ const mutants: readonly Mutant[] = [
     tests: SNAPSHOT,
   },
   {
+    id: 'locked-snapshot-takes-its-connection-along',
+    file: 'src/database/sqlite/reading/snapshots.ts',
+    replace: `      this.giveBack(connection);
+      throw error;`,
+    by: '      throw error;',
+    breaks: 'A list that has met a lock for too long gives its connection to the next.',
+    specs: ['src/database/sqlite/reading/snapshots.spec.ts'],
+  },
+  {
     id: 'snapshot-takes-its-connection-along',
     file: 'src/database/sqlite/reading/snapshots.ts',
     replace: '    this.over = reason;\n    this.giveBack();',

@@ -50,6 +50,9 @@ export class Snapshots {
       connection.run('BEGIN');
       // BEGIN alone fixes nothing: the state is that of the first read.
       await retryWhileBusy(() => connection.run('SELECT 1 FROM sqlite_schema LIMIT 1'), this.busyTimeout);
+      // Lists pass once over their pages; many of them must not hold 16 MB each, SQLite's setting here otherwise. Before the
+      // first read, this statement could meet a lock.
+      connection.run('PRAGMA cache_size = -64');
     } catch (error) {
       this.giveBack(connection);
       throw error;
@@ -80,8 +83,6 @@ export class Snapshots {
     if (idle !== undefined) return idle;
     if (this.open.size >= this.limit) return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
     const connection = new Connection(this.path, { readonly: true }, this.slow);
-    // Lists pass once over their pages; many of them must not hold 16 MB each, SQLite's setting here otherwise.
-    connection.database.pragma('cache_size = -64');
     this.open.add(connection);
     return connection;
   }

@@ -1,0 +1,33 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDatabase } from '../better-sqlite3.js';
+import { Snapshots } from './snapshots.js';
+
+describe('a snapshot that has met a lock for DATABASE_BUSY_TIMEOUT', () => {
+  it('gives its connection back: after 70 of them, all 64 can be opened', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'snapshots-'));
+    const path = join(folder, 'locked.sqlite');
+    // Without a WAL, a lock keeps readers out, too.
+    const other = openDatabase(path);
+    other.exec('CREATE TABLE things (name)');
+    const snapshots = new Snapshots(path, 30);
+    try {
+      other.exec('BEGIN EXCLUSIVE');
+      for (let batch = 0; batch < 7; batch++) {
+        const attempts = Array.from({ length: 10 }, () => snapshots.begin());
+        for (const attempt of await Promise.allSettled(attempts)) {
+          expect(attempt).toMatchObject({ reason: { message: expect.stringMatching(/locked/) } });
+        }
+      }
+      other.exec('ROLLBACK');
+      const open = await Promise.all(Array.from({ length: 64 }, () => snapshots.begin()));
+      await expect(snapshots.begin()).rejects.toThrow(/64 snapshots have been read/);
+      for (const transaction of open) await transaction.rollback();
+    } finally {
+      snapshots.close();
+      other.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
