@@ -52,6 +52,20 @@ describe('the configuration', () => {
 
   it('takes an empty variable for an unset one', () => {
     expect(loadConfig({ PORT: '', JWT_SECRET: '', CORS_ORIGINS: '' })).toEqual(loadConfig({}));
+    expect(loadConfig({ JWT_SECRET: SECRET, JWT_SECRET_FILE: '' }).jwt.key).toEqual({ kind: 'secret', secret: SECRET });
+  });
+
+  it.each<[environment: Environment, values: object]>([
+    [{ HOST: '::1' }, { host: '::1' }],
+    [{ DATABASE_URL: 'sqlite:///var/cookies.sqlite' }, { database: { engine: 'sqlite', path: '/var/cookies.sqlite' } }],
+    [{ DATABASE_URL: 'postgresql://u@h/d' }, { database: { engine: 'postgres', user: 'u', sslMode: 'disable' } }],
+    [{ CORS_ORIGINS: 'https://a.example, http://b:8080' }, { corsOrigins: ['https://a.example', 'http://b:8080'] }],
+    [
+      { TRUST_PROXY: '10.0.0.0/8, fd00::/112,loopback,linklocal, uniquelocal' },
+      { trustProxy: ['10.0.0.0/8', 'fd00::/112', 'loopback', 'linklocal', 'uniquelocal'] },
+    ],
+  ])('reads %j', (environment, values) => {
+    expect(loadConfig(environment)).toMatchObject(values);
   });
 
   it('reports all errors together, each with the variable and an example', () => {
@@ -112,6 +126,10 @@ describe('the configuration', () => {
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite::memory:' }],
     ['DATABASE_URL', { DATABASE_URL: 'sqlite:data/' }],
+    ['DATABASE_URL', { DATABASE_URL: 'sqlite:////host/cookies.sqlite' }],
+    ['DATABASE_URL', { DATABASE_URL: 'tcp://localhost:5432' }],
+    ['DATABASE_URL', { DATABASE_URL: 'postgres://u@h:0/d' }],
+    ['JWT_SECRET', { NODE_ENV: 'production', JWT_SECRET: 'short' }],
     ['COOKIES_CAPACITY', { COOKIES_CAPACITY: '9007199254740992' }],
     ['COOKIES_CAPACITY', { COOKIES_CAPACITY: '1.5' }],
     ['CORS_ORIGINS', { CORS_ORIGINS: 'https://a.example/path' }],
@@ -161,21 +179,25 @@ describe('the configuration', () => {
   it.each(['cookies', 'jwt', 'cookies-capacity', 'jwt-secret', 'management', 'database-url', 'log-level'])(
     'ignores what Kubernetes and Docker set for a service named %s',
     (service) => {
-      const prefix = service.toUpperCase().replaceAll('-', '_');
-      const link = `${prefix}_PORT_3000_TCP`;
-      const environment = {
-        [`${prefix}_SERVICE_HOST`]: '10.96.0.17',
-        [`${prefix}_SERVICE_PORT`]: '3000',
-        [`${prefix}_SERVICE_PORT_HTTP`]: '3000',
-        [`${prefix}_PORT`]: 'tcp://10.96.0.17:3000',
-        [link]: 'tcp://10.96.0.17:3000',
-        [`${link}_PROTO`]: 'tcp',
-        [`${link}_PORT`]: '3000',
-        [`${link}_ADDR`]: '10.96.0.17',
-      };
-      expect(loadConfig(environment)).toEqual(loadConfig({}));
+      for (const protocol of ['tcp', 'udp', 'sctp']) ignoresLinksOf(service, protocol);
     },
   );
+
+  function ignoresLinksOf(service: string, protocol: string): void {
+    const prefix = service.toUpperCase().replaceAll('-', '_');
+    const link = `${prefix}_PORT_3000_${protocol.toUpperCase()}`;
+    const environment = {
+      [`${prefix}_SERVICE_HOST`]: '10.96.0.17',
+      [`${prefix}_SERVICE_PORT`]: '3000',
+      [`${prefix}_SERVICE_PORT_HTTP`]: '3000',
+      [`${prefix}_PORT`]: `${protocol}://10.96.0.17:3000`,
+      [link]: `${protocol}://10.96.0.17:3000`,
+      [`${link}_PROTO`]: protocol,
+      [`${link}_PORT`]: '3000',
+      [`${link}_ADDR`]: '10.96.0.17',
+    };
+    expect(loadConfig(environment)).toEqual(loadConfig({}));
+  }
 
   it('ignores variables of other programs', () => {
     const names = ['HOME', 'HOSTNAME', 'PATH', 'PORTS', 'npm_config_loglevel', 'PINO_LOG_LEVEL', 'TEST_DATABASE_URL'];
@@ -203,9 +225,13 @@ describe('the configuration', () => {
     ['RS256', rsa.publicKey, ['RS256', 'PS256']],
     ['ES256', generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey, ['ES256']],
     ['EdDSA', generateKeyPairSync('ed25519').publicKey, ['EdDSA']],
-  ])('takes the algorithms from the kind of a key for %s', (_name, key, algorithms) => {
-    expect(loadConfig({ JWT_PUBLIC_KEY: pem(key), ...issued }).jwt.key).toMatchObject({ kind: 'public', algorithms });
-  });
+  ])(
+    'takes the algorithms from the kind of a key for %s, also where its line ends are escaped',
+    (_name, key, algorithms) => {
+      for (const JWT_PUBLIC_KEY of [pem(key), pem(key).replaceAll('\n', '\\n')])
+        expect(loadConfig({ JWT_PUBLIC_KEY, ...issued }).jwt.key).toMatchObject({ kind: 'public', algorithms });
+    },
+  );
 
   it.each([
     ['a short RSA key', generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey, '1024'],
@@ -237,11 +263,15 @@ describe('the configuration', () => {
     ['a PEM private key', privatePem, /JWT_PUBLIC_KEY/],
     ['a PEM certificate', certificate, /JWT_PUBLIC_KEY/],
     ['a public key of OpenSSH', `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI ${SECRET}`, /JWT_PUBLIC_KEY/],
+    ['one of another kind', `ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTY ${SECRET}`, /JWT_PUBLIC_KEY/],
     ['a JSON Web Key', JSON.stringify(rsa.publicKey.export({ format: 'jwk' })), /JWT_PUBLIC_KEY/],
     ['one character', 's'.repeat(64), /1 bytes repeated/],
     ['three characters', 'abc'.repeat(12), /3 bytes repeated/],
     ['eight digits repeated in part', '12345678'.repeat(5).slice(0, 35), /8 bytes repeated/],
     ['changeme', 'changeme-changeme2-changeme3-changeme4', /placeholder/],
+    ['another word for it', 'Change-It: 7c9e6679f4b14b1e9f0d8', /placeholder/],
+    ['a text to be replaced', 'REPLACE_ME_before_the_first_start', /placeholder/],
+    ['a text that says so', 'this is a placeholder, 32 bytes long', /placeholder/],
     ['your own secret', 'your-256-bit-secret-goes-here-okay', /placeholder/],
     ['the example of a well-known site', 'a-string-secret-at-least-256-bits-long', /placeholder/],
     ['the example of an older version of this service', 'a random text of 32 characters or more', /placeholder/],
