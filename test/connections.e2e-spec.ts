@@ -159,6 +159,29 @@ describe('a client that sends requests and does not read', () => {
     expect(await metric('http_connections_cut_total{reason="overload"}')).toBeGreaterThan(0);
   });
 
+  it('is cut off for another only after those that have read nothing for longer', async () => {
+    await start({ RESPONSE_BUFFER_BYTES: '9000000' });
+    const cuts = (): Promise<number> => metric('http_connections_cut_total{reason="overload"}');
+    let readers = 0;
+    for (; readers < 30 && (await cuts()) === 0; readers++) {
+      const ids = Array.from({ length: 200 }, (_, index) => `reader-${readers}.${index}`);
+      (await connection({ reads: false })).write(ids.map((id) => get('/cookies?limit=1000', id)).join(''));
+      // The service looks once a second who has read.
+      await sleep(1100);
+    }
+    const count = await cuts();
+    expect(count).toBeLessThan(readers);
+    const cutOff = (): string[] =>
+      [...service.output.matchAll(/"reader-(\d+)\.\d+".*"request cut off"/g)].map(([, reader]) => reader!);
+    await until(
+      () => cutOff().length >= count,
+      () => `${count} lines in the log`,
+    );
+    expect(cutOff().toSorted((a, b) => Number(a) - Number(b))).toEqual(
+      Array.from({ length: count }, (_, reader) => String(reader)),
+    );
+  });
+
   it('leaves one line with the status of a POST that takes effect after the client has reset the connection', async () => {
     await start();
     const other = openDatabase(join(folder, 'cookies.sqlite'));
@@ -180,6 +203,21 @@ describe('a client that sends requests and does not read', () => {
     ]);
     expect(stored('reset')).toBe(1);
     expect(await metric('http_requests_in_flight')).toBe(0);
+  });
+});
+
+describe('GET /cookies of a page for which RESPONSE_BUFFER_BYTES has no room', () => {
+  it('is 503 without ETag and Link, and a short one is 200', async () => {
+    await start({ RESPONSE_BUFFER_BYTES: '65536' });
+    const client = await Client.of(service);
+    const { status, headers, body } = await client.get('/cookies?limit=1000', { 'x-request-id': 'large' });
+    expect([status, headers.get('retry-after'), headers.get('cache-control')]).toEqual([503, '1', 'no-store']);
+    expect(body).toMatchObject({ errorCode: 'SERVICE_UNAVAILABLE', requestId: 'large' });
+    expect(['etag', 'link', 'x-total-count'].map((name) => headers.get(name))).toEqual([null, null, null]);
+    expect(headers.get('x-request-id')).toBe('large');
+    const short = await client.get('/cookies?limit=10');
+    expect([short.status, short.headers.get('link')]).toEqual([200, expect.any(String)]);
+    expect(await metric('http_response_buffer_bytes')).toBe(0);
   });
 });
 
