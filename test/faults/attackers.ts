@@ -5,13 +5,14 @@ import { ATTACKS } from './attacks.js';
 export interface Orders {
   readonly attack: string;
   readonly port: number;
-  readonly bearer: string;
+  /** Of the attackers, in turn. */
+  readonly bearers: readonly string[];
   readonly seconds: number;
   readonly attackers: number;
 }
 
-const { attack, port, bearer, seconds, attackers } = JSON.parse(process.argv[2]!) as Orders;
-const { run } = ATTACKS.find(({ name }) => name === attack)!;
+const { attack, port, bearers, seconds, attackers } = JSON.parse(process.argv[2]!) as Orders;
+const { run, addresses = ['127.0.0.1'] } = ATTACKS.find(({ name }) => name === attack)!;
 const counts = { connections: 0, requests: 0 };
 const ended = new AbortController();
 setTimeout(() => ended.abort(), seconds * 1000);
@@ -23,7 +24,9 @@ await Promise.race([
   Promise.all(
     Array.from({ length: attackers }, async (_, index) => {
       await sleep(10 * index);
-      await run({ index, port, bearer, signal, count: (what, times = 1) => void (counts[what] += times) });
+      const bearer = bearers[index % bearers.length]!;
+      const address = addresses[index % addresses.length]!;
+      await run({ index, port, bearer, address, signal, count: (what, times = 1) => void (counts[what] += times) });
     }),
   ),
   sleep((seconds + 10) * 1000),

@@ -6,8 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface Attacker {
   readonly index: number;
   readonly port: number;
-  /** Bears both scopes; of a subject that no other client has. */
+  /** Bears both scopes; of a subject that no good client has. */
   readonly bearer: string;
+  /** The address it comes from. */
+  readonly address: string;
   /** Aborts when the attack is over. */
   readonly signal: AbortSignal;
   /** Counts what was sent. */
@@ -22,8 +24,14 @@ export interface Attack {
   readonly wish?: string;
   /** Whether nobody reads the service's log meanwhile. */
   readonly stallsLog?: boolean;
-  /** Whether other clients read the whole list meanwhile. */
-  readonly othersList?: boolean;
+  /** The long list that the good client reads every second. */
+  readonly othersList?: string;
+  /** How many clients attack; the default is that of all attacks. */
+  readonly attackers?: number;
+  /** Where they come from, in turn; without any, from one address. With several, every attacker has a subject of its own. */
+  readonly addresses?: readonly string[];
+  /** The most megabytes that the service may hold at the end of the attack beyond those at its start. */
+  readonly mostHeld?: number;
   readonly run: (attacker: Attacker) => Promise<void>;
 }
 
@@ -33,7 +41,7 @@ const request = (method: string, target: string, fields: readonly string[] = [])
 const withToken = ({ bearer }: Attacker): string => `Authorization: Bearer ${bearer}`;
 
 async function opened(attacker: Attacker): Promise<Socket> {
-  const socket = connect({ port: attacker.port, host: '127.0.0.1', noDelay: true });
+  const socket = connect({ port: attacker.port, host: '127.0.0.1', localAddress: attacker.address, noDelay: true });
   // The service may cut it off or not let it in.
   socket.on('error', () => {});
   attacker.count('connections');
@@ -99,9 +107,44 @@ function reader(target: string): (attacker: Attacker) => Promise<Socket> {
   };
 }
 
-function slowly(socket: Socket): void {
-  const timer = setInterval(() => socket.resume(), 1000);
+function slowly(socket: Socket, interval = 1000): void {
+  const timer = setInterval(() => socket.resume(), interval);
   socket.once('close', () => clearInterval(timer));
+}
+
+/** Asks once, and always takes a little before the service could say that it has paused. */
+async function tricklingReader(attacker: Attacker): Promise<Socket> {
+  const socket = await opened(attacker);
+  socket.on('data', () => socket.pause());
+  socket.write(request('GET', '/cookies', [withToken(attacker), 'Connection: close']));
+  attacker.count('requests');
+  slowly(socket, 100);
+  return socket;
+}
+
+/**
+ * Reads a whole list as any client does and leaves its connection open. Every other one reads a list that is cached, and all
+ * come one after the other, so that reading is no load.
+ */
+async function idleReader(attacker: Attacker): Promise<Socket> {
+  await sleep(100 * attacker.index);
+  const target = attacker.index % 2 === 0 ? '/cookies' : `/cookies?after=${attacker.index}`;
+  const socket = await opened(attacker);
+  for (let status = ''; status !== '200' && !attacker.signal.aborted && !socket.destroyed; await sleep(200)) {
+    socket.write(request('GET', target, [withToken(attacker)]));
+    attacker.count('requests');
+    status = '';
+    let end = '';
+    const readAll = (chunk: Buffer): void => {
+      status ||= chunk.toString('latin1', 9, 12);
+      end = (end + chunk.toString('latin1', Math.max(0, chunk.length - 7))).slice(-7);
+      if (status !== '200' || end === '\r\n0\r\n\r\n') socket.emit('whole');
+    };
+    socket.on('data', readAll);
+    await once(socket, 'whole', { signal: attacker.signal }).catch(() => {});
+    socket.off('data', readAll).resume();
+  }
+  return socket;
 }
 
 /** Sends the beginning of a request, and then a byte a second. */
@@ -156,7 +199,26 @@ export const ATTACKS: readonly Attack[] = [
   { name: 'lists-unread-100k', records: 100_000, run: several(3, reader('/cookies')) },
   // A page of about a megabyte; what is shorter fits into the buffers of the operating system.
   { name: 'pages-unread', records: 10_000, wish: '🍪'.repeat(240), run: several(20, reader('/cookies?limit=1000')) },
-  { name: 'lists-of-one-subject', records: 100_000, othersList: true, run: several(1, reader('/cookies')) },
+  { name: 'lists-of-one-subject', records: 100_000, othersList: '/cookies', run: several(1, reader('/cookies')) },
+  ...[60, 200].map((attackers) => ({
+    name: `idle-after-lists-${attackers}`,
+    records: 10_000,
+    wish: '🍪'.repeat(180),
+    // The service has made long lists before it is weighed; the cache of lists fills meanwhile, which has 32 MB.
+    othersList: '/cookies',
+    attackers,
+    mostHeld: 50 + 32,
+    run: several(1, idleReader),
+  })),
+  {
+    name: 'lists-trickled-from-two-addresses',
+    records: 40_000,
+    wish: '🍪'.repeat(180),
+    othersList: '/cookies?after=35000',
+    attackers: 90,
+    addresses: ['127.0.0.3', '127.0.0.4'],
+    run: several(1, tricklingReader),
+  },
   {
     name: 'connect-reset',
     run: reset(6, (attacker, time) => (time % 5 === 0 ? TOO_LARGE(attacker) : '') + CONNECT, 100),

@@ -11,6 +11,9 @@ export interface AttackResult {
   readonly underAttack: Experience;
   readonly startMegabytes: number;
   readonly peakMegabytes: number;
+  /** A second before the attackers leave. */
+  readonly heldMegabytes: number;
+  readonly mostHeld?: number;
   readonly endMegabytes: number;
   /** Files, sockets and pipes but the database file. */
   readonly startDescriptors: number;
@@ -37,9 +40,11 @@ export function brokenBounds(result: AttackResult): string[] {
   const slowdown = underAttack.p99 / quiet.p99;
   const growth = result.endMegabytes / result.startMegabytes;
   const descriptors = result.endDescriptors - result.startDescriptors;
+  const held = result.heldMegabytes - result.startMegabytes;
   return [
     notReady > 0 && `not ready ${notReady} times`,
     result.peakMegabytes > MOST_MEGABYTES && `${result.peakMegabytes.toFixed(0)} MB`,
+    result.mostHeld !== undefined && held > result.mostHeld && `${held.toFixed(0)} MB held`,
     growth > MOST_GROWTH && `${growth.toFixed(2)} times its memory left`,
     slowdown > MOST_SLOWDOWN && `p99 ${slowdown.toFixed(1)} times the quiet one`,
     underAttack.failed > 0 && `${underAttack.failed} requests failed (${underAttack.firstFailure})`,
@@ -56,6 +61,7 @@ const COLUMNS: readonly (readonly [title: string, cell: (result: AttackResult) =
   ['not ready', ({ notReady }) => String(notReady)],
   ['MB at start', ({ startMegabytes }) => startMegabytes.toFixed(0)],
   ['peak', ({ peakMegabytes }) => peakMegabytes.toFixed(0)],
+  ['held', ({ heldMegabytes }) => heldMegabytes.toFixed(0)],
   ['after', ({ endMegabytes }) => endMegabytes.toFixed(0)],
   ['descriptors', ({ startDescriptors, endDescriptors }) => `${startDescriptors} -> ${endDescriptors}`],
   ['of the database', ({ databaseDescriptors }) => String(databaseDescriptors)],

@@ -39,7 +39,7 @@ export const hostileClients: Fault = async ({ seconds = SECONDS, attacks = [], p
   report?.(table(results));
   const broken = results.filter((result) => brokenBounds(result).length > 0);
   if (broken.length > 0) throw new Error(`${broken.map(({ name }) => name).join(', ')}: a bound is broken`);
-  return { attacks: results.length, attackers: ATTACKERS, seconds };
+  return { attacks: results.length, seconds };
 };
 
 async function suffer(site: Site, attack: Attack, seconds: number, progress: Run['progress']): Promise<AttackResult> {
@@ -72,6 +72,8 @@ class Watch {
   private readonly ending = new AbortController();
   private notReady = 0;
   private peak = NaN;
+  /** While the attackers are still there. */
+  private heldMegabytes = NaN;
   private attackers?: ChildProcess;
 
   constructor(
@@ -96,7 +98,7 @@ class Watch {
     const began = performance.now();
     let diedAfter = NaN;
     service.child.once('exit', () => (diedAfter = (performance.now() - began) / 1000));
-    const [underAttack, sent] = await Promise.all([this.use(seconds), this.attackFor(seconds)]);
+    const [underAttack, sent] = await Promise.all([this.use(seconds), this.attackFor(seconds), this.weigh(seconds)]);
     if (attack.stallsLog) service.child.stdout!.resume();
     const after = await this.recover(startMegabytes, startDescriptors);
     this.ending.abort();
@@ -114,6 +116,8 @@ class Watch {
       underAttack,
       startMegabytes,
       peakMegabytes: this.peak,
+      heldMegabytes: this.heldMegabytes,
+      mostHeld: attack.mostHeld,
       endMegabytes: after.megabytes,
       startDescriptors,
       endDescriptors: after.descriptors,
@@ -146,8 +150,12 @@ class Watch {
 
   private async attackFor(seconds: number): Promise<Record<string, number>> {
     const { port } = new URL(this.service.url);
-    const bearer = await token({ subject: 'attacker' });
-    const orders: Orders = { attack: this.attack.name, port: Number(port), bearer, seconds, attackers: ATTACKERS };
+    const { name, attackers = ATTACKERS, addresses } = this.attack;
+    const subjects = addresses === undefined ? 1 : attackers;
+    const bearers = await Promise.all(
+      Array.from({ length: subjects }, (_, index) => token({ subject: `attacker ${index}` })),
+    );
+    const orders: Orders = { attack: name, port: Number(port), bearers, seconds, attackers };
     const child = fork(new URL('./attackers.js', import.meta.url), [JSON.stringify(orders)]);
     this.attackers = child;
     let counts: Record<string, number> = {};
@@ -155,6 +163,12 @@ class Watch {
     this.service.child.once('exit', () => child.kill('SIGKILL'));
     await once(child, 'exit');
     return counts;
+  }
+
+  /** Looks at the memory a second before the attackers leave. */
+  private async weigh(seconds: number): Promise<void> {
+    await sleep((seconds - 1) * 1000);
+    this.heldMegabytes = residentMegabytes(this.pid);
   }
 
   /** Asks all the time, and looks at the memory; a service that has died is reported as that. */
