@@ -324,7 +324,7 @@ const mutants: readonly Mutant[] = [
     replace: `return 'bigint';`,
     by: 'return type;',
     breaks: 'Ids, and what entities call `integer`, have 64 bits as on SQLite.',
-    specs: ['test/on-postgres/ordinary-code.e2e-spec.ts'],
+    specs: ['test/ordinary-code/types.e2e-spec.ts'],
     tests: 'goes beyond 2\\^31',
   },
   {
@@ -333,7 +333,7 @@ const mutants: readonly Mutant[] = [
     replace: 'if (Number.isSafeInteger(value)) return value;',
     by: 'if (!Number.isNaN(value)) return value;',
     breaks: 'An integer that would be rounded is an error.',
-    specs: ['test/on-postgres/ordinary-code.e2e-spec.ts'],
+    specs: ['test/ordinary-code/types.e2e-spec.ts'],
     tests: 'is an error, never rounded',
   },
   {

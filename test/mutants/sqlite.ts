@@ -524,7 +524,7 @@ const mutants: readonly Mutant[] = [
     replace: 'Number.isInteger(value) && !Number.isSafeInteger(value)',
     by: 'Number.isInteger(value) && Number.isNaN(value)',
     breaks: 'An integer that would be rounded is an error.',
-    specs: ['test/ordinary-code.e2e-spec.ts'],
+    specs: ['test/ordinary-code/types.e2e-spec.ts'],
     tests: 'is an error, never rounded',
   },
 ];

@@ -1,0 +1,208 @@
+import { EntityNotFoundError, ILike, In, IsNull, Like, Not, QueryFailedError } from 'typeorm';
+import { count, describeHabits, Item } from './habits.js';
+
+describeHabits('records of ordinary TypeORM code', {
+  // Writing and reading.
+  'save() gives a generated id': [async ({ items, name }) => typeof (await items.save({ name })).id, 'number'],
+  'insert() keeps a given id, and the next one is beyond it': [
+    async ({ items, name }) => {
+      await items.insert({ id: 5000, name });
+      return [(await items.findOneByOrFail({ name })).id, (await items.save({ name: `${name} b` })).id];
+    },
+    [5000, 5001],
+  ],
+  'save() keeps a given id, also where the sequence is far beyond it': [
+    async ({ items, name }) => {
+      const saved = [await items.save({ id: 7000, name }), await items.save({ id: 6000, name: `${name} b` })];
+      return [...saved.map(({ id }) => id), (await items.save({ name: `${name} c` })).id];
+    },
+    [7000, 6000, 7001],
+  ],
+  'upsert() by a given id inserts it, and updates it then': [
+    async (context) => {
+      const { items, name } = context;
+      await items.upsert({ id: 8000, name }, ['id']);
+      await items.upsert({ id: 8000, name: `${name} b` }, ['id']);
+      return [(await items.findOneByOrFail({ id: 8000 })).name === `${name} b`, await count(context)];
+    },
+    [true, 1],
+  ],
+  'several with given ids and without, in one insert()': [
+    async ({ items, name }) => {
+      await items.insert([{ id: 9000, name }, { name: `${name} b` }]);
+      return (await items.save({ name: `${name} c` })).id > 9000;
+    },
+    true,
+  ],
+  'save() with an id updates': [
+    async ({ items, name }) => {
+      const { id } = await items.save({ name });
+      await items.save({ id, name: `${name} b` });
+      return (await items.findOneByOrFail({ id })).name.endsWith(' b');
+    },
+    true,
+  ],
+  'save() of many keeps their order': [
+    async ({ items, name }) => {
+      const saved = await items.save(['a', 'b', 'c'].map((letter) => ({ name: `${name} ${letter}` })));
+      return saved.map((item) => item.name.at(-1)).join('');
+    },
+    'abc',
+  ],
+  'insert() gives identifiers': [
+    async ({ items, name }) => typeof (await items.insert({ name })).identifiers[0]!['id'],
+    'number',
+  ],
+  'insert() of many gives as many identifiers, ascending': [
+    async ({ items, name }) => {
+      const { identifiers } = await items.insert([{ name: `${name} a` }, { name: `${name} b` }]);
+      return identifiers[1]!['id'] - identifiers[0]!['id'];
+    },
+    1,
+  ],
+  'update() says how many rows it changed': [
+    async ({ items, name }) => {
+      await items.insert({ name });
+      return (await items.update({ name }, { sold: true })).affected;
+    },
+    1,
+  ],
+  'update() without a match changes none': [
+    async ({ items, name }) => (await items.update({ name }, { sold: true })).affected,
+    0,
+  ],
+  'delete() says how many rows it removed': [
+    async ({ items, name }) => {
+      await items.insert({ name });
+      return (await items.delete({ name })).affected;
+    },
+    1,
+  ],
+  'remove() removes an entity': [
+    async (context) => {
+      await context.items.remove(await context.items.save({ name: context.name }));
+      return count(context);
+    },
+    0,
+  ],
+  'upsert() updates what exists': [
+    async ({ items, name }) => {
+      await items.insert({ name });
+      await items.upsert({ name, sold: true }, ['name']);
+      return (await items.findOneByOrFail({ name })).sold;
+    },
+    true,
+  ],
+  'softDelete() hides, restore() shows again': [
+    async (context) => {
+      const { items, name } = context;
+      await items.insert({ name });
+      await items.softDelete({ name });
+      const hidden = await count(context);
+      await items.restore({ name });
+      return [hidden, await count(context)];
+    },
+    [0, 1],
+  ],
+  'increment() adds': [
+    async ({ items, name }) => {
+      await items.insert({ name, big: 1 });
+      await items.increment({ name }, 'big', 2);
+      return (await items.findOneByOrFail({ name })).big;
+    },
+    3,
+  ],
+  'a VersionColumn counts saves': [
+    async ({ items, name }) => {
+      const item = await items.save({ name });
+      await items.save({ ...item, sold: true });
+      return (await items.findOneByOrFail({ name })).version;
+    },
+    2,
+  ],
+  'findOneBy() without a match is null': [({ items, name }) => items.findOneBy({ name }), null],
+  'findOneByOrFail() without a match rejects': [
+    ({ items, name }) => items.findOneByOrFail({ name }),
+    EntityNotFoundError,
+  ],
+  'exists() tells': [async ({ items, name }) => (await items.insert({ name })) && items.existsBy({ name }), true],
+  'find() with In, Not and IsNull': [
+    async ({ items, name }) => {
+      await items.insert([{ name: `${name} a` }, { name: `${name} b`, big: 1 }]);
+      const names = [`${name} a`, `${name} b`];
+      return [
+        await items.countBy({ name: In(names), big: IsNull() }),
+        await items.countBy({ name: In(names), big: Not(IsNull()) }),
+      ];
+    },
+    [1, 1],
+  ],
+  'ILike ignores case': [
+    async ({ items, name }) => {
+      await items.insert({ name });
+      return items.countBy({ name: ILike(name.toUpperCase()) });
+    },
+    1,
+  ],
+  'findAndCount() counts past take': [
+    async ({ items, name }) => {
+      await items.insert([{ name: `${name} a` }, { name: `${name} b` }]);
+      const [found, total] = await items.findAndCount({ where: { name: Like(`${name}%`) }, take: 1 });
+      return [found.length, total];
+    },
+    [1, 2],
+  ],
+  'an order and skip': [
+    async ({ items, name }) => {
+      await items.insert([{ name: `${name} a` }, { name: `${name} b` }]);
+      const where = { name: Like(`${name}%`) };
+      return (await items.find({ where, order: { name: 'DESC' }, skip: 1, take: 1 }))[0]!.name.at(-1);
+    },
+    'a',
+  ],
+  'a query builder with getRawOne': [
+    async ({ items, name }) => {
+      await items.insert({ name, big: 5 });
+      return items.createQueryBuilder('i').select('i.big', 'big').where('i.name = :name', { name }).getRawOne();
+    },
+    { big: 5 },
+  ],
+  'an array of parameters': [
+    async ({ items, name }) => {
+      await items.insert({ name });
+      return items
+        .createQueryBuilder('i')
+        .where('i.name IN (:...names)', { names: [name] })
+        .getCount();
+    },
+    1,
+  ],
+  // Errors.
+  'a UNIQUE violation is a QueryFailedError': [
+    async ({ items, name }) => items.insert([{ name }, { name }]),
+    QueryFailedError,
+  ],
+  'a NOT NULL violation, too': [({ items }) => items.insert({ name: null as unknown as string }), QueryFailedError],
+  'a syntax error, too': [({ dataSource }) => dataSource.query('SELEKT 1'), QueryFailedError],
+  'a foreign key violation, too': [
+    ({ items, name }) => items.insert({ name, shelf: { id: '00000000-0000-4000-8000-000000000000' } }),
+    QueryFailedError,
+  ],
+  // Relations.
+  'a cascade inserts children': [
+    async ({ shelves, name }) => {
+      const { id } = await shelves.save({ label: name, items: [{ name: `${name} a` }, { name: `${name} b` }] });
+      return (await shelves.findOneOrFail({ where: { id }, relations: { items: true } })).items.length;
+    },
+    2,
+  ],
+  'ON DELETE CASCADE deletes them': [
+    async (context) => {
+      const { shelves, name } = context;
+      const { id } = await shelves.save({ label: name, items: [{ name }] as Item[] });
+      await shelves.delete({ id });
+      return count(context);
+    },
+    0,
+  ],
+});

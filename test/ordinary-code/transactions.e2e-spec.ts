@@ -1,0 +1,179 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseUnavailableError } from '../../src/database/errors.js';
+import { count, describeHabits, Item } from './habits.js';
+
+const boom = new Error('changed my mind');
+
+describeHabits('transactions and SQL of ordinary TypeORM code', {
+  // Transactions.
+  'transaction() commits': [
+    async (context) => {
+      await context.dataSource.transaction((manager) => manager.insert(Item, { name: context.name }));
+      return count(context);
+    },
+    1,
+  ],
+  'transaction() rolls back, and rejects with the error of its work': [
+    ({ dataSource, name }) =>
+      dataSource.transaction(async (manager) => {
+        await manager.insert(Item, { name });
+        throw boom;
+      }),
+    boom,
+  ],
+  'a nested transaction that fails takes nothing else along': [
+    async (context) => {
+      await context.dataSource.transaction(async (manager) => {
+        await manager.insert(Item, { name: context.name });
+        await manager
+          .transaction(async (inner) => {
+            await inner.insert(Item, { name: `${context.name} inner` });
+            throw boom;
+          })
+          .catch(() => undefined);
+      });
+      return count(context);
+    },
+    1,
+  ],
+  'a transaction of a query runner, by hand': [
+    async (context) => {
+      const runner = context.dataSource.createQueryRunner();
+      await runner.startTransaction();
+      await runner.manager.insert(Item, { name: context.name });
+      await runner.rollbackTransaction();
+      await runner.release();
+      return count(context);
+    },
+    0,
+  ],
+  'BEGIN and COMMIT through one query runner': [
+    async (context) => {
+      const runner = context.dataSource.createQueryRunner();
+      await runner.query('BEGIN');
+      await runner.manager.query(`INSERT INTO items (name, version) VALUES ('${context.name}', 1)`);
+      await runner.query('COMMIT');
+      await runner.release();
+      return count(context);
+    },
+    1,
+  ],
+  'BEGIN through dataSource.query is rejected': [
+    ({ dataSource }) => dataSource.query('BEGIN'),
+    'Without a query runner of its own',
+  ],
+  'a query runner released inside a transaction undoes it': [
+    async (context) => {
+      const runner = context.dataSource.createQueryRunner();
+      await runner.startTransaction();
+      await runner.manager.insert(Item, { name: context.name });
+      await runner.release();
+      return count(context);
+    },
+    0,
+  ],
+  'a released query runner runs nothing': [
+    async ({ dataSource }) => {
+      const runner = dataSource.createQueryRunner();
+      await runner.release();
+      return runner.query('SELECT 1');
+    },
+    'Query runner already released',
+  ],
+  'a transaction past its time-out is unavailable': [
+    ({ dataSource, name }) =>
+      dataSource.transaction(async (manager) => {
+        await manager.insert(Item, { name });
+        await sleep(2300);
+        await manager.insert(Item, { name: `${name} late` });
+      }),
+    DatabaseUnavailableError,
+  ],
+  'and says so': [
+    ({ dataSource }) => dataSource.transaction(() => sleep(2300)),
+    'The transaction took longer than 2000 ms and was rolled back',
+  ],
+  'a save that is not awaited becomes no transaction of its own': [
+    async (context) => {
+      let late: Promise<unknown> | undefined;
+      await context.dataSource.transaction(async (manager) => {
+        late = manager
+          .insert(Item, { name: context.name })
+          .then(() => manager.insert(Item, { name: `${context.name} b` }));
+        late.catch(() => undefined);
+        await manager.query('SELECT 1');
+      });
+      return late;
+    },
+    'Query runner already released',
+  ],
+  'a temporary table outside a transaction is rejected': [
+    ({ dataSource }) => dataSource.query('CREATE TEMPORARY TABLE items (id integer)'),
+    'dataSource.transaction(...)',
+  ],
+  'a temporary table of a transaction is gone with it, and hides nothing': [
+    async (context) => {
+      await context.dataSource.transaction(async (manager) => {
+        await manager.query('/* for now */ CREATE TEMP TABLE chosen (id integer)');
+        await manager.query('CREATE TEMP VIEW chosen_view AS SELECT * FROM chosen');
+        await manager.query('INSERT INTO chosen VALUES (1)');
+      });
+      await context.items.save({ name: context.name });
+      const gone = await context.dataSource.query('SELECT * FROM chosen').then(
+        () => 'still there',
+        ({ message }: Error) => /chosen/.test(message),
+      );
+      return [gone, await count(context)];
+    },
+    [true, 1],
+  ],
+  'pessimistic_write locks inside a transaction': [
+    async ({ dataSource, items, name }) => {
+      const { id } = await items.save({ name, big: 0 });
+      const increment = () =>
+        dataSource.transaction(async (manager) => {
+          const item = await manager.findOneOrFail(Item, { where: { id }, lock: { mode: 'pessimistic_write' } });
+          await manager.update(Item, { id }, { big: Number(item.big) + 1 });
+        });
+      await Promise.all(Array.from({ length: 10 }, increment));
+      return (await items.findOneByOrFail({ id })).big;
+    },
+    10,
+  ],
+  'pessimistic_read, by a query builder': [
+    ({ dataSource, name }) =>
+      dataSource.transaction((manager) =>
+        manager.createQueryBuilder(Item, 'i').setLock('pessimistic_read').where('i.name = :name', { name }).getMany(),
+      ),
+    [],
+  ],
+  'a lock outside a transaction is rejected': [
+    ({ items, name }) => items.findOne({ where: { name }, lock: { mode: 'pessimistic_write' } }),
+    'transaction is required',
+  ],
+  // Raw SQL.
+  'a SELECT gives rows': [({ dataSource }) => dataSource.query('SELECT 1 AS one'), [{ one: 1 }]],
+  'count(*) is a number': [
+    ({ dataSource }) => dataSource.query('SELECT count(*) AS number FROM items WHERE 1 = 0'),
+    [{ number: 0 }],
+  ],
+  'INSERT ... RETURNING gives rows': [
+    ({ dataSource, name }) =>
+      dataSource.query(`INSERT INTO items (name, version) VALUES ('${name}', 1) RETURNING version`),
+    [{ version: 1 }],
+  ],
+  'UPDATE ... RETURNING gives rows': [
+    async ({ dataSource, items, name }) => {
+      await items.insert({ name });
+      return dataSource.query(`UPDATE items SET big = 4 WHERE name = '${name}' RETURNING big`);
+    },
+    [{ big: 4 }],
+  ],
+  'a template binds its values': [
+    async ({ dataSource, items, name }) => {
+      await items.insert({ name, big: 6 });
+      return dataSource.sql`SELECT big FROM items WHERE name = ${name}`;
+    },
+    [{ big: 6 }],
+  ],
+});

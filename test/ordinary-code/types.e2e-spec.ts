@@ -1,0 +1,246 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MoreThan, TypeORMError } from 'typeorm';
+import { UnsafeIntegerError } from '../../src/database/errors.js';
+import { openSnapshot } from '../../src/database/snapshot.js';
+import { committed, transaction } from '../../src/database/transactions.js';
+import { count, describeHabits, type Habit, stored } from './habits.js';
+
+/** PostgreSQL rounds a decimal half away from zero (https://www.postgresql.org/docs/current/datatype-numeric.html). */
+const ROUNDED: readonly [given: string | number, stored: string][] = [
+  ['1.005', '1.01'],
+  ['1.0049999', '1.00'],
+  ['-1.005', '-1.01'],
+  ['-0.004', '0.00'],
+  ['9.995', '10.00'],
+  ['.5', '0.50'],
+  ['5.', '5.00'],
+  [' +1.5 ', '1.50'],
+  ['1.25e1', '12.50'],
+  ['12345e-3', '12.35'],
+  [1e-7, '0.00'],
+  [0.1 + 0.2, '0.30'],
+  [-2.675, '-2.68'],
+  ['99999999.99', '99999999.99'],
+  ['0.12345678901234567890', '0.12'],
+];
+
+describeHabits('types of ordinary TypeORM code', {
+  'a uuid is generated': [
+    async ({ shelves, name }) => /^[0-9a-f-]{36}$/.test((await shelves.save({ label: name })).id),
+    true,
+  ],
+  'a uuid is found again': [
+    async ({ shelves, name }) => {
+      const { id } = await shelves.save({ label: name });
+      return (await shelves.findOneByOrFail({ id })).label === name;
+    },
+    true,
+  ],
+  'a boolean is a boolean': [async ({ items, name }) => (await stored(items, { name, sold: true })).sold, true],
+  'simple-json keeps its shape': [
+    async ({ items, name }) => (await stored(items, { name, extra: { a: [1, null] } })).extra,
+    { a: [1, null] },
+  ],
+  'a decimal is a string with the digits of its scale': [
+    async ({ items, name }) => (await stored(items, { name, price: '12.5' })).price,
+    '12.50',
+  ],
+  'a whole decimal, too': [async ({ items, name }) => (await stored(items, { name, price: '7' })).price, '7.00'],
+  ...Object.fromEntries(
+    ROUNDED.map(([given, expected]): [string, [Habit, unknown]] => [
+      `a decimal of ${String(given)} is rounded to the scale of its column`,
+      [async ({ items, name }) => (await stored(items, { name, price: given as string })).price, expected],
+    ]),
+  ),
+  'so it is by update() and save()': [
+    async ({ items, name }) => {
+      await items.insert({ name });
+      await items.update({ name }, { price: '1.005' });
+      const updated = await items.findOneByOrFail({ name });
+      await items.save({ ...updated, price: '-2.675' });
+      return [updated.price, (await items.findOneByOrFail({ name })).price];
+    },
+    ['1.01', '-2.68'],
+  ],
+  'a decimal without a scale is rounded to a whole number': [
+    async ({ items, name }) => (await stored(items, { name, pieces: '2.5' })).pieces,
+    '3',
+  ],
+  'a decimal that is compared is not rounded': [
+    async ({ items, name }) => {
+      await items.insert({ name, price: '1.01' });
+      return items.countBy({ name, price: '1.005' });
+    },
+    0,
+  ],
+  'a decimal of more digits than its column has is an error': [
+    ({ items, name }) => items.insert({ name, price: '99999999.995' }),
+    TypeORMError,
+  ],
+  'what is no decimal is an error': [({ items, name }) => items.insert({ name, price: 'cheap' }), TypeORMError],
+  'a decimal is compared as a number': [
+    async ({ items, name }) => {
+      await items.insert({ name, price: '9.50' });
+      return items.countBy({ name, price: MoreThan('10') });
+    },
+    0,
+  ],
+  'a generated id goes beyond 2^31': [
+    async ({ dataSource, items, name }) => {
+      await items.insert({ name });
+      await dataSource.query(`UPDATE items SET id = ${2 ** 40} WHERE name = '${name}'`);
+      return (await items.findOneByOrFail({ name })).id;
+    },
+    2 ** 40,
+  ],
+  'a bigint of 2^53 - 1 is a number': [
+    async ({ items, name }) => (await stored(items, { name, big: 9007199254740991 })).big,
+    9007199254740991,
+  ],
+  'a negative bigint is a number': [
+    async ({ items, name }) => (await stored(items, { name, big: -9007199254740991 })).big,
+    -9007199254740991,
+  ],
+  'a bigint beyond 2^53 is an error, never rounded': [
+    ({ items, name }) => stored(items, { name, big: '9007199254740993' }),
+    UnsafeIntegerError,
+  ],
+  'so it is in raw SQL': [
+    async ({ dataSource, items, name }) => {
+      await items.insert({ name, big: '-9007199254740993' });
+      return dataSource.query(`SELECT big FROM items WHERE name = '${name}'`);
+    },
+    UnsafeIntegerError,
+  ],
+  'and in SQL without a query runner': [
+    async ({ dataSource, items, name }) => {
+      await items.insert({ name, big: '9007199254740993' });
+      return committed(dataSource).sql`SELECT big FROM items WHERE name = ${name}`;
+    },
+    UnsafeIntegerError,
+  ],
+  'in a transaction without one, which it ends': [
+    async (context) => {
+      const { dataSource, name } = context;
+      const outcome = await transaction(dataSource, async (tx) => {
+        await tx.sql`INSERT INTO items (name, version, big) VALUES (${name}, 1, ${'-9007199254740993'})`;
+        return tx.sql`SELECT big FROM items WHERE name = ${name}`;
+      }).catch((error: unknown) => error);
+      return [outcome instanceof UnsafeIntegerError, await count(context)];
+    },
+    [true, 0],
+  ],
+  'and in a snapshot': [
+    async ({ dataSource, items, name }) => {
+      await items.insert({ name, big: '9223372036854775807' });
+      const snapshot = await openSnapshot(dataSource);
+      try {
+        return await snapshot.sql`SELECT max(big) AS big FROM items WHERE name = ${name}`;
+      } finally {
+        snapshot.close();
+      }
+    },
+    UnsafeIntegerError,
+  ],
+  'a floating-point number is read there however large it is': [
+    async ({ dataSource }) => {
+      await dataSource.query('CREATE TABLE IF NOT EXISTS large_reals (value double precision)');
+      await dataSource.query('INSERT INTO large_reals VALUES (1e16)');
+      return committed(dataSource).sql`SELECT value FROM large_reals LIMIT 1`;
+    },
+    [{ value: 1e16 }],
+  ],
+  'as text it is exact': [
+    async ({ dataSource, items, name }) => {
+      await items.insert({ name, big: '9007199254740993' });
+      return dataSource.query(`SELECT CAST(big AS text) AS big FROM items WHERE name = '${name}'`);
+    },
+    [{ big: '9007199254740993' }],
+  ],
+  'a large floating-point number is read': [
+    async ({ dataSource }) => {
+      await dataSource.query('CREATE TABLE IF NOT EXISTS reals (value double precision)');
+      await dataSource.query('INSERT INTO reals VALUES (1e20)');
+      return dataSource.query('SELECT value FROM reals LIMIT 1');
+    },
+    [{ value: 1e20 }],
+  ],
+  'a Date keeps its milliseconds': [
+    async ({ items, name }) =>
+      (await stored(items, { name, deleted: null, created: new Date(1.7e12 + 123) })).created.getTime(),
+    1.7e12 + 123,
+  ],
+  'a CreateDateColumn has milliseconds, and is the time of now': [
+    ({ items, name }) => areMomentsOfNow(async (round) => (await stored(items, { name: `${name} ${round}` })).created),
+    true,
+  ],
+  'an UpdateDateColumn has them after update()': [
+    async ({ items, name }) => {
+      const { id } = await items.save({ name });
+      return areMomentsOfNow(async (round) => {
+        await items.update({ id }, { big: round });
+        return (await items.findOneByOrFail({ id })).updated;
+      });
+    },
+    true,
+  ],
+  'after save(), which gives the stored moment': [
+    async ({ items, name }) => {
+      const { id } = await items.save({ name });
+      return areMomentsOfNow(async (big) => {
+        const { updated } = await items.save({ id, big });
+        const found = await items.findOneByOrFail({ name });
+        if (updated.getTime() !== found.updated.getTime())
+          throw new Error(`${updated.toISOString()} is not what is stored`);
+        return updated;
+      });
+    },
+    true,
+  ],
+  'after a query builder': [
+    async ({ items, name }) => {
+      await items.insert({ name });
+      return areMomentsOfNow(async (big) => {
+        await items.createQueryBuilder().update().set({ big }).where({ name }).execute();
+        return (await items.findOneByOrFail({ name })).updated;
+      });
+    },
+    true,
+  ],
+  'after upsert()': [
+    async ({ items, name }) =>
+      areMomentsOfNow(async (big) => {
+        await items.upsert({ name, big }, ['name']);
+        return (await items.findOneByOrFail({ name })).updated;
+      }),
+    true,
+  ],
+  'a DeleteDateColumn has them, too, after softDelete() and softRemove()': [
+    async ({ items, name }) => {
+      const item = await items.save({ name });
+      return areMomentsOfNow(async (round) => {
+        if (round % 2 === 0) await items.softDelete({ name });
+        else await items.softRemove(item);
+        const { deleted, updated } = await items.findOneOrFail({ where: { name }, withDeleted: true });
+        if (deleted!.getTime() !== updated.getTime()) return new Date(0);
+        await items.restore({ name });
+        return deleted!;
+      });
+    },
+    true,
+  ],
+});
+
+/** Whether each moment is the time of now, and they are more exact than a second. */
+async function areMomentsOfNow(take: (round: number) => Promise<Date>): Promise<true | Date> {
+  const milliseconds = new Set<number>();
+  for (let round = 0; round < 5; round++) {
+    const began = Date.now();
+    const moment = await take(round);
+    // Servers of PostgreSQL for the tests run on this machine, by the same clock.
+    if (moment.getTime() < began - 5 || moment.getTime() > Date.now() + 5) return moment;
+    milliseconds.add(moment.getMilliseconds());
+    await sleep(7);
+  }
+  return milliseconds.size > 1 ? true : new Date(0);
+}
