@@ -276,6 +276,7 @@ describe('connections', () => {
     for (let number = 0; number < 30; number++) await connection({ reads: true });
     await untilMetric(service, 'http_connections_cut_total{reason="too many connections"}', 21);
     await untilMetric(service, 'http_connections_open', 10);
+    expect(await metric('http_connections_cut_total{reason="too many connections"}')).toBe(21);
     // One that has been of use is kept before those that have not.
     first.write(get('/cookies/2'));
     expect(String((await once(first, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);

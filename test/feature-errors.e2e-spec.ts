@@ -76,6 +76,7 @@ const THROWN: Readonly<Record<string, unknown>> = {
   'not-found': new NotFoundException('There is no jar 5'),
   'not-found-with-cause': new NotFoundException('There is no jar 5', { cause: new Error('secret inside') }),
   'conflict-with-code': new ConflictException('The jar is open', { errorCode: 'JAR_OPEN' }),
+  'conflict-with-odd-code': new ConflictException('The jar is open', { errorCode: 'JAR open' }),
   'list-of-messages': new BadRequestException(['label is too short', 'label is no label']),
   'bad-gateway': new BadGatewayException('The oven does not respond'),
   internal: new InternalServerErrorException('secret inside'),
@@ -298,6 +299,7 @@ describe('errors of a feature', () => {
     ['not-found', 404, 'NOT_FOUND', 'There is no jar 5'],
     ['not-found-with-cause', 404, 'NOT_FOUND', 'There is no jar 5'],
     ['conflict-with-code', 409, 'JAR_OPEN', 'The jar is open'],
+    ['conflict-with-odd-code', 409, 'CONFLICT', 'The jar is open'],
     ['list-of-messages', 400, 'BAD_REQUEST', 'label is too short; label is no label'],
     ['bad-gateway', 502, 'BAD_GATEWAY', 'The oven does not respond'],
   ])('an exception of Nest keeps status, code and message: %s', async (name, status, errorCode, message) => {
@@ -306,7 +308,7 @@ describe('errors of a feature', () => {
     expect(response.body.message).toBe(message);
   });
 
-  it.each(Object.keys(THROWN).slice(5))(
+  it.each(Object.keys(THROWN).slice(6))(
     'an error that is not of this service is a 500 and is logged: %s',
     async (name) => {
       const response = await send('GET', `/thrown/${name}`);

@@ -151,6 +151,8 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       ['weightTo=0.1', [1, 5, 7]],
       ['weightTo=0', [7]],
       ['weightFrom=1000000000000000000000', [2]],
+      ['weightFrom=0&levelFrom=-100', [1, 3, 4, 5, 7]],
+      ['takenAtFrom=0001-01-01T00:00:00Z', [1, 3, 4, 5, 7]],
       ['takenAtFrom=2026-03-01T12:00:00.001Z', [1, 3, 5]],
       ['takenAtFrom=2026-03-01T14:00:00.002%2B02:00', [3]],
       ['takenAtTo=2026-03-01T06:30:00.001-05:30', [1, 4, 5, 7]],
@@ -298,6 +300,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       'takenAtFrom=2026-13-01T12:00:00Z',
       'takenAtFrom=2026-03-01T24:00:00Z',
       'takenAtFrom=1772366400',
+      'takenAtFrom=0000-12-31T23:59:59Z',
       'takenAtFrom=now',
       'takenAtTo=9999-12-31T23:59:59-01:00',
       'takenAtTo=%2B010000-01-01T00:00:00Z',
@@ -307,6 +310,16 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       const { status, body } = await client.get(`/readings?${query}`);
       const details = [{ parameter, message: expect.stringMatching(/^must be given once, as a /) }];
       expect({ status, details: body.details }).toEqual({ status: 400, details });
+    });
+
+    it('GET is 200 for a filter of 20 values, and 400 for one of 21', async () => {
+      const batches = (count: number) => Array.from({ length: count }, (_, index) => `batch=${index + 1}`).join('&');
+      expect(await numbers(batches(20))).toEqual([1, 2, 3, 4, 5, 6, 7]);
+      const { status, body } = await client.get(`/readings?${batches(21)}`);
+      expect([status, body.details]).toEqual([
+        400,
+        [{ parameter: 'batch', message: 'must be given at most 20 times' }],
+      ]);
     });
 
     it('the document describes what the list takes', async () => {

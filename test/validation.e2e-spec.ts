@@ -87,6 +87,11 @@ class SizesDto {
 class NamesDto {
   @IsNotEmpty({ each: true })
   names!: string[];
+
+  /** Anything. */
+  @IsOptional()
+  @IsObject()
+  more?: object;
 }
 
 class LabelledDto {
@@ -192,6 +197,7 @@ describe('the validation of a feature', () => {
   afterAll(() => service.stop());
 
   const TASTE = { name: 'nut' };
+  const nested = (times: number): object => JSON.parse('{"inner":'.repeat(times) + '{}' + '}'.repeat(times)) as object;
   const LONG = { name: 'too long' };
   const POST = 'POST';
 
@@ -199,6 +205,7 @@ describe('the validation of a feature', () => {
     ['a path as a DTO', 'GET', 'shelves/abc', undefined, { isDto: true, shelf: 'abc' }],
     ['a nested DTO', POST, 'boxes', { taste: TASTE }, { isDto: true, box: { taste: TASTE } }],
     ['an array of nested DTOs', POST, 'boxes', { others: [TASTE] }, { isDto: true, box: { others: [TASTE] } }],
+    ['a DTO 30 times within itself', POST, 'boxes', nested(30), { isDto: true, box: nested(30) }],
     ['a DTO within itself', POST, 'boxes', { inner: { inner: { taste: TASTE } } }, { isDto: true }],
     ['an array of DTOs', POST, 'tastes', [TASTE, TASTE], { isDto: true, tastes: [TASTE, TASTE] }],
     ['an empty array', POST, 'tastes', [], { isDto: true, tastes: [] }],
@@ -243,6 +250,10 @@ describe('the validation of a feature', () => {
     ['what is wrong once it is transformed', POST, 'trimmed', { name: '   ' }, '/name'],
     ['an item that is validated', POST, 'sizes', { sizes: [1, '2'] }, '/sizes'],
     ['an item that must not be empty', POST, 'names', { names: [''] }, '/names'],
+    ['"__proto__" far inside', POST, 'names', { names: ['a'], more: { a: JSON.parse('{"__proto__":1}') } }, '/more'],
+    ['"constructor" far inside', POST, 'names', { names: ['a'], more: { a: { constructor: 1 } } }, '/more'],
+    ['"prototype" far inside', POST, 'names', { names: ['a'], more: { a: [{ prototype: 1 }] } }, '/more'],
+    ['what is nested very deep', POST, 'boxes', nested(1500), '/inner'],
     ['one item more than 1000', POST, 'tastes', Array(1001).fill({ name: 'n' }), ''],
     ['what an asynchronous validator rejects', POST, 'labels', { label: 'taken' }, '/label'],
     ['the same without the mark', POST, 'unmarked-labels', { label: 'taken' }, '/label'],
