@@ -51,7 +51,9 @@ describe('WORKERS', () => {
 
 describe('the log of two workers', () => {
   it('has exactly one whole line for each of 100 000 requests, and the metrics count them, while its reader is slow', async () => {
-    service = await ServiceProcess.start(folder, { WORKERS: '2' });
+    // A real pipe: node gives its children sockets, whose writes are of one piece up to a larger size.
+    const through = ['bash', '-c', 'exec "$0" "$@" > >(exec cat)'];
+    service = await ServiceProcess.start(folder, { WORKERS: '2' }, { through });
     const [count, connections] = [100_000, 20];
     let torn = 0;
     const seen = new Map<string, number>();
@@ -63,7 +65,6 @@ describe('the log of two workers', () => {
         torn += 1;
       }
     });
-    // What a pipe takes in pieces would show here.
     const slow = setInterval(() => {
       service.child.stdout!.pause();
       setTimeout(() => service.child.stdout!.resume(), 20);
@@ -79,21 +80,19 @@ describe('the log of two workers', () => {
     expect(seen.size).toBe(count);
     expect([...seen.values()].filter((lines) => lines !== 1)).toEqual([]);
   });
-});
 
-describe('two workers that write', () => {
-  // In which order turns are given, src/server/workers/turn-queue.spec.ts tests.
-  it('ask for their turns', async () => {
-    const shows = `
-      const { send } = process;
-      process.send = function (message, ...rest) {
-        if (message?.type === 'writeTurn' && message.wants) console.error('wants a turn: ' + process.pid);
-        return send.call(this, message, ...rest);
-      };`;
-    service = await ServiceProcess.start(folder, { WORKERS: '2', ...inWorkersAbove(0, shows) });
-    const posts = await Promise.all(Array.from({ length: 20 }, () => sendAlone(service, { method: 'POST' })));
-    expect(posts.filter(({ status }) => status !== 201)).toEqual([]);
-    for (const worker of workersOf(service)) await untilLogged(service, `wants a turn: ${worker}`);
+  it('does not delay the replacement of a killed worker, or the end of the service, while its reader stalls', async () => {
+    service = await ServiceProcess.start(folder, { WORKERS: '2' });
+    service.child.stdout!.pause();
+    const reject = (count: number) => Promise.all([1, 2, 3, 4].map((index) => rejected(service.url, index, count / 4)));
+    await reject(8000);
+    const [killed] = workersOf(service);
+    process.kill(killed!, 'SIGKILL');
+    await untilServing(service, 2, killed);
+    await reject(8000);
+    const began = performance.now();
+    expect(await service.end()).toBe(0);
+    expect(performance.now() - began).toBeLessThan(10_000);
   });
 });
 

@@ -49,17 +49,12 @@ export class LogBuffer implements DestinationStream {
   private unreportedSince = 0;
 
   /** @param descriptor of a file, or of anything else in non-blocking mode */
-  constructor(private readonly descriptor: number) {}
-
-  /** Bytes that wait to be written. */
-  get waiting(): number {
-    return this.blockBytes + this.lineBytes;
-  }
+  constructor(readonly descriptor: number) {}
 
   /** @param level pino's number */
   write(line: string, level = this.lastLevel): void {
     const bytes = Buffer.byteLength(line);
-    if (this.waiting + bytes > (level < WARN ? REQUESTS_LIMIT : TOTAL_LIMIT)) {
+    if (this.blockBytes + this.lineBytes + bytes > (level < WARN ? REQUESTS_LIMIT : TOTAL_LIMIT)) {
       this.drop(level);
       return;
     }

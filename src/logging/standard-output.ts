@@ -4,12 +4,21 @@ import { LogBuffer } from './log-buffer.js';
 
 const STDOUT = 1;
 
+/**
+ * The descriptor by which a worker inherits the standard output of its primary. It is not 0, 1 or 2: Node makes those blocking
+ * when a process starts and ends, for all processes that share them.
+ */
+export const WORKER_LOG = 4;
+
 let buffer: LogBuffer | undefined;
 
-/** The buffer of the process's standard output, of which there is one. What waits in it is written when the process exits. */
-export function standardOutput(): LogBuffer {
+/**
+ * The buffer of the process's standard output, of which there is one. What waits in it is written when the process exits.
+ * @param descriptor for the first call in a worker
+ */
+export function standardOutput(descriptor?: number): LogBuffer {
   if (buffer === undefined) {
-    buffer = new LogBuffer(nonBlockingDescriptor());
+    buffer = new LogBuffer(descriptor ?? nonBlockingDescriptor());
     process.once('exit', () => buffer!.finish());
   }
   return buffer;

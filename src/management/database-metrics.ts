@@ -33,6 +33,8 @@ export class DatabaseMetrics implements OnModuleDestroy {
       new Gauge({
         name,
         help,
+        // Each worker sees the same volume.
+        aggregator: 'first',
         registers: [registry],
         async collect() {
           // A file that is gone must not take the other figures away.

@@ -31,6 +31,8 @@ export class Metrics implements OnModuleDestroy {
       name: 'storage_records',
       help: 'Records stored now',
       labelNames: ['resource'],
+      // Each worker sees the same database.
+      aggregator: 'first',
       registers: [this.registry],
       async collect() {
         this.reset();
@@ -48,6 +50,8 @@ export class Metrics implements OnModuleDestroy {
       name: 'storage_capacity_records',
       help: 'Records that may be stored',
       labelNames: ['resource'],
+      // Each worker sees the same database.
+      aggregator: 'first',
       registers: [this.registry],
       collect() {
         for (const { resource, capacity } of storages.resources) this.set({ resource }, capacity);

@@ -1,11 +1,12 @@
+import cluster from 'node:cluster';
 import { loadConfigFromProcess } from '../config/config.js';
 import { SETTINGS } from '../features.js';
 
 try {
   const config = loadConfigFromProcess(SETTINGS);
-  // What supervises workers loads nothing of the application, and what serves alone nothing of workers.
-  const { start } = config.workers === 1 ? await import('./single-process.js') : await import('./workers/start.js');
-  await start(config);
+  if (config.workers === 1) await (await import('./single-process.js')).start(config);
+  else if (cluster.isPrimary) await (await import('./primary.js')).start(config);
+  else await (await import('./worker.js')).start(config, cluster.worker!.id);
 } catch (error) {
   const { explainStartError } = await import('./start-error.js');
   console.error(explainStartError(error));

@@ -2,9 +2,7 @@ import { createApp } from '../app.js';
 import type { Config } from '../config/config.js';
 import { ManagementServer } from '../management/management-server.js';
 import { shutDownOnSignals } from './graceful-shutdown.js';
-import { collectWhenCalm } from './idle-collection.js';
 import { logStartupBanner } from './startup-banner.js';
-import { tuneGarbageCollection } from './garbage-collection.js';
 
 /** Serves in this process alone, until a signal stops it. */
 export async function start(config: Config): Promise<void> {
@@ -12,6 +10,4 @@ export async function start(config: Config): Promise<void> {
   shutDownOnSignals(app, config);
   await app.listen({ host: config.host, port: config.port });
   await logStartupBanner(app, config, app.get(ManagementServer, { strict: false }).url);
-  collectWhenCalm();
-  tuneGarbageCollection();
 }

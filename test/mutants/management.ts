@@ -149,6 +149,21 @@ const mutants: readonly Mutant[] = [
     tests: 'how many records',
   },
   {
+    id: 'records-of-workers-are-added-up',
+    file: 'src/management/metrics.ts',
+    replace: `      name: 'storage_records',
+      help: 'Records stored now',
+      labelNames: ['resource'],
+      // Each worker sees the same database.
+      aggregator: 'first',`,
+    by: `      name: 'storage_records',
+      help: 'Records stored now',
+      labelNames: ['resource'],`,
+    breaks: 'What every worker sees is counted once.',
+    specs: ['test/workers.e2e-spec.ts'],
+    tests: 'adds its metrics up',
+  },
+  {
     id: 'records-keep-their-number-while-the-database-is-away',
     file: 'src/management/metrics.ts',
     replace: `      async collect() {

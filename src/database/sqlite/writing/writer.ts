@@ -9,7 +9,6 @@ import { GroupCommit } from './group-commit.js';
 import type { OpenTransaction } from '../open-transaction.js';
 import { isBusy, translated } from '../sqlite-errors.js';
 import { WriteTransaction } from './write-transaction.js';
-import { writeTurns } from './write-turns.js';
 
 export interface WriterLimits {
   /** Milliseconds to wait for a slot, and for the lock of another process, before giving up. */
@@ -44,7 +43,6 @@ const OWN_TRANSACTION = 'Inside a transaction, write through its own manager: an
 export class Writer {
   private readonly queue: WaitQueue<Job>;
   private readonly group: GroupCommit;
-  private readonly turns = writeTurns();
   /** Whether a job has the slot, or the writer waits for another process. */
   private taken = false;
   /** Whether `next` is at work: a job that ends before it returns leaves it to go on. */
@@ -161,11 +159,6 @@ export class Writer {
         this.group.commit();
         continue;
       }
-      // A transaction that met a lock of others tries again within the same turn.
-      if (!this.group.isOpen && this.busyRetries === 0 && !this.turns.begin(this.resume)) {
-        this.taken = true;
-        return;
-      }
       try {
         this.start(job);
       } catch (error) {
@@ -194,18 +187,15 @@ export class Writer {
 
   private retryLater(): void {
     this.taken = true;
-    setTimeout(this.resume, retryDelay(this.busyRetries++));
+    setTimeout(() => {
+      this.taken = false;
+      this.next();
+    }, retryDelay(this.busyRetries++));
   }
-
-  private readonly resume = (): void => {
-    this.taken = false;
-    this.next();
-  };
 
   private commitSoon(): void {
     if (!this.group.hasJustCommitted) this.group.commit();
     if (!this.group.isOpen) {
-      this.turns.idle();
       if (this.isIdle()) this.onIdle?.();
       return;
     }

@@ -1,0 +1,161 @@
+import cluster from 'node:cluster';
+import { isatty } from 'node:tty';
+import { fileURLToPath } from 'node:url';
+import { Logger } from '@nestjs/common';
+import type { Config } from '../config/config.js';
+import { createLog, NestLogger } from '../logging/logger.js';
+import { standardOutput } from '../logging/standard-output.js';
+import { createManagementServer } from '../management/management-routes.js';
+import { WorkerProcess } from './worker-process.js';
+import { WorkersManagement } from './workers-management.js';
+
+const STDIN = 0;
+const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
+
+/** Milliseconds that workers may take to end beyond what they allow themselves (`graceful-shutdown.ts`). */
+const END_TIMEOUT = 6000;
+/** Milliseconds that a worker must live to be replaced without a pause. */
+const STABLE = 60_000;
+/** Milliseconds between replacements of workers that end sooner; doubled from the first to the second. */
+const PAUSES = [1000, 30_000] as const;
+/** How often in a row a replacement may fail to start before the service ends. */
+const MOST_FAILURES = 5;
+
+export async function start(config: Config): Promise<void> {
+  await new Primary(config).start();
+}
+
+/**
+ * Starts and replaces the workers, and serves the management port for all of them. It serves no request of the API and opens
+ * no database. SIGTERM and SIGINT stop the service, SIGHUP replaces the workers. See docs/adr/0110-workers.md.
+ */
+class Primary {
+  private readonly logger = new Logger('Service');
+  private readonly workers = new Set<WorkerProcess>();
+  private readonly management = new WorkersManagement(this.workers);
+  private isRunning = false;
+  private isStopping = false;
+  private replacing = Promise.resolve();
+  /** Milliseconds before the next worker that ends is replaced. */
+  private pause = 0;
+  /** How many workers in a row ended before they served. */
+  private failures = 0;
+  private exitCode = 0;
+
+  constructor(private readonly config: Config) {
+    Logger.overrideLogger(new NestLogger(createLog(config)));
+    // `advanced`: JSON would turn NaN into null. The last descriptor is `WORKER_LOG`.
+    const stdio = ['ignore' as const, 'pipe' as const, 'pipe' as const, 'ipc' as const, standardOutput().descriptor];
+    cluster.setupPrimary({ exec: PROGRAM, serialization: 'advanced', stdio });
+  }
+
+  /** Resolves when all workers serve. The first starts alone: it runs the migrations, and what is wrong is printed once. */
+  async start(): Promise<void> {
+    const { host, managementPort: port, workers } = this.config;
+    this.handleSignals();
+    const server = createManagementServer(this.config, this.management);
+    await server.listen({ host, port });
+    await this.forkOrExit();
+    await Promise.all(Array.from({ length: workers - 1 }, () => this.forkOrExit()));
+    this.isRunning = true;
+    this.fill();
+    const [first] = this.workers;
+    void first?.ask('banner', server.listeningOrigin);
+  }
+
+  private handleSignals(): void {
+    const onSignal = (signal: NodeJS.Signals): void => {
+      if (this.isStopping) this.exit(1);
+      this.stop(signal, 0);
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+    // SIGHUP of a terminal that closes means the end.
+    process.on('SIGHUP', (signal) => (isatty(STDIN) ? onSignal(signal) : this.replaceAll()));
+    process.on('uncaughtException', (error, origin) => {
+      this.logger.fatal(error);
+      this.stop(origin, 1);
+    });
+  }
+
+  private fork(): WorkerProcess {
+    const worker = new WorkerProcess();
+    this.workers.add(worker);
+    void worker.ended.then(() => this.handleEnd(worker));
+    return worker;
+  }
+
+  private async forkOrExit(): Promise<void> {
+    if (this.isStopping) return;
+    const worker = this.fork();
+    if (!(await worker.started) && !this.isStopping) this.exit(worker.process.exitCode ?? 1);
+  }
+
+  private handleEnd(worker: WorkerProcess): void {
+    this.workers.delete(worker);
+    this.management.keepCounts(worker);
+    if (this.isStopping && worker.hasStarted && worker.process.exitCode !== 0) this.exitCode ||= 1;
+    if (!this.isRunning || worker.isStopping) return;
+    this.management.crashes.inc();
+    // One that could not take the place of another on SIGHUP is not missing.
+    if (this.missing === 0) return;
+    const { exitCode, signalCode } = worker.process;
+    const reason = signalCode ?? `exit code ${exitCode}`;
+    this.logger.error(`${worker.name} has ended (${reason}); another one takes its place`);
+    this.failures = worker.hasStarted ? 0 : this.failures + 1;
+    if (this.failures === MOST_FAILURES) this.stop('a worker that has ended cannot be replaced', exitCode ?? 1);
+    const isStable = performance.now() - worker.forkedAt > STABLE;
+    setTimeout(() => this.fill(), this.pause);
+    this.pause = isStable ? 0 : Math.min(Math.max(2 * this.pause, PAUSES[0]), PAUSES[1]);
+  }
+
+  private get missing(): number {
+    return this.config.workers - [...this.workers].filter(({ isStopping }) => !isStopping).length;
+  }
+
+  private fill(): void {
+    while (!this.isStopping && this.missing > 0) this.fork();
+  }
+
+  /** Replaces one worker after the other: each old one stops when a new one serves. */
+  private replaceAll(): void {
+    this.replacing = this.replacing.then(async () => {
+      this.logger.log('Replacing the workers (SIGHUP)');
+      for (const old of [...this.workers].filter(({ isServing }) => isServing)) {
+        if (this.isStopping) return;
+        if (!(await this.fork().started)) {
+          this.logger.error('A new worker could not start: the old ones that are left serve on');
+          return;
+        }
+        old.stop();
+        this.fill();
+        await old.ended;
+      }
+      this.logger.log('The workers are replaced');
+    });
+  }
+
+  private stop(reason: string, exitCode: number): void {
+    this.exitCode ||= exitCode;
+    if (this.isStopping) return;
+    this.isStopping = true;
+    this.management.isStopping = true;
+    this.logger.log(`Stopping (${reason})`);
+    const { shutdownDelay, shutdownTimeout } = this.config;
+    const longest = shutdownDelay + shutdownTimeout + END_TIMEOUT;
+    setTimeout(() => {
+      console.error(`The workers did not end within ${longest} ms`);
+      this.exit(1);
+    }, longest);
+    for (const worker of this.workers) worker.stop();
+    void Promise.all([...this.workers].map(({ ended }) => ended)).then(() => {
+      this.logger.log('Stopped');
+      this.exit(this.exitCode);
+    });
+  }
+
+  private exit(code: number): never {
+    for (const worker of this.workers) worker.stop('SIGKILL');
+    process.exit(code);
+  }
+}

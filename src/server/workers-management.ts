@@ -1,0 +1,75 @@
+import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import type { Managed } from '../management/management-routes.js';
+import type { Readiness } from '../management/readiness.js';
+import type { Message, MetricValues, WorkerProcess } from './worker-process.js';
+
+/** Health and metrics of all workers together. See docs/adr/0111-metrics-of-workers.md. */
+export class WorkersManagement implements Managed {
+  readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE;
+  readonly crashes: Counter;
+  isStopping = false;
+
+  private readonly own = new Registry();
+  private readonly serving: Gauge;
+  /** Counts of the workers that have ended: a counter never goes down. */
+  private counts: MetricValues[] = [];
+
+  constructor(private readonly workers: ReadonlySet<WorkerProcess>) {
+    const registers = [this.own];
+    collectDefaultMetrics({ register: this.own });
+    this.serving = new Gauge({ name: 'workers_serving', help: 'Workers that take requests now (WORKERS)', registers });
+    const help = 'Workers that ended though nobody had asked them to';
+    this.crashes = new Counter({ name: 'worker_crashes_total', help, registers });
+  }
+
+  /** Whether every worker that serves replies: one that does not gets connections all the same. */
+  async isLive(): Promise<boolean> {
+    return (await this.ask('liveness')).every(({ reply }) => reply === true);
+  }
+
+  /** The readiness of the first worker that is not ready, or of the first worker. */
+  async readiness(): Promise<Readiness> {
+    const replies = await this.ask('readiness');
+    const all = replies.map(({ name, reply }) => (isReadiness(reply) ? reply : notReady(`${name} does not respond`)));
+    const shown = all.find(({ ready }) => !ready) ?? all[0] ?? notReady('no worker serves');
+    if (!this.isStopping) return shown;
+    return { ready: false, checks: { ...shown.checks, running: 'the service is shutting down' } };
+  }
+
+  /** In the text format of Prometheus. A worker that does not reply counts with its last report. */
+  async metrics(): Promise<string> {
+    const replies = await this.ask('metrics');
+    this.serving.set(replies.length);
+    const own = (await this.own.getMetricsAsJSON()) as MetricValues[];
+    return aggregate([...[...this.workers].map(({ metrics }) => metrics), own, this.counts]).metrics();
+  }
+
+  /** To be called when a worker has ended. */
+  keepCounts({ metrics }: WorkerProcess): void {
+    const counts = metrics.filter(({ type }) => ['counter', 'histogram'].includes(String(type)));
+    this.counts = aggregate([this.counts, counts]).getMetricsAsArray() as unknown as MetricValues[];
+  }
+
+  private ask(type: Message['type']): Promise<{ name: string; reply: unknown }[]> {
+    const serving = [...this.workers].filter(({ isServing }) => isServing);
+    return Promise.all(serving.map(async (worker) => ({ name: worker.name, reply: await worker.ask(type) })));
+  }
+}
+
+/** Adds up, but for what prom-client would average or leave out: a mean hides one worker that is stuck. */
+function aggregate(processes: readonly (readonly MetricValues[])[]): Registry {
+  const aggregators = { average: 'max', omit: 'min' } as Readonly<Record<string, MetricValues['aggregator']>>;
+  const chosen = processes.map((metrics) =>
+    metrics.map((metric) => ({ ...metric, aggregator: aggregators[metric.aggregator] ?? metric.aggregator })),
+  );
+  return AggregatorRegistry.aggregate(chosen);
+}
+
+function isReadiness(value: unknown): value is Readiness {
+  const { ready, checks } = Object(value) as Partial<Readiness>;
+  return typeof ready === 'boolean' && typeof checks === 'object';
+}
+
+function notReady(running: string): Readiness {
+  return { ready: false, checks: { running, database: 'not known', migrations: 'not known', storage: 'not known' } };
+}
