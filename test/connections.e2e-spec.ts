@@ -283,11 +283,11 @@ describe('connections', () => {
   });
 
   const HALF_HEAD = 'GET /cookies HTTP/1.1\r\nHost: coo';
-  const HALF_BODY = 'POST /cookies HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc';
+  const HALF_BODY = 'POST /cookies HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\nContent-Type: application/json\r\n';
 
   it.each([
     ['url', 'half a header section', HALF_HEAD],
-    ['url', 'half a body', HALF_BODY],
+    ['url', 'half a body', `${HALF_BODY}Authorization: Bearer TOKEN\r\n\r\nabc`],
     ['managementUrl', 'half a header section', HALF_HEAD],
   ] as const)('end with 408 when after REQUEST_TIMEOUT there is still (at %s) %s', async (port, _what, half) => {
     await start({ REQUEST_TIMEOUT: '1000' });
@@ -297,11 +297,39 @@ describe('connections', () => {
     const received: Buffer[] = [];
     socket.on('data', (chunk) => received.push(chunk));
     const began = performance.now();
-    socket.write(half);
+    socket.write(half.replace('TOKEN', await token()));
     // Node itself looks only every 30 s.
     await once(socket, 'close', { signal: AbortSignal.timeout(15_000) });
     expect(performance.now() - began).toBeGreaterThan(950);
     expect(responsesIn(Buffer.concat(received)).map(({ status }) => status)).toEqual([408]);
+  });
+
+  it.each([
+    ['without a token', 401, ''],
+    ['without the scope', 403, 'Authorization: Bearer TOKEN\r\n'],
+  ])('get their response and end before the body has come, %s', async (_what, status, field) => {
+    await start({ REQUEST_TIMEOUT: '60000' });
+    const { hostname, port } = new URL(service.url);
+    const socket = connect({ host: hostname, port: Number(port) });
+    sockets.push(socket);
+    const received: Buffer[] = [];
+    socket.on('data', (chunk) => received.push(chunk));
+    socket.write(`${HALF_BODY}${field}\r\nabc`.replace('TOKEN', await token({ scope: 'cookies:read' })));
+    await once(socket, 'end', { signal: AbortSignal.timeout(15_000) });
+    const [response] = responsesIn(Buffer.concat(received));
+    expect(response).toMatchObject({ status });
+    expect(response!.headers.get('connection')).toBe('close');
+  });
+
+  it('make room for a newcomer that is honest by those whose requests are still arriving', async () => {
+    await start({ MAX_CONNECTIONS: '10' });
+    const bearer = await token();
+    const arriving = `${HALF_BODY}Authorization: Bearer ${bearer}\r\n\r\nabc`;
+    for (let number = 0; number < 12; number++) (await connection({ reads: true })).write(arriving);
+    await untilMetric(service, 'http_requests_in_flight', 10);
+    const honest = await connection({ reads: true });
+    honest.write(get('/cookies/1'));
+    expect(String((await once(honest, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   it('have no limit for each address where they come from a proxy in TRUST_PROXY', async () => {

@@ -129,8 +129,8 @@ describe('a request that only a socket can send', () => {
       () => post(['Transfer-Encoding: chunked'], chunks(...Array<string>(5).fill(' '.repeat(4000)))),
     ],
     [
-      413,
-      'PAYLOAD_TOO_LARGE',
+      401,
+      'UNAUTHENTICATED',
       'chunks over the limit without a token',
       () =>
         request(

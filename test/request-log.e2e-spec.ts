@@ -63,6 +63,17 @@ const ASKED: readonly Asked[] = [
   ['a path that cannot be decoded', 'decode', 'GET', '/secret%zz', undefined, 400, 'unknown'],
 ];
 
+describe('a forwarded address', () => {
+  it.each(['<script>', 'unknown', '192.0.2.7:80', 'x'.repeat(500)])(
+    'that is none is not logged: %s',
+    async (forwarded) => {
+      const id = `forwarded-${forwarded.length}`;
+      await fetch(`${service.url}/cookies`, { headers: { 'x-request-id': id, 'x-forwarded-for': forwarded } });
+      expect(await logged(id)).toEqual([expect.objectContaining({ address: '127.0.0.1' })]);
+    },
+  );
+});
+
 describe('the log has one line for', () => {
   // Lines of requests are written together: all are sent before any is looked for.
   beforeAll(async () => {

@@ -2,6 +2,7 @@ import { Body, Controller, Get, Logger, Module, Param, ParseArrayPipe, Post, Que
 import { Transform, Type as TypeOf } from 'class-transformer';
 import {
   IsArray,
+  IsEmail,
   IsInt,
   IsNotEmpty,
   IsObject,
@@ -79,6 +80,16 @@ class TrimmedDto {
   name!: string;
 }
 
+class MailDto {
+  @IsEmail()
+  email!: string;
+}
+
+class NamedLikeAMethod {
+  @IsOptional()
+  toString!: () => string;
+}
+
 class SizesDto {
   @IsInt({ each: true })
   sizes!: number[];
@@ -134,6 +145,11 @@ class ThingsController {
   @Post('parsed-tastes')
   parsed(@Body(new ParseArrayPipe({ items: TasteDto })) tastes: TasteDto[]): object {
     return { isDto: tastes.every((each) => each instanceof TasteDto), tastes };
+  }
+
+  @Post('mails')
+  mail(@Body() mail: MailDto): object {
+    return mail;
   }
 
   @Post('labels')
@@ -192,6 +208,11 @@ describe('the validation of a feature', () => {
   beforeAll(async () => {
     service = await startService({}, [ThingsModule]);
     client = await Client.of(service);
+  });
+
+  it('rejects a value that a validator throws on', async () => {
+    const body = String.raw`{"email":"a\ud800@example.com"}`;
+    expectError(await client.request('POST', '/things/mails', { body }), 400, 'INVALID_REQUEST');
   });
 
   afterAll(() => service.stop());
@@ -419,6 +440,7 @@ describe('a start with a handler that could not be validated', () => {
     ['@ValidateNested() without @Type()', taking(HalfNested), /HalfNested\.taste .*needs @Type/],
     ['a DTO that is not validated', taking(NotNested), /NotNested\.taste is a TasteDto that nothing validates/],
     ['an array of them', taking(NotNestedArray), /NotNestedArray\.tastes is a TasteDto that nothing validates/],
+    ['a property named like a method', taking(NamedLikeAMethod), /NamedLikeAMethod\.toString has a name that every/],
     ['one within another', taking(Outer), /NotNested\.taste is a TasteDto that nothing validates/],
   ])('fails for %s, with the name of the handler', async (_what, controller, message) => {
     @Module({ controllers: [controller] })

@@ -118,6 +118,28 @@ export function regressions({ both }: Tokens): Regression[] {
       ],
       statuses: [[400], [411], [501]],
     },
+    {
+      name: 'SOURCE of another protocol is 505 or 400',
+      messages: [raw('SOURCE /x ICE/1.0\r\nHost: cookies\r\nX-Request-Id: ID\r\n\r\n')],
+      statuses: [[505], [400]],
+    },
+    {
+      name: 'two requests with Upgrade in one packet have the first response alone',
+      messages: [
+        raw(
+          'GET /nothing HTTP/1.1\r\nHost: cookies\r\nX-Request-Id: ID\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n',
+        ),
+        raw(
+          'GET /nothing HTTP/1.1\r\nHost: cookies\r\nX-Request-Id: ID\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n',
+        ),
+      ],
+      statuses: [[404]],
+    },
+    {
+      name: 'GET that expects to continue, twice, is answered',
+      messages: [raw(`${getLine}Host: cookies\r\nExpect: 100-continue\r\nExpect: 100-continue\r\n\r\n`)],
+      statuses: [[200], [401], [404]],
+    },
     ...['HTTP/2.0', 'RTSP/1.0', 'HTTP/3.0'].map((version) => ({
       name: `GET with ${version} is 505 or 400`,
       messages: [raw(`${getLine.replace('HTTP/1.1', version)}Host: cookies\r\n\r\n`)],

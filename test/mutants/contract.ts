@@ -184,7 +184,7 @@ const mutants: readonly Mutant[] = [
   {
     id: 'invalid-utf-8-is-replaced',
     file: 'src/http/body/raw-body.ts',
-    replace: "    if (!isUtf8(this.bytes)) throw malformed('The body is not valid UTF-8');\n",
+    replace: "    if (!isUtf8(bytes)) throw malformed('The body is not valid UTF-8');\n",
     by: '',
     breaks: 'A body that is not UTF-8 is 400: nothing is stored that was not sent.',
     specs: COOKIES,

@@ -147,9 +147,9 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'connections-of-use-give-way',
-    file: OPEN_CONNECTIONS,
-    replace: '    if (connection.hasServed) continue;\n',
-    by: '',
+    file: 'src/http/connections/connection.ts',
+    replace: 'this.hasServed ? 2 : 1',
+    by: 'this.hasServed ? 1 : 2',
     breaks: 'A connection that has been of use is kept before those that have sent nothing.',
     specs: CONNECTIONS,
     tests: 'are bounded for each address',

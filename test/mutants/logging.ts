@@ -50,8 +50,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'address-is-that-of-the-proxy',
     file: RECORD,
-    replace: 'address: request.ip,',
-    by: 'address: response.httpConnection.address,',
+    replace: 'isIP(request.ip) === 0 ?',
+    by: 'request.ip !== undefined ?',
     breaks: 'The line of a request has the address of the client, through the proxies in TRUST_PROXY.',
     specs: REQUESTS,
   },

@@ -1,7 +1,9 @@
 import { isUtf8 } from 'node:buffer';
+import type { Readable } from 'node:stream';
 import { safeParse } from 'fast-content-type-parse';
 import type { FastifyInstance } from 'fastify';
 import { ApiError } from '../errors/api-error.js';
+import { messageOfStatus } from '../errors/error-response.js';
 import { BODY_LIMIT } from './body-limit.js';
 
 type ContentType = ReturnType<typeof safeParse>;
@@ -9,31 +11,40 @@ type ContentType = ReturnType<typeof safeParse>;
 const JSON_TYPE = 'application/json';
 const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 
-/** A body as it arrived. It is understood only after the guards, so that without a token nobody learns what is wrong. */
+/**
+ * A body on its way. It is read and understood only after the guards: without a token nobody learns what is wrong with it, and nobody has to wait
+ * for it.
+ */
 export class RawBody {
+  /** What it stands for, once `json` has read it. */
+  value?: unknown;
+
   constructor(
-    private readonly bytes: Buffer,
+    private readonly stream: Readable,
     private readonly method: string,
     private readonly mediaType: ContentType | undefined,
     private readonly contentEncoding: string | undefined,
   ) {}
 
   /**
-   * The value the body stands for.
-   * @throws {ApiError} 415 for another media type, charset or coding than accepted, 400 for text that is not JSON
+   * Reads it.
+   * @returns the value that it stands for
+   * @throws {ApiError} 415 for another media type, charset or coding than accepted, 413 where it is too large, 400 for text that is not JSON
    */
-  json(): unknown {
+  async json(): Promise<unknown> {
     this.requireJsonType();
-    if (this.bytes.length === 0) throw emptyBody();
-    if (!isUtf8(this.bytes)) throw malformed('The body is not valid UTF-8');
-    const text = this.bytes.toString('utf8');
+    const bytes = await read(this.stream);
+    if (bytes.length === 0) throw emptyBody();
+    if (!isUtf8(bytes)) throw malformed('The body is not valid UTF-8');
+    const text = bytes.toString('utf8');
     if (text.charCodeAt(0) === 0xfeff)
       throw malformed('The body begins with a byte-order mark; leave it out (RFC 8259 section 8.1)');
     try {
-      return JSON.parse(text);
+      this.value = JSON.parse(text);
     } catch (error) {
       throw malformed(`The body is not valid JSON: ${(error as Error).message}`);
     }
+    return this.value;
   }
 
   private requireJsonType(): void {
@@ -42,6 +53,22 @@ export class RawBody {
     if (!acceptedTypes(this.method).includes(type) || charset !== 'utf-8') throw wrongMediaType(this.method);
     if (this.contentEncoding !== undefined && this.contentEncoding.toLowerCase() !== 'identity') throw wrongCoding();
   }
+}
+
+/** @throws {ApiError} 413 beyond `BODY_LIMIT`, 400 where the client ends the connection before */
+function read(stream: Readable): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    stream.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= BODY_LIMIT) chunks.push(chunk);
+      else reject(tooLarge());
+    });
+    stream.on('end', () => resolve(Buffer.concat(chunks)));
+    const broken = () => reject(new ApiError(400, 'BAD_REQUEST', 'The body did not arrive whole'));
+    stream.on('error', broken).on('close', broken);
+  });
 }
 
 const acceptedTypes = (method: string): string[] => (method === 'PATCH' ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE]);
@@ -66,6 +93,10 @@ export function emptyBody(): ApiError {
   return malformed('The body is empty; send a JSON object');
 }
 
+function tooLarge(): ApiError {
+  return new ApiError(413, 'PAYLOAD_TOO_LARGE', messageOfStatus(413));
+}
+
 function malformed(message: string): ApiError {
   return new ApiError(400, 'MALFORMED_JSON', message);
 }
@@ -77,13 +108,14 @@ declare module 'fastify' {
   }
 }
 
-/** Makes Fastify hand every body on as a `RawBody`, whatever its media type; over `BODY_LIMIT` it responds with 413. */
+/** Makes Fastify hand every body on as a `RawBody`, whatever its media type, before it has arrived; to one that says it is over `BODY_LIMIT`, 413. */
 export function readRawBodies(app: FastifyInstance): void {
   app.decorateRequest('mediaTypeOfBody', undefined);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: BODY_LIMIT }, (request, bytes, done) => {
+  app.addContentTypeParser('*', (request, stream, done) => {
     const { headers, method, mediaTypeOfBody } = request;
-    done(null, new RawBody(bytes as Buffer, method, mediaTypeOfBody, headers['content-encoding']));
+    if (Number(headers['content-length']) > BODY_LIMIT) return done(tooLarge());
+    done(null, new RawBody(stream, method, mediaTypeOfBody, headers['content-encoding']));
   });
   // Fastify itself responds with 415 to a media type that it cannot parse, before the guards: it gets to see one that it can.
   app.addHook('onRequest', (request, _reply, done) => {

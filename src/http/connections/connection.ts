@@ -6,7 +6,7 @@ import { isLastOfConnection, protocolError } from './protocol-error.js';
 import { rawResponse, sendRejection } from './rejection.js';
 import type { RequestTracker } from './request-tracker.js';
 import { SocketFlow } from './socket-flow.js';
-import type { ResponseConnection, TrackedResponse } from './tracked-response.js';
+import { hasArrived, type ResponseConnection, type TrackedResponse } from './tracked-response.js';
 
 /** Why the service closes a connection on its client. */
 export const CUT_REASONS = ['stalled', 'overload', 'too many connections'] as const;
@@ -76,6 +76,16 @@ export class Connection implements ResponseConnection {
   /** Whether no request is in progress; one that has begun to arrive does not count. */
   get isIdle(): boolean {
     return this.current === undefined && this.waiting.length === 0;
+  }
+
+  /**
+   * How readily it gives way to a newcomer, the lowest first: its last response has been sent; it has never brought a request; it waits for the next one;
+   * its request is still arriving. `undefined` where a whole request is in progress.
+   */
+  get expendability(): number | undefined {
+    if (this.endedAt !== undefined) return 0;
+    if (this.isIdle) return this.hasServed ? 2 : 1;
+    return this.current !== undefined && !this.current.isAnswered && !hasArrived(this.current.req) ? 3 : undefined;
   }
 
   /** Bytes that its unread response and its waiting requests take of the budget. */

@@ -44,18 +44,16 @@ export class OpenConnections {
   }
 }
 
-/**
- * One connection too many: the oldest that has never sent a whole request gives way, else the oldest that waits for the next
- * one, else the newcomer.
- */
+/** One connection too many: the most expendable gives way, of those that are alike the oldest; where all are in use, the newcomer. */
 function makeRoom(candidates: Set<Connection>, newcomer: Connection): void {
-  let idle: Connection | undefined;
+  let found = newcomer;
+  let least = Infinity;
   for (const connection of candidates) {
-    if (connection === newcomer || !connection.isIdle || connection.socket.destroyed) continue;
-    idle ??= connection;
-    if (connection.hasServed) continue;
-    idle = connection;
-    break;
+    if (connection === newcomer || connection.socket.destroyed) continue;
+    const { expendability = Infinity } = connection;
+    if (expendability >= least) continue;
+    [found, least] = [connection, expendability];
+    if (least === 0) break;
   }
-  (idle ?? newcomer).cut('too many connections');
+  found.cut('too many connections');
 }

@@ -8,13 +8,16 @@ export const MAX_HEADER_FIELDS = 2000;
 /** RFC 9112 section 3.2, RFC 3986 section 3.2.2: a name, an IPv4 address or an IPv6 address in brackets, with or without a port. */
 const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=%-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5})?$/;
 
+/** One expectation, or the same in several fields (RFC 9110 section 10.1.1). */
+const CONTINUE = /^100-continue(?:\s*,\s*100-continue)*$/i;
+
 /** The value seen last: nearly always the next one, too. */
 let validHost = '';
 
 /** What makes a request unacceptable as HTTP, whatever it asks for; `undefined` when it is acceptable. */
 export function protocolError(request: IncomingMessage): ApiError | undefined {
   const { headers, httpVersionMajor, httpVersionMinor } = request;
-  if (httpVersionMajor !== 1 || isRtsp(request)) {
+  if (httpVersionMajor !== 1 || isAnotherProtocol(request)) {
     return new ApiError(505, 'HTTP_VERSION_NOT_SUPPORTED', 'The protocol must be HTTP/1.1 or HTTP/1.0');
   }
   if (request.rawHeaders.length > 2 * MAX_HEADER_FIELDS) {
@@ -36,7 +39,7 @@ export function protocolError(request: IncomingMessage): ApiError | undefined {
       'The Transfer-Encoding must be chunked; no other coding is implemented',
     );
   }
-  if (expect !== undefined && httpVersionMinor === 1 && expect.toLowerCase() !== '100-continue') {
+  if (expect !== undefined && httpVersionMinor === 1 && !CONTINUE.test(expect)) {
     const message = 'The expectation in the Expect header cannot be met; only 100-continue is known';
     return new ApiError(417, 'EXPECTATION_FAILED', message);
   }
@@ -48,18 +51,8 @@ export function protocolError(request: IncomingMessage): ApiError | undefined {
  * such a body ends is not certain (RFC 9112 section 6.1). And where Node ignores an `Upgrade`, as it does here, its parser leaves
  * out whatever else is in the same packet.
  */
-export function isLastOfConnection(request: IncomingMessage): boolean {
-  const { httpVersionMinor, headers } = request;
-  if (headers['transfer-encoding'] !== undefined && httpVersionMinor === 0) return true;
-  return headers.upgrade !== undefined && !isEndOfPacket(request);
-}
-
-/** Whether the header section of a request without a body is the last of what is parsed at the moment. */
-function isEndOfPacket({ method, url, headers, socket }: IncomingMessage): boolean {
-  if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return false;
-  const packet = currentPacket(socket);
-  const start = packet?.lastIndexOf(`${method} ${url} HTTP/1.`) ?? -1;
-  return packet !== undefined && start >= 0 && packet.indexOf('\r\n\r\n', start) === packet.length - 4;
+export function isLastOfConnection({ httpVersionMinor, headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined || (headers['transfer-encoding'] !== undefined && httpVersionMinor === 0);
 }
 
 function isHost(host: string): boolean {
@@ -68,10 +61,11 @@ function isHost(host: string): boolean {
   return true;
 }
 
-/** Node's parser takes RTSP/1.0 for HTTP/1.0 and keeps only the number; what it parses at the moment still has the name. */
-function isRtsp({ httpVersionMinor, method, url, socket }: IncomingMessage): boolean {
+/** Node's parser takes RTSP/1.0 and ICE/1.0 for HTTP/1.0 and keeps only the number; what it parses at the moment still has the name. */
+function isAnotherProtocol({ httpVersionMinor, method, url, socket }: IncomingMessage): boolean {
   if (httpVersionMinor !== 0) return false;
-  return currentPacket(socket)?.includes(`${method} ${url} RTSP/`) ?? false;
+  const packet = currentPacket(socket);
+  return ['RTSP', 'ICE'].some((protocol) => packet?.includes(`${method} ${url} ${protocol}/`));
 }
 
 /** What Node's parser has in hand while it tells of a request. */

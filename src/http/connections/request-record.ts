@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { requestId } from '../messages/request-id.js';
 import type { TrackedResponse } from './tracked-response.js';
@@ -52,6 +53,7 @@ export function recordOf(response: TrackedResponse): RequestRecord {
     status: hasStatus ? response.statusCode : undefined,
     milliseconds,
     subject: request.user?.subject,
-    address: request.ip,
+    // A trusted proxy may forward anything.
+    address: isIP(request.ip) === 0 ? response.httpConnection.address : request.ip,
   };
 }

@@ -1,4 +1,4 @@
-import { ServerResponse } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 
 /** What a response asks of its connection. */
@@ -10,6 +10,11 @@ export interface ResponseConnection {
   countBuffered(response: TrackedResponse, bytes: number): void;
   /** To be called when the response of the current request has been handed to the operating system. */
   responseSent(response: TrackedResponse): void;
+}
+
+/** Whether a request is here with its body. Node says so of one without a body a moment after it has handed it over. */
+export function hasArrived({ complete, headers }: IncomingMessage): boolean {
+  return complete || (headers['transfer-encoding'] === undefined && !(Number(headers['content-length']) > 0));
 }
 
 /** Node's response with what its connection, the log and the metrics note of it. */

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { overloaded } from '../errors/api-error.js';
 import { errorResponse } from '../errors/error-response.js';
 import type { Connections } from './connections.js';
-import { TrackedResponse } from './tracked-response.js';
+import { hasArrived, TrackedResponse } from './tracked-response.js';
 
 /** Bytes of a body that is sent however little memory is left: what a record or a short page takes. */
 const SMALL_BODY = 16_384;
@@ -18,6 +18,9 @@ export function trackResponses(app: FastifyInstance, connections: Connections): 
     // `app.inject()` has no connection.
     if (!(response instanceof TrackedResponse)) return done(null, payload);
     response.isAnswered = true;
+    // Who may not do it need not send the rest, and makes room for others.
+    const isRefused = reply.statusCode === 401 || reply.statusCode === 403;
+    if (isRefused && !hasArrived(response.req)) reply.header('connection', 'close');
     if (response.httpConnection.hasClosed) {
       discard(payload);
       connections.requests.endOrphan(response);

@@ -69,16 +69,7 @@ function isOfPath({ values }: ConstraintViolation, { params }: FastifyRequest): 
 /** The property of the body that is in question; none where the client has not sent it, or where it could be either of two. */
 function propertyOf({ names }: ConstraintViolation, { body }: FastifyRequest): string | undefined {
   if (names.length === 0 || !(body instanceof RawBody)) return undefined;
-  const parsed = parse(body);
+  const parsed = Object(body.value) as object;
   const sent = [...new Set(names)].filter((name) => Object.hasOwn(parsed, name));
   return sent.length === 1 ? sent[0] : undefined;
-}
-
-/** A handler need not have asked for the body, and then it may be anything. */
-function parse(body: RawBody): object {
-  try {
-    return (body.json() as object | null) ?? {};
-  } catch {
-    return {};
-  }
 }

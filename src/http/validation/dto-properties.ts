@@ -66,6 +66,8 @@ function read(dto: Type, outer: ReadonlySet<Type>): DtoProperties {
   const nested = new Map<string, NestedDto>();
   const errors =
     declared.size === 0 ? [`${dto.name} has no validation decorators, so every property would be rejected`] : [];
+  const inherited = [...declared].filter((name) => name in Object.prototype);
+  errors.push(...inherited.map((name) => `${dto.name}.${name} has a name that every object has: choose another`));
   for (const name of declared) {
     const own = validators.filter(({ propertyName }) => propertyName === name);
     const property = nestedDto(dto, name, own, errors);

@@ -57,10 +57,15 @@ export function toDto(
   }
   checkNested(dto, plain, detail, path);
   const instance = instanceOf(dto, plain);
-  if (propertiesOf(dto).quickCheck(instance)) return instance;
   const executor = new Executor(validator, { forbidUnknownValues: true });
   const errors: ValidationError[] = [];
-  executor.execute(instance, ANY_SCHEMA, errors);
+  try {
+    if (propertiesOf(dto).quickCheck(instance)) return instance;
+    executor.execute(instance, ANY_SCHEMA, errors);
+  } catch {
+    // Such as `@IsEmail()` on half a surrogate pair.
+    throw invalidRequest([detail(path, 'has a value that cannot be checked')]);
+  }
   const settled = () => accepted(instance, inOrder(dto, executor.stripEmptyErrors(errors)), detail, path);
   return executor.awaitingPromises.length === 0 ? settled() : Promise.all(executor.awaitingPromises).then(settled);
 }

@@ -23,7 +23,7 @@ export class ValidationPipe implements PipeTransform {
   private async body(value: unknown, dto: Type | undefined): Promise<unknown> {
     await Promise.resolve();
     if (!(value instanceof RawBody)) throw emptyBody();
-    const parsed = value.json();
+    const parsed = await value.json();
     return dto === undefined ? parsed : validObject(dto, parsed);
   }
 }
