@@ -1,6 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { runInNewContext } from 'node:vm';
 import { expectError } from './support/expect-error.js';
 import { Client, type Service, startService, temporaryFolder } from './support/service.js';
 import { ServiceProcess } from './support/service-process.js';
@@ -118,6 +119,15 @@ describe('the files of the docs', () => {
     const paths = names.map((name) => new URL(name, service.url + path).pathname);
     expect(paths).toHaveLength(5);
     expect(FILES.map(([file]) => file)).toEqual(expect.arrayContaining(paths));
+  });
+
+  it('the page keeps no token, takes no settings from its address, and sends the document to nobody', async () => {
+    const { text } = await client.get('/docs/swagger-initializer.js');
+    let options: unknown;
+    const document = { currentScript: { src: `${service.url}/docs/swagger-initializer.js` } };
+    runInNewContext(text, { URL, document, SwaggerUIBundle: (given: unknown) => (options = given) });
+    const closed = { persistAuthorization: false, queryConfigEnabled: false, validatorUrl: null };
+    expect(options).toMatchObject({ ...closed, url: `${service.url}/openapi.json` });
   });
 
   it.each(OTHERS)('GET %s is 404 in the one shape of errors', async (path) => {

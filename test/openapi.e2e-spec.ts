@@ -199,6 +199,10 @@ describe('the OpenAPI document', () => {
     expect(document.info.version).toBe(version);
   });
 
+  it('says of each resource what it stores', () => {
+    expect(document.tags).toEqual([{ name: 'cookies', description: 'The stored cookies' }]);
+  });
+
   it('describes the routes that the service has, and no others', () => {
     const described = Object.entries<object>(document.paths).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method} ${path}`),

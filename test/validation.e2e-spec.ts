@@ -74,6 +74,11 @@ class PriceDto {
   price!: number;
 }
 
+class PricedNameDto extends PriceDto {
+  @IsCodePointLength(1, 5)
+  name!: string;
+}
+
 class TrimmedDto {
   @Transform(({ value }) => String(value).trim())
   @IsCodePointLength(1, 5)
@@ -165,6 +170,11 @@ class ThingsController {
   @Post('prices')
   price(@Body() price: PriceDto): object {
     return price;
+  }
+
+  @Post('priced-names')
+  pricedName(@Body() priced: PricedNameDto): object {
+    return priced;
   }
 
   @Post('trimmed')
@@ -290,6 +300,14 @@ describe('the validation of a feature', () => {
   it('an array of 1000 items is accepted', async () => {
     const { status, body } = await client.request(POST, '/things/tastes', { body: Array(1000).fill({ name: 'n' }) });
     expect([status, body.isDto, body.tastes.length]).toEqual([201, true, 1000]);
+  });
+
+  it('the message names the first of several wrong properties, in the order of the class and its parent, and their number', async () => {
+    const { body } = await client.request(POST, '/things/priced-names', { body: { name: '', price: 'free' } });
+    expect(body.message).toBe('/price: must be an integer number (and 1 more)');
+    expect(body.details.map(({ pointer }: { pointer: string }) => pointer)).toEqual(['/price', '/name']);
+    const whole = await client.request(POST, '/things/tastes', { body: {} });
+    expect(whole.body.message).toBe('body: must be an array of at most 1000 items');
   });
 
   it('of 50 unknown properties the first ten are named', async () => {
