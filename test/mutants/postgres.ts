@@ -328,6 +328,25 @@ const mutants: readonly Mutant[] = [
     tests: 'goes beyond 2\\^31',
   },
   {
+    id: 'dates-in-the-zone-of-the-process',
+    file: 'src/database/postgres/portable-columns.ts',
+    replace: `? 'timestamp with time zone' : type`,
+    by: '? type : type',
+    breaks: 'An instant is the same for services in different time zones.',
+    specs: ['test/instants.e2e-spec.ts'],
+    tests: 'on postgres is the same in every zone',
+  },
+  {
+    id: 'cursors-in-the-zone-of-the-session',
+    file: 'src/database/postgres/postgres-driver.ts',
+    replace: "to_char(${expression} AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24",
+    by: "to_char(${expression}, 'YYYY-MM-DD HH24",
+    breaks:
+      'A list that is sorted by a date goes on where its page ended, whatever zone the session of the server has.',
+    specs: ['test/on-postgres/sorted-lists.e2e-spec.ts'],
+    tests: 'in pages as whole',
+  },
+  {
     id: 'rounded-integers',
     file: 'src/database/postgres/connections/postgres-client.ts',
     replace: 'if (Number.isSafeInteger(value)) return value;',

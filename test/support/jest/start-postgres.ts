@@ -13,9 +13,7 @@ export async function startPostgres(): Promise<void> {
   delete process.env['WITHOUT_POSTGRES'];
   if (process.env['TEST_POSTGRES_URL'] !== undefined) return;
   try {
-    const size = { max_connections: '300', shared_buffers: '32MB' };
-    // Sessions have a time zone that no process of the tests has.
-    const server = await PostgresServer.create({ fsync: 'off', timezone: 'Asia/Kathmandu', ...size });
+    const server = await PostgresServer.create({ fsync: 'off', max_connections: '300', shared_buffers: '32MB' });
     globalThis.postgresOfTheTests = server;
     // A run that is broken off reaches no teardown.
     process.once('exit', () => void server.stop('SIGQUIT'));

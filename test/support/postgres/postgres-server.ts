@@ -21,13 +21,13 @@ export class PostgresServer {
     private readonly programs: Programs,
   ) {}
 
-  /** Makes a fresh server and starts it. */
+  /** Makes a fresh server and starts it. Its sessions have a time zone that no process of the tests has. */
   static async create(settings: Record<string, string> = {}): Promise<PostgresServer> {
     const folder = serverFolder();
     try {
       const server = new PostgresServer(folder, await freePort(), await programsFor(folder));
       server.initialize();
-      server.configure(settings);
+      server.configure({ timezone: 'Asia/Kathmandu', ...settings });
       await server.start();
       return server;
     } catch (error) {
