@@ -16,27 +16,23 @@ const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
 const END_TIMEOUT = 6000;
 /** Milliseconds that a worker must live to be replaced without a pause. */
 const STABLE = 60_000;
-/** Milliseconds between replacements of workers that end sooner; doubled from the first to the second. */
-const PAUSES = [1000, 30_000] as const;
+/** Milliseconds before a worker is replaced that has ended sooner, after others did; doubled each time. */
+const [SHORTEST_PAUSE, LONGEST_PAUSE] = [1000, 30_000];
 /** How often in a row a replacement may fail to start before the service ends. */
 const MOST_FAILURES = 5;
-
-export async function start(config: Config): Promise<void> {
-  await new Primary(config).start();
-}
 
 /**
  * Starts and replaces the workers, and serves the management port for all of them. It serves no request of the API and opens
  * no database. SIGTERM and SIGINT stop the service, SIGHUP replaces the workers. See docs/adr/0110-workers.md.
  */
-class Primary {
+export class Primary {
   private readonly logger = new Logger('Service');
   private readonly workers = new Set<WorkerProcess>();
   private readonly management = new WorkersManagement(this.workers);
   private isRunning = false;
   private isStopping = false;
   private replacing = Promise.resolve();
-  /** Milliseconds before the next worker that ends is replaced. */
+  /** Milliseconds before the next worker that ends soon is replaced. */
   private pause = 0;
   /** How many workers in a row ended before they served. */
   private failures = 0;
@@ -104,9 +100,9 @@ class Primary {
     this.logger.error(`${worker.name} has ended (${reason}); another one takes its place`);
     this.failures = worker.hasStarted ? 0 : this.failures + 1;
     if (this.failures === MOST_FAILURES) this.stop('a worker that has ended cannot be replaced', exitCode ?? 1);
-    const isStable = performance.now() - worker.forkedAt > STABLE;
+    if (performance.now() - worker.forkedAt > STABLE) this.pause = 0;
     setTimeout(() => this.fill(), this.pause);
-    this.pause = isStable ? 0 : Math.min(Math.max(2 * this.pause, PAUSES[0]), PAUSES[1]);
+    this.pause = Math.min(Math.max(2 * this.pause, SHORTEST_PAUSE), LONGEST_PAUSE);
   }
 
   private get missing(): number {
