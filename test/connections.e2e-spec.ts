@@ -43,9 +43,10 @@ async function start(environment: Environment = {}): Promise<void> {
   database.close();
 }
 
-async function connection({ reads }: { reads: boolean }): Promise<Socket> {
+async function connection({ reads, localAddress }: { reads: boolean; localAddress?: string }): Promise<Socket> {
   const { hostname, port } = new URL(service.url);
-  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  const host = localAddress === undefined ? hostname : '127.0.0.1';
+  const socket = connect({ host, port: Number(port), allowHalfOpen: true, localAddress });
   sockets.push(socket);
   // Being cut off may show as a reset.
   socket.on('error', () => {});
@@ -280,6 +281,17 @@ describe('connections', () => {
     // One that has been of use is kept before those that have not.
     first.write(get('/cookies/2'));
     expect(String((await once(first, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it('are bounded in all, to the one, with a place for each address that has few', async () => {
+    await start({ MAX_CONNECTIONS: '5', MAX_CONNECTIONS_PER_ADDRESS: '3', HOST: '::' });
+    for (const localAddress of ['127.0.0.2', '127.0.0.3', '127.0.0.3']) await connection({ reads: true, localAddress });
+    for (let number = 0; number < 2; number++) await connection({ reads: true, localAddress: '127.0.0.2' });
+    await untilMetric(service, 'http_connections_open', 5);
+    expect(await metric('http_connections_cut_total{reason="too many connections"}')).toBe(0);
+    await connection({ reads: true, localAddress: '127.0.0.4' });
+    await untilMetric(service, 'http_connections_cut_total{reason="too many connections"}', 1);
+    expect(await metric('http_connections_open')).toBe(5);
   });
 
   const HALF_HEAD = 'GET /cookies HTTP/1.1\r\nHost: coo';

@@ -230,8 +230,8 @@ describe('what is near to an error and is none', () => {
   const lines = ['POST /cookies HTTP/1.1', 'Host: localhost', 'Connection: close', 'Content-Type: application/json'];
   const body = JSON.stringify(COOKIE);
 
-  it('stores a cookie from a body in chunks', async () => {
-    const sent = request([...lines, bearer, 'Transfer-Encoding: chunked'], chunks(body.slice(0, 5), body.slice(5)));
+  it.each(['chunked', 'Chunked'])('stores a cookie from a body with Transfer-Encoding %s', async (coding) => {
+    const sent = request([...lines, bearer, `Transfer-Encoding: ${coding}`], chunks(body.slice(0, 5), body.slice(5)));
     expect((await exchangeOne(roomy, sent)).status).toBe(201);
   });
 

@@ -2,10 +2,13 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { jest } from '@jest/globals';
 import { Controller, Get, Logger, Module, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Scopes } from '../src/auth/scopes.decorator.js';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
+import { connectionsOf } from '../src/http/connections/connections.js';
 import { until } from './faults/fault.js';
 import { Client, COOKIE, type Service, startService, temporaryFolder, token } from './support/service.js';
 import { ServiceProcess } from './support/service-process.js';
@@ -193,6 +196,11 @@ class FailingController {
     reply.raw.write('[1');
     throw new Error('the rest cannot be made');
   }
+
+  @Get('endless')
+  neverEnd(): Promise<never> {
+    return new Promise(() => undefined);
+  }
 }
 
 @Module({ controllers: [FailingController] })
@@ -233,6 +241,47 @@ describe('the log of a handler that throws', () => {
   it('has an error where the beginning was sent, and the response breaks off, so that nobody takes it for whole', async () => {
     await expect(client.get('/half', { 'x-request-id': 'half' })).rejects.toThrow();
     expect(lines.map(([message]) => message)).toEqual(['GET /half failed (request half)']);
+  });
+});
+
+describe('a request whose client has left and whose handler never ends', () => {
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  it('is recorded as cut off, without a status, after a minute', async () => {
+    const endless = await startService({ LOG_LEVEL: 'silent' }, [FailingModule]);
+    try {
+      const connections = connectionsOf(endless.app.getHttpServer());
+      const records: object[] = [];
+      connections.requests.onEnd(({ route, status }, end) => records.push({ route, status, end }));
+      const client = await StallingClient.send(
+        endless,
+        `GET /endless HTTP/1.1\r\nHost: cookies\r\nAuthorization: Bearer ${await token()}\r\n\r\n`,
+      );
+      await until(
+        () => connections.requests.inFlight === 1,
+        () => 'the handler is at work',
+      );
+      client.reset();
+      await until(
+        () => connections.open === 0,
+        () => 'the client has left',
+      );
+      const now = performance.now.bind(performance);
+      const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + 55_000);
+      await sleep(2100);
+      expect(records).toEqual([]);
+      clock.mockImplementation(() => now() + 61_000);
+      await until(
+        () => records.length > 0,
+        () => 'a record of the request',
+      );
+      expect(records).toEqual([{ route: '/endless', status: undefined, end: 'cut off' }]);
+      expect(connections.requests.inFlight).toBe(0);
+    } finally {
+      await endless.stop();
+    }
   });
 });
 

@@ -57,14 +57,18 @@ export function toDto(
   }
   checkNested(dto, plain, detail, path);
   const instance = instanceOf(dto, plain);
+  try {
+    if (propertiesOf(dto).quickCheck(instance)) return instance;
+  } catch {
+    // class-validator meets the same error, and knows the property.
+  }
   const executor = new Executor(validator, { forbidUnknownValues: true });
   const errors: ValidationError[] = [];
   try {
-    if (propertiesOf(dto).quickCheck(instance)) return instance;
     executor.execute(instance, ANY_SCHEMA, errors);
   } catch {
-    // Such as `@IsEmail()` on half a surrogate pair.
-    throw invalidRequest([detail(path, 'has a value that cannot be checked')]);
+    // A validator that throws rejects the value: `@IsEmail()` throws at a lone surrogate.
+    innermost(errors).constraints = { throws: 'is not valid' };
   }
   const settled = () => accepted(instance, inOrder(dto, executor.stripEmptyErrors(errors)), detail, path);
   return executor.awaitingPromises.length === 0 ? settled() : Promise.all(executor.awaitingPromises).then(settled);
@@ -85,6 +89,12 @@ const { ValidationExecutor: Executor } = createRequire(import.meta.url)(
 ) as { ValidationExecutor: typeof ValidationExecutor };
 const validator = new Validator();
 const ANY_SCHEMA = undefined as unknown as string;
+
+/** The property that was looked at last. */
+function innermost(errors: ValidationError[]): ValidationError {
+  const last = errors.at(-1)!;
+  return last.children?.length ? innermost(last.children) : last;
+}
 
 function accepted(instance: object, errors: ValidationError[], detail: Detail, path: readonly string[]): object {
   if (errors.length === 0) return instance;
