@@ -36,7 +36,7 @@ async function unchanged<T>(act: () => Promise<T>): Promise<T> {
 const cookieOf = (size: number): string => JSON.stringify(COOKIE).padEnd(size);
 
 describe('a request for what does not exist', () => {
-  it.each(['/', '/cookie', '/cookies/1/wish', '/health/live', '/metrics', '/.env', '/%63ookie'])(
+  it.each(['/', '/cookie', '/cookies/?limit=1', '/cookies/1/wish', '/health/live', '/metrics', '/.env', '/%63ookie'])(
     'GET %s returns 404',
     async (path) => expectError(await client.get(path), 404, 'NOT_FOUND'),
   );
