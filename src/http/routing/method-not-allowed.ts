@@ -34,8 +34,7 @@ export function respondToUnroutedRequests(app: FastifyInstance): void {
     const { url = '/' } = request.raw;
     const isRouted = !request.is404 && request.routeOptions.url !== EVERYTHING;
     if (isRouted && !(ENDS_IN_SLASH.test(url) && hasEmptyParameter(request.params))) return done();
-    const { pathname } = splitTarget(url);
-    const match = router.find('GET', pathname);
+    const match = router.find('GET', url);
     const path = match === null || hasEmptyParameter(match.params) ? undefined : (match.store as KnownPath);
     if (path === undefined) {
       return sendError(new ApiError(404, 'NOT_FOUND', 'There is nothing at this path'), request, reply);
@@ -63,9 +62,4 @@ const ENDS_IN_SLASH = /\/(?:[?#]|$)/;
 
 function hasEmptyParameter(params: unknown): boolean {
   return Object.values(params as object).includes('');
-}
-
-function splitTarget(target: string): { pathname: string } {
-  const end = target.search(/[?#]/);
-  return { pathname: end < 0 ? target : target.slice(0, end) };
 }
