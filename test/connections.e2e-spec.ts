@@ -326,10 +326,13 @@ describe('connections', () => {
     sockets.push(socket);
     const received: Buffer[] = [];
     socket.on('data', (chunk) => received.push(chunk));
-    socket.write(`${HALF_BODY}${field}\r\nabc`.replace('TOKEN', await token({ scope: 'cookies:read' })));
+    socket.write(
+      `${HALF_BODY}Expect: 100-continue\r\n${field}\r\nabc`.replace('TOKEN', await token({ scope: 'cookies:read' })),
+    );
     await once(socket, 'end', { signal: AbortSignal.timeout(15_000) });
     const [response] = responsesIn(Buffer.concat(received));
     expect(response).toMatchObject({ status });
+    expect(String(Buffer.concat(received))).not.toContain('100 Continue');
     expect(response!.headers.get('connection')).toBe('close');
   });
 

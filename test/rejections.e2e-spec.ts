@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { expectError } from './support/expect-error.js';
 import { exchange, exchangeOne, request } from './support/raw-http.js';
 import { Client, COOKIE, type Service, startService, token } from './support/service.js';
@@ -236,8 +238,17 @@ describe('what is near to an error and is none', () => {
   });
 
   it('stores a cookie from a client that waits for 100 (Continue)', async () => {
-    const sent = request([...lines, bearer, 'Expect: 100-continue', `Content-Length: ${body.length}`], body);
-    expect((await exchangeOne(roomy, sent)).status).toBe(201);
+    const [name, authorization] = bearer.split(': ');
+    const fields = { [name!]: authorization, 'content-type': 'application/json', 'content-length': body.length };
+    const sent = httpRequest(`${roomy.url}/cookies`, {
+      method: 'POST',
+      headers: { ...fields, expect: '100-continue' },
+    });
+    sent.flushHeaders();
+    await once(sent, 'continue', { signal: AbortSignal.timeout(10_000) });
+    sent.end(body);
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    expect(response.resume().statusCode).toBe(201);
   });
 
   it('tells of a stored cookie with 201, whatever nonsense follows on its connection', async () => {

@@ -4,11 +4,12 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
-import { Controller, Get, Logger, Module, Res } from '@nestjs/common';
+import { Body, type CanActivate, Controller, Get, Logger, Module, Post, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Scopes } from '../src/auth/scopes.decorator.js';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
-import { connectionsOf } from '../src/http/connections/connections.js';
+import { CreateCookieDto } from '../src/cookies/dto/create-cookie.dto.js';
+import { type Connections, connectionsOf } from '../src/http/connections/connections.js';
 import { until } from './faults/fault.js';
 import { Client, COOKIE, type Service, startService, temporaryFolder, token } from './support/service.js';
 import { ServiceProcess } from './support/service-process.js';
@@ -182,6 +183,15 @@ describe('the log has one line for', () => {
   });
 });
 
+let letPass: () => void;
+
+/** Does not decide before it is told to. */
+class WaitingGuard implements CanActivate {
+  canActivate(): Promise<boolean> {
+    return new Promise((resolve) => (letPass = () => resolve(true)));
+  }
+}
+
 @Controller()
 @Scopes('cookies:read')
 class FailingController {
@@ -200,6 +210,12 @@ class FailingController {
   @Get('endless')
   neverEnd(): Promise<never> {
     return new Promise(() => undefined);
+  }
+
+  @Post('guarded')
+  @UseGuards(WaitingGuard)
+  guarded(@Body() body: CreateCookieDto): object {
+    return body;
   }
 }
 
@@ -244,44 +260,66 @@ describe('the log of a handler that throws', () => {
   });
 });
 
-describe('a request whose client has left and whose handler never ends', () => {
+describe('a request whose client has left', () => {
+  let left: Service;
+  let connections: Connections;
+  let records: object[];
+
+  beforeAll(async () => {
+    left = await startService({ LOG_LEVEL: 'silent' }, [FailingModule]);
+    connections = connectionsOf(left.app.getHttpServer());
+    connections.requests.onEnd(({ route, status }, end) => records.push({ route, status, end }));
+  });
+
+  beforeEach(() => {
+    records = [];
+  });
+
   afterEach(() => {
     jest.restoreAllMocks();
   });
 
-  it('is recorded as cut off, without a status, after a minute', async () => {
-    const endless = await startService({ LOG_LEVEL: 'silent' }, [FailingModule]);
-    try {
-      const connections = connectionsOf(endless.app.getHttpServer());
-      const records: object[] = [];
-      connections.requests.onEnd(({ route, status }, end) => records.push({ route, status, end }));
-      const client = await StallingClient.send(
-        endless,
-        `GET /endless HTTP/1.1\r\nHost: cookies\r\nAuthorization: Bearer ${await token()}\r\n\r\n`,
-      );
-      await until(
-        () => connections.requests.inFlight === 1,
-        () => 'the handler is at work',
-      );
-      client.reset();
-      await until(
-        () => connections.open === 0,
-        () => 'the client has left',
-      );
-      const now = performance.now.bind(performance);
-      const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + 55_000);
-      await sleep(2100);
-      expect(records).toEqual([]);
-      clock.mockImplementation(() => now() + 61_000);
-      await until(
-        () => records.length > 0,
-        () => 'a record of the request',
-      );
-      expect(records).toEqual([{ route: '/endless', status: undefined, end: 'cut off' }]);
-      expect(connections.requests.inFlight).toBe(0);
-    } finally {
-      await endless.stop();
-    }
+  afterAll(() => left.stop());
+
+  /** Sends a request and leaves while it is in progress. */
+  async function abandon(line: string, rest = ''): Promise<void> {
+    const fields = `Host: cookies\r\nAuthorization: Bearer ${await token()}\r\n`;
+    const client = await StallingClient.send(left, `${line} HTTP/1.1\r\n${fields}${rest}\r\n`);
+    await until(
+      () => connections.requests.inFlight === 1,
+      () => 'the request is in progress',
+    );
+    client.reset();
+    await until(
+      () => connections.open === 0,
+      () => 'the client has left',
+    );
+  }
+
+  async function untilRecorded(): Promise<void> {
+    await until(
+      () => records.length > 0,
+      () => 'a record of the request',
+    );
+    expect(connections.requests.inFlight).toBe(0);
+  }
+
+  it('and whose handler never ends is recorded as cut off, without a status, after a minute', async () => {
+    await abandon('GET /endless');
+    const now = performance.now.bind(performance);
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + 55_000);
+    await sleep(2100);
+    expect(records).toEqual([]);
+    clock.mockImplementation(() => now() + 61_000);
+    await untilRecorded();
+    expect(records).toEqual([{ route: '/endless', status: undefined, end: 'cut off' }]);
+  });
+
+  it('while a guard was at work, before its body had arrived, is recorded with 400', async () => {
+    await abandon('POST /guarded', 'Content-Type: application/json\r\nContent-Length: 2\r\n');
+    letPass();
+    await untilRecorded();
+    expect(records).toEqual([{ route: '/guarded', status: 400, end: 'cut off' }]);
   });
 });
 

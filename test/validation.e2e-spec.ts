@@ -172,6 +172,11 @@ class ThingsController {
     return priced;
   }
 
+  @Post('pairs')
+  pair(@Body() one: TasteDto, @Body() other: TasteDto): object {
+    return [one, other];
+  }
+
   @Post('addresses')
   address(@Body() address: AddressDto): object {
     return address;
@@ -236,6 +241,7 @@ describe('the validation of a feature', () => {
     ['an array of DTOs', POST, 'tastes', [TASTE, TASTE], { isDto: true, tastes: [TASTE, TASTE] }],
     ['an empty array', POST, 'tastes', [], { isDto: true, tastes: [] }],
     ['an array with a pipe of Nest', POST, 'parsed-tastes', [TASTE], { isDto: true, tastes: [TASTE] }],
+    ['a body that two arguments take', POST, 'pairs', TASTE, [TASTE, TASTE]],
     ['what a decorator transforms', POST, 'trimmed', { name: '  nut  ' }, { name: 'nut' }],
     ['an array whose items are validated', POST, 'sizes', { sizes: [1, 2] }, { sizes: [1, 2] }],
     ['what an asynchronous validator accepts', POST, 'labels', { label: 'new' }, { label: 'new' }],

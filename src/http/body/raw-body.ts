@@ -16,8 +16,9 @@ const MERGE_PATCH_TYPE = 'application/merge-patch+json';
  * for it.
  */
 export class RawBody {
-  /** What it stands for, once `json` has read it. */
+  /** What it stands for, once it has been read. */
   value?: unknown;
+  private reading?: Promise<unknown>;
 
   constructor(
     private readonly stream: Readable,
@@ -27,11 +28,15 @@ export class RawBody {
   ) {}
 
   /**
-   * Reads it.
+   * Reads it, once for all arguments of a handler.
    * @returns the value that it stands for
    * @throws {ApiError} 415 for another media type, charset or coding than accepted, 413 where it is too large, 400 for text that is not JSON
    */
-  async json(): Promise<unknown> {
+  json(): Promise<unknown> {
+    return (this.reading ??= this.parse());
+  }
+
+  private async parse(): Promise<unknown> {
     this.requireJsonType();
     const bytes = await read(this.stream);
     if (bytes.length === 0) throw emptyBody();
@@ -68,6 +73,8 @@ function read(stream: Readable): Promise<Buffer> {
     stream.on('end', () => resolve(Buffer.concat(chunks)));
     const broken = () => reject(new ApiError(400, 'BAD_REQUEST', 'The body did not arrive whole'));
     stream.on('error', broken).on('close', broken);
+    // The client may have left before, while a guard was at work.
+    if (stream.destroyed) broken();
   });
 }
 

@@ -54,6 +54,13 @@ export class Connections implements ConnectionOwner {
       this.bySocket.get(request.socket)!.receive(response as TrackedResponse);
     server.on('request', receive);
     server.on('checkExpectation', receive);
+    // Whoever waits for 100 is told to send the body when it is about to be read: behind the guards.
+    server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+      request.once('resume', () => {
+        if (!response.headersSent) response.writeContinue();
+      });
+      receive(request, response);
+    });
     server.on('connect', (request: IncomingMessage) => {
       const headers = { allow: 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT' };
       const message = 'This server is no proxy; CONNECT is not possible';
