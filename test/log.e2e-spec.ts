@@ -98,16 +98,19 @@ describe('the log in production', () => {
     expect(performance.now() - began).toBeLessThan(10_000);
   });
 
-  it('is written whole to a slow reader when the service stops', async () => {
-    service = await ServiceProcess.start(folder);
+  it('is written whole to a slow reader when the service stops, also a line that is longer than a pipe takes at once', async () => {
+    const long = `process.on('SIGUSR2', () => new Logger('Test').warn('x'.repeat(1_000_000)));`;
+    service = await ServiceProcess.start(folder, preloaded(long));
     service.child.stdout!.pause();
     await rejectedRequests(service, 5000);
+    service.child.kill('SIGUSR2');
     const code = service.end();
     await sleep(600);
     service.child.stdout!.resume();
     expect(await code).toBe(0);
     if (!service.child.stdout!.readableEnded) await once(service.child.stdout!, 'end');
     expect(linesOf(service).filter(({ route }) => route === '/cookies')).toHaveLength(5000);
+    expect(linesOf(service).find(({ context }) => context === 'Test')).toMatchObject({ msg: 'x'.repeat(1_000_000) });
     expect(linesOf(service).at(-1)).toMatchObject({ msg: 'Stopped' });
     // Nest says of each module and route that it is there.
     expect(service.output).not.toMatch(/InstanceLoader|RouterExplorer|RoutesResolver|NestFactory|NestApplication/);

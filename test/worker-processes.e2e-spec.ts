@@ -193,7 +193,7 @@ describe('workers that fail', () => {
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
   });
 
-  it('do not outlive the process that supervises them', async () => {
+  it('do not outlive their primary', async () => {
     service = await ServiceProcess.start(folder, { WORKERS: '2' });
     const workers = workersOf(service);
     await service.end('SIGKILL');

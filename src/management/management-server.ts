@@ -6,7 +6,7 @@ import { createManagementServer } from './management-routes.js';
 import { Metrics } from './metrics.js';
 
 /**
- * The management port of an application that is alone; that of several workers is with what supervises them. It opens before the
+ * The management port of an application that is alone; that of several workers is in their primary. It opens before the
  * API and closes after it: while the API drains, `/health/ready` still says so.
  */
 @Injectable()

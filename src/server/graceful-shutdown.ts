@@ -30,7 +30,7 @@ export function shutDownOnSignals(app: NestFastifyApplication, config: Config): 
   shutDownOnErrors(shutdown);
 }
 
-/** What a worker reports to the process that supervises it, while it stops. */
+/** What a worker reports to its primary while it stops. */
 export interface ShutdownSteps {
   /** The port is closed. Resolves when no further connection is on its way here. */
   portClosed(): Promise<void>;
