@@ -40,7 +40,11 @@ const cookieOf = (size: number): string => JSON.stringify(COOKIE).padEnd(size);
 describe('a request for what does not exist', () => {
   it.each(['/', '/cookie', '/cookies/?limit=1', '/cookies/1/wish', '/health/live', '/metrics', '/.env', '/%63ookie'])(
     'GET %s returns 404',
-    async (path) => expectError(await client.get(path), 404, 'NOT_FOUND'),
+    async (path) => {
+      const response = await client.get(path);
+      expectError(response, 404, 'NOT_FOUND');
+      expect(response.body.message).toBe('There is nothing at this path');
+    },
   );
 
   it('DELETE /openapi.json returns 405', async () => {
@@ -67,6 +71,7 @@ describe('a request that only a socket can send', () => {
     [400, 'BAD_REQUEST', 'a method in small letters', () => get('get /cookies HTTP/1.1')],
     [400, 'BAD_REQUEST', 'a blank in the path', () => get('GET /cookies /1 HTTP/1.1')],
     [400, 'BAD_REQUEST', 'another protocol', () => get('GET /cookies SIP/2.0')],
+    [505, 'HTTP_VERSION_NOT_SUPPORTED', 'another version', () => get('GET /cookies HTTP/3.1')],
     [400, 'BAD_REQUEST', 'no Host', () => request(['GET /cookies HTTP/1.1', CLOSE, bearer])],
     [400, 'BAD_REQUEST', 'no Host and no token', () => request(['GET /cookies HTTP/1.1', CLOSE])],
     [
@@ -139,6 +144,12 @@ describe('a request that only a socket can send', () => {
           ['POST /cookies HTTP/1.1', HOST, CLOSE, JSON_TYPE, 'Transfer-Encoding: chunked'],
           chunks(' '.repeat(LIMIT + 1)),
         ),
+    ],
+    [
+      413,
+      'PAYLOAD_TOO_LARGE',
+      'a long extension of a chunk',
+      () => post(['Transfer-Encoding: chunked'], `1;${'x'.repeat(20_000)}\r\n{\r\n0\r\n\r\n`),
     ],
     [400, 'BAD_REQUEST', 'a length that is no number', () => post(['Content-Length: ten'], body)],
     [400, 'BAD_REQUEST', 'a negative length', () => post(['Content-Length: -1'], body)],
@@ -231,6 +242,10 @@ describe('what is near to an error and is none', () => {
 
   const lines = ['POST /cookies HTTP/1.1', 'Host: localhost', 'Connection: close', 'Content-Type: application/json'];
   const body = JSON.stringify(COOKIE);
+
+  it('stores a cookie from a body with Content-Encoding Identity', async () => {
+    expect((await welcome.post(COOKIE, { 'content-encoding': 'Identity' })).status).toBe(201);
+  });
 
   it.each(['chunked', 'Chunked'])('stores a cookie from a body with Transfer-Encoding %s', async (coding) => {
     const sent = request([...lines, bearer, `Transfer-Encoding: ${coding}`], chunks(body.slice(0, 5), body.slice(5)));
