@@ -290,12 +290,13 @@ describe('CORS', () => {
     expect(text).toBe('');
     expect(headers.get('access-control-allow-origin')).toBe(origin);
     expect(fields(headers, 'access-control-allow-methods')).toEqual(
-      expect.arrayContaining(['delete', 'get', 'patch', 'post', 'put']),
+      expect.arrayContaining(['delete', 'get', 'head', 'patch', 'post', 'put']),
     );
     expect(fields(headers, 'access-control-allow-headers')).toEqual(
       expect.arrayContaining(['authorization', 'content-type', 'if-match', 'if-none-match', 'x-request-id']),
     );
     expect(fields(headers, 'vary')).toContain('origin');
+    expect(headers.get('access-control-max-age')).toBe('600');
     // Tokens come in a header, never as cookies of the browser.
     expect(headers.get('access-control-allow-credentials')).toBeNull();
     expectPlainHeaders(headers);

@@ -20,7 +20,7 @@ describeResource({
     customer: ['', 'x'.repeat(101), 1],
     quantity: [0, 1001, 1.5, '12'],
     status: ['lost', 'Open', ''],
-    cookieId: [0, -1, 1.5, '1'],
+    cookieId: [0, -1, 1.5, '1', 2 ** 53],
   },
   filters: { status: ['open', 'paid'], cookieId: [1, 2] },
   references: { cookieId: '/cookies' },

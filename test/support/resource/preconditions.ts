@@ -88,9 +88,9 @@ function describeWrites(resource: ResourceUnderTest): void {
     it('returns 428 without If-Match where the service requires it, and with it what it returns elsewhere', async () => {
       await resource.requiringIfMatch(async () => {
         const { path, etag } = await resource.create();
-        for (const headers of [{}, { 'if-none-match': '"other"' }]) {
-          expectRejected(await resource.request(method, path, { body, headers }), 428, 'PRECONDITION_REQUIRED');
-        }
+        expectRejected(await resource.request(method, path, { body }), 428, 'PRECONDITION_REQUIRED');
+        const other = await resource.request(method, path, { body, headers: { 'if-none-match': '"other"' } });
+        expectRejected(other, 428, 'PRECONDITION_REQUIRED');
         expect(await resource.etagOf(path)).toBe(etag);
         const stale = await resource.request(method, path, { body, headers: { 'if-match': '"stale"' } });
         expectRejected(stale, 412, 'PRECONDITION_FAILED');
