@@ -1,26 +1,19 @@
 import { ApiProperty, PartialType } from '@nestjs/swagger';
-import { IsIn, IsInt, Max, Min } from 'class-validator';
-import { IsCodePointLength } from '../../src/http/validation/is-code-point-length.decorator.js';
 import { EnumFilter, IdFilter, ListQueryOf } from '../../src/resource/lists/list-query.js';
-import { IdProperty } from '../../src/resource/properties.js';
+import { EnumProperty, IdProperty, IntegerProperty, TextProperty } from '../../src/resource/properties.js';
 import { RECORD_ID } from '../../src/resource/record-id.js';
 import { PARCEL, type Status, STATUSES } from './parcel.values.js';
 
 const STATUS = { enum: STATUSES, enumName: 'ParcelStatus' } as const;
 
 export class CreateParcelDto {
-  @ApiProperty({ minLength: 1, maxLength: 100, example: 'Ada' })
-  @IsCodePointLength(1, 100)
+  @TextProperty(1, 100, { example: 'Ada' })
   customer!: string;
 
-  @ApiProperty({ type: 'integer', minimum: 1, maximum: 1000, example: 12 })
-  @IsInt()
-  @Min(1)
-  @Max(1000)
+  @IntegerProperty(1, 1000, { example: 12 })
   quantity!: number;
 
-  @ApiProperty(STATUS)
-  @IsIn(STATUSES)
+  @EnumProperty(STATUS)
   status!: Status;
 
   @IdProperty()
