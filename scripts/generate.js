@@ -2,6 +2,7 @@
  * Writes what a new resource needs, as one would write it by hand: `npm run generate -- --help` says how. It asks nothing, and
  * never overwrites a file.
  */
+import './supported-node.js';
 import { readFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, openDatabase } from '../src/database/sqlite/better-sqlite3.js';
+import { HOSTILE_CHANGES } from './faults/hostile-backups.js';
 import { countsOf, inDatabase, lines, run } from './support/command.js';
 import { Client, COOKIE, temporaryFolder } from './support/service.js';
 import { ServiceProcess } from './support/service-process.js';
@@ -169,6 +170,27 @@ describe('cli backup and restore', () => {
     expect(stderr).toContain('The storage is as it was');
     expect(database().equals(before)).toBe(true);
     expect(readdirSync(folder).filter((name) => /restoring|before/.test(name))).toEqual([]);
+  });
+
+  it.each(Object.entries(HOSTILE_CHANGES).filter(([name]) => name !== 'a migration forgotten'))(
+    'rejects a backup with %s',
+    async (_name, change) => {
+      expect(await run(folder, ['backup', 'backup.sqlite'])).toMatchObject({ code: 0 });
+      tamper((copy) => change(copy, (below) => below - 1));
+      const { code, stderr } = await run(folder, ['restore', 'backup.sqlite']);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('The storage is as it was') });
+      expect(countsOf(folder)).toEqual({ count: 3000, used: 3000 });
+      expect(readdirSync(folder).filter((name) => name.includes('restoring'))).toEqual([]);
+    },
+  );
+
+  it('leaves the records unchecked with --skip-record-check, and says so', async () => {
+    expect(await run(folder, ['backup', 'backup.sqlite'])).toMatchObject({ code: 0 });
+    tamper((copy) => HOSTILE_CHANGES['an empty wish']!(copy, () => 1));
+    expect(await run(folder, ['restore', 'backup.sqlite', '--skip-record-check'])).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('The records were not checked'),
+    });
   });
 
   it('restores over a database that is damaged beyond opening, and leaves it no WAL that is not its own', async () => {

@@ -1,9 +1,10 @@
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countsOf, inDatabase, line, lines, outcomeOf, run, startCommand } from './support/command.js';
-import { Client, COOKIE, temporaryFolder } from './support/service.js';
+import { Client, COOKIE, environmentIn, temporaryFolder } from './support/service.js';
 import { ServiceProcess } from './support/service-process.js';
 
 const GOOD = line({ id: 1 });
@@ -90,6 +91,60 @@ describe('cli import', () => {
       '{"wish":"x","size":"small","flavor":"vanilla","id":9}\r\n{"id":2,"flavor":"vanilla","size":"small","wish":"y"}';
     expect(await importFile(text)).toMatchObject({ code: 0 });
     expect(countsOf(folder)).toEqual({ count: 2, used: 2 });
+  });
+
+  it.each([
+    ['a process substitution', 'cli import <(cat in.ndjson)'],
+    ['/dev/stdin', 'cat in.ndjson | cli import /dev/stdin'],
+    ['/dev/stdin that is a file', 'cli import /dev/stdin < in.ndjson'],
+    ['a FIFO', 'mkfifo fifo && (cat in.ndjson > fifo &) && cli import fifo'],
+    ['a packed FIFO', 'mkfifo fifo && (gzip -c in.ndjson > fifo &) && cli import fifo'],
+  ])('stores what comes through %s', async (_what, command) => {
+    writeFileSync(join(folder, 'in.ndjson'), lines(2500));
+    const cli = `cli() { '${process.execPath}' '${resolve('dist/src/cli/main.js')}' "$@"; }`;
+    const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }) };
+    const shell = spawn('bash', ['-c', `${cli}; ${command}`], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    expect(await outcomeOf(shell)).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('Imported 2500 cookies.'),
+    });
+    expect(countsOf(folder)).toEqual({ count: 2500, used: 2500 });
+  });
+
+  it('waits for the writer of a FIFO, until SIGTERM', async () => {
+    execFileSync('mkfifo', [join(folder, 'fifo')]);
+    const child = startCommand(folder, ['import', 'fifo']);
+    await once(child.stderr!, 'data');
+    await sleep(300);
+    child.kill('SIGTERM');
+    expect(await outcomeOf(child)).toMatchObject({ code: 143 });
+  });
+
+  it('says of one that it is one', async () => {
+    expect((await importFile(GOOD)).stderr).toMatch(/^Imported 1 cookie\.\nThe storage holds 1 cookie, sha256/m);
+  });
+
+  it.each(['{"lastId":9007199254740991}\n', line({ id: 9007199254740991 }), line({ id: 9007199254730992 })])(
+    'rejects an id that leaves fewer ids than there are places: %s',
+    async (text) => {
+      const { code, stderr } = await importFile(lines(1) + text);
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(/Line 2 is wrong: its id 90\d+ leaves too few/),
+      });
+      expect(countsOf(folder).count).toBe(0);
+    },
+  );
+
+  it('is 507 with a line in the log for POST when the ids are spent', async () => {
+    await importFile(GOOD);
+    inDatabase(folder, (database) => database.prepare('UPDATE sqlite_sequence SET seq = ?').run(2 ** 53 - 1));
+    const service = await ServiceProcess.start(folder);
+    const answer = await (await Client.of(service)).post(COOKIE);
+    await service.end();
+    expect(answer).toMatchObject({ status: 507, body: { errorCode: 'STORAGE_FULL' } });
+    expect(service.output).toContain('The ids of cookies are spent');
+    expect(countsOf(folder)).toEqual({ count: 1, used: 1 });
   });
 
   it('names the line whose id the storage has, and stores nothing', async () => {

@@ -25,6 +25,10 @@ describe('the installation', () => {
     expect(Object.keys(allowScripts).filter((name) => allowScripts[name])).toEqual(['better-sqlite3-12']);
   });
 
+  it('lets signals of npm reach the programs that run until they get one', () => {
+    for (const name of ['start', 'start:prod', 'cli']) expect(scripts[name]).toMatch(/^exec node /);
+  });
+
   it('takes packages from the registry that npm is set to', () => {
     expect(Object.keys(packages).filter((path) => packages[path]!.resolved !== undefined)).toEqual([]);
   });
@@ -62,6 +66,7 @@ describe('the installation', () => {
     'scripts/start.js',
     'scripts/cli.js',
     'scripts/test.js',
+    'scripts/generate.js',
     'scripts/native-module.js',
   ])('says in one line that Node 18 will not do when %s is run on it', async (program) => {
     const { code, stdout, stderr } = await runAsVersion('18.20.8', program);

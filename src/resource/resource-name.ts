@@ -21,6 +21,11 @@ export class ResourceName {
     return readableName(this.plural);
   }
 
+  /** How many, for the reader: `1 gift card`, `2 gift cards`. */
+  counted(count: number): string {
+    return `${count} ${count === 1 ? this.text : this.pluralText}`;
+  }
+
   /** With its article: `a jar`, `an order`. */
   get indefinite(): string {
     return `${/^[aeiou]/.test(this.singular) ? 'an' : 'a'} ${this.text}`;

@@ -15,6 +15,7 @@ import { canRunAsOrdinaryUser } from '../support/ordinary-user.js';
 import type { Fault } from './fault.js';
 import { fileReadOnly, fileTaken } from './file-taken.js';
 import { diskFull, pagesFull } from './full.js';
+import { hostileBackups } from './hostile-backups.js';
 import { hostileClients } from './hostile-clients.js';
 import { killed, killedBesideAnother } from './killed.js';
 import { postgresKilled, replicaKilled, standbyPromoted } from './postgres.js';
@@ -43,6 +44,7 @@ const FAULTS: Record<string, { fault: Fault; times: number; impossible?: string 
   'postgres-killed': { fault: postgresKilled, times: 10 },
   'replica-killed': { fault: replicaKilled, times: 10 },
   'standby-promoted': { fault: standbyPromoted, times: 3 },
+  'hostile-backups': { fault: hostileBackups, times: 100 },
   'hostile-clients': { fault: hostileClients, times: 1 },
 };
 

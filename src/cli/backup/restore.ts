@@ -3,12 +3,18 @@ import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { access, constants, copyFile, link, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { type Config, loadConfigFromProcess } from '../../config/config.js';
+import { Config, loadConfigFromProcess } from '../../config/config.js';
 import { RESOURCES, SETTINGS } from '../../features.js';
 import { acquireExclusiveLock, renewEpoch } from '../../database/sqlite/file/exclusive-lock.js';
-import { checkFile, type FileReport } from '../../database/sqlite/file/file-check.js';
+import { checkFile, type FileReport, schemaDifferences } from '../../database/sqlite/file/file-check.js';
 import { readingOnly } from '../../database/sqlite/file/file-copy.js';
 import { makePrivateFolder, PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
+import { migrate } from '../../database/schema/migrations.js';
+import { BrokenLineError, RecordReader } from '../../resource/lines/record-reader.js';
+import { recordLine } from '../../resource/lines/record-line.js';
+import type { RecordOf, ResourceEntity } from '../../resource/store/resource-entity.js';
+import { Progress } from '../output/progress.js';
+import { openDataSource, openStorage } from '../resources/open-storage.js';
 import { copy } from './backup.js';
 import { destinationOf, followLinks } from '../output/destination.js';
 import { Failure, UsageError } from '../errors.js';
@@ -18,8 +24,15 @@ import { ReplacedError, replaceFile, sync } from '../output/replace-file.js';
 
 /** What SQLite keeps beside a database in WAL mode. */
 const WAL = ['-wal', '-shm'] as const;
+/** The same, and what the service keeps there. */
+const BESIDE = ['-journal', '-reserve', ...WAL] as const;
 
-export async function restore(file: string, interrupt: AbortSignal): Promise<void> {
+export interface RestoreOptions {
+  /** Whether the records are held to the rules of their DTO class; without, a restore is faster. */
+  readonly recordCheck: boolean;
+}
+
+export async function restore(file: string, options: RestoreOptions, interrupt: AbortSignal): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
   // A link to the database stays one.
   const path = await followLinks(requireSqlite(config, 'restore', 'pg_restore'));
@@ -30,7 +43,10 @@ export async function restore(file: string, interrupt: AbortSignal): Promise<voi
   try {
     makePrivateFolder(dirname(path));
     const source = await seekable(file, draft, interrupt);
-    const { counts, pending } = await prepare(file, source, draft, interrupt);
+    const { counts, pending } = await prepare(file, source, draft, config, interrupt);
+    if (options.recordCheck) await requireValidRecords(file, draft, config, interrupt);
+    else console.error('The records were not checked (--skip-record-check).');
+    await finish(draft);
     interrupt.throwIfAborted();
     const aside = await putInPlace(draft, path);
     console.error(
@@ -106,8 +122,11 @@ async function seekable(file: string, draft: string, signal: AbortSignal): Promi
 }
 
 /** Makes of the backup, beside the database, what shall take its place. */
-async function prepare(file: string, source: string, draft: string, interrupt: AbortSignal) {
-  const expected = await expectedContents();
+async function prepare(file: string, source: string, draft: string, config: Config, interrupt: AbortSignal) {
+  const largestIds = RESOURCES.map(
+    ({ name, capacity }) => [name.plural, Number.MAX_SAFE_INTEGER - config.get(capacity)] as const,
+  );
+  const expected = { ...(await expectedContents()), largestIds: new Map(largestIds) };
   await readingOnly(source, async () => {
     const { errors, drifts } = checkFile(source, expected);
     const wrong = [...errors, ...drifts];
@@ -118,10 +137,77 @@ async function prepare(file: string, source: string, draft: string, interrupt: A
   // The backup may lie on a bad disk: what counts is what was read.
   const { errors, counts, migrations } = checkFile(draft, expected);
   if (errors.length > 0) throw new Failure(`The copy of ${file} is not sound: ${errors.join('; ')}.`);
+  const differences = await differencesFromFresh(draft, migrations, config);
+  if (differences.length > 0) throw new Failure(`${file} cannot be restored: ${differences.join('; ')}.`);
+  return { counts, pending: expected.migrations.filter((name) => !migrations.includes(name)) };
+}
+
+async function finish(draft: string): Promise<void> {
+  for (const suffix of BESIDE) await rm(draft + suffix, { force: true });
   renewEpoch(draft, randomBytes(6).toString('hex'));
   // Before the storage is held; meanwhile a signal that came during the checks is seen.
   await sync(draft);
-  return { counts, pending: expected.migrations.filter((name) => !migrations.includes(name)) };
+}
+
+/** How the schema differs from that of a new database after the same migrations: what is more than that would run, or be in the way. */
+async function differencesFromFresh(draft: string, migrations: readonly string[], config: Config): Promise<string[]> {
+  const path = `${draft}-fresh`;
+  const dataSource = await openDataSource(atPath(config, path));
+  try {
+    const had = dataSource.migrations.filter((each) => migrations.includes(each.name ?? each.constructor.name));
+    Object.assign(dataSource, { migrations: had });
+    await migrate(dataSource);
+  } finally {
+    await dataSource.destroy();
+  }
+  try {
+    return schemaDifferences(draft, path);
+  } finally {
+    for (const suffix of ['', ...BESIDE]) await rm(path + suffix, { force: true });
+  }
+}
+
+const atPath = (config: Config, path: string): Config =>
+  new Config({ ...config, database: { ...config.database, engine: 'sqlite', path } });
+
+/**
+ * Holds every record to the rules of its DTO class, as an import does.
+ * @throws {Failure} which names the first record that no request could have stored
+ */
+async function requireValidRecords(file: string, draft: string, config: Config, interrupt: AbortSignal): Promise<void> {
+  for (const resource of RESOURCES) {
+    const storage = await openStorage(atPath(config, draft), resource, { mayMigrate: true });
+    const reader = await RecordReader.of(resource);
+    const snapshot = await storage.store.openSnapshot();
+    const progress = new Progress({ done: 'Checked', unit: resource.name.pluralText });
+    let checked = 0;
+    try {
+      for await (const page of snapshot.records({})) {
+        interrupt.throwIfAborted();
+        for (const record of page) await requireValid(file, record, reader);
+        progress.update((checked += page.length));
+      }
+    } finally {
+      progress.stop();
+      snapshot.close();
+      await storage.close();
+    }
+  }
+}
+
+async function requireValid(
+  file: string,
+  record: RecordOf<ResourceEntity>,
+  reader: RecordReader<ResourceEntity>,
+): Promise<void> {
+  try {
+    await reader.read(Buffer.from(recordLine(record).trimEnd()));
+  } catch (error) {
+    if (!(error instanceof BrokenLineError)) throw error;
+    throw new Failure(
+      `${file} cannot be restored: its record ${record.id} is none that could be stored: ${error.message}.`,
+    );
+  }
 }
 
 /** @returns where the database is now that was there */
@@ -181,5 +267,6 @@ function isAside(name: string, database: string): boolean {
 }
 
 async function discard(draft: string): Promise<void> {
-  for (const suffix of ['', '-journal', '-wal', '-shm', '-from']) await rm(draft + suffix, { force: true });
+  for (const suffix of ['', '-from', '-fresh', ...BESIDE]) await rm(draft + suffix, { force: true });
+  for (const suffix of BESIDE) await rm(`${draft}-fresh${suffix}`, { force: true });
 }

@@ -37,10 +37,13 @@ export function migrations(config: Config): Promise<string> {
 
 export function counters(config: Config): Promise<string> {
   return withDatabase(config, async (dataSource) => {
+    const pending = await pendingMigrations(dataSource);
+    // A database in which nothing has run yet, as PostgreSQL has one.
+    if (pending.length === dataSource.migrations.length) return 'not known before the migrations have run';
     const rows = await committed(dataSource).sql<{ resource: string }[]>`SELECT resource FROM storage`;
     const counted = new Set(rows.map(({ resource }) => resource));
     // The migration that makes a resource may be one of those.
-    const isComplete = (await pendingMigrations(dataSource)).length === 0;
+    const isComplete = pending.length === 0;
     const seen: string[] = [];
     const wrong: string[] = [];
     for (const resource of RESOURCES) {

@@ -95,7 +95,7 @@ class Run {
   }
 
   summary(): string {
-    return `Exported ${this.count} ${this.resource.name.pluralText}, sha256 ${this.hash.digest('hex')}`;
+    return `Exported ${this.resource.name.counted(this.count)}, sha256 ${this.hash.digest('hex')}`;
   }
 }
 

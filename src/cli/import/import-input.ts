@@ -72,7 +72,7 @@ export class ImportInput {
   private entries: Entry[] = [];
 
   constructor(
-    private readonly job: Pick<ImportJob, 'resource' | 'reader'>,
+    private readonly job: Pick<ImportJob, 'resource' | 'reader' | 'largestId'>,
     private readonly reading: Reading,
   ) {
     this.ids = reading.ids;
@@ -112,7 +112,7 @@ export class ImportInput {
     try {
       if (this.lastId !== undefined) throw new BrokenLineError('it comes after "lastId", which ends an export');
       this.lastId = bytes && readLastIdLine(bytes);
-      if (this.lastId !== undefined) return;
+      if (this.lastId !== undefined) return this.requireIdsLeft(this.lastId);
       if (bytes === undefined) {
         throw new BrokenLineError(
           `it is longer than the ${LINE_LIMIT} bytes that ${this.job.resource.name.indefinite} may take`,
@@ -126,6 +126,14 @@ export class ImportInput {
     }
   }
 
+  private requireIdsLeft(id: number): void {
+    const { largestId } = this.job;
+    if (id <= largestId) return;
+    throw new BrokenLineError(
+      `its id ${id} leaves too few ids for new records: it must be at most ${largestId}; use --ids assign to give all lines new ids`,
+    );
+  }
+
   /** The id that a record is stored with; `undefined` for a new one. */
   private idFor(id: number | undefined): number | undefined {
     this.ids ??= id === undefined ? 'assign' : 'keep';
@@ -136,6 +144,7 @@ export class ImportInput {
       );
     }
     if (id === undefined) throw new BrokenLineError('it has no "id"; use --ids assign to give all lines new ids');
+    this.requireIdsLeft(id);
     if (!this.seen.add(id)) throw new BrokenLineError(`a line before it has the id ${id}, too; ids must differ`);
     return id;
   }

@@ -22,7 +22,9 @@ export interface ImportJob {
   readonly interrupt: AbortSignal;
   /** Opens the input; from its beginning each time, when it is a file. */
   readonly open: () => AsyncIterable<Buffer>;
-  /** The file, when there is one: stdin can be read only once. */
+  /** Ids of records, and the last id of an export, are at most so large. */
+  readonly largestId: number;
+  /** The file, when there is one: what comes through a pipe can be read only once. */
   readonly file?: string;
   /** The import that is gone on with. */
   readonly resumed?: UnfinishedImport;

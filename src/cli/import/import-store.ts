@@ -10,6 +10,7 @@ import { brokenLine, problemsOf } from './import-validation.js';
 import type { OpenStorage } from '../resources/open-storage.js';
 import { argumentOf } from '../resources/resources.js';
 import { Progress } from '../output/progress.js';
+import { UniqueValues } from './unique-values.js';
 
 const doneWith = ({ resource }: ImportJob) => ({ done: 'Imported', unit: resource.name.pluralText });
 
@@ -142,7 +143,7 @@ async function createAll(storage: OpenStorage, tx: Sql, batch: Batch): Promise<v
     await storage.store.in(tx).createMany(batch.entries.map(({ record }) => record));
   } catch (error) {
     if (!(error instanceof QueryFailedError)) throw error;
-    const [first] = await problemsOf(storage, batch);
+    const [first] = await problemsOf(storage, batch, new UniqueValues(storage));
     if (first === undefined) throw error;
     return reject(first.line, first.problem);
   }

@@ -4,6 +4,7 @@ import type { IdsOption, ImportJob } from './import-job.js';
 import { type Batch, ImportInput } from './import-input.js';
 import type { OpenStorage } from '../resources/open-storage.js';
 import { Progress } from '../output/progress.js';
+import { UniqueValues } from './unique-values.js';
 
 /** Broken lines that are named; a file of another kind has nothing else. */
 const MOST_NAMED = 20;
@@ -31,9 +32,10 @@ export async function validateInput(
   const input = new ImportInput(job, { onBroken: problems.add, resumed, ids: options.ids ?? resumed?.ids });
   const progress = new Progress({ done: 'Checked', unit: 'lines' });
   let records = 0;
+  const unique = storage && new UniqueValues(storage);
   for await (const batch of input.batches(job.open())) {
     interrupt.throwIfAborted();
-    for (const { line, problem } of storage === undefined ? [] : await problemsOf(storage, batch))
+    for (const { line, problem } of storage === undefined ? [] : await problemsOf(storage, batch, unique!))
       problems.add(line, problem);
     records += batch.entries.length;
     progress.update(batch.lastLine);
@@ -49,15 +51,18 @@ export async function validateInput(
   return { records, ids: input.ids, free };
 }
 
-/** Which lines of a batch the storage would reject as it is: their id is taken, or what they refer to does not exist. */
-export async function problemsOf({ store }: OpenStorage, batch: Batch): Promise<LineProblem[]> {
+/** Which lines of a batch the storage would reject as it is: their id or another unique value is taken, or what they refer to does not exist. */
+export async function problemsOf(storage: OpenStorage, batch: Batch, unique: UniqueValues): Promise<LineProblem[]> {
+  const { store } = storage;
   const existing = new Set(batch.ids.length > 0 ? await store.existing(batch.ids) : []);
   const missing = await store.references.missing(batch.entries.map(({ record }) => record));
-  return batch.entries.flatMap(({ number: line, record: { id } }, index) => {
+  const taken = await unique.problemsOf(batch.entries);
+  const others = batch.entries.flatMap(({ number: line, record: { id } }, index) => {
     if (id !== undefined && existing.has(id)) return [{ line, problem: idExists(id) }];
     const reference = missing[index];
     return reference === undefined ? [] : [{ line, problem: namesNothing(reference) }];
   });
+  return [...others, ...taken].sort((one, other) => one.line - other.line);
 }
 
 export interface LineProblem {

@@ -8,7 +8,7 @@ import { ImportProgress, type UnfinishedImport } from '../../storage/import-prog
 import { contentsOf } from '../resources/contents.js';
 import { Failure, UsageError } from '../errors.js';
 import type { ImportJob, ImportOptions } from './import-job.js';
-import { openInput } from './input.js';
+import { isRepeatable, openInput } from './input.js';
 import { storeAtOnce, storeInBatches } from './import-store.js';
 import { validateInput } from './import-validation.js';
 import { databaseExists } from '../resources/database-file.js';
@@ -20,12 +20,22 @@ export async function importRecords(
   options: ImportOptions,
   interrupt: AbortSignal,
 ): Promise<void> {
-  if (options.atomic && file === undefined) {
-    throw new UsageError('--atomic needs a file: it is read twice, first to check it, and stdin cannot be');
+  const isRead = file !== undefined && (await isRepeatable(file));
+  if (options.atomic && !isRead) {
+    throw new UsageError('--atomic needs a file: it is read twice, first to check it, and a pipe or stdin cannot be');
   }
   const config = loadConfigFromProcess(SETTINGS);
   const reader = await RecordReader.of(resource);
-  const job: ImportJob = { resource, reader, options, interrupt, file, open: () => openInput(file, interrupt) };
+  const job: ImportJob = {
+    resource,
+    reader,
+    options,
+    interrupt,
+    file: isRead ? file : undefined,
+    open: () => openInput(file, interrupt),
+    // As many ids as there are places are left behind it.
+    largestId: Number.MAX_SAFE_INTEGER - config.get(resource.capacity),
+  };
   if (options.dryRun) return dryRun(config, job);
   const storage = await openStorage(config, resource, { mayMigrate: true });
   try {
@@ -42,7 +52,7 @@ async function run(storage: OpenStorage, job: ImportJob): Promise<void> {
   console.error(`${Math.max(0, capacity - count)} of ${capacity} places are free.`);
   const total = job.file === undefined ? undefined : (await validateInput(storage, capacity, job)).records;
   const stored = await (job.options.atomic ? storeAtOnce : storeInBatches)(storage, job, total);
-  console.error(`Imported ${stored} ${job.resource.name.pluralText}.`);
+  console.error(`Imported ${job.resource.name.counted(stored)}.`);
 }
 
 /** The import to go on with, by what the options say about one that was interrupted. */
@@ -76,7 +86,7 @@ async function dryRun(config: Config, job: ImportJob): Promise<void> {
     const { records, ids, free } = await validateInput(storage, config.get(resource.capacity), job);
     const outcome = ids === 'keep' ? 'with the ids they have' : 'with new ids';
     console.error(
-      `All is well: ${records} ${resource.name.pluralText} can be imported ${outcome}; ${free} places are free. Nothing is stored.`,
+      `All is well: ${resource.name.counted(records)} can be imported ${outcome}; ${free} places are free. Nothing is stored.`,
     );
   } finally {
     await storage?.close();

@@ -1,8 +1,11 @@
-import { createReadStream } from 'node:fs';
+import { constants, createReadStream, openSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { addAbortSignal, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { Failure } from '../errors.js';
+import { destinationOf } from '../output/destination.js';
 
 /** The first bytes of a file that gzip has made (RFC 1952 section 2.3.1); no NDJSON begins with them. */
 const GZIP = Buffer.from([0x1f, 0x8b]);
@@ -13,19 +16,30 @@ const CHUNK = 256 * 1024;
  * The bytes of a file, or of stdin without one; unpacked, where gzip has packed them.
  * @throws {Failure} while they are read
  */
-export function openInput(file: string | undefined, signal: AbortSignal): AsyncIterable<Buffer> {
-  const stream = file === undefined ? process.stdin : createReadStream(file, { highWaterMark: CHUNK });
-  addAbortSignal(signal, stream);
-  return readable(stream, file ?? 'stdin', signal);
-}
-
-async function* readable(stream: Readable, name: string, signal: AbortSignal): AsyncGenerator<Buffer> {
+export async function* openInput(file: string | undefined, signal: AbortSignal): AsyncGenerator<Buffer> {
+  const name = file ?? 'stdin';
   try {
+    const stream = file === undefined ? process.stdin : await streamOf(file);
+    addAbortSignal(signal, stream);
     yield* unpacked(stream, signal);
   } catch (error) {
     signal.throwIfAborted();
     throw new Failure(`${name} cannot be read: ${(error as Error).message}`, error);
   }
+}
+
+/** Whether an input can be read twice: a pipe gives its bytes once. */
+export async function isRepeatable(file: string): Promise<boolean> {
+  return (await stat(file).catch(() => undefined))?.isFile() ?? true;
+}
+
+async function streamOf(file: string): Promise<Readable> {
+  if (await isRepeatable(file)) return createReadStream(file, { highWaterMark: CHUNK });
+  const from = await destinationOf(file);
+  if (from.kind === 'descriptor') return from.fd === 0 ? process.stdin : new Socket({ fd: from.fd, writable: false });
+  if (from.kind !== 'fifo') return createReadStream(file);
+  // Without waiting inside open(2) for a writer, which nothing could interrupt.
+  return new Socket({ fd: openSync(file, constants.O_RDONLY | constants.O_NONBLOCK), writable: false });
 }
 
 async function* unpacked(stream: Readable, signal: AbortSignal): AsyncGenerator<Buffer> {

@@ -12,7 +12,7 @@ export async function contentsOf({ store, resource }: OpenStorage): Promise<stri
       hash.update(page.map(recordLine).join(''));
       count += page.length;
     }
-    return `${count} ${resource.name.pluralText}, sha256 ${hash.digest('hex')}`;
+    return `${resource.name.counted(count)}, sha256 ${hash.digest('hex')}`;
   } finally {
     snapshot.close();
   }

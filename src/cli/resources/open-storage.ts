@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Logger } from '@nestjs/common';
-import type { DataSource } from 'typeorm';
+import type { DataSource, Repository } from 'typeorm';
 import { Config } from '../../config/config.js';
 import { MIGRATE } from '../../config/program-names.js';
 import { createDataSource } from '../../database/data-source.js';
@@ -19,6 +19,7 @@ export interface OpenStorage {
   readonly dataSource: DataSource;
   readonly resource: Resource;
   readonly store: ResourceStore<ResourceEntity>;
+  readonly repository: Repository<ResourceEntity>;
   close(): Promise<void>;
 }
 
@@ -42,7 +43,13 @@ export async function openStorage(config: Config, resource: Resource, options: O
   const dataSource = await openDatabase(config, options);
   const storage = new ResourceStorage(resource.name.plural, config.get(resource.capacity));
   const repository = dataSource.getRepository<ResourceEntity>(await resource.entity());
-  return { dataSource, resource, store: new ResourceStore(repository, storage), close: () => dataSource.destroy() };
+  return {
+    dataSource,
+    resource,
+    repository,
+    store: new ResourceStore(repository, storage),
+    close: () => dataSource.destroy(),
+  };
 }
 
 /**

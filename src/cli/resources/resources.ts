@@ -36,6 +36,6 @@ export async function expectedContents(): Promise<ExpectedContents> {
 
 /** How many records of each resource, for a sentence: `3 jars and 2 lids`. */
 export function countedRecords(counts: ReadonlyMap<string, number>): string {
-  const parts = RESOURCES.map(({ name }) => `${counts.get(name.plural) ?? 0} ${name.pluralText}`);
+  const parts = RESOURCES.map(({ name }) => name.counted(counts.get(name.plural) ?? 0));
   return [parts.slice(0, -1).join(', '), ...parts.slice(-1)].filter((part) => part !== '').join(' and ');
 }

@@ -1,3 +1,5 @@
+import { Logger } from '@nestjs/common';
+import { UnsafeIntegerError } from '../../database/errors.js';
 import { advanceIdSequence } from '../../database/id-sequence.js';
 import type { Sql } from '../../database/sql.js';
 import { StorageFullError } from '../../storage/errors.js';
@@ -15,6 +17,8 @@ import type {
 } from './resource-entity.js';
 import type { ResourceTable } from './resource-table.js';
 import { findRecord } from './stored-record.js';
+
+const logger = new Logger('Storage');
 
 /** Parameters of one statement: SQLite takes 32 766 of them, PostgreSQL twice as many. */
 const MOST_PARAMETERS = 30_000;
@@ -127,6 +131,15 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     await advanceIdSequence(this.table.dataSource, this.transaction, this.table.name, lastGivenId);
   }
 
+  /** Ids are never given twice, and the next one would be beyond 2^53 - 1. */
+  private idsSpent(): StorageFullError {
+    const { name } = this.table;
+    logger.error(
+      `The ids of ${name} are spent: one near 2^53 was stored. Export ${name}, and import them with --ids assign`,
+    );
+    return new StorageFullError(this.storage.resource);
+  }
+
   private async change(
     current: StoredRecord<Entity>,
     changes: Values,
@@ -167,10 +180,11 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
       const values = [...this.table.parametersOf(record), versions[index]!.revision];
       return keepsIds ? [record.id, ...values] : values;
     });
-    const rows = await this.transaction.query<{ id: number; revision: number }[]>(
-      this.table.insert(records.length, keepsIds),
-      parameters,
-    );
+    const rows = await this.transaction
+      .query<{ id: number; revision: number }[]>(this.table.insert(records.length, keepsIds), parameters)
+      .catch((error: unknown) => {
+        throw error instanceof UnsafeIntegerError ? this.idsSpent() : error;
+      });
     return new Map(rows.map(({ id, revision }) => [revision, id]));
   }
 }

@@ -22,6 +22,8 @@ export interface ExpectedContents {
   readonly migrations: readonly string[];
   /** Names of its resources: each has a table of its name, and a row in `storage`. */
   readonly resources: readonly string[];
+  /** By resource: the largest id that may have been given. */
+  readonly largestIds?: ReadonlyMap<string, number>;
 }
 
 /**
@@ -78,7 +80,14 @@ function checkDatabase(database: Database, expected: ExpectedContents, thoroughl
   checkCounters(usages, tables, column, report);
   for (const resource of expected.resources.filter((name) => tables.has(name))) {
     if (!counted.has(resource)) errors.push(`its table "storage" has no row for ${resource}`);
-    errors.push(...sequenceErrors(resource, column));
+    errors.push(...sequenceErrors(resource, column), ...numberErrors(resource, column));
+    const most = expected.largestIds?.get(resource) ?? Number.MAX_SAFE_INTEGER;
+    const [beyond] = column(
+      'SELECT seq FROM sqlite_sequence WHERE name = ? AND NOT (seq BETWEEN 0 AND ?)',
+      resource,
+      most,
+    ) as (number | string | undefined)[];
+    if (beyond !== undefined) errors.push(`the last id of ${resource} is ${beyond}, and must be from 0 to ${most}`);
   }
 }
 
@@ -127,6 +136,49 @@ function sequenceErrors(resource: string, column: ReadColumn): string[] {
   ) as number[];
   if (behind === undefined) return [];
   return [`the next id of ${resource} would be one that was given already (${behind} was)`];
+}
+
+/** Whether ids and revisions are what the service makes: whole numbers, and no revision beyond that of the resource. */
+function numberErrors(resource: string, column: ReadColumn): string[] {
+  const [wrong] = column(
+    `SELECT count(*) FROM "${resource}" AS record, storage WHERE storage.resource = ? AND NOT
+       (record.id >= 1 AND typeof(record.revision) = 'integer' AND record.revision BETWEEN 0 AND storage.revision)`,
+    resource,
+  ) as number[];
+  const [usable] = column(
+    `SELECT count(*) FROM storage WHERE resource = ? AND typeof(revision) = 'integer' AND revision BETWEEN 0 AND ?`,
+    resource,
+    Number.MAX_SAFE_INTEGER / 2,
+  ) as number[];
+  if (usable === 0) return [`the revision of ${resource} in "storage" is none that the service gives`];
+  return wrong === 0 ? [] : [`${wrong} ${resource} have an id or a revision that the service has not given`];
+}
+
+/**
+ * What the schema of a file has, beside that of another one which had the same migrations: tables, indices, triggers and views.
+ * @returns one line for each difference
+ */
+export function schemaDifferences(path: string, fresh: string): string[] {
+  const [found, expected] = [path, fresh].map(schemaOf) as [Map<string, string>, Map<string, string>];
+  const extra = [...found.keys()].filter((name) => !expected.has(name)).map((name) => `it has the ${name}`);
+  const lost = [...expected.keys()].filter((name) => !found.has(name)).map((name) => `it lacks the ${name}`);
+  const changed = [...found].filter(([name, sql]) => expected.has(name) && expected.get(name) !== sql);
+  return [...extra, ...lost, ...changed.map(([name]) => `its ${name} is not that of the migrations`)];
+}
+
+/** SQL by kind and name, without what quotes, blanks and case may differ in. */
+function schemaOf(path: string): Map<string, string> {
+  const database = openDatabase(path, { readonly: true, fileMustExist: true, timeout: 5000 });
+  try {
+    const rows = database
+      .prepare(`SELECT type, name, coalesce(sql, '') AS sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'`)
+      .all() as { type: string; name: string; sql: string }[];
+    return new Map(
+      rows.map(({ type, name, sql }) => [`${type} ${name}`, sql.replaceAll(/[\s"'\x60[\]]/g, '').toLowerCase()]),
+    );
+  } finally {
+    database.close();
+  }
 }
 
 function explain(error: unknown): string {

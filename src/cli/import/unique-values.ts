@@ -1,0 +1,74 @@
+import type { EntityMetadata, FindOptionsWhere, Repository } from 'typeorm';
+import type { ResourceEntity } from '../../resource/store/resource-entity.js';
+import type { OpenStorage } from '../resources/open-storage.js';
+import type { Entry } from './import-input.js';
+import type { LineProblem } from './import-validation.js';
+
+/** Conditions of one statement. */
+const CHUNK = 200;
+
+/** What must be unique in a table, and which lines of an input hold what another line or a stored record has. */
+export class UniqueValues {
+  private readonly repository: Repository<ResourceEntity>;
+  private readonly keys: readonly (readonly string[])[];
+  /** By key: the line that holds it. */
+  private readonly seen = new Map<string, number>();
+
+  constructor({ repository }: OpenStorage) {
+    this.repository = repository;
+    this.keys = uniqueKeys(this.repository.metadata);
+  }
+
+  /** @param entries lines that have not been asked about before */
+  async problemsOf(entries: readonly Entry[]): Promise<LineProblem[]> {
+    const problems: LineProblem[] = [];
+    for (const key of this.keys) {
+      const stored = await this.stored(key, entries);
+      for (const { number: line, record } of entries) {
+        const value = keyOf(key, record);
+        if (value === undefined) continue;
+        const before = this.seen.get(value);
+        if (before === undefined) this.seen.set(value, line);
+        const holder = stored.get(value) ?? (before === undefined ? undefined : `line ${before}`);
+        if (holder !== undefined) {
+          problems.push({ line, problem: `${quoted(key)} must be unique, and ${holder} has the same` });
+        }
+      }
+    }
+    return problems;
+  }
+
+  /** By key: the stored record that holds it. */
+  private async stored(key: readonly string[], entries: readonly Entry[]): Promise<Map<string, string>> {
+    const found = new Map<string, string>();
+    const conditions = entries.map(({ record }) => valuesOf(key, record)).filter((values) => values !== undefined);
+    for (let start = 0; start < conditions.length; start += CHUNK) {
+      const where = conditions.slice(start, start + CHUNK) as FindOptionsWhere<ResourceEntity>[];
+      for (const record of await this.repository.find({ where })) {
+        found.set(keyOf(key, record)!, `the stored record ${record.id}`);
+      }
+    }
+    return found;
+  }
+}
+
+/** The properties of each unique constraint or index, beside the id. */
+function uniqueKeys({ uniques, indices }: EntityMetadata): string[][] {
+  const columns = [...uniques, ...indices.filter(({ isUnique }) => isUnique)].map((each) => each.columns);
+  const names = columns.map((each) => each.map(({ propertyName }) => propertyName));
+  return [...new Map(names.map((each) => [each.join(), each])).values()];
+}
+
+/** `undefined` where one is null: null equals nothing. */
+function valuesOf(key: readonly string[], record: object): Record<string, unknown> | undefined {
+  const values = key.map((name) => (record as Record<string, unknown>)[name]);
+  if (values.some((value) => value === null || value === undefined)) return undefined;
+  return Object.fromEntries(key.map((name, index) => [name, values[index]]));
+}
+
+function keyOf(key: readonly string[], record: object): string | undefined {
+  const values = valuesOf(key, record);
+  return values && JSON.stringify(values);
+}
+
+const quoted = (key: readonly string[]): string => key.map((name) => `"${name}"`).join(' with ');
