@@ -172,6 +172,22 @@ const mutants: readonly Mutant[] = [
     breaks: 'The file of the made-up secret is readable by its owner alone.',
     specs: ['test/private-files.e2e-spec.ts', ...AUTH],
   },
+  {
+    id: 'class-wins-over-its-handler',
+    file: 'src/auth/scopes.decorator.ts',
+    replace: '[handler, controller]',
+    by: '[controller, handler]',
+    breaks: 'What a handler says of access wins over what its class says.',
+    specs: AUTH,
+  },
+  {
+    id: 'signed-without-the-issuer',
+    file: 'src/auth/token-key.ts',
+    replace: '...(issuer && { issuer }), ',
+    by: '',
+    breaks: 'JwtService signs tokens that the service accepts, also where JWT_ISSUER is set.',
+    specs: AUTH,
+  },
 ];
 
 export default mutants;
