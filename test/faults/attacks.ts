@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Environment } from '../../src/config/config.js';
 
 /** One of the clients of an attack. Each is slow enough that it is not the machine that is overloaded. */
 export interface Attacker {
@@ -30,6 +31,9 @@ export interface Attack {
   readonly attackers?: number;
   /** Where they come from, in turn; without any, from one address. With several, every attacker has a subject of its own. */
   readonly addresses?: readonly string[];
+  readonly environment?: Environment;
+  /** Of a hundred requests of the good client, how many must be answered rightly; without it, all. */
+  readonly fewestAnswered?: number;
   /** The most megabytes that the service may hold at the end of the attack beyond those at its start. */
   readonly mostHeld?: number;
   readonly run: (attacker: Attacker) => Promise<void>;
@@ -77,15 +81,22 @@ function unread(bytes: (attacker: Attacker) => string, requests: number, mostReq
   };
 }
 
-/** Many connections of one attacker at a time, each doing the same; those that were closed are opened again. */
-function several(connections: number, open: (attacker: Attacker) => Promise<Socket>, use?: (socket: Socket) => void) {
+/**
+ * Many connections of one attacker at a time, each doing the same; those that were closed are opened again.
+ * @param pace of opening, in connections a second
+ */
+function several(
+  connections: number,
+  open: (attacker: Attacker) => Promise<Socket>,
+  use?: (socket: Socket) => void,
+  pace = 20,
+) {
   return async (attacker: Attacker): Promise<void> => {
     const sockets = new Set<Socket>();
     await every(1000, attacker, async () => {
       for (const socket of sockets) if (socket.destroyed) sockets.delete(socket);
       for (const socket of sockets) use?.(socket);
-      // Not more than twenty a second.
-      for (let opening = 0; opening < 20 && sockets.size < connections && !attacker.signal.aborted; opening++) {
+      for (let opening = 0; opening < pace && sockets.size < connections && !attacker.signal.aborted; opening++) {
         sockets.add(await open(attacker));
       }
     });
@@ -175,6 +186,15 @@ function reset(milliseconds: number, bytes: (attacker: Attacker, time: number) =
   };
 }
 
+/** Sends the head of a POST and nothing else. */
+async function headAlone(attacker: Attacker): Promise<Socket> {
+  const socket = await opened(attacker);
+  const fields = ['Content-Type: application/json', 'Content-Length: 60', `X-Forwarded-For: 192.0.2.${attacker.index}`];
+  socket.resume().write(request('POST', '/cookies', fields));
+  attacker.count('requests');
+  return socket;
+}
+
 const TOO_LARGE = (attacker: Attacker): string =>
   request('POST', '/cookies', [withToken(attacker), 'Content-Type: application/json', 'Content-Length: 16385']) +
   ' '.repeat(16_385);
@@ -230,6 +250,10 @@ export const ATTACKS: readonly Attack[] = [
       request('POST', '/cookies', [withToken(attacker), 'Content-Type: application/json', 'Content-Length: 16000']),
     ),
   },
+  ...[
+    { name: 'heads-from-five-addresses', addresses: [3, 4, 5, 6, 7].map((last) => `127.0.0.${last}`) },
+    { name: 'heads-from-a-proxy', environment: { TRUST_PROXY: '127.0.0.1' } },
+  ].map((from) => ({ ...from, attackers: 50, fewestAnswered: 98, run: several(84, headAlone, undefined, 8) })),
   {
     name: 'idle-connections',
     run: several(40, async (attacker) => (await opened(attacker)).resume()),

@@ -14,6 +14,7 @@ export interface AttackResult {
   /** A second before the attackers leave. */
   readonly heldMegabytes: number;
   readonly mostHeld?: number;
+  readonly fewestAnswered?: number;
   readonly endMegabytes: number;
   /** Files, sockets and pipes but the database file. */
   readonly startDescriptors: number;
@@ -47,13 +48,16 @@ export function brokenBounds(result: AttackResult): string[] {
     result.mostHeld !== undefined && held > result.mostHeld && `${held.toFixed(0)} MB held`,
     growth > MOST_GROWTH && `${growth.toFixed(2)} times its memory left`,
     slowdown > MOST_SLOWDOWN && `p99 ${slowdown.toFixed(1)} times the quiet one`,
-    underAttack.failed > 0 && `${underAttack.failed} requests failed (${underAttack.firstFailure})`,
+    answeredOf100(underAttack) < (result.fewestAnswered ?? 100) &&
+      `${underAttack.failed} requests failed (${underAttack.firstFailure})`,
     Math.abs(descriptors) > MOST_DESCRIPTORS && `${descriptors} descriptors more than before`,
     result.databaseDescriptors > MOST_DATABASE_DESCRIPTORS &&
       `${result.databaseDescriptors} descriptors of the database file`,
     withoutLine > 0 && `${withoutLine} requests without exactly one line`,
   ].filter((broken) => broken !== false);
 }
+
+const answeredOf100 = ({ requests, failed }: Experience): number => (100 * (requests - failed)) / requests;
 
 const COLUMNS: readonly (readonly [title: string, cell: (result: AttackResult) => string])[] = [
   ['attack', ({ name }) => name],
@@ -68,6 +72,7 @@ const COLUMNS: readonly (readonly [title: string, cell: (result: AttackResult) =
   ['p50 ms', ({ quiet, underAttack }) => `${quiet.p50.toFixed(1)} -> ${underAttack.p50.toFixed(1)}`],
   ['p99 ms', ({ quiet, underAttack }) => `${quiet.p99.toFixed(1)} -> ${underAttack.p99.toFixed(1)}`],
   ['failed', ({ underAttack }) => `${underAttack.failed} of ${underAttack.requests}`],
+  ['answered of 100', ({ underAttack }) => answeredOf100(underAttack).toFixed(1)],
   ['connections', ({ sent }) => String(sent['connections'] ?? '?')],
   ['requests', ({ sent }) => String(sent['requests'] ?? '?')],
   ['lines', ({ requestLines }) => String(requestLines)],

@@ -48,7 +48,7 @@ async function suffer(site: Site, attack: Attack, seconds: number, progress: Run
     storePastTheService(site.folder, attack.records, attack.wish);
   }
   const limit = memoryLimit(CONTAINER_MEGABYTES);
-  const service = await site.start({ DOCS: 'true', ...limit.environment }, limit.options);
+  const service = await site.start({ DOCS: 'true', ...attack.environment, ...limit.environment }, limit.options);
   progress?.(`${attack.name}: ${limit.how}`);
   const watch = new Watch(
     service,
@@ -118,6 +118,7 @@ class Watch {
       peakMegabytes: this.peak,
       heldMegabytes: this.heldMegabytes,
       mostHeld: attack.mostHeld,
+      fewestAnswered: attack.fewestAnswered,
       endMegabytes: after.megabytes,
       startDescriptors,
       endDescriptors: after.descriptors,

@@ -18,7 +18,6 @@ const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 export class RawBody {
   /** What it stands for, once it has been read. */
   value?: unknown;
-  private reading?: Promise<unknown>;
 
   constructor(
     private readonly stream: Readable,
@@ -28,15 +27,11 @@ export class RawBody {
   ) {}
 
   /**
-   * Reads it, once for all arguments of a handler.
+   * Reads it.
    * @returns the value that it stands for
    * @throws {ApiError} 415 for another media type, charset or coding than accepted, 413 where it is too large, 400 for text that is not JSON
    */
-  json(): Promise<unknown> {
-    return (this.reading ??= this.parse());
-  }
-
-  private async parse(): Promise<unknown> {
+  async json(): Promise<unknown> {
     this.requireJsonType();
     const bytes = await read(this.stream);
     if (bytes.length === 0) throw emptyBody();
