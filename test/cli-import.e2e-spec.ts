@@ -3,11 +3,13 @@ import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { countsOf, inDatabase, line, lines, outcomeOf, run, startCommand } from './support/command.js';
 import { Client, COOKIE, environmentIn, temporaryFolder } from './support/service.js';
 import { ServiceProcess } from './support/service-process.js';
 
 const GOOD = line({ id: 1 });
+const ROOMY = { COOKIES_CAPACITY: '20000' };
 const sha = (text: string) => /sha256 ([0-9a-f]{64})/.exec(text)?.[1];
 
 describe('cli import', () => {
@@ -278,6 +280,18 @@ describe('cli import', () => {
       expect(over).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing to resume') });
     });
 
+    it.each<[what: string, args: string[], input: string, code: number, message: string]>([
+      ['a shorter input', [], lines(1), 1, 'This is not the input'],
+      ['an empty input', [], '', 1, 'This is not the input'],
+      ['other ids', ['--ids', 'keep'], lines(TOTAL), 2, 'The import was begun with --ids assign'],
+    ])('does not go on with %s, and stores nothing more', async (_what, args, input, code, message) => {
+      await interruptedBy('SIGKILL', lines(TOTAL));
+      const before = countsOf(folder);
+      const resumed = await run(folder, ['import', '--resume', ...args], { input, environment: roomy });
+      expect(resumed).toMatchObject({ code, stderr: expect.stringContaining(message) });
+      expect(countsOf(folder)).toEqual(before);
+    });
+
     it('starts again with --forget', async () => {
       await interruptedBy('SIGKILL', lines(TOTAL));
       const { count } = countsOf(folder);
@@ -299,6 +313,33 @@ describe('cli import', () => {
     } finally {
       await service.end();
     }
+  });
+
+  it('goes on beyond a last id of many digits', async () => {
+    expect(await importFile(`${lines(2)}{"lastId":1234567890123}\n`)).toMatchObject({ code: 0 });
+    expect(await run(folder, ['import', '--ids', 'assign'], { input: lines(1) })).toMatchObject({ code: 0 });
+    expect((await run(folder, ['export'])).stdout.split('\n')[2]).toContain('"id":1234567890124');
+  });
+
+  it('unpacks what arrives byte by byte', async () => {
+    const child = startCommand(folder, ['import']);
+    const outcome = outcomeOf(child);
+    for (const byte of gzipSync(lines(20))) {
+      child.stdin!.write(Buffer.from([byte]));
+      await sleep(1);
+    }
+    child.stdin!.end();
+    expect(await outcome).toMatchObject({ code: 0, stderr: expect.stringContaining('Imported 20 cookies.') });
+  });
+
+  it('runs once at a time: of two into one resource, one is rejected or waits, and nothing is stored twice', async () => {
+    const both = [1, 10_001].map((first) => run(folder, ['import'], { input: lines(3000, first), environment: ROOMY }));
+    const outcomes = await Promise.all(both);
+    const stored = outcomes.filter(({ code }) => code === 0).length * 3000;
+    const partly = outcomes.map(({ stderr }) => Number(/The first ([0-9]+) lines are stored/.exec(stderr)?.[1] ?? 0));
+    for (const { code, stderr } of outcomes) if (code !== 0) expect(stderr).toMatch(/import .*(going on|interrupted)/i);
+    const count = stored + partly.reduce((sum, lines) => sum + lines, 0);
+    expect(countsOf(folder)).toEqual({ count, used: count });
   });
 
   it('has places for exactly as many as may be while the service takes some, too', async () => {

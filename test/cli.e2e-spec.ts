@@ -49,27 +49,23 @@ describe('the command line', () => {
     }
   });
 
-  it('prints a token that the service accepts', async () => {
-    const { code, stdout } = await run(folder, [
-      'token',
-      '--sub',
-      'alice',
-      '--scope',
-      'cookies:read',
-      '--expires',
-      '5m',
-    ]);
-    expect(code).toBe(0);
-    const service = await ServiceProcess.start(folder);
-    try {
-      const client = Client.bearing(service, stdout.trim());
-      expect((await client.get('/cookies')).status).toBe(200);
-      expect((await client.post({})).status).toBe(403);
-    } finally {
-      await service.end();
-    }
-    expect(await run(folder, ['token', '--sub', 'a', '--expires', 'soon'])).toMatchObject({ code: 2 });
-  });
+  it.each([{}, { JWT_ISSUER: 'https://login.example.com/', JWT_AUDIENCE: 'cookies' }])(
+    'prints a token that the service accepts: %j',
+    async (environment) => {
+      const args = ['token', '--sub', 'alice', '--scope', 'cookies:read', '--expires', '5m'];
+      const { code, stdout } = await run(folder, args, { environment });
+      expect(code).toBe(0);
+      const service = await ServiceProcess.start(folder, environment);
+      try {
+        const client = Client.bearing(service, stdout.trim());
+        expect((await client.get('/cookies')).status).toBe(200);
+        expect((await client.post({})).status).toBe(403);
+      } finally {
+        await service.end();
+      }
+      expect(await run(folder, ['token', '--sub', 'a', '--expires', 'soon'])).toMatchObject({ code: 2 });
+    },
+  );
 
   it.each([
     [['--expires', '30s'], 30],

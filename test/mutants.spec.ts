@@ -1,5 +1,9 @@
+import { spawnSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadMutants, mutatedText, type NamedMutant, obstacleOf } from './mutants/program/mutant.js';
+import { SmallVolume, unmountBelow } from './support/faults/small-volume.js';
+import { temporaryFolder } from './support/service.js';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -29,4 +33,13 @@ describe('the mutants', () => {
     expect(obstacleOf(ROOT, { ...mutant, replace: 'import' })).toMatch(/occurs \d+ times/);
     expect(obstacleOf(ROOT, { ...mutant, specs: ['test/none.spec.ts'] })).toContain('no file test/none.spec.ts');
   });
+});
+
+(SmallVolume.mountable ? it : it.skip)('a spec that was killed leaves no volume that is in the way of the next', () => {
+  const folder = temporaryFolder();
+  const script = 'mkdir "$0/a volume" && mount -t tmpfs tmpfs "$0/a volume"';
+  expect(spawnSync('sh', ['-c', script, folder]).status).toBe(0);
+  expect(() => rmSync(folder, { recursive: true })).toThrow();
+  unmountBelow(folder);
+  rmSync(folder, { recursive: true });
 });

@@ -13,6 +13,7 @@ import {
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { unmountBelow } from '../../support/faults/small-volume.js';
 import { Compiler } from './compiler.js';
 import { mutatedText, type NamedMutant } from './mutant.js';
 
@@ -68,6 +69,7 @@ export class WorkingCopy {
   }
 
   emptyTemporary(): void {
+    unmountBelow(this.temporary);
     rmSync(this.temporary, { recursive: true, force: true });
     mkdirSync(this.temporary);
     chmodSync(this.temporary, 0o1777);

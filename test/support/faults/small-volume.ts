@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../service.js';
 
@@ -49,6 +49,17 @@ export class SmallVolume {
   private get ballast(): string {
     return join(this.folder, 'ballast');
   }
+}
+
+/** Unmounts what a process that was killed has left mounted below a folder. */
+export function unmountBelow(folder: string): void {
+  if (!existsSync('/proc/mounts')) return;
+  const points = readFileSync('/proc/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '')
+    // A blank is \040 there.
+    .map((path) => path.replaceAll(/\\([0-7]{3})/g, (_all, octal: string) => String.fromCharCode(parseInt(octal, 8))));
+  for (const point of points.filter((path) => path.startsWith(`${folder}/`))) unmount(point);
 }
 
 function mayMount(): boolean {
