@@ -1,6 +1,7 @@
 import { asksForVersion, serviceVersion } from './config/service-version.js';
 import { useCompileCache } from './config/compile-cache.js';
 import { requireSupportedNode } from './config/node-version.js';
+import { useSourceMaps } from './logging/source-maps.js';
 
 if (asksForVersion()) {
   console.log(serviceVersion());
@@ -8,6 +9,6 @@ if (asksForVersion()) {
 }
 requireSupportedNode();
 useCompileCache();
-process.setSourceMapsEnabled(true);
+useSourceMaps();
 // Not a static import: an older Node fails on the syntax of what it brings before it could say what is wrong.
 await import('./server/serve.js');

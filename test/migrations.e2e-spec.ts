@@ -231,12 +231,14 @@ describe('migrations', () => {
       const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
         scripts: Record<string, string>;
       };
-      const [command = '', ...words] = [...scripts[script]!.split(' && ').at(-1)!.split(' '), ...args];
+      const [color, command = '', ...words] = [...scripts[script]!.split(' && ').at(-1)!.split(' '), ...args];
+      // As its output goes into a pipe.
+      expect(color).toBe('NO_COLOR=1');
       return new Promise<{ code: number; output: string }>((resolve) => {
         execFile(
           join(ROOT, 'node_modules/.bin', command),
           words,
-          { cwd: ROOT, env: environment() },
+          { cwd: ROOT, env: { ...environment(), NO_COLOR: '1' } },
           (error, stdout, stderr) => {
             resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr });
           },

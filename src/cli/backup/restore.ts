@@ -57,7 +57,10 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
       await removeEarlierAsides(path, aside);
     }
     warnOfCapacity(counts, config);
-    if (pending.length > 0) console.error(`The next start runs the migrations ${pending.join(', ')}.`);
+    if (pending.length > 0) {
+      const ran = options.recordCheck ? 'For the check of the records, it has had' : 'The next start runs';
+      console.error(`${ran} the migrations ${pending.join(', ')}.`);
+    }
   } catch (error) {
     await discard(draft);
     if (error instanceof ReplacedError) throw error;

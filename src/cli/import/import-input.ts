@@ -15,6 +15,12 @@ export interface Entry {
   readonly record: NewRecord<ResourceEntity>;
 }
 
+/** A line that cannot be stored, and why. */
+export interface LineProblem {
+  readonly line: number;
+  readonly problem: string;
+}
+
 /** Lines that are stored together. */
 export class Batch {
   /** @param before the hash of all lines before the first of these */

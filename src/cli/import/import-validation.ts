@@ -1,7 +1,7 @@
 import { Failure } from '../errors.js';
 import type { MissingReference } from '../../resource/store/references.js';
 import type { IdsOption, ImportJob } from './import-job.js';
-import { type Batch, ImportInput } from './import-input.js';
+import { type Batch, ImportInput, type LineProblem } from './import-input.js';
 import type { OpenStorage } from '../resources/open-storage.js';
 import { Progress } from '../output/progress.js';
 import { UniqueValues } from './unique-values.js';
@@ -63,11 +63,6 @@ export async function problemsOf(storage: OpenStorage, batch: Batch, unique: Uni
     return reference === undefined ? [] : [{ line, problem: namesNothing(reference) }];
   });
   return [...others, ...taken].sort((one, other) => one.line - other.line);
-}
-
-export interface LineProblem {
-  readonly line: number;
-  readonly problem: string;
 }
 
 function idExists(id: number): string {

@@ -1,8 +1,7 @@
 import type { EntityMetadata, FindOptionsWhere, Repository } from 'typeorm';
 import type { ResourceEntity } from '../../resource/store/resource-entity.js';
 import type { OpenStorage } from '../resources/open-storage.js';
-import type { Entry } from './import-input.js';
-import type { LineProblem } from './import-validation.js';
+import type { Entry, LineProblem } from './import-input.js';
 
 /** Conditions of one statement. */
 const CHUNK = 200;
