@@ -51,10 +51,10 @@ COPY package.json LICENSE ./
 RUN mkdir -m 700 dist/compile-cache && chown 10001:10001 dist/compile-cache
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 MANAGEMENT_PORT=3001 DATABASE_URL=sqlite:/data/cookies.sqlite
 # glibc would raise these by itself after the first large responses, and keep their memory; see
-# docs/adr/0095-fixed-glibc-thresholds.md.
+# docs/adr/0046-debian-image-with-node-only.md.
 ENV MALLOC_MMAP_THRESHOLD_=65536 MALLOC_TRIM_THRESHOLD_=131072 MALLOC_ARENA_MAX=2
 USER 10001:10001
-# Serves once, so that what V8 compiles for a start is in the image; see docs/adr/0109-compile-cache.md.
+# Serves once, so that what V8 compiles for a start is in the image; see docs/adr/0046-debian-image-with-node-only.md.
 RUN DATABASE_URL=sqlite:/tmp/cookies.sqlite JWT_SECRET=$(node -p 'crypto.randomUUID()') timeout 60 sh -c ' \
         node dist/src/main.js & \
         until node -e "fetch(\`http://127.0.0.1:3001/health/ready\`).then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"; do sleep 0.1; done; \

@@ -3,7 +3,7 @@ import type { Managed } from '../management/management-routes.js';
 import type { Readiness } from '../management/readiness.js';
 import type { Message, MetricValues, WorkerProcess } from './worker-process.js';
 
-/** Health and metrics of all workers together. See docs/adr/0111-metrics-of-workers.md. */
+/** Health and metrics of all workers together. See docs/adr/0110-workers.md. */
 export class WorkersManagement implements Managed {
   readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE;
   readonly crashes: Counter;

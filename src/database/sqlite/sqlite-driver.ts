@@ -50,7 +50,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   readonly advanceIdSequence = advanceIdSequence;
   readonly hasSingleWriter = true;
   // A statement holds the event loop from its start to its end. Within these limits it takes 2 ms, even where every record has
-  // a string of 255 emoji; see docs/adr/0061-lists-yield-the-event-loop.md.
+  // a string of 255 emoji; see docs/adr/0080-list-queue.md.
   readonly statementLimits: StatementLimits = {
     scannedRows: 2000,
     countedRows: 10_000,
