@@ -1,6 +1,6 @@
 /**
- * What may import what in `src/`, as ESLint configurations, so that an editor shows what breaks it. The layers are those of the
- * README. A folder of `src/` that is no layer is a feature.
+ * What may import what in `src/`, as ESLint configurations, so that an editor shows what breaks it. `docs/architecture.md` draws
+ * the layers. A folder of `src/` that is no layer is a feature.
  */
 import { readdirSync } from 'node:fs';
 

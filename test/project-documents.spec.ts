@@ -67,6 +67,12 @@ describe('the documents of the project', () => {
     expect(named.flat().filter((name) => !existsSync(join(ROOT, name)))).toEqual([]);
   });
 
+  it('describe every folder of src in docs/architecture.md', () => {
+    const folders = readdirSync(join(ROOT, 'src')).filter((name) => statSync(join(ROOT, 'src', name)).isDirectory());
+    const text = read('docs/architecture.md');
+    expect(folders.filter((name) => !text.includes(`\`src/${name}/\``))).toEqual([]);
+  });
+
   const documents = files.filter((file) => file.endsWith('.md'));
 
   it('name only files that exist', () => {
