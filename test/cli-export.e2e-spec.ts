@@ -57,7 +57,8 @@ describe('cli export', () => {
         .filter((text) => ids.some((id) => text.includes(`"id":${id},`)))
         .join(''),
     );
-    expect(stderr).toMatch(new RegExp(`^Exported ${ids.length} cookies, sha256 [0-9a-f]{64}\n$`));
+    const counted = ids.length === 1 ? '1 cookie' : `${ids.length} cookies`;
+    expect(stderr).toMatch(new RegExp(`^Exported ${counted}, sha256 [0-9a-f]{64}\n$`));
   });
 
   it.each([
