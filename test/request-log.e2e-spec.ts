@@ -315,6 +315,20 @@ describe('a request whose client has left', () => {
     expect(records).toEqual([{ route: '/endless', status: undefined, end: 'cut off' }]);
   });
 
+  it('right after the head of its request is recorded at once', async () => {
+    const rest = 'Content-Type: application/json\r\nContent-Length: 60\r\n';
+    for (let time = 0; time < 20; time++) {
+      const fields = `Host: cookies\r\nAuthorization: Bearer ${await token({ subject: `${time}` })}\r\n`;
+      const client = await StallingClient.send(left, `POST /cookies HTTP/1.1\r\n${fields}${rest}\r\n{`);
+      await new Promise(setImmediate);
+      client.reset();
+    }
+    await until(
+      () => records.length === 20 && connections.requests.inFlight === 0,
+      () => `${records.length} requests of 20 are recorded`,
+    );
+  });
+
   it('while a guard was at work, before its body had arrived, is recorded with 400', async () => {
     await abandon('POST /guarded', 'Content-Type: application/json\r\nContent-Length: 2\r\n');
     letPass();

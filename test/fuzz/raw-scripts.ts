@@ -45,10 +45,31 @@ export class RawScripts {
       const isMutated = random.chance(share) && (end !== 'reset' || message.method !== 'POST');
       messages.push(isMutated ? mutatedMessage(message, random, other) : message);
     }
-    if (end === 'wait') messages.push(valid.last(id('last')));
-    if (end === 'half-close' && random.chance(0.5)) messages.push(truncated(valid.make(id('cut')), random));
+    messages.push(...ending(end, valid, random, id));
     return { messages, packets: packets(random), end, resetAfter: random.below(6) };
   }
+}
+
+/** The last messages of a connection: the service closes it behind each of them, or the client does. */
+function ending(
+  end: Script['end'],
+  valid: ValidMessages,
+  random: Random,
+  id: (name: string) => string,
+): readonly Message[] {
+  const kind = random.weighted([
+    [85, 'last'],
+    [6, 'upgrade'],
+    [9, 'unfinished'],
+  ] as const);
+  if (kind === 'upgrade') {
+    const one = valid.upgrade(id('upgrade'));
+    const alike = { ...one, id: id('alike'), bytes: one.bytes.replace(one.id, id('alike')) };
+    return random.pick([[one], [one, alike], [one, alike, valid.make(id('behind'))]]);
+  }
+  if (kind === 'unfinished') return [valid.unfinished(id('unfinished'), end)];
+  if (end === 'wait') return [valid.last(id('last'))];
+  return end === 'half-close' && random.chance(0.5) ? [truncated(valid.make(id('cut')), random)] : [];
 }
 
 function mutatedMessage({ id, method, bytes }: Message, random: Random, other: string): Message {

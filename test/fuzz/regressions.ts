@@ -181,6 +181,12 @@ export function regressions({ both }: Tokens): Regression[] {
       statuses: [[404]],
     },
     {
+      name: 'POST with an Upgrade whose body does not come whole is 400',
+      messages: [raw(`${postLine.replace(CLOSE, 'Connection: Upgrade\r\nUpgrade: h2c')}Content-Length: 9\r\n\r\n{`)],
+      end: 'half-close',
+      statuses: [[400]],
+    },
+    {
       name: 'OPTIONS with an empty Origin is answered in the one shape',
       messages: [
         raw(

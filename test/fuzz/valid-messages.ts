@@ -1,6 +1,7 @@
 import { FLAVORS, SIZES } from './contract.js';
 import { type Message, messageBytes, type Tokens, utf8 } from './message.js';
 import type { Random } from './random.js';
+import type { Script } from './script.js';
 
 const JSON_TYPE = 'Content-Type: application/json';
 type Draft = Omit<Message, 'id' | 'bytes'> & {
@@ -32,6 +33,32 @@ export class ValidMessages {
     const headers = [this.bearer, 'Connection: close'];
     const bytes = messageBytes({ id, method: 'GET', target: '/cookies/9007199254740991', headers });
     return { id, bytes, method: 'GET', expected: [404] };
+  }
+
+  /** A request after which the service closes the connection: it ignores the `Upgrade`. */
+  upgrade(id: string): Message {
+    const { bytes, ...message } = this.make(id);
+    const field = this.random.pick(['Upgrade: websocket', 'Upgrade: h2c\r\nHTTP2-Settings: AAMAAABk']);
+    return { ...message, bytes: bytes.replace('\r\n', `\r\nConnection: Upgrade, HTTP2-Settings\r\n${field}\r\n`) };
+  }
+
+  /** A POST whose body never comes whole. Where the client says so at once, it may be 400 before its token is looked at. */
+  unfinished(id: string, end: Script['end']): Message {
+    const { both, read } = this.tokens;
+    const [status, credentials] = this.random.pick<[number, string[]]>([
+      [401, []],
+      [403, [`Authorization: Bearer ${read}`]],
+      [400, [`Authorization: Bearer ${both}`]],
+    ]);
+    const headers = [JSON_TYPE, ...credentials];
+    const body = `{"flavor":"vanilla","size":"small","wish":"of ${id}"}`;
+    const bytes = messageBytes({ id, method: 'POST', target: '/cookies', headers, body });
+    return {
+      id,
+      method: 'POST',
+      expected: end === 'wait' ? [status] : [status, 400],
+      bytes: bytes.slice(0, -this.random.between(1, body.length)),
+    };
   }
 
   create(id: string, headers: readonly string[] = []): Draft {

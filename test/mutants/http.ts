@@ -112,8 +112,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'status-after-the-client-has-left-is-lost',
     file: REQUESTS,
-    replace: 'if (response.reply === undefined || response.isAnswered)',
-    by: 'if (response !== undefined)',
+    replace: 'if (!isAtWork)',
+    by: 'if (!isAtWork || response !== undefined)',
     breaks: 'A request whose client has left is logged with the status that its handler gives.',
     specs: CONNECTIONS,
     tests: 'leaves one line with the status',

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { ApiError } from '../errors/api-error.js';
 import { newRequestId, requestId } from '../messages/request-id.js';
 import type { BufferBudget } from './buffer-budget.js';
 import { isLastOfConnection, protocolError } from './protocol-error.js';
@@ -62,6 +63,7 @@ export class Connection implements ResponseConnection {
     // Without a listener of its own, a socket that Node hands over would end the process when it breaks.
     socket.on('error', ignore);
     socket.on('drain', () => this.drained());
+    socket.once('end', () => this.ended());
     socket.once('close', () => this.closed());
     // Node calls it after the last response. Closing at once would reset the connection where the client has sent more than
     // was read, and the reset would take the response with it (RFC 9112 section 9.6).
@@ -202,6 +204,14 @@ export class Connection implements ResponseConnection {
     this.flow.drained();
     // After CONNECT, Node no longer tells the response that it may go on.
     if (this.isRejected) this.current?.emit('drain');
+  }
+
+  /** The client sends nothing more. Node notices that a body is not whole, but for one behind an `Upgrade`. */
+  private ended(): void {
+    const last = this.waiting.at(-1) ?? this.current;
+    if (last?.req.complete === false) {
+      this.reject(new ApiError(400, 'BAD_REQUEST', 'The request did not arrive whole'));
+    }
   }
 
   private closed(): void {

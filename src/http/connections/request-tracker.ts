@@ -49,7 +49,8 @@ export class RequestTracker {
 
   /** The connection has closed before the response was sent. A handler that is still at work is waited for: its status counts. */
   cutOff(response: TrackedResponse): void {
-    if (response.reply === undefined || response.isAnswered) this.end(response, 'cut off');
+    const isAtWork = response.reply !== undefined && !response.isAnswered && !response.headersSent;
+    if (!isAtWork) this.end(response, 'cut off');
     else this.orphans.add(response);
   }
 
