@@ -68,6 +68,17 @@ describe('the readers of long lists', () => {
     expect(() => admit(readers, 'honest, and one too many', '10.0.0.3')).toThrow(/8 long lists are read already/);
   });
 
+  it('give way when they pause, unless the address of the newcomer has more readers', () => {
+    const readers = readersOf(8);
+    admit(readers, 'honest', '10.0.0.3');
+    for (let index = 0; index < 4; index++) admit(readers, `a${index}`, '10.0.0.1');
+    for (let index = 0; index < 3; index++) admit(readers, `b${index}`, '10.0.0.2');
+    now = 1500;
+    for (let index = 3; index < 7; index++) admit(readers, `b${index}`, '10.0.0.2');
+    expect(cut).toEqual(['a0', 'b0', 'b1', 'b2']);
+    expect(() => admit(readers, 'b7', '10.0.0.2')).toThrow(/8 long lists are read already/);
+  });
+
   it('have one address where they come from one IPv6 /64', () => {
     const readers = readersOf(8);
     for (let place = 0; place < 7; place++) admit(readers, `subject ${place}`, `2001:db8:0:1::${place}`);

@@ -31,8 +31,8 @@ export class ListReader {
 
 /**
  * Who reads long lists now. Each reader keeps a snapshot of the database open, of which there are few. So neither a subject
- * nor an address gets all of them, and a reader that pauses gives its place to one that waits. When all places are taken, an
- * address that has more readers than the newcomer's loses the slowest of them, paused or not.
+ * nor an address gets all of them. When all places are taken, an address that has more readers than the newcomer's loses the
+ * slowest of them, paused or not. A reader that pauses gives its place to a newcomer whose address has no more readers.
  */
 @Injectable()
 export class ListReaders {
@@ -69,8 +69,9 @@ export class ListReaders {
     if (this.readers.size >= this.most) {
       const crowd = this.largestCrowd();
       const isUnfair = crowd.length > ofAddress.length + 1;
+      const noFewer = [...this.readers].filter(({ address }) => this.readersAt(address).length >= ofAddress.length);
       const message = `${this.most} long lists are read already`;
-      this.makeRoom(isUnfair ? crowd : [...this.readers], isUnfair ? 0 : PAUSE, message);
+      this.makeRoom(isUnfair ? crowd : noFewer, isUnfair ? 0 : PAUSE, message);
     }
     this.readers.add(newcomer);
     return newcomer;
