@@ -286,7 +286,7 @@ describe('the validation of a feature', () => {
       POST,
       'addresses',
       { email: 'a@b.example', others: [{ email: '\ud800@b.example' }] },
-      '/others/0/email',
+      '/others',
     ],
     ['an item that is validated', POST, 'sizes', { sizes: [1, '2'] }, '/sizes'],
     ['an item that must not be empty', POST, 'names', { names: [''] }, '/names'],

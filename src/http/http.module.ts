@@ -5,7 +5,7 @@ import { ErrorFilter } from './errors/error.filter.js';
 import { Handlers } from './routing/handlers.js';
 import { QueryGuard } from './validation/query.guard.js';
 import { RouteCheck } from './validation/route-check.js';
-import { ValidationPipe } from './validation/validation.pipe.js';
+import { RequestValidationPipe } from './validation/validation.pipe.js';
 
 /** What every route of every module gets without asking. */
 @Global()
@@ -14,7 +14,7 @@ import { ValidationPipe } from './validation/validation.pipe.js';
   providers: [
     { provide: APP_FILTER, useClass: ErrorFilter },
     { provide: APP_GUARD, useClass: QueryGuard },
-    { provide: APP_PIPE, useClass: ValidationPipe },
+    { provide: APP_PIPE, useClass: RequestValidationPipe },
     ErrorLog,
     Handlers,
     RouteCheck,

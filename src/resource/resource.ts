@@ -1,8 +1,10 @@
 import type { Setting } from '../config/setting.js';
 import { integer } from '../config/parse.js';
-import type { RecordClass } from './lines/column-rules.js';
 import type { ResourceName } from './resource-name.js';
 import type { ResourceEntity } from './store/resource-entity.js';
+
+/** The class of a resource's entity, or of its DTO. */
+export type RecordClass<T = object> = new (...args: never[]) => T;
 
 /**
  * A resource as those see it who work on any: the configuration and the command line. Its feature declares one, which
@@ -20,11 +22,6 @@ export interface Resource<Entity extends ResourceEntity = ResourceEntity> {
   readonly entity: () => Promise<RecordClass<Entity>>;
   /** The DTO class that POST takes, and with it what describes and validates it. */
   readonly createDto: () => Promise<RecordClass>;
-  /**
-   * Whether the checks of the entity admit no record that the DTO class rejects, so that a line of an import which fulfils them
-   * need not be held to the class. A test of the feature must say so.
-   */
-  readonly checksSuffice?: boolean;
 }
 
 /** The setting for how many records of a resource may be stored; `variable` such as `ORDERS_CAPACITY`. */

@@ -18,6 +18,7 @@ const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 export class RawBody {
   /** What it stands for, once it has been read. */
   value?: unknown;
+  private parsed?: Promise<unknown>;
 
   constructor(
     private readonly stream: Readable,
@@ -27,11 +28,16 @@ export class RawBody {
   ) {}
 
   /**
-   * Reads it.
+   * Reads it, once for all who ask.
    * @returns the value that it stands for
    * @throws {ApiError} 415 for another media type, charset or coding than accepted, 413 where it is too large, 400 for text that is not JSON
    */
-  async json(): Promise<unknown> {
+  json(): Promise<unknown> {
+    this.parsed ??= this.parse();
+    return this.parsed;
+  }
+
+  private async parse(): Promise<unknown> {
     this.requireJsonType();
     const bytes = await read(this.stream);
     if (bytes.length === 0) throw emptyBody();

@@ -1,6 +1,17 @@
 import { Injectable, type Type } from '@nestjs/common';
-import { METHOD_METADATA } from '@nestjs/common/internal';
+// The only use of these: Nest has no public way to ask what the decorators of a handler's arguments say.
+import { METHOD_METADATA, PIPES_METADATA, ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+
+/** An argument of a handler that takes a part of the request. */
+export interface HandlerArgument {
+  readonly decorator: 'Body' | 'Query' | 'Param';
+  /** The name in `@Query('name')`; none where it takes the whole. */
+  readonly name?: string;
+  /** Its type, as TypeScript tells: a class, `Object` for an interface. */
+  readonly type: unknown;
+  readonly hasPipes: boolean;
+}
 
 /** A method of a controller that serves a route. */
 export interface Handler {
@@ -30,4 +41,32 @@ export class Handlers {
       .filter((method) => Reflect.hasMetadata(METHOD_METADATA, prototype[method]!))
       .map((method) => ({ controller, method, name: `${controller.name}.${method}` }));
   }
+}
+
+const DECORATORS = new Map<string, HandlerArgument['decorator']>([
+  [String(RouteParamtypes.BODY), 'Body'],
+  [String(RouteParamtypes.QUERY), 'Query'],
+  [String(RouteParamtypes.PARAM), 'Param'],
+]);
+
+interface ArgumentMetadata {
+  readonly index: number;
+  readonly data?: string;
+  readonly pipes?: readonly unknown[];
+}
+
+/** The arguments of a handler with `@Body`, `@Query` or `@Param`. */
+export function argumentsOf(controller: Type, method: string): HandlerArgument[] {
+  const declared = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) ?? {}) as Record<
+    string,
+    ArgumentMetadata
+  >;
+  const prototype = controller.prototype as Record<string, object>;
+  const types = (Reflect.getMetadata('design:paramtypes', prototype, method) ?? []) as unknown[];
+  const ofHandler = [controller, prototype[method]!].some((target) => Reflect.hasMetadata(PIPES_METADATA, target));
+  return Object.entries(declared).flatMap(([key, { index, data, pipes = [] }]) => {
+    const decorator = DECORATORS.get(key.split(':')[0]!);
+    if (decorator === undefined) return [];
+    return [{ decorator, name: data, type: types[index], hasPipes: ofHandler || pipes.length > 0 }];
+  });
 }

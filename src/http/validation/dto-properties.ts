@@ -1,27 +1,6 @@
-import { createRequire } from 'node:module';
 import type { Type } from '@nestjs/common';
-import { TransformationType } from 'class-transformer';
-import { getMetadataStorage } from 'class-validator';
-import { type QuickCheck, quickCheckOf } from './quick-check.js';
-
-/** What `@Type(() => Other)` of class-transformer says of a property; the package has no public way to ask. */
-interface TypeMetadata {
-  readonly typeFunction: () => Type;
-  readonly options?: { readonly discriminator?: unknown };
-}
-
-interface TransformerStorage {
-  findTypeMetadata(target: Type, property: string): TypeMetadata | undefined;
-  /** `none` unless the class itself has `@Expose()` or `@Exclude()`. */
-  getStrategy(target: Type): string;
-  findExposeMetadata(target: Type, property: string): unknown;
-  findExcludeMetadata(target: Type, property: string): unknown;
-  findTransformMetadatas(target: Type, property: string, type: TransformationType): readonly unknown[];
-}
-
-const { defaultMetadataStorage: transformers } = createRequire(import.meta.url)('class-transformer/cjs/storage.js') as {
-  defaultMetadataStorage: TransformerStorage;
-};
+import { plainToInstance } from 'class-transformer';
+import { getMetadataStorage, ValidationTypes } from 'class-validator';
 
 /** A property that holds an instance of another DTO class, or with `isArray` an array of them. */
 export interface NestedDto {
@@ -34,9 +13,6 @@ export interface DtoProperties {
   /** The properties that validation decorators name, in the order of their declaration. */
   readonly declared: ReadonlySet<string>;
   readonly nested: ReadonlyMap<string, NestedDto>;
-  /** Whether class-transformer would do no more than copy values that are no objects. */
-  readonly isCopied: boolean;
-  readonly quickCheck: QuickCheck;
   /** What of the class the validation does not support, one line each. */
   readonly errors: readonly string[];
 }
@@ -75,45 +51,35 @@ function read(dto: Type, outer: ReadonlySet<Type>): DtoProperties {
   }
   const path = new Set([...outer, dto]);
   const inner = [...nested.values()].filter((each) => !path.has(each.dto)).map((each) => read(each.dto, path));
-  return {
-    declared,
-    nested,
-    isCopied: transformers.getStrategy(dto) === 'none' && [...declared].every((name) => isCopied(dto, name)),
-    quickCheck: quickCheckOf(validators),
-    errors: [...errors, ...inner.flatMap((each) => each.errors)],
-  };
+  return { declared, nested, errors: [...errors, ...inner.flatMap((each) => each.errors)] };
 }
 
 type Validator = ReturnType<typeof validatorsOf>[number];
 
-function isCopied(dto: Type, name: string): boolean {
-  const { PLAIN_TO_CLASS } = TransformationType;
-  return (
-    !(name in (dto.prototype as object)) &&
-    transformers.findTypeMetadata(dto, name) === undefined &&
-    transformers.findExposeMetadata(dto, name) === undefined &&
-    transformers.findExcludeMetadata(dto, name) === undefined &&
-    transformers.findTransformMetadatas(dto, name, PLAIN_TO_CLASS).length === 0
-  );
-}
-
 function nestedDto(dto: Type, name: string, validators: Validator[], errors: string[]): NestedDto | undefined {
   const where = `${dto.name}.${name}`;
-  const validateNested = validators.find(({ type }) => type === 'nestedValidation');
-  const type = transformers.findTypeMetadata(dto, name);
-  if (validators.some((each) => each.type === 'promiseValidation')) errors.push(`${where} cannot be a promise`);
-  if (type?.options?.discriminator !== undefined) errors.push(`${where} cannot be of several classes (discriminator)`);
+  const validateNested = validators.find(({ type }) => type === ValidationTypes.NESTED_VALIDATION);
+  if (validators.some(({ type }) => type === ValidationTypes.PROMISE_VALIDATION)) {
+    errors.push(`${where} cannot be a promise`);
+  }
   const declaredType: unknown = Reflect.getMetadata('design:type', dto.prototype as object, name);
-  const other = type?.typeFunction() ?? (declaredType as Type | undefined);
+  const type = transformedType(dto, name);
   if (validateNested === undefined) {
+    const other = isDto(type) ? type : declaredType;
     if (isDto(other)) errors.push(`${where} is a ${other.name} that nothing validates: add @ValidateNested()`);
     return undefined;
   }
-  if (type === undefined || !isDto(other)) {
+  if (!isDto(type)) {
     errors.push(`${where} has @ValidateNested() and needs @Type(() => ...) with a DTO class, too`);
     return undefined;
   }
-  return { dto: other, isArray: validateNested.each || declaredType === Array };
+  return { dto: type, isArray: validateNested.each || declaredType === Array };
+}
+
+/** The class in `@Type(() => ...)`: tried out, since class-transformer has no public way to ask. */
+function transformedType(dto: Type, name: string): unknown {
+  const { [name]: items } = plainToInstance(dto, { [name]: [{}] }) as Record<string, unknown>;
+  return Array.isArray(items) ? (items[0] as object | undefined)?.constructor : undefined;
 }
 
 /** Whether a class has validation decorators. */

@@ -1,8 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import type { FastifyRequest } from 'fastify';
 import { type ApiError, invalidRequest } from '../errors/api-error.js';
-import { HandlerCache } from '../routing/handler-cache.js';
+import { argumentsOf } from '../routing/handlers.js';
 
 /**
  * Rejects with 400 the parameters that a route does not declare, so that a misspelt or misplaced one is noticed. A route
@@ -10,18 +9,14 @@ import { HandlerCache } from '../routing/handler-cache.js';
  */
 @Injectable()
 export class QueryGuard implements CanActivate {
-  private readonly declared = new HandlerCache((context) =>
-    parametersOf(context.getClass(), context.getHandler().name),
-  );
-
   canActivate(context: ExecutionContext): boolean {
     const { query } = context.switchToHttp().getRequest<FastifyRequest<{ Querystring: Record<string, unknown> }>>();
-    for (const name in query) {
-      const declared = this.declared.get(context);
-      if (declared === 'all') return true;
-      if (declared.has(name)) continue;
-      throw unknownParameter(name, declared);
-    }
+    const names = Object.keys(query);
+    if (names.length === 0) return true;
+    const declared = parametersOf(context);
+    if (declared === 'all') return true;
+    const stray = names.find((name) => !declared.has(name));
+    if (stray !== undefined) throw unknownParameter(stray, declared);
     return true;
   }
 }
@@ -33,12 +28,10 @@ export function unknownParameter(name: string, declared: ReadonlySet<string> = n
 }
 
 /** The names in the `@Query('name')` of a handler; "all" when it has a `@Query()` without a name. */
-function parametersOf(controller: object, handler: string): ReadonlySet<string> | 'all' {
-  const metadata = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, handler) ?? {}) as Record<
-    string,
-    { data?: string }
-  >;
-  const queries = Object.entries(metadata).filter(([key]) => key.startsWith(`${RouteParamtypes.QUERY}:`));
-  const names = queries.map(([, { data }]) => data);
+function parametersOf(context: ExecutionContext): ReadonlySet<string> | 'all' {
+  const queries = argumentsOf(context.getClass(), context.getHandler().name).filter(
+    ({ decorator }) => decorator === 'Query',
+  );
+  const names = queries.map(({ name }) => name);
   return names.includes(undefined) ? 'all' : new Set(names as string[]);
 }

@@ -1,7 +1,6 @@
-import { Injectable, type OnModuleInit, type PipeTransform, type Type } from '@nestjs/common';
-import { PIPES_METADATA, ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { propertiesOf } from './dto-properties.js';
-import { type Handler, Handlers } from '../routing/handlers.js';
+import { argumentsOf, type HandlerArgument, Handlers } from '../routing/handlers.js';
 import { isDtoType } from './validation.pipe.js';
 
 /** A handler declares something that could not be validated; the message names it and says what would be right. */
@@ -12,18 +11,6 @@ export class RouteError extends Error {
   }
 }
 
-interface Argument {
-  readonly index: number;
-  readonly data?: string;
-  readonly pipes?: readonly (PipeTransform | Type)[];
-}
-
-const CHECKED = new Map<string, 'Body' | 'Query' | 'Param'>([
-  [String(RouteParamtypes.BODY), 'Body'],
-  [String(RouteParamtypes.QUERY), 'Query'],
-  [String(RouteParamtypes.PARAM), 'Param'],
-]);
-
 /** Looks at every handler when the service starts: what the validation pipe cannot validate must not get past it. */
 @Injectable()
 export class RouteCheck implements OnModuleInit {
@@ -31,40 +18,24 @@ export class RouteCheck implements OnModuleInit {
 
   /** @throws {RouteError} */
   onModuleInit(): void {
-    const errors = this.handlers.all().flatMap((handler) => errorsOf(handler));
+    const errors = this.handlers
+      .all()
+      .flatMap(({ controller, method, name }) =>
+        argumentsOf(controller, method).flatMap((argument) => errorsOf(argument).map((error) => `${name}: ${error}`)),
+      );
     if (errors.length > 0) throw new RouteError(errors);
   }
 }
 
-function errorsOf({ controller, method, name }: Handler): string[] {
-  const declared = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) ?? {}) as Record<string, Argument>;
-  const types = (Reflect.getMetadata('design:paramtypes', controller.prototype as object, method) ?? []) as unknown[];
-  const prototype = controller.prototype as Record<string, object>;
-  const hasPipes = [controller, prototype[method]!].some((target) => Reflect.hasMetadata(PIPES_METADATA, target));
-  return Object.entries(declared).flatMap(([key, argument]) => {
-    const decorator = CHECKED.get(key.split(':')[0]!);
-    if (decorator === undefined) return [];
-    const validates = hasPipes || (argument.pipes?.length ?? 0) > 0;
-    return errorsOfArgument(decorator, argument.data, types[argument.index], validates).map(
-      (error) => `${name}: ${error}`,
-    );
-  });
-}
-
-/** @param validates whether the argument has pipes of its own, which see to what the global one cannot */
-function errorsOfArgument(
-  decorator: 'Body' | 'Query' | 'Param',
-  data: string | undefined,
-  type: unknown,
-  validates: boolean,
-): readonly string[] {
-  if (data !== undefined) {
-    if (decorator === 'Body') return [`@Body('${data}') is not supported; declare a DTO class and use @Body()`];
-    const isOpen = isDtoType(type) && !validates;
-    return isOpen ? [`@${decorator}('${data}') cannot be a ${type.name}; use @${decorator}() with it`] : [];
+/** Pipes of the argument's own see to what the global one cannot. */
+function errorsOf({ decorator, name, type, hasPipes }: HandlerArgument): readonly string[] {
+  if (name !== undefined) {
+    if (decorator === 'Body') return [`@Body('${name}') is not supported; declare a DTO class and use @Body()`];
+    const isOpen = isDtoType(type) && !hasPipes;
+    return isOpen ? [`@${decorator}('${name}') cannot be a ${type.name}; use @${decorator}() with it`] : [];
   }
   if (isDtoType(type)) return propertiesOf(type).errors;
-  if (validates || decorator === 'Param') return [];
+  if (hasPipes || decorator === 'Param') return [];
   if (decorator === 'Body' && type === Array) return ['@Body() is an array; use @Body(arrayOf(ItemDto))'];
   const typeName =
     typeof type === 'function' && type !== Object ? type.name : 'an interface or another type without a class';

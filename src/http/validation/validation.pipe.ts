@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
 import { invalidRequest } from '../errors/api-error.js';
 import { emptyBody, RawBody } from '../body/raw-body.js';
@@ -5,11 +6,11 @@ import { parameterDetail, propertyDetail, toDto, validObject } from './validate.
 
 /**
  * Turns bodies, query strings and path parameters into the DTO class that the handler declares, by the decorators of that class
- * alone: nothing is coerced, and a property that the class does not declare is rejected, in nested DTOs, too. What a handler
- * declares and this pipe cannot validate, `RouteCheck` rejects at start.
+ * alone, through Nest's `ValidationPipe`: nothing is coerced, and a property that the class does not declare is rejected, in nested
+ * DTOs, too. What a handler declares and this pipe cannot validate, `RouteCheck` rejects at start.
  */
 @Injectable()
-export class ValidationPipe implements PipeTransform {
+export class RequestValidationPipe implements PipeTransform {
   transform(value: unknown, { type, metatype, data }: ArgumentMetadata): unknown {
     if (type === 'body') return this.body(value, isDtoType(metatype) ? metatype : undefined);
     if ((type === 'query' || type === 'param') && data === undefined && isDtoType(metatype)) {
@@ -21,7 +22,7 @@ export class ValidationPipe implements PipeTransform {
   // Nest starts the pipes of all arguments at once, the last argument's first, and responds with what fails first. By then the
   // pipes of the path and the query must have had their say: their errors come before those of the body.
   private async body(value: unknown, dto: Type | undefined): Promise<unknown> {
-    await Promise.resolve();
+    await setImmediate();
     if (!(value instanceof RawBody)) throw emptyBody();
     const parsed = await value.json();
     return dto === undefined ? parsed : validObject(dto, parsed);

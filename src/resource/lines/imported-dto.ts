@@ -3,7 +3,7 @@ import { IntersectionType } from '@nestjs/swagger';
 import { ApiError } from '../../http/errors/api-error.js';
 import { propertiesOf } from '../../http/validation/dto-properties.js';
 import { IsOptionalNotNull } from '../../http/validation/is-optional-not-null.decorator.js';
-import { validMembers } from '../../http/validation/validate.js';
+import { validObject } from '../../http/validation/validate.js';
 import { IsRecordId } from '../record-id.js';
 
 class ImportedId {
@@ -24,8 +24,8 @@ export class ImportedDto {
    * @returns an instance of the class that POST takes
    * @throws {ApiError} 400 with a detail for each error
    */
-  validate(value: unknown): object {
-    return validMembers(this.dto, value);
+  async validate(value: unknown): Promise<object> {
+    return validObject(this.dto, value);
   }
 
   /** A record with the examples that the document has of its properties. */

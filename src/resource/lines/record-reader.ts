@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { Resource } from '../resource.js';
+import type { ResourceName } from '../resource-name.js';
 import type { NewRecord, ResourceEntity } from '../store/resource-entity.js';
-import { type ColumnRule, columnRules, isObviouslyValid } from './column-rules.js';
-import type { ImportedDto } from './imported-dto.js';
+import { ImportedDto, problemsOf } from './imported-dto.js';
 
 /** A line that is no record; the message says what is wrong with it and what would be right. */
 export class BrokenLineError extends Error {
@@ -14,73 +14,51 @@ export class BrokenLineError extends Error {
 
 /** Reads records from lines of NDJSON, by the rules that POST has for a body; a property that comes twice is rejected, too. */
 export class RecordReader<Entity extends ResourceEntity> {
-  private dto?: ImportedDto;
-
   private constructor(
-    private readonly resource: Resource<Entity>,
-    private readonly rules?: ReadonlyMap<string, ColumnRule>,
+    private readonly name: ResourceName,
+    private readonly dto: ImportedDto,
   ) {}
 
   static async of<Entity extends ResourceEntity>(resource: Resource<Entity>): Promise<RecordReader<Entity>> {
-    const entity = await resource.entity();
-    return new RecordReader(resource, resource.checksSuffice ? columnRules(entity) : undefined);
+    return new RecordReader(resource.name, new ImportedDto(await resource.createDto()));
   }
 
   /** @throws {BrokenLineError} */
   async read(line: Uint8Array): Promise<NewRecord<Entity>> {
-    const text = await this.textOf(line);
-    const value = await this.parse(text);
-    const record = this.isObviouslyValid(value) ? value : await this.validate(value);
+    const text = this.textOf(line);
+    const value = this.parse(text);
+    const record = await this.validate(value);
     // What is written as this service writes it has no property twice.
     if (JSON.stringify(value) !== text) rejectRepeatedProperties(text);
     return record as NewRecord<Entity>;
   }
 
-  /** The class is asked about all other values. */
-  isObviouslyValid(value: unknown): boolean {
-    return this.rules !== undefined && isObviouslyValid(this.rules, value);
-  }
-
-  private async textOf(line: Uint8Array): Promise<string> {
+  private textOf(line: Uint8Array): string {
     if (!isUtf8(line)) throw new BrokenLineError('it is not valid UTF-8');
     const text = Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString('utf8');
     if (text.charCodeAt(0) === 0xfeff) throw new BrokenLineError('it begins with a byte-order mark; leave that out');
-    if (text.trim() === '') throw new BrokenLineError(`it is empty; each line must be ${await this.example()}`);
+    if (text.trim() === '') throw new BrokenLineError(`it is empty; each line must be ${this.example()}`);
     return text;
   }
 
-  private async parse(text: string): Promise<unknown> {
+  private parse(text: string): unknown {
     try {
       return JSON.parse(text);
     } catch (error) {
-      throw new BrokenLineError(
-        `it is not valid JSON (${(error as Error).message}); a line must be ${await this.example()}`,
-      );
+      throw new BrokenLineError(`it is not valid JSON (${(error as Error).message}); a line must be ${this.example()}`);
     }
   }
 
-  private async example(): Promise<string> {
-    const { example } = await this.importedDto();
-    return `${this.resource.name.indefinite} such as ${JSON.stringify(example)}`;
+  private example(): string {
+    return `${this.name.indefinite} such as ${JSON.stringify(this.dto.example)}`;
   }
 
   private async validate(value: unknown): Promise<object> {
-    const dto = await this.importedDto();
-    const { problemsOf } = await import('./imported-dto.js');
     try {
-      return dto.validate(value);
+      return await this.dto.validate(value);
     } catch (error) {
       throw new BrokenLineError(problemsOf(error));
     }
-  }
-
-  /** Loaded for the first line that needs it: it brings class-validator and the decorators of OpenAPI. */
-  private async importedDto(): Promise<ImportedDto> {
-    if (this.dto === undefined) {
-      const { ImportedDto } = await import('./imported-dto.js');
-      this.dto = new ImportedDto(await this.resource.createDto());
-    }
-    return this.dto;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { DiskFullError } from '../../database/errors.js';
-import { ApiError, type ErrorDetail, invalidRequest } from '../../http/errors/api-error.js';
+import { invalidRequest } from '../../http/errors/api-error.js';
 import { rejection } from '../../http/errors/constraint-error.js';
 import { propertiesOf } from '../../http/validation/dto-properties.js';
 import type { DescribedError, ErrorExample } from '../../http/openapi/described-error.js';
@@ -8,7 +8,7 @@ import { exampleOf } from '../../http/openapi/errors.js';
 import { invalidId } from '../../http/validation/parse-id.pipe.js';
 import { unknownParameter } from '../../http/validation/query.guard.js';
 import { emptyBody, wrongCoding, wrongMediaType } from '../../http/body/raw-body.js';
-import { validMembers } from '../../http/validation/validate.js';
+import { messageOfNull } from '../../http/validation/validate.js';
 import { StorageFullError } from '../../storage/errors.js';
 import { LIMIT_ERROR } from '../lists/list-query.js';
 import { ResourceNotFoundError } from '../not-found.js';
@@ -59,15 +59,7 @@ export function invalidIdOrBody(body: Type): DescribedError {
 /** What the class says of its first property when that is `null`. */
 function invalidProperty(body: Type): ErrorExample {
   const [first = ''] = propertiesOf(body).declared;
-  const pointer = `/${first}`;
-  try {
-    validMembers(body, { [first]: null });
-  } catch (error) {
-    const details: readonly ErrorDetail[] = error instanceof ApiError ? (error.details ?? []) : [];
-    const detail = details.find((each) => 'pointer' in each && each.pointer === pointer);
-    if (detail !== undefined) return exampleOf(invalidRequest([detail]));
-  }
-  return exampleOf(invalidRequest([{ pointer, message: 'is not valid' }]));
+  return exampleOf(invalidRequest([{ pointer: `/${first}`, message: messageOfNull(body, first) }]));
 }
 
 export function notFound(name: ResourceName): DescribedError {

@@ -7,8 +7,6 @@ export interface JsonColumn {
   readonly name: string;
   readonly kind: ColumnKind;
   readonly isNullable: boolean;
-  /** Whether its strings need no escaping. */
-  readonly isPlain: boolean;
 }
 
 /** An SQL expression, and whether quotes around its value make it JSON. */
@@ -25,14 +23,13 @@ export function columnJson(dialect: Dialect, column: JsonColumn): JsonExpression
   return { expression: `CASE WHEN ${column.name} IS NULL THEN 'null' ELSE ${value} END`, isQuoted: false };
 }
 
-function jsonOfValue(dialect: Dialect, { name, kind, isPlain }: JsonColumn): JsonExpression {
+function jsonOfValue(dialect: Dialect, { name, kind }: JsonColumn): JsonExpression {
   switch (kind) {
     case 'integer':
       return { expression: name, isQuoted: false };
     case 'real':
       return { expression: dialect.jsonReal(name), isQuoted: false };
     case 'string':
-      if (isPlain) return { expression: name, isQuoted: true };
       return { expression: dialect.json(name), isQuoted: false };
     case 'boolean':
       return { expression: `CASE WHEN ${name} THEN 'true' ELSE 'false' END`, isQuoted: false };

@@ -60,7 +60,7 @@ function recordColumn(dataSource: DataSource, entity: EntityMetadata, column: Co
   const { propertyName: property, isNullable } = column;
   const kind = kindOf(dataSource, entity, column);
   const name = driver.escape(column.databaseName);
-  const json = columnJson(dialect, { name, kind, isNullable, isPlain: hasPlainValues(entity, column) });
+  const json = columnJson(dialect, { name, kind, isNullable });
   // A number that its column is too small for is compared with it all the same.
   const placeholder = kind === 'integer' ? 'CAST(? AS bigint)' : '?';
   const isSinglePrecision = driver.normalizeType(column) === 'real';
@@ -95,12 +95,4 @@ function kindOf({ driver }: DataSource, entity: EntityMetadata, column: ColumnMe
 
 function unsupported({ name }: EntityMetadata, reason: string): Error {
   return new Error(`${name} cannot be the entity of a resource: ${reason}`);
-}
-
-/** One of some words that JSON need not escape, as `isOneOf` writes it. */
-const PLAIN_WORDS = /^"(\w+)" IN \('[\w -]*'(?:, '[\w -]*')*\)$/;
-
-/** Whether a CHECK admits only such words: to escape them in every record of a list would cost for nothing. */
-function hasPlainValues({ checks }: EntityMetadata, { databaseName }: ColumnMetadata): boolean {
-  return checks.some(({ expression }) => PLAIN_WORDS.exec(expression)?.[1] === databaseName);
 }
