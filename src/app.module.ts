@@ -7,7 +7,6 @@ import { DatabaseModule } from './database/database.module.js';
 import { HttpModule } from './http/http.module.js';
 import { ManagementModule } from './management/management.module.js';
 import { ResourceModule } from './resource/resource.module.js';
-import { StorageModule } from './storage/storage.module.js';
 
 /** The list of modules. A new feature is one more line under "features". */
 @Module({})
@@ -18,7 +17,6 @@ export class AppModule {
       imports: [
         ConfigModule.forRoot(config),
         DatabaseModule.forRoot(),
-        StorageModule,
         // Global guards run in this order: the token first, so that without one nobody learns what else is wrong.
         AuthModule,
         HttpModule,

@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
-import { serveDocs } from './docs/docs-routes.js';
+import { serveDocs } from './openapi/docs-routes.js';
 import { sendProtocolError } from './http/errors/error.filter.js';
 import { ErrorAdapter } from './http/errors/fastify-errors.js';
 import { respondToUnroutedRequests, MAX_PARAM_LENGTH } from './http/routing/method-not-allowed.js';

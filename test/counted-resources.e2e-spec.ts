@@ -7,12 +7,12 @@ import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
 import { migrate } from '../src/database/schema/migrations.js';
 import { SETTINGS } from '../src/features.js';
-import { StorageModule } from '../src/storage/storage.module.js';
+import { UsageModule } from '../src/resource/usage/usage.module.js';
 import { engineInUse, provideDatabase } from './support/engine.js';
 import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from './support/service.js';
 
 /** A feature whose records are counted. */
-@Module({ imports: [StorageModule.forFeature({ resource: 'lids', capacity: () => 10 })] })
+@Module({ imports: [UsageModule.forFeature({ resource: 'lids', capacity: () => 10 })] })
 class LidsModule {}
 
 beforeAll(() => Logger.overrideLogger(false));

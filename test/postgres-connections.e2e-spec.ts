@@ -115,7 +115,7 @@ describePostgres('a server that is frozen', () => {
 
   it('makes none of 1000 creates and 1000 reads wait longer than for a batch, a connection and a statement', async () => {
     // Not over HTTP: 2000 connections would measure how fast they are accepted.
-    const cookies = service.app.get(CookiesService);
+    const { records: cookies } = service.app.get(CookiesService);
     server.freeze();
     const began = performance.now();
     const outcomes = await Promise.allSettled(

@@ -3,18 +3,23 @@ import { Logger } from '@nestjs/common';
 import { Check, Column, type DataSource, Entity, type QueryRunner } from 'typeorm';
 import { loadConfig } from '../src/config/config.js';
 import { Cookie } from '../src/cookies/cookie.entity.js';
+import { COOKIE as COOKIE_RESOURCE } from '../src/cookies/cookie.values.js';
 import { createDataSource } from '../src/database/data-source.js';
 import { migrate } from '../src/database/schema/migrations.js';
 import { transaction } from '../src/database/transactions.js';
 import { isOneOf, References } from '../src/resource/columns.js';
 import { wholeArray } from '../src/resource/lists/json-array.js';
+import { etagOf, Preconditions } from '../src/resource/preconditions.js';
+import { ResourceName } from '../src/resource/resource-name.js';
 import { ResourceEntity, type StoredRecord } from '../src/resource/store/resource-entity.js';
 import { createResourceTable, dropResourceTable } from '../src/resource/store/resource-migration.js';
-import { ResourceStore } from '../src/resource/store/resource-store.js';
-import { StorageFullError } from '../src/storage/errors.js';
-import { ResourceStorage, type Version } from '../src/storage/resource-storage.js';
+import { ResourceRepository } from '../src/resource/store/resource-repository.js';
+import { StorageFullError } from '../src/resource/usage/storage-full-error.js';
+import { UsageCounter, type Version } from '../src/resource/usage/usage-counter.js';
 import { engineInUse, provideDatabase } from './support/engine.js';
 import { COOKIE, environmentIn, temporaryFolder } from './support/service.js';
+
+const SAMPLE = new ResourceName('sample');
 
 /** Every kind of column that a resource may have. */
 @Entity('samples')
@@ -55,8 +60,8 @@ describe(`the store of a resource (${engineInUse()})`, () => {
   const dateType = engineInUse() === 'postgres' ? 'timestamp' : 'datetime';
   let folder: string;
   let dataSource: DataSource;
-  let samples: ResourceStore<Sample>;
-  let cookies: ResourceStore<Cookie>;
+  let samples: ResourceRepository<Sample>;
+  let cookies: ResourceRepository<Cookie>;
 
   async function inMigration(work: (queryRunner: QueryRunner) => Promise<void>): Promise<void> {
     const queryRunner = dataSource.createQueryRunner();
@@ -71,7 +76,11 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     dataSource = await createDataSource(loadConfig(environmentIn(folder)), [Sample, WithDecimal]);
     await dataSource.initialize();
     await migrate(dataSource);
-    cookies = new ResourceStore(dataSource.getRepository(Cookie), new ResourceStorage('cookies', 10));
+    cookies = new ResourceRepository(
+      COOKIE_RESOURCE,
+      dataSource.getRepository(Cookie),
+      new UsageCounter('cookies', 10),
+    );
   });
 
   afterAll(async () => {
@@ -96,7 +105,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
         references: { cookieId: 'cookies' },
       }),
     );
-    samples = new ResourceStore(dataSource.getRepository(Sample), new ResourceStorage('samples', 3));
+    samples = new ResourceRepository(SAMPLE, dataSource.getRepository(Sample), new UsageCounter('samples', 3));
     if ((await cookies.usage()).count === 0) await cookies.create(COOKIE);
   });
 
@@ -155,12 +164,9 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect((await samples.usage()).count).toBe(3);
   });
 
-  /** A check that rejects every version but the one given. */
-  const only =
-    ({ revision }: Version) =>
-    (current: Version) => {
-      if (current.revision !== revision) throw new Error(`is at ${current.revision}, not at ${revision}`);
-    };
+  /** `If-Match` with a version. */
+  const only = (version: Version): Preconditions => new Preconditions(etagOf(version), undefined);
+  const STALE = /^The record has changed/;
 
   const outcomes = async (writes: Promise<unknown>[]): Promise<unknown[]> =>
     (await Promise.allSettled(writes)).map((result) =>
@@ -183,8 +189,8 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     ]);
     expect(results).toEqual([
       { record: { id: 1, ...sample({ amount: 1 }) }, version: expect.anything() },
-      expect.stringMatching(/^is at \d+, not at \d+$/),
-      undefined,
+      expect.stringMatching(STALE),
+      'There is no sample 9',
       { record: { id: 2, ...sample({ text: 'new' }) }, version: expect.anything() },
       results[3],
       { record: { id: 1, ...sample({ amount: 4 }) }, version: expect.anything() },
@@ -201,7 +207,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     const { revision: before } = await samples.usage();
     const writes = [1, 2, 3].map((amount) => samples.update(1, { amount }, only(version)));
     const results = await outcomes([...writes, samples.update(9, { amount: 5 }), samples.update(1, { amount: 4 })]);
-    expect(results[3]).toBeUndefined();
+    expect(results[3]).toBe('There is no sample 9');
     const stored = results.filter((result) => typeof result === 'object') as StoredRecord<Sample>[];
     const conditional = results.slice(0, 3).filter((result) => typeof result === 'object');
     expect(results.slice(0, 3).filter((result) => typeof result === 'string')).toHaveLength(3 - conditional.length);
@@ -240,8 +246,8 @@ describe(`the store of a resource (${engineInUse()})`, () => {
       samples.delete(3),
       samples.delete(1),
     ]);
-    expect(results.slice(1, 4)).toEqual([false, expect.stringMatching(/^is at/), true]);
-    expect([results[0], results[4]].sort()).toEqual([false, true]);
+    expect(results.slice(1, 4)).toEqual(['There is no sample 9', expect.stringMatching(STALE), undefined]);
+    expect([results[0], results[4]].sort()).toEqual(['There is no sample 1', undefined]);
     expect(await samples.usage()).toMatchObject({ count: 1, revision: revision + 2 });
     await expect(samples.find(2)).resolves.toBeDefined();
     expect(await outcomes([samples.create(sample()), samples.create(sample())])).toHaveLength(2);
@@ -254,7 +260,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     await samples.create(sample({ cookieId: cookie.record.id }));
     const { count } = await cookies.usage();
     const results = await outcomes([cookies.delete(cookie.record.id), cookies.delete(other.record.id)]);
-    expect(results).toEqual([expect.stringMatching(/foreign key/i), true]);
+    expect(results).toEqual([expect.stringMatching(/foreign key/i), undefined]);
     expect((await cookies.usage()).count).toBe(count - 1);
   });
 
@@ -272,11 +278,11 @@ describe(`the store of a resource (${engineInUse()})`, () => {
   it('changes nothing, the version included, when an update has the values that are stored', async () => {
     const { version } = await samples.create(sample());
     const same = { ...sample(), order: new Date(sample().order) };
-    expect((await samples.update(1, same))?.version).toEqual(version);
+    expect((await samples.update(1, same)).version).toEqual(version);
     const changed = await samples.update(1, { isOpen: false, note: 'x', colour: null });
-    expect(changed?.version.revision).toBe(version.revision + 1);
+    expect(changed.version.revision).toBe(version.revision + 1);
     expect((await samples.find(1))?.record).toEqual({ id: 1, ...sample({ isOpen: false, note: 'x', colour: null }) });
-    expect(await samples.update(7, { note: 'y' })).toBeUndefined();
+    await expect(samples.update(7, { note: 'y' })).rejects.toThrow('There is no sample 7');
   });
 
   it('stores what is right among records that are created at the same time, and rejects the rest', async () => {
@@ -301,7 +307,8 @@ describe(`the store of a resource (${engineInUse()})`, () => {
   });
 
   it('rejects an entity with a column that it cannot keep, and says which', () => {
-    const make = () => new ResourceStore(dataSource.getRepository(WithDecimal), new ResourceStorage('wrong', 1));
+    const make = () =>
+      new ResourceRepository(SAMPLE, dataSource.getRepository(WithDecimal), new UsageCounter('wrong', 1));
     expect(make).toThrow(
       'WithDecimal cannot be the entity of a resource: price is decimal, and must be one of integer',
     );

@@ -8,7 +8,7 @@ import { RangeFilter } from '../src/resource/lists/range-filter.js';
 import { ResourceName } from '../src/resource/resource-name.js';
 import { ResourceModule } from '../src/resource/resource.module.js';
 import type { NewRecord } from '../src/resource/store/resource-entity.js';
-import type { ResourceStore } from '../src/resource/store/resource-store.js';
+import type { ResourceRepository } from '../src/resource/store/resource-repository.js';
 import type { Selection } from '../src/resource/store/selection.js';
 import { engineInUse } from './support/engine.js';
 import { CreateReadings1790000300000 } from './readings/create-readings.js';
@@ -53,12 +53,12 @@ function compare(sort: string): (one: Listed, other: Listed) => number {
 describe(`lists that are sorted and bounded by properties (${engineInUse()})`, () => {
   let service: Service;
   let client: Client;
-  let store: ResourceStore<Reading>;
+  let store: ResourceRepository<Reading>;
 
   beforeAll(async () => {
     service = await startService({}, [ReadingsModule], [new CreateReadings1790000300000()]);
     client = await Client.of(service, { scope: 'readings:read' });
-    store = service.app.get<ResourceStore<Reading>>('ReadingResourceStore', { strict: false });
+    store = service.app.get<ResourceRepository<Reading>>('ReadingResourceRepository', { strict: false });
   });
 
   afterAll(() => service.stop());

@@ -1,6 +1,6 @@
 import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openApiDocument } from '../src/docs/document.js';
+import { openApiDocument } from '../src/openapi/document.js';
 import { nodeMajor } from '../src/config/node-version.js';
 import { ProjectCopy } from './support/project/project-copy.js';
 import { run } from './support/command.js';

@@ -37,7 +37,7 @@ const TAKEN = new Set([
     'References',
     'Resource',
     'ResourceEntity',
-    'ResourceService',
+    'ResourceRepository',
   ],
 ]);
 

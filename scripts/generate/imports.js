@@ -2,7 +2,7 @@
 const MODULES = /** @type {const} */ ({
   '@nestjs/swagger': ['PartialType'],
   typeorm: ['Check', 'Column', 'Entity'],
-  '../http/openapi/closed.decorator.js': ['ApiClosed'],
+  '../openapi/closed.decorator.js': ['ApiClosed'],
   '../resource/columns.js': ['hasLength', 'isBetween', 'isOneOf', 'References'],
   '../resource/lists/list-query.js': ['EnumFilter', 'IdFilter', 'ListQueryOf'],
   '../resource/properties.js': [

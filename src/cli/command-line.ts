@@ -6,7 +6,7 @@ import {
   DiskFullError,
   OutcomeUnknownError,
 } from '../database/errors.js';
-import { StorageFullError } from '../storage/errors.js';
+import { StorageFullError } from '../resource/usage/storage-full-error.js';
 import { Failure, UsageError } from './errors.js';
 import { Interrupted, interruptSignal } from './interrupt.js';
 import { program } from './program.js';

@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { Scopes } from '../auth/scopes.decorator.js';
 import { Exchange, ResourceExchange } from '../resource/exchange.js';
 import { type ListBody, ResourceLists } from '../resource/lists/resource-lists.js';
-import { ApiCreate, ApiDelete, ApiGet, ApiList, ApiPatch, ApiReplace } from '../resource/openapi/operations.js';
+import { ApiCreate, ApiDelete, ApiGet, ApiList, ApiPatch, ApiReplace } from '../resource/operations/operations.js';
 import { RecordId } from '../resource/record-id.js';
 import { COOKIE } from './cookie.values.js';
 import { CookiesService } from './cookies.service.js';
@@ -25,21 +25,21 @@ export class CookiesController {
   @Scopes('cookies:read')
   @ApiList(COOKIE, { record: CookieDto, query: ListCookiesQuery })
   list(@Query() query: ListCookiesQuery, @Exchange() exchange: ResourceExchange): Promise<ListBody | undefined> {
-    return this.lists.respond(this.cookies.source, query, exchange);
+    return this.lists.respond(this.cookies.records, query, exchange);
   }
 
   @Get(':id')
   @Scopes('cookies:read')
   @ApiGet(COOKIE, { record: CookieDto })
   async get(@RecordId() id: number, @Exchange() exchange: ResourceExchange): Promise<CookieDto | undefined> {
-    return exchange.record(await this.cookies.get(id));
+    return exchange.record(await this.cookies.records.get(id));
   }
 
   @Post()
   @Scopes('cookies:write')
   @ApiCreate(COOKIE, { record: CookieDto, body: CreateCookieDto })
   async create(@Body() body: CreateCookieDto, @Exchange() exchange: ResourceExchange): Promise<CookieDto> {
-    return exchange.created(COOKIE, await this.cookies.create(body));
+    return exchange.created(COOKIE, await this.cookies.records.create(body));
   }
 
   /** Without an ETag: the record has a wish that the request did not send (RFC 9110 section 9.3.4). */
@@ -55,7 +55,7 @@ export class CookiesController {
     @Body() body: ReplaceCookieDto,
     @Exchange() { preconditions }: ResourceExchange,
   ): Promise<CookieDto> {
-    return (await this.cookies.replace(id, body, preconditions)).record;
+    return (await this.cookies.records.update(id, body, preconditions)).record;
   }
 
   @Patch(':id')
@@ -67,7 +67,7 @@ export class CookiesController {
     @Body() body: PatchCookieDto,
     @Exchange() exchange: ResourceExchange,
   ): Promise<void> {
-    exchange.changed(await this.cookies.patch(id, body, exchange.preconditions));
+    exchange.changed(await this.cookies.records.update(id, body, exchange.preconditions));
   }
 
   @Delete(':id')
@@ -75,6 +75,6 @@ export class CookiesController {
   @Scopes('cookies:write')
   @ApiDelete(COOKIE)
   delete(@RecordId() id: number, @Exchange() { preconditions }: ResourceExchange): Promise<void> {
-    return this.cookies.delete(id, preconditions);
+    return this.cookies.records.delete(id, preconditions);
   }
 }

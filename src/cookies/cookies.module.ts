@@ -4,13 +4,12 @@ import { Cookie } from './cookie.entity.js';
 import { COOKIES } from './cookie.resource.js';
 import { COOKIE } from './cookie.values.js';
 import { CookiesController } from './cookies.controller.js';
-import { CookiesRepository } from './cookies.repository.js';
 import { CookiesService } from './cookies.service.js';
 
 @Module({
   imports: [ResourceModule.forFeature({ name: COOKIE, entity: Cookie, capacity: COOKIES.capacity })],
   controllers: [CookiesController],
-  providers: [CookiesService, CookiesRepository],
+  providers: [CookiesService],
   exports: [CookiesService],
 })
 export class CookiesModule {}

@@ -4,7 +4,7 @@ import type { DataSource } from 'typeorm';
 import { engineOf } from '../database/engine.js';
 import { pendingMigrations } from '../database/schema/migrations.js';
 import { committed } from '../database/transactions.js';
-import { StorageRegistry } from '../storage/storage-registry.js';
+import { ReportedResources } from './reported-resources.js';
 import { DATABASE_TIMEOUT, withinTimeout } from './database-timeout.js';
 import { Lifecycle } from './lifecycle.js';
 import type { Readiness } from './readiness.js';
@@ -16,7 +16,7 @@ export class Health implements OnApplicationBootstrap {
 
   constructor(
     private readonly lifecycle: Lifecycle,
-    private readonly storages: StorageRegistry,
+    private readonly resources: ReportedResources,
     @InjectDataSource() private readonly dataSource: DataSource,
   ) {}
 
@@ -60,9 +60,9 @@ export class Health implements OnApplicationBootstrap {
   }
 
   private async checkStorage(): Promise<void> {
-    for (const storage of this.storages.resources) {
+    for (const resource of this.resources.all) {
       // Requests look for the row all the time; only where one has missed it, a probe looks whether it is back.
-      if (!storage.hasRow) await storage.usage(committed(this.dataSource));
+      if (!resource.hasRow) await resource.usage(committed(this.dataSource));
     }
   }
 }

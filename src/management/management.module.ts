@@ -1,9 +1,14 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import { DatabaseMetrics } from './database-metrics.js';
 import { Health } from './health.js';
 import { Lifecycle } from './lifecycle.js';
 import { ManagementServer } from './management-server.js';
 import { Metrics } from './metrics.js';
+import { ReportedResources } from './reported-resources.js';
 
-@Module({ providers: [Lifecycle, Health, Metrics, DatabaseMetrics, ManagementServer] })
+@Global()
+@Module({
+  providers: [Lifecycle, Health, Metrics, DatabaseMetrics, ManagementServer, ReportedResources],
+  exports: [ReportedResources],
+})
 export class ManagementModule {}

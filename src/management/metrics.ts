@@ -6,7 +6,7 @@ import type { DataSource } from 'typeorm';
 import { committed } from '../database/transactions.js';
 import { observeStatements, type StatementObserver, unobserveStatements } from '../database/events/statement-events.js';
 import { standardOutput } from '../logging/standard-output.js';
-import { StorageRegistry } from '../storage/storage-registry.js';
+import { ReportedResources } from './reported-resources.js';
 import { withinTimeout } from './database-timeout.js';
 
 // Seconds.
@@ -25,7 +25,7 @@ export class Metrics implements OnModuleDestroy {
     registers: [this.registry],
   });
 
-  constructor(storages: StorageRegistry, @InjectDataSource() dataSource: DataSource) {
+  constructor(resources: ReportedResources, @InjectDataSource() dataSource: DataSource) {
     collectDefaultMetrics({ register: this.registry });
     new Gauge({
       name: 'storage_records',
@@ -36,13 +36,13 @@ export class Metrics implements OnModuleDestroy {
       registers: [this.registry],
       async collect() {
         this.reset();
-        for (const storage of storages.resources) {
+        for (const resource of resources.all) {
           // A database that is down or does not respond must not take the other figures away.
           const usage = await withinTimeout(
-            storage.usage(committed(dataSource)).catch(() => undefined),
+            resource.usage(committed(dataSource)).catch(() => undefined),
             undefined,
           );
-          if (usage !== undefined) this.set({ resource: storage.resource }, usage.count);
+          if (usage !== undefined) this.set({ resource: resource.resource }, usage.count);
         }
       },
     });
@@ -54,7 +54,7 @@ export class Metrics implements OnModuleDestroy {
       aggregator: 'first',
       registers: [this.registry],
       collect() {
-        for (const { resource, capacity } of storages.resources) this.set({ resource }, capacity);
+        for (const { resource, capacity } of resources.all) this.set({ resource }, capacity);
       },
     });
     new Counter({

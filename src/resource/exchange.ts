@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Version } from '../storage/resource-storage.js';
+import type { Version } from './usage/usage-counter.js';
 import { etagOf, Preconditions, preconditionsOf } from './preconditions.js';
 import type { ResourceName } from './resource-name.js';
 

@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.js';
-import type { Version } from '../storage/resource-storage.js';
+import type { Version } from './usage/usage-counter.js';
 import { ApiError } from '../http/errors/api-error.js';
+import { hasEntityTag } from '../http/messages/entity-tag.js';
 
 /** The strong entity tag of a version (RFC 9110 section 8.8.3). */
 export function etagOf({ epoch, revision }: Version): string {
@@ -52,11 +53,13 @@ export class Preconditions {
 }
 
 /** Of a request that requires nothing, as most do. */
-const NONE = new Preconditions(undefined, undefined);
+export const NO_PRECONDITIONS = new Preconditions(undefined, undefined);
 
 export function preconditionsOf({ headers }: FastifyRequest): Preconditions {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
-  return ifMatch === undefined && ifNoneMatch === undefined ? NONE : new Preconditions(ifMatch, ifNoneMatch);
+  return ifMatch === undefined && ifNoneMatch === undefined
+    ? NO_PRECONDITIONS
+    : new Preconditions(ifMatch, ifNoneMatch);
 }
 
 /** 428: the service requires If-Match. */
@@ -77,15 +80,4 @@ export function excludedVersion(): ApiError {
 
 function preconditionFailed(message: string): ApiError {
   return new ApiError(412, 'PRECONDITION_FAILED', message);
-}
-
-const ENTITY_TAG = /(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
-
-/** Whether the list of a condition has the tag; a weak tag never compares equal in a strong comparison. */
-export function hasEntityTag(list: string, etag: string, comparison: 'strong' | 'weak'): boolean {
-  if (list.trim() === '*') return true;
-  for (const [, weak, tag] of list.matchAll(ENTITY_TAG)) {
-    if (tag === etag && (weak === undefined || comparison === 'weak')) return true;
-  }
-  return false;
 }

@@ -1,5 +1,3 @@
-import { readableName } from '../storage/readable-name.js';
-
 /** What a resource is called, in the singular and the plural; its URL, its texts and its error codes follow from it. */
 export class ResourceName {
   /**
@@ -53,3 +51,8 @@ export class ResourceName {
 }
 
 const capitalized = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
+/** A resource's plural for the reader: `gift cards` of `gift-cards`. */
+export function readableName(plural: string): string {
+  return plural.replaceAll(/[-_]/g, ' ');
+}

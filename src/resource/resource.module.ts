@@ -2,8 +2,6 @@ import { type DynamicModule, Global, Inject, Module, type Type } from '@nestjs/c
 import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Config } from '../config/config.js';
-import { ResourceStorage } from '../storage/resource-storage.js';
-import { StorageModule } from '../storage/storage.module.js';
 import { checkLists } from './lists/list-check.js';
 import { ListCache } from './lists/list-cache.js';
 import { ListQueue } from './lists/list-queue.js';
@@ -11,9 +9,11 @@ import { ListReaders } from './lists/list-readers.js';
 import { ResourceLists } from './lists/resource-lists.js';
 import type { Resource } from './resource.js';
 import type { ResourceName } from './resource-name.js';
-import { ResourceService } from './resource-service.js';
 import type { ResourceEntity } from './store/resource-entity.js';
-import { ResourceStore } from './store/resource-store.js';
+import { ResourceRepository } from './store/resource-repository.js';
+import { CountCheck } from './usage/count-check.js';
+import { UsageCounter } from './usage/usage-counter.js';
+import { UsageModule } from './usage/usage.module.js';
 
 export interface ResourceFeature {
   readonly name: ResourceName;
@@ -25,41 +25,35 @@ export interface ResourceFeature {
 
 /**
  * `ResourceModule` itself is imported once. A feature imports `ResourceModule.forFeature`, and injects the entity's
- * `ResourceStore` by `@InjectStore(Entity)`, its `ResourceService` by `@InjectResource(Entity)`, or its TypeORM repository.
+ * `ResourceRepository` by `@InjectResource(Entity)`, or its TypeORM repository.
  */
 @Global()
 @Module({
-  providers: [ListCache, ListQueue, ListReaders, ResourceLists],
+  providers: [ListCache, ListQueue, ListReaders, ResourceLists, CountCheck],
   exports: [ListCache, ListQueue, ListReaders, ResourceLists],
 })
 export class ResourceModule {
   static forFeature({ name, entity, capacity }: ResourceFeature): DynamicModule {
-    const repositories = TypeOrmModule.forFeature([entity]);
-    const storage = StorageModule.forFeature({
+    const rows = TypeOrmModule.forFeature([entity]);
+    const usage = UsageModule.forFeature({
       resource: name.plural,
       capacity: typeof capacity === 'function' ? capacity : (config) => config.get(capacity),
     });
     return {
       module: ResourceFeatureModule,
-      imports: [repositories, storage],
+      imports: [rows, usage],
       providers: [
         {
-          provide: storeToken(entity),
-          inject: [getRepositoryToken(entity), ResourceStorage],
-          useFactory: (repository: Repository<ResourceEntity>, count: ResourceStorage) => {
-            const store = new ResourceStore(repository, count);
-            checkLists(name, store.table);
-            return store;
+          provide: resourceToken(entity),
+          inject: [getRepositoryToken(entity), UsageCounter, Config],
+          useFactory: (repository: Repository<ResourceEntity>, counter: UsageCounter, config: Config) => {
+            const records = new ResourceRepository(name, repository, counter, config);
+            checkLists(name, records.table);
+            return records;
           },
         },
-        {
-          provide: serviceToken(entity),
-          inject: [storeToken(entity), Config],
-          useFactory: (store: ResourceStore<ResourceEntity>, config: Config) =>
-            new ResourceService(name, store, config),
-        },
       ],
-      exports: [storeToken(entity), serviceToken(entity), repositories, storage],
+      exports: [resourceToken(entity), rows, usage],
     };
   }
 }
@@ -67,11 +61,7 @@ export class ResourceModule {
 @Module({})
 class ResourceFeatureModule {}
 
-const storeToken = (entity: Type<ResourceEntity>): string => `${entity.name}ResourceStore`;
-const serviceToken = (entity: Type<ResourceEntity>): string => `${entity.name}ResourceService`;
+const resourceToken = (entity: Type<ResourceEntity>): string => `${entity.name}ResourceRepository`;
 
-/** Injects the `ResourceStore` of an entity. */
-export const InjectStore = (entity: Type<ResourceEntity>): ParameterDecorator => Inject(storeToken(entity));
-
-/** Injects the `ResourceService` of an entity. */
-export const InjectResource = (entity: Type<ResourceEntity>): ParameterDecorator => Inject(serviceToken(entity));
+/** Injects the `ResourceRepository` of an entity. */
+export const InjectResource = (entity: Type<ResourceEntity>): ParameterDecorator => Inject(resourceToken(entity));

@@ -3,8 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { developmentSecretFile } from '../auth/token-key.js';
 import type { Config } from '../config/config.js';
 import { CLI, isImage } from '../config/program-names.js';
-import type { ResourceStorage } from '../storage/resource-storage.js';
-import { StorageRegistry } from '../storage/storage-registry.js';
+import { type ReportedResource, ReportedResources } from '../management/reported-resources.js';
 
 /**
  * Logs, once the service listens, what a newcomer needs to use it.
@@ -19,7 +18,7 @@ export async function logStartupBanner(
   const api = (await app.getUrl()).replace('[::1]', '127.0.0.1');
   // Which ports of the host lead here, a container does not know.
   const where = isImage ? ' (in the container)' : '';
-  const resources = [...app.get(StorageRegistry, { strict: false }).resources];
+  const resources = app.get(ReportedResources, { strict: false }).all;
   for (const { resource, text } of resources) logger.log(`${labelOf(text)} ${api}/${resource}${where}`);
   if (config.docs) logger.log(`Docs:        ${api}/docs (document: ${api}/openapi.json)`);
   logger.log(`Management:  ${managementUrl}/health/ready and /metrics${where}`);
@@ -39,11 +38,11 @@ function labelOf(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}:`.padEnd(12);
 }
 
-function roomFor(resources: readonly ResourceStorage[]): string {
+function roomFor(resources: readonly ReportedResource[]): string {
   return `room for ${resources.map(({ text, capacity }) => `${capacity} ${text}`).join(', ')}`;
 }
 
-function scopesOf(resources: readonly ResourceStorage[]): string {
+function scopesOf(resources: readonly ReportedResource[]): string {
   return resources.flatMap(({ resource }) => [`${resource}:read`, `${resource}:write`]).join(' ');
 }
 

@@ -23,7 +23,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'only-the-first-tag-counts',
-    file: 'src/resource/preconditions.ts',
+    file: 'src/http/messages/entity-tag.ts',
     replace: '    if (tag === etag && (weak',
     by: '    if (list.startsWith(String(weak ?? tag)) && tag === etag && (weak',
     breaks: 'Any entity tag of a list may match.',
@@ -31,7 +31,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'star-matches-nothing',
-    file: 'src/resource/preconditions.ts',
+    file: 'src/http/messages/entity-tag.ts',
     replace: "if (list.trim() === '*') return true;",
     by: "if (list.trim() === '*') return false;",
     breaks: 'If-Match: * holds for every record.',

@@ -80,8 +80,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'missing-storage-row-is-ready',
     file: 'src/management/health.ts',
-    replace: 'if (!storage.hasRow) await',
-    by: 'if (storage.hasRow) await',
+    replace: 'if (!resource.hasRow) await',
+    by: 'if (resource.hasRow) await',
     breaks: 'A service without the storage row of a resource is not ready.',
     specs: ['test/counted-resources.e2e-spec.ts'],
     tests: 'makes GET /cookies/1 500',
@@ -142,8 +142,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'records-are-the-capacity',
     file: 'src/management/metrics.ts',
-    replace: 'this.set({ resource: storage.resource }, usage.count)',
-    by: 'this.set({ resource: storage.resource }, storage.capacity)',
+    replace: 'this.set({ resource: resource.resource }, usage.count)',
+    by: 'this.set({ resource: resource.resource }, resource.capacity)',
     breaks: 'storage_records is the number of records.',
     specs: METRICS,
     tests: 'how many records',

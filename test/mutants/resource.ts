@@ -14,17 +14,8 @@ const mutants: readonly Mutant[] = [
     specs: STORE,
   },
   {
-    id: 'every-check-makes-strings-plain',
-    file: 'src/resource/store/record-columns.ts',
-    replace: 'PLAIN_WORDS.exec(expression)?.[1] === databaseName',
-    by: 'expression.includes(databaseName)',
-    breaks: 'Only strings that a CHECK restricts to plain words come into lists unescaped.',
-    specs: PARCELS,
-    tests: 'the list has the same',
-  },
-  {
     id: 'one-rejected-record-fails-its-batch',
-    file: 'src/resource/store/resource-store.ts',
+    file: 'src/resource/store/resource-repository.ts',
     replace: 'items.length === 1 || !(error',
     by: 'items.length >= 1 || !(error',
     breaks: 'A record that the database rejects fails alone among those that are created with it.',

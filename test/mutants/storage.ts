@@ -5,7 +5,7 @@ const CAPACITY = ['test/capacity.e2e-spec.ts'];
 const mutants: readonly Mutant[] = [
   {
     id: 'one-record-too-many',
-    file: 'src/storage/resource-storage.ts',
+    file: 'src/resource/usage/usage-counter.ts',
     replace: 'used <= ${this.capacity - count}',
     by: 'used <= ${this.capacity - count + 1}',
     breaks: 'The storage never holds a record more than its capacity.',
@@ -13,7 +13,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'full-batch-rejects-all',
-    file: 'src/storage/resource-storage.ts',
+    file: 'src/resource/usage/usage-counter.ts',
     replace: '    while (versions.length < count) {',
     by: '    while (versions.length < 0) {',
     breaks: 'Of creates that wait together, as many are stored as have room.',
@@ -22,7 +22,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'deletes-give-no-room-back',
-    file: 'src/storage/resource-storage.ts',
+    file: 'src/resource/usage/usage-counter.ts',
     replace: 'SET used = used - ${count}, revision',
     by: 'SET used = used - 0 * ${count}, revision',
     breaks: 'A delete makes room for one record.',
@@ -30,7 +30,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'deletes-keep-the-revision',
-    file: 'src/storage/resource-storage.ts',
+    file: 'src/resource/usage/usage-counter.ts',
     replace: 'SET used = used - ${count}, revision = revision + ${count}',
     by: 'SET used = used - ${count}, revision = revision + 0 * ${count}',
     breaks: 'The ETag of the list changes with every delete.',
@@ -38,7 +38,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'updates-keep-the-revision',
-    file: 'src/storage/resource-storage.ts',
+    file: 'src/resource/usage/usage-counter.ts',
     replace: 'UPDATE storage SET revision = revision + ${count}',
     by: 'UPDATE storage SET revision = revision + 0 * ${count}',
     breaks: 'The ETag of a record changes with every change.',
@@ -46,7 +46,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'batches-share-a-revision',
-    file: 'src/storage/resource-storage.ts',
+    file: 'src/resource/usage/usage-counter.ts',
     replace: 'last.revision - count + 1 + index',
     by: 'last.revision',
     breaks: 'Creates that wait together each get the id of their own record.',
@@ -54,7 +54,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'missing-row-is-full',
-    file: 'src/storage/resource-storage.ts',
+    file: 'src/resource/usage/usage-counter.ts',
     replace: '      await this.usage(transaction);\n',
     by: '',
     breaks: 'A resource without its row in `storage` is a 500 that says what to do, never 507.',
@@ -62,7 +62,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'ready-without-a-row',
-    file: 'src/storage/resource-storage.ts',
+    file: 'src/resource/usage/usage-counter.ts',
     replace: '    this.hasRow = false;\n    return new Error(',
     by: '    return new Error(',
     breaks: 'A service whose resource has lost its row in `storage` is not ready.',
@@ -70,7 +70,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'drifted-counter-is-not-said',
-    file: 'src/storage/count-check.ts',
+    file: 'src/resource/usage/count-check.ts',
     replace: 'found === undefined || found.used === found.count',
     by: 'found === undefined || found.used >= found.count',
     breaks: 'A counter that does not agree with the records is said after the start.',
@@ -78,7 +78,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'revisions-of-a-batch-are-not-saved',
-    file: 'src/storage/revisions.ts',
+    file: 'src/resource/usage/revisions.ts',
     replace: 'if (this.unsaved > 0)',
     by: 'if (this.unsaved < 0)',
     breaks: 'Each of the changes of one transaction has a revision that no other has.',
@@ -102,7 +102,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'count-in-pieces-misses-one',
-    file: 'src/storage/stored-count.ts',
+    file: 'src/resource/usage/stored-count.ts',
     replace: 'LIMIT 1 OFFSET ${piece - 1}',
     by: 'LIMIT 1 OFFSET ${piece}',
     breaks: 'Records are counted exactly where there are more than one statement counts.',
@@ -110,7 +110,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'cascades-are-accepted',
-    file: 'src/storage/foreign-keys.ts',
+    file: 'src/resource/usage/cascade-check.ts',
     replace: "new Set(['CASCADE', 'SET NULL', 'SET DEFAULT'])",
     by: "new Set(['SET NULL', 'SET DEFAULT'])",
     breaks: 'A cascade that deletes records of a counted resource stops the start.',
@@ -118,7 +118,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'recount-of-nothing',
-    file: 'src/storage/stored-count.ts',
+    file: 'src/resource/usage/stored-count.ts',
     replace: 'SELECT count(*) FROM ${table.name}) WHERE resource = ? RETURNING used',
     by: 'SELECT count(*) FROM ${table.name}) WHERE resource <> ? RETURNING used',
     breaks: '`doctor --fix` sets the counter of the resource to the number of its records.',

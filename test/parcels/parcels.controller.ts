@@ -2,10 +2,17 @@ import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Query } from
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { Exchange, ResourceExchange } from '../../src/resource/exchange.js';
 import { ResourceLists } from '../../src/resource/lists/resource-lists.js';
-import { missingReference } from '../../src/resource/openapi/errors.js';
-import { ApiCreate, ApiDelete, ApiGet, ApiList, ApiPatch, ApiReplace } from '../../src/resource/openapi/operations.js';
+import { missingReference } from '../../src/resource/operations/operation-errors.js';
+import {
+  ApiCreate,
+  ApiDelete,
+  ApiGet,
+  ApiList,
+  ApiPatch,
+  ApiReplace,
+} from '../../src/resource/operations/operations.js';
 import { RecordId } from '../../src/resource/record-id.js';
-import { ResourceService } from '../../src/resource/resource-service.js';
+import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import { InjectResource } from '../../src/resource/resource.module.js';
 import { CreateParcelDto, ListParcelsQuery, ParcelDto, PatchParcelDto } from './parcel.dto.js';
 import { Parcel } from './parcel.entity.js';
@@ -16,7 +23,7 @@ const errors = [missingReference('cookieId')];
 @Controller('parcels')
 export class ParcelsController {
   constructor(
-    @InjectResource(Parcel) private readonly parcels: ResourceService<Parcel>,
+    @InjectResource(Parcel) private readonly parcels: ResourceRepository<Parcel>,
     private readonly lists: ResourceLists,
   ) {}
 

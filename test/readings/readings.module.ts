@@ -2,8 +2,8 @@ import { Controller, Get, Module, Query } from '@nestjs/common';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { Exchange, ResourceExchange } from '../../src/resource/exchange.js';
 import { ResourceLists } from '../../src/resource/lists/resource-lists.js';
-import { ApiList } from '../../src/resource/openapi/operations.js';
-import { ResourceService } from '../../src/resource/resource-service.js';
+import { ApiList } from '../../src/resource/operations/operations.js';
+import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import { InjectResource, ResourceModule } from '../../src/resource/resource.module.js';
 import { ListReadingsQuery, ReadingDto } from './reading.dto.js';
 import { Reading } from './reading.entity.js';
@@ -12,7 +12,7 @@ import { READING } from './reading.values.js';
 @Controller('readings')
 class ReadingsController {
   constructor(
-    @InjectResource(Reading) private readonly readings: ResourceService<Reading>,
+    @InjectResource(Reading) private readonly readings: ResourceRepository<Reading>,
     private readonly lists: ResourceLists,
   ) {}
 

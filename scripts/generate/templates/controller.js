@@ -19,7 +19,7 @@ export function controller({ singular, plural, fields }) {
     import { Scopes } from '../auth/scopes.decorator.js';
     import { Exchange, ResourceExchange } from '../resource/exchange.js';
     import { ResourceLists } from '../resource/lists/resource-lists.js';
-    ${errors && "import { missingReference } from '../resource/openapi/errors.js';\n"}import { ApiCreate, ApiDelete, ApiGet, ApiList, ApiPatch, ApiReplace } from '../resource/openapi/operations.js';
+    ${errors && "import { missingReference } from '../resource/operations/operation-errors.js';\n"}import { ApiCreate, ApiDelete, ApiGet, ApiList, ApiPatch, ApiReplace } from '../resource/operations/operations.js';
     import { RecordId } from '../resource/record-id.js';
     import { ${dtos.join(', ')} } from './dto/${singular}.dto.js';
     import { ${name} } from './${singular}.values.js';

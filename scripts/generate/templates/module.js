@@ -7,14 +7,14 @@ export function service({ singular, plural }) {
   const type = pascal(singular);
   return `
     import { Injectable } from '@nestjs/common';
-    import { ResourceService } from '../resource/resource-service.js';
+    import { ResourceRepository } from '../resource/store/resource-repository.js';
     import { InjectResource } from '../resource/resource.module.js';
     import { ${type} } from './${singular}.entity.js';
 
     /** What can be done with ${words(plural)}: what can be done with any resource. Rules of their own become methods here. */
     @Injectable()
     export class ${pascal(plural)}Service {
-      constructor(@InjectResource(${type}) readonly records: ResourceService<${type}>) {}
+      constructor(@InjectResource(${type}) readonly records: ResourceRepository<${type}>) {}
     }`;
 }
 

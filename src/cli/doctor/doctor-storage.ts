@@ -5,8 +5,8 @@ import { pendingMigrations, unknownMigrations } from '../../database/schema/migr
 import { committed } from '../../database/transactions.js';
 import { RESOURCES } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
-import { ImportProgress } from '../../storage/import-progress.js';
-import { recount, storedCount, type StoredCount } from '../../storage/stored-count.js';
+import { ImportProgress } from '../import/import-progress.js';
+import { recount, storedCount, type StoredCount } from '../../resource/usage/stored-count.js';
 import { databaseExists } from '../resources/database-file.js';
 import { openDatabase, openDataSource } from '../resources/open-storage.js';
 import { argumentOf } from '../resources/resources.js';

@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { readLastIdLine } from '../../resource/lines/record-line.js';
 import { BrokenLineError } from '../../resource/lines/record-reader.js';
 import type { NewRecord, ResourceEntity } from '../../resource/store/resource-entity.js';
-import type { UnfinishedImport } from '../../storage/import-progress.js';
+import type { UnfinishedImport } from './import-progress.js';
 import { Failure } from '../errors.js';
 import type { IdsOption, ImportJob } from './import-job.js';
 import { IdSet } from './id-set.js';

@@ -1,8 +1,8 @@
 import { QueryFailedError } from 'typeorm';
 import type { Sql } from '../../database/sql.js';
 import { transaction } from '../../database/transactions.js';
-import { StorageFullError } from '../../storage/errors.js';
-import { ImportProgress, type UnfinishedImport } from '../../storage/import-progress.js';
+import { StorageFullError } from '../../resource/usage/storage-full-error.js';
+import { ImportProgress, type UnfinishedImport } from './import-progress.js';
 import { Failure } from '../errors.js';
 import type { ImportJob } from './import-job.js';
 import { type Batch, ImportInput } from './import-input.js';
@@ -115,7 +115,7 @@ class Run {
 
   private noRoomFor(line: number): Failure {
     const { name, capacity } = this.job.resource;
-    const most = this.storage.store.storage.capacity;
+    const most = this.storage.store.counter.capacity;
     return new Failure(
       `Line ${line} finds no room: the storage holds ${most} ${name.pluralText}, as many as ${capacity.name} allows.`,
     );

@@ -4,7 +4,7 @@ import { SETTINGS } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
 import { RecordReader } from '../../resource/lines/record-reader.js';
 import { committed, transaction } from '../../database/transactions.js';
-import { ImportProgress, type UnfinishedImport } from '../../storage/import-progress.js';
+import { ImportProgress, type UnfinishedImport } from './import-progress.js';
 import { contentsOf } from '../resources/contents.js';
 import { Failure, UsageError } from '../errors.js';
 import type { ImportJob, ImportOptions } from './import-job.js';
@@ -47,7 +47,7 @@ export async function importRecords(
 }
 
 async function run(storage: OpenStorage, job: ImportJob): Promise<void> {
-  const { capacity } = storage.store.storage;
+  const { capacity } = storage.store.counter;
   const { count } = await storage.store.usage();
   console.error(`${Math.max(0, capacity - count)} of ${capacity} places are free.`);
   const total = job.file === undefined ? undefined : (await validateInput(storage, capacity, job)).records;

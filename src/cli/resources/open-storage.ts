@@ -7,8 +7,8 @@ import { createDataSource } from '../../database/data-source.js';
 import { migrate, pendingMigrations, unknownMigrations } from '../../database/schema/migrations.js';
 import type { Resource } from '../../resource/resource.js';
 import type { ResourceEntity } from '../../resource/store/resource-entity.js';
-import { ResourceStore } from '../../resource/store/resource-store.js';
-import { ResourceStorage } from '../../storage/resource-storage.js';
+import { ResourceRepository } from '../../resource/store/resource-repository.js';
+import { UsageCounter } from '../../resource/usage/usage-counter.js';
 import { Failure } from '../errors.js';
 
 /** Milliseconds: nobody waits for a response here, and an atomic import is one long transaction. */
@@ -18,7 +18,7 @@ const TIMEOUTS = { busyTimeout: 60_000, transactionTimeout: 24 * 3600 * 1000 } a
 export interface OpenStorage {
   readonly dataSource: DataSource;
   readonly resource: Resource;
-  readonly store: ResourceStore<ResourceEntity>;
+  readonly store: ResourceRepository<ResourceEntity>;
   readonly repository: Repository<ResourceEntity>;
   close(): Promise<void>;
 }
@@ -41,13 +41,13 @@ export async function openDataSource(config: Config): Promise<DataSource> {
 /** Opens the storage of a resource as `openDatabase` does. */
 export async function openStorage(config: Config, resource: Resource, options: OpenOptions): Promise<OpenStorage> {
   const dataSource = await openDatabase(config, options);
-  const storage = new ResourceStorage(resource.name.plural, config.get(resource.capacity));
+  const counter = new UsageCounter(resource.name.plural, config.get(resource.capacity));
   const repository = dataSource.getRepository<ResourceEntity>(await resource.entity());
   return {
     dataSource,
     resource,
     repository,
-    store: new ResourceStore(repository, storage),
+    store: new ResourceRepository(resource.name, repository, counter),
     close: () => dataSource.destroy(),
   };
 }

@@ -1,4 +1,4 @@
-import { ApiClosed } from '../../http/openapi/closed.decorator.js';
+import { ApiClosed } from '../../openapi/closed.decorator.js';
 import { RecordOf } from '../../resource/record-of.js';
 import { CreateCookieDto } from './create-cookie.dto.js';
 

@@ -2,7 +2,6 @@ import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
 import { EntityNotFoundError } from 'typeorm';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
-import { StorageFullError } from '../../storage/errors.js';
 import { ApiError, codeOfStatus, type ErrorDetail } from './api-error.js';
 
 /** The one shape of every error, whatever its origin. */
@@ -76,7 +75,6 @@ function toApiError(error: unknown): ErrorContent {
     const { errorCode, message, details, headers } = error;
     return { status: error.getStatus(), errorCode, message, details, headers };
   }
-  if (error instanceof StorageFullError) return { status: 507, errorCode: 'STORAGE_FULL', message: 'Storage is full' };
   if (error instanceof DiskFullError) return { status: 507, errorCode: 'DISK_FULL', message: 'Storage is full' };
   if (error instanceof DatabaseUnavailableError) {
     return unavailable('The storage cannot be reached at the moment; try again');

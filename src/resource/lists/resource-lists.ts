@@ -2,7 +2,7 @@ import { Injectable, type StreamableFile } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Config } from '../../config/config.js';
 import { ErrorLog } from '../../http/errors/error-log.js';
-import type { ResourceUsage } from '../../storage/resource-storage.js';
+import type { ResourceUsage } from '../usage/usage-counter.js';
 import type { ResourceExchange } from '../exchange.js';
 import { etagOf } from '../preconditions.js';
 import type { JsonPage } from '../store/json-page.js';
@@ -24,7 +24,7 @@ export interface ListSnapshot {
   close(): void;
 }
 
-/** What can be listed; a `ResourceStore` is one. */
+/** What can be listed; a `ResourceRepository` is one. */
 export interface ListSource {
   usage(): Promise<ResourceUsage>;
   /**

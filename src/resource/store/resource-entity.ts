@@ -1,5 +1,5 @@
 import { Column, PrimaryGeneratedColumn } from 'typeorm';
-import type { Version } from '../../storage/resource-storage.js';
+import type { Version } from '../usage/usage-counter.js';
 
 /** What the entity of every resource extends. Its other columns are what clients see of a record, besides the id. */
 export abstract class ResourceEntity {

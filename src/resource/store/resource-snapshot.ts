@@ -1,6 +1,6 @@
 import type { StatementLimits } from '../../database/engine.js';
 import type { Snapshot } from '../../database/snapshot.js';
-import type { ResourceUsage } from '../../storage/resource-storage.js';
+import type { ResourceUsage } from '../usage/usage-counter.js';
 import type { RecordOf, ResourceEntity } from './resource-entity.js';
 import type { ResourceTable } from './resource-table.js';
 import { bytesOf, joined, type JsonPage } from './json-page.js';

@@ -2,9 +2,9 @@ import { Logger } from '@nestjs/common';
 import { UnsafeIntegerError } from '../../database/errors.js';
 import { advanceIdSequence } from '../../database/id-sequence.js';
 import type { Sql } from '../../database/sql.js';
-import { StorageFullError } from '../../storage/errors.js';
-import type { ResourceStorage, Version } from '../../storage/resource-storage.js';
-import { Revisions } from '../../storage/revisions.js';
+import { StorageFullError } from '../usage/storage-full-error.js';
+import type { UsageCounter, Version } from '../usage/usage-counter.js';
+import { Revisions } from '../usage/revisions.js';
 import type {
   NewRecord,
   RecordChanges,
@@ -32,7 +32,7 @@ type Values = Readonly<Record<string, unknown>>;
 export class ResourceTransaction<Entity extends ResourceEntity> {
   constructor(
     private readonly table: ResourceTable,
-    private readonly storage: ResourceStorage,
+    private readonly storage: UsageCounter,
     private readonly transaction: Sql,
   ) {}
 

@@ -1,5 +1,5 @@
 import type { Sql } from '../../database/sql.js';
-import type { ResourceStorage } from '../../storage/resource-storage.js';
+import type { UsageCounter } from '../usage/usage-counter.js';
 import type { RecordOf, ResourceEntity, StoredRecord } from './resource-entity.js';
 import type { ResourceTable } from './resource-table.js';
 
@@ -9,7 +9,7 @@ export type Row = Readonly<Record<string, unknown>> & { readonly epoch: string |
 /** @param statement of the table that selects one record with its version */
 export async function findRecord<Entity extends ResourceEntity>(
   table: ResourceTable,
-  storage: ResourceStorage,
+  storage: UsageCounter,
   source: Sql,
   statement: string,
   id: number,
@@ -21,7 +21,7 @@ export async function findRecord<Entity extends ResourceEntity>(
 /** A row of `find` and its kin as what it says. */
 export function storedRecord<Entity extends ResourceEntity>(
   table: ResourceTable,
-  storage: ResourceStorage,
+  storage: UsageCounter,
   { epoch, revision, ...row }: Row,
 ): StoredRecord<Entity> {
   if (epoch === null) throw storage.rowMissing();

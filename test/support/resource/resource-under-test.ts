@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import { Config } from '../../../src/config/config.js';
-import { StorageRegistry } from '../../../src/storage/storage-registry.js';
+import { ReportedResources } from '../../../src/management/reported-resources.js';
 import { OpenApiDocument } from '../openapi-document.js';
 import { Client, type RequestOptions, type Service, startService } from '../service.js';
 import { CheckedClient, expectStatus, type ResourceResponse } from './checked-client.js';
@@ -143,8 +143,8 @@ export class ResourceUnderTest {
 
   /** Lets so many records be stored, while `work` runs. */
   async withCapacity<T>(capacity: number, work: () => Promise<T>): Promise<T> {
-    const { resources } = this.service.app.get(StorageRegistry, { strict: false });
-    const storage = [...resources].find(({ resource }) => resource === this.name)! as { capacity: number };
+    const { all } = this.service.app.get(ReportedResources, { strict: false });
+    const storage = all.find(({ resource }) => resource === this.name)! as { capacity: number };
     const before = storage.capacity;
     storage.capacity = capacity;
     return work().finally(() => (storage.capacity = before));

@@ -1,26 +1,38 @@
-import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import {
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+  type OnModuleInit,
+} from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
-import { Config } from '../config/config.js';
-import { CLI } from '../config/program-names.js';
+import { Config } from '../../config/config.js';
+import { CLI } from '../../config/program-names.js';
 import { storedCount } from './stored-count.js';
-import { StorageRegistry } from './storage-registry.js';
+import { ReportedResources } from '../../management/reported-resources.js';
+import { rejectCascadesInto } from './cascade-check.js';
 
 /**
  * Compares every resource's counter with its records once after the start of the service, while it serves. Only what went past
  * it (manual SQL, a damaged file) can make them differ; capacity and `X-Total-Count` are wrong from then on.
  */
 @Injectable()
-export class CountCheck implements OnApplicationBootstrap, OnModuleDestroy {
+export class CountCheck implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Storage');
   private readonly stop = new AbortController();
   private running?: Promise<void>;
 
   constructor(
-    private readonly registry: StorageRegistry,
+    private readonly resources: ReportedResources,
     private readonly config: Config,
     @InjectDataSource() private readonly dataSource: DataSource,
   ) {}
+
+  /** @throws {DatabaseStartError} for a schema that would make a count wrong */
+  async onModuleInit(): Promise<void> {
+    for (const { resource } of this.resources.all) await rejectCascadesInto(this.dataSource, resource);
+  }
 
   onApplicationBootstrap(): void {
     if (this.config.worker?.isFirst === false) return;
@@ -33,7 +45,7 @@ export class CountCheck implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   private async checkAll(): Promise<void> {
-    for (const { resource } of this.registry.resources) {
+    for (const { resource } of this.resources.all) {
       try {
         await this.check(resource);
       } catch (error) {

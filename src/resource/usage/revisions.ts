@@ -1,5 +1,5 @@
-import type { Sql } from '../database/sql.js';
-import type { ResourceStorage, Version } from './resource-storage.js';
+import type { Sql } from '../../database/sql.js';
+import type { UsageCounter, Version } from './usage-counter.js';
 
 /**
  * The revisions of several changes to one resource in one transaction, for two statements instead of one for each change. The
@@ -10,7 +10,7 @@ export class Revisions {
   private unsaved = 0;
 
   constructor(
-    private readonly storage: ResourceStorage,
+    private readonly storage: UsageCounter,
     private readonly transaction: Sql,
   ) {}
 

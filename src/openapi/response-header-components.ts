@@ -1,4 +1,4 @@
-import { SERVICE_NAME } from '../../config/service-name.js';
+import { SERVICE_NAME } from '../config/service-name.js';
 
 /** A request id, in the document. */
 export const REQUEST_ID_EXAMPLE = '7f1c0f0e-0b52-4b8e-9d8e-2f6a1c9c9b57';

@@ -1,9 +1,9 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
-import type { DescribedError } from '../../http/openapi/described-error.js';
-import { ApiErrors } from '../../http/openapi/errors.js';
-import { ApiReadConditions, ApiWriteConditions } from '../../http/openapi/request-headers.js';
-import { headers } from '../../http/openapi/response-headers.js';
+import type { DescribedError } from '../../openapi/described-error.js';
+import { ApiErrors } from '../../openapi/documented-errors.js';
+import { ApiReadConditions, ApiWriteConditions } from '../../openapi/request-headers.js';
+import { headers } from '../../openapi/response-header-components.js';
 import { RECORD_ID } from '../record-id.js';
 import type { ResourceName } from '../resource-name.js';
 import {
@@ -18,7 +18,7 @@ import {
   STALE,
   UNCONDITIONAL,
   wrongType,
-} from './errors.js';
+} from './operation-errors.js';
 
 interface OperationOptions {
   /** In place of what is said of every such operation. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { hasEntityTag } from '../resource/preconditions.js';
+import { hasEntityTag } from '../http/messages/entity-tag.js';
 
 /**
  * A file that is sent from memory: no descriptor is open while a client reads it, and the responses that wait on a

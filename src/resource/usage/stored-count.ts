@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, EntityMetadata } from 'typeorm';
-import { engineOf } from '../database/engine.js';
-import { openSnapshot } from '../database/snapshot.js';
-import type { Sql } from '../database/sql.js';
-import { committed, transaction } from '../database/transactions.js';
+import { engineOf } from '../../database/engine.js';
+import { openSnapshot } from '../../database/snapshot.js';
+import type { Sql } from '../../database/sql.js';
+import { committed, transaction } from '../../database/transactions.js';
 
 /** What the row in `storage` says, and how many records there are. */
 export interface StoredCount {

@@ -1,5 +1,5 @@
-import type { ErrorDetail } from '../errors/api-error.js';
-import type { HeaderName } from './response-headers.js';
+import type { ErrorDetail } from '../http/errors/api-error.js';
+import type { HeaderName } from './response-header-components.js';
 
 /** One error body, but for what follows from its status. */
 export interface ErrorExample {

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
-import { REQUEST_ID_EXAMPLE } from './response-headers.js';
+import { REQUEST_ID_EXAMPLE } from './response-header-components.js';
 
 /** What is wrong with one property of the body, or with one parameter of the query or the path. */
 @ApiSchema({ name: 'ErrorDetail' })

@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { CLOSED } from '../http/openapi/closed.decorator.js';
-import { operationsOf } from './operations.js';
+import { CLOSED } from './closed.decorator.js';
+import { operationsOf } from './document-operations.js';
 
 type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
 

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { DatabaseStartError } from '../database/errors.js';
+import { DatabaseStartError } from '../../database/errors.js';
 
 /** What a foreign key may do to a row when the row that it names is deleted, without telling the service. */
 const CHANGES_ROWS = new Set(['CASCADE', 'SET NULL', 'SET DEFAULT']);
@@ -19,7 +19,7 @@ export async function rejectCascadesInto(dataSource: DataSource, resource: strin
     throw new DatabaseStartError(
       `The foreign key of ${resource} (${key.columnNames.join(', ')}) to ${key.referencedTableName} is ON DELETE ${key.onDelete}: ` +
         `${resource} are counted in the table "storage", and what the database deletes or changes by itself is not. Make it ` +
-        `ON DELETE RESTRICT, and delete the ${resource} first, each with release() of ResourceStorage, in the same transaction`,
+        `ON DELETE RESTRICT, and delete the ${resource} first, each with release() of UsageCounter, in the same transaction`,
     );
   } finally {
     await runner.release();

@@ -1,12 +1,12 @@
 import { STATUS_CODES } from 'node:http';
 import { applyDecorators } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
-import { codeOfStatus } from '../errors/api-error.js';
-import { errorResponse, OUTCOME_UNKNOWN } from '../errors/error-response.js';
+import { codeOfStatus } from '../http/errors/api-error.js';
+import { errorResponse, OUTCOME_UNKNOWN } from '../http/errors/error-response.js';
 import type { DescribedError, ErrorExample } from './described-error.js';
 import { ErrorDto } from './error.dto.js';
-import { PROTOCOL_ERRORS } from './protocol-errors.js';
-import { errorHeaders, REQUEST_ID_EXAMPLE } from './response-headers.js';
+import { PROTOCOL_ERRORS } from './protocol-error-responses.js';
+import { errorHeaders, REQUEST_ID_EXAMPLE } from './response-header-components.js';
 
 /** The body with which an error is responded to. */
 export function exampleOf(error: Error): ErrorExample {

@@ -1,13 +1,12 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { SERVICE_TITLE } from '../config/service-name.js';
-import { REQUEST_ID_PARAMETER } from '../http/openapi/request-headers.js';
-import { headerComponents } from '../http/openapi/response-headers.js';
-import type { ResourceStorage } from '../storage/resource-storage.js';
-import { StorageRegistry } from '../storage/storage-registry.js';
+import { REQUEST_ID_PARAMETER } from './request-headers.js';
+import { headerComponents } from './response-header-components.js';
+import { type ReportedResource, ReportedResources } from '../management/reported-resources.js';
 import { closeSchemas } from './closed-schemas.js';
 import { listErrorCodes } from './error-codes.js';
-import { unwrapReferences } from './references.js';
+import { unwrapReferences } from './schema-references.js';
 
 const RESPONSES = [
   'Every error has the same shape; its `errorCode` does not change.',
@@ -21,7 +20,7 @@ const BEARER = [
 ].join(' ');
 
 /** What the service stores, and what a request needs. */
-function descriptionOf(resources: readonly ResourceStorage[]): string {
+function descriptionOf(resources: readonly ReportedResource[]): string {
   const scopes = resources.map(
     ({ resource }) => `\`${resource}:read\` for reading and \`${resource}:write\` for writing`,
   );
@@ -33,7 +32,7 @@ function descriptionOf(resources: readonly ResourceStorage[]): string {
 
 /** The OpenAPI document of all modules of the application. */
 export function openApiDocument(app: NestFastifyApplication): OpenAPIObject {
-  const resources = [...app.get(StorageRegistry, { strict: false }).resources];
+  const resources = app.get(ReportedResources, { strict: false }).all;
   const builder = new DocumentBuilder()
     .setTitle(SERVICE_TITLE)
     .setDescription(descriptionOf(resources))

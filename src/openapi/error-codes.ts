@@ -1,5 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { type OperationObject, operationsOf } from './operations.js';
+import { type OperationObject, operationsOf } from './document-operations.js';
 
 type ResponseObject = OperationObject['responses'][string];
 

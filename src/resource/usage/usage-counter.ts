@@ -1,6 +1,7 @@
-import type { Sql } from '../database/sql.js';
-import { StorageFullError } from './errors.js';
-import { readableName } from './readable-name.js';
+import type { Sql } from '../../database/sql.js';
+import type { ReportedResource } from '../../management/reported-resources.js';
+import { StorageFullError } from './storage-full-error.js';
+import { readableName } from '../resource-name.js';
 
 /** A point in the history of one resource of one database; the material of ETags. */
 export interface Version {
@@ -18,7 +19,7 @@ export interface ResourceUsage extends Version {
  * Capacity, count and revision of one resource. Every method takes the caller's transaction (an `EntityManager` of TypeORM
  * is one, too), so that they change with the records or not at all.
  */
-export class ResourceStorage {
+export class UsageCounter implements ReportedResource {
   /** Whether its row was there when last looked for. */
   hasRow = false;
 

@@ -1,10 +1,14 @@
 import { type DataSource, QueryFailedError, type Repository } from 'typeorm';
+import type { Config } from '../../config/config.js';
 import { Batcher } from '../../database/batcher.js';
 import { repeatRead } from '../../database/repeat-read.js';
 import { openSnapshot } from '../../database/snapshot.js';
 import type { Sql } from '../../database/sql.js';
 import { committed, transaction, type TransactionOptions } from '../../database/transactions.js';
-import type { ResourceStorage, ResourceUsage } from '../../storage/resource-storage.js';
+import { found } from '../not-found.js';
+import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
+import type { ResourceName } from '../resource-name.js';
+import type { UsageCounter, ResourceUsage } from '../usage/usage-counter.js';
 import type {
   NewRecord,
   RecordChanges,
@@ -12,7 +16,6 @@ import type {
   RecordUpdate,
   ResourceEntity,
   StoredRecord,
-  WriteCheck,
 } from './resource-entity.js';
 import { References } from './references.js';
 import { ResourceSnapshot } from './resource-snapshot.js';
@@ -33,10 +36,10 @@ type BatchWrite<Entity extends ResourceEntity, Item, Result> = (
 
 /**
  * The records of one resource: what clients see of them, their versions and their number, exact under any concurrency. Every
- * method may throw `DatabaseUnavailableError`, and every write `DiskFullError` and `OutcomeUnknownError`. It does without Nest,
- * since the command line does.
+ * method may throw `DatabaseUnavailableError`, and every write `DiskFullError`; nothing has changed then. After
+ * `OutcomeUnknownError`, which every write may throw, nobody knows. It needs no Nest: the command line uses it, too.
  */
-export class ResourceStore<Entity extends ResourceEntity> {
+export class ResourceRepository<Entity extends ResourceEntity> {
   readonly table: ResourceTable;
   /** Those of its records to the records of other resources. */
   readonly references: References;
@@ -49,11 +52,14 @@ export class ResourceStore<Entity extends ResourceEntity> {
 
   /**
    * @param repository of an entity whose table has the resource's plural name
+   * @param config whether a write needs `If-Match`
    * @throws {Error} for an entity whose records it cannot keep
    */
   constructor(
+    readonly name: ResourceName,
     repository: Repository<Entity>,
-    readonly storage: ResourceStorage,
+    readonly counter: UsageCounter,
+    private readonly config: Pick<Config, 'requireIfMatch'> = { requireIfMatch: false },
   ) {
     this.table = new ResourceTable(repository as unknown as Repository<ResourceEntity>);
     this.references = new References(repository as unknown as Repository<ResourceEntity>);
@@ -74,9 +80,14 @@ export class ResourceStore<Entity extends ResourceEntity> {
     return this.table.dataSource;
   }
 
+  /** @throws {ResourceNotFoundError} */
+  async get(id: number): Promise<StoredRecord<Entity>> {
+    return found(this.name, id, await this.find(id));
+  }
+
   async find(id: number): Promise<StoredRecord<Entity> | undefined> {
     if (this.reads !== undefined) return this.reads.load(id);
-    return findRecord(this.table, this.storage, committed(this.dataSource), this.table.find, id);
+    return findRecord(this.table, this.counter, committed(this.dataSource), this.table.find, id);
   }
 
   /** Those of the ids that exist. */
@@ -88,38 +99,56 @@ export class ResourceStore<Entity extends ResourceEntity> {
     return rows.map(({ id }) => id);
   }
 
-  /** @throws {StorageFullError} */
+  /** @throws {StorageFullError} when as many records are stored as may be */
   create(values: NewRecord<Entity>): Promise<StoredRecord<Entity>> {
     return this.creates.load(values);
   }
 
-  /** See `update` of `ResourceTransaction`. */
-  update(id: number, changes: RecordChanges<Entity>, check?: WriteCheck): Promise<StoredRecord<Entity> | undefined> {
-    if (this.updates !== undefined) return this.updates.load({ id, changes, check });
-    return transaction(this.dataSource, (tx) => this.in(tx).update(id, changes, check));
+  /**
+   * Changes the properties that are present. When they are what they were, nothing changes, the version included.
+   * @throws {ResourceNotFoundError}
+   * @throws {ApiError} 412 or 428 when the preconditions do not hold
+   */
+  async update(
+    id: number,
+    changes: RecordChanges<Entity>,
+    preconditions: Preconditions = NO_PRECONDITIONS,
+  ): Promise<StoredRecord<Entity>> {
+    const check = preconditions.forWrite(this.config);
+    const updated =
+      this.updates?.load({ id, changes, check }) ??
+      transaction(this.dataSource, (tx) => this.in(tx).update(id, changes, check));
+    return found(this.name, id, await updated);
   }
 
-  /** @returns whether there was such a record */
-  delete(id: number, check?: WriteCheck): Promise<boolean> {
-    if (this.deletions !== undefined) return this.deletions.load({ id, check });
-    return transaction(this.dataSource, (tx) => this.in(tx).delete(id, check), DELETES);
+  /**
+   * Deletes a record and frees its place.
+   * @throws {ResourceNotFoundError}
+   * @throws {ApiError} 412 or 428 when the preconditions do not hold
+   */
+  async delete(id: number, preconditions: Preconditions = NO_PRECONDITIONS): Promise<void> {
+    const check = preconditions.forWrite(this.config);
+    const deleted =
+      this.deletions?.load({ id, check }) ??
+      transaction(this.dataSource, (tx) => this.in(tx).delete(id, check), DELETES);
+    found(this.name, id, await deleted);
   }
 
   /** The same in a transaction of the caller, which may be one of several resources. */
   in(transaction: Sql): ResourceTransaction<Entity> {
-    return new ResourceTransaction(this.table, this.storage, transaction);
+    return new ResourceTransaction(this.table, this.counter, transaction);
   }
 
   /** The version and the number of all records. */
   usage(): Promise<ResourceUsage> {
-    return this.storage.usage(committed(this.dataSource));
+    return this.counter.usage(committed(this.dataSource));
   }
 
   /** One state of all records, to be closed by the caller. */
   async openSnapshot(): Promise<ResourceSnapshot<Entity>> {
     const snapshot = await openSnapshot(this.dataSource);
     try {
-      return new ResourceSnapshot(snapshot, await this.storage.usage(snapshot), this.table);
+      return new ResourceSnapshot(snapshot, await this.counter.usage(snapshot), this.table);
     } catch (error) {
       snapshot.close();
       throw error;
@@ -157,9 +186,9 @@ export class ResourceStore<Entity extends ResourceEntity> {
   }
 
   private async findAll(statement: string, ids: number[]): Promise<(StoredRecord<Entity> | undefined)[]> {
-    const rows = await committed(this.dataSource).query<Row[]>(statement, [this.storage.resource, ids]);
+    const rows = await committed(this.dataSource).query<Row[]>(statement, [this.counter.resource, ids]);
     const found = new Map(
-      rows.map((row) => [row['id'] as number, storedRecord<Entity>(this.table, this.storage, row)]),
+      rows.map((row) => [row['id'] as number, storedRecord<Entity>(this.table, this.counter, row)]),
     );
     return ids.map((id) => found.get(id));
   }

@@ -1,0 +1,9 @@
+import { ApiError } from '../../http/errors/api-error.js';
+
+/** 507: the resource holds as many records as it may. */
+export class StorageFullError extends ApiError {
+  constructor(readonly resource: string) {
+    super(507, 'STORAGE_FULL', 'Storage is full');
+    this.name = 'StorageFullError';
+  }
+}

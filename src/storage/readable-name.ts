@@ -1,4 +1,0 @@
-/** A resource's plural for the reader: `gift cards` of `gift-cards`. */
-export function readableName(resource: string): string {
-  return resource.replaceAll(/[-_]/g, ' ');
-}
