@@ -360,7 +360,7 @@ const mutants: readonly Mutant[] = [
     replace: 'return reference === undefined ? [] : [{ line, problem: namesNothing(reference) }];',
     by: 'return reference === undefined ? [] : [];',
     breaks: 'An import names the line and the property that refers to a record which does not exist.',
-    specs: ['test/cli-resources.e2e-spec.ts'],
+    specs: ['test/project/cli-resources.e2e-spec.ts'],
     tests: 'names each line',
   },
   {
@@ -369,7 +369,7 @@ const mutants: readonly Mutant[] = [
     replace: 'name === undefined && isOnly ? RESOURCES[0]',
     by: 'name === undefined ? RESOURCES[0]',
     breaks: 'Where there are several resources, a command that works on one must name it.',
-    specs: ['test/cli-resources.e2e-spec.ts'],
+    specs: ['test/project/cli-resources.e2e-spec.ts'],
     tests: 'ends with 2',
   },
 ];

@@ -65,6 +65,7 @@ function startJest(options: SpecRunOptions): ChildProcess {
   const { folder, cache, specs, tests, limit, temporary, environment } = options;
   const config = {
     ...jestConfig,
+    testPathIgnorePatterns: [],
     rootDir: folder,
     globalSetup: undefined,
     globalTeardown: undefined,

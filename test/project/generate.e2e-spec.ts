@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Ended, ProjectCopy } from './support/project/project-copy.js';
+import { type Ended, ProjectCopy } from '../support/project/project-copy.js';
 
 /** Two words, and a property of every kind. */
 const GIFT_CARDS = [

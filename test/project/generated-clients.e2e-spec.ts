@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { type Service, startService, token } from './support/service.js';
+import { type Service, startService, token } from '../support/service.js';
 
 const MODULES = resolve('node_modules');
 const PROGRAMS = resolve('test/generated-clients');

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Environment } from '../src/config/config.js';
-import { line, lines, type Outcome, outcomeOf, run as runWithCookiesAlone } from './support/command.js';
-import { createDatabase, describeEngines, dropDatabases } from './support/engine.js';
-import { environmentIn, temporaryFolder } from './support/service.js';
-import { ProjectCopy } from './support/project/project-copy.js';
+import type { Environment } from '../../src/config/config.js';
+import { line, lines, type Outcome, outcomeOf, run as runWithCookiesAlone } from '../support/command.js';
+import { createDatabase, describeEngines, dropDatabases } from '../support/engine.js';
+import { environmentIn, temporaryFolder } from '../support/service.js';
+import { ProjectCopy } from '../support/project/project-copy.js';
 
 const ORDERS = 'orders customer:text:100 quantity:int:1..1000 note?:text:50 status:enum:open,paid cookieId:ref:cookies';
 

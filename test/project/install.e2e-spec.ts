@@ -1,9 +1,9 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryFolder } from './support/service.js';
+import { temporaryFolder } from '../support/service.js';
 
-const ROOT = join(import.meta.dirname, '..');
+const ROOT = join(import.meta.dirname, '../..');
 const read = (file: string) => JSON.parse(readFileSync(join(ROOT, file), 'utf8'));
 
 interface Locked {

@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ProjectCopy } from './support/project/project-copy.js';
+import { ProjectCopy } from '../support/project/project-copy.js';
 
-const ROOT = join(import.meta.dirname, '..');
+const ROOT = join(import.meta.dirname, '../..');
 const GUIDE = readFileSync(join(ROOT, 'docs/extending.md'), 'utf8');
 
 /** What the guide may make or change; whatever else a feature needed would be a promise broken. */
