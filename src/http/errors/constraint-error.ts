@@ -11,7 +11,9 @@ interface Rejection {
   readonly detail: string;
 }
 
-const REJECTIONS: Readonly<Record<ViolationKind, Rejection>> = {
+type RejectionKind = Exclude<ViolationKind, 'foreign key'> | 'missing parent';
+
+const REJECTIONS: Readonly<Record<RejectionKind, Rejection>> = {
   unique: {
     status: 409,
     errorCode: 'ALREADY_EXISTS',
@@ -49,11 +51,19 @@ export function constraintError(violation: ConstraintViolation, request: Fastify
   if (violation.kind === 'value' && isOfPath(violation, request)) {
     return new ApiError(404, 'NOT_FOUND', 'There is no such record');
   }
-  return rejection(violation.kind, propertyOf(violation, request));
+  const property = propertyOf(violation, request);
+  return rejection(rejectionKind(violation, property), property);
+}
+
+/** The database does not say which side of a foreign key it is: an UPDATE that sends no reference has changed what others refer to. */
+function rejectionKind({ kind, verb }: ConstraintViolation, property: string | undefined): RejectionKind {
+  if (kind !== 'foreign key') return kind;
+  const isOfChild = verb === 'INSERT' || verb === 'REPLACE' || (verb === 'UPDATE' && property !== undefined);
+  return isOfChild ? 'missing parent' : 'referenced';
 }
 
 /** The same by what was violated, and the property of the body in question. */
-export function rejection(kind: ViolationKind, property?: string): ApiError {
+export function rejection(kind: RejectionKind, property?: string): ApiError {
   const { status, errorCode, message, detail } = REJECTIONS[kind];
   const details: ErrorDetail[] | undefined =
     status === 400 && property !== undefined ? [{ pointer: `/${property}`, message: detail }] : undefined;

@@ -58,9 +58,10 @@ export class ErrorLog implements OnApplicationShutdown {
   /**
    * Logs a request whose write broke a constraint, without any value. Conflicts are part of normal work; a value that the database
    * rejects and the validation does not is something to mend in the code.
+   * @param status of the response
    */
-  violated({ kind, reason }: ConstraintViolation, request: FastifyRequest): void {
-    const level = kind === 'rule' || kind === 'value' || kind === 'missing parent' ? 'warn' : 'log';
+  violated({ reason }: ConstraintViolation, status: number, request: FastifyRequest): void {
+    const level = status === 409 ? 'log' : 'warn';
     const where = `request ${request.id}, ${request.method} ${routeOf(request)}`;
     this.logger[level](`The database rejects a statement: ${reason} (${where})`);
   }

@@ -27,8 +27,9 @@ export class ErrorFilter implements ExceptionFilter {
       this.log.rejected(error, request);
       sendError(error, request, reply);
     } else {
-      this.log.violated(violation, request);
-      sendError(constraintError(violation, request), request, reply);
+      const rejection = constraintError(violation, request);
+      this.log.violated(violation, rejection.getStatus(), request);
+      sendError(rejection, request, reply);
     }
   }
 }
