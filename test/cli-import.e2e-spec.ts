@@ -58,7 +58,7 @@ describe('cli import', () => {
     ['an id of a line before', GOOD, /has the id 1, too/],
     ['no id after lines with one', line(), /it has no "id"; use --ids assign/],
     ['broken JSON', '{"id":2,\n', /not valid JSON/],
-    ['an empty line', '\n', /it is empty; each line must be a cookie such as/],
+    ['an empty line', '\n', /it is empty; each line must be a JSON object with id, flavor, size, wish/],
     ['an array', '[]\n', /it must be an object/],
     ['invalid UTF-8', Buffer.from([0x7b, 0xff, 0x0a]), /not valid UTF-8/],
     ['a byte-order mark', `\ufeff${line({ id: 2 })}`, /byte-order mark/],

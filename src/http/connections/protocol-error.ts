@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
+import { currentPacket } from './node-internals.js';
 
 /** Header fields of one request at most. Node would silently leave out what comes after its own limit of so many. */
 export const MAX_HEADER_FIELDS = 2000;
@@ -66,10 +66,4 @@ function isAnotherProtocol({ httpVersionMinor, method, url, socket }: IncomingMe
   if (httpVersionMinor !== 0) return false;
   const packet = currentPacket(socket);
   return ['RTSP', 'ICE'].some((protocol) => packet?.includes(`${method} ${url} ${protocol}/`));
-}
-
-/** What Node's parser has in hand while it tells of a request. */
-function currentPacket(socket: Socket): Buffer | undefined {
-  const { parser } = socket as unknown as { parser?: { getCurrentBuffer?(): Buffer | undefined } };
-  return parser?.getCurrentBuffer?.();
 }

@@ -19,12 +19,12 @@ export class RequestValidationPipe implements PipeTransform {
     return value;
   }
 
-  // Nest starts the pipes of all arguments at once, the last argument's first, and responds with what fails first. By then the
-  // pipes of the path and the query must have had their say: their errors come before those of the body.
+  // Nest starts the pipes of all arguments at once and responds with what fails first: the errors of the path and the query must come
+  // before those of the body.
   private async body(value: unknown, dto: Type | undefined): Promise<unknown> {
-    await setImmediate();
-    if (!(value instanceof RawBody)) throw emptyBody();
-    const parsed = await value.json();
+    const body = value instanceof RawBody ? value.json() : Promise.reject(emptyBody());
+    await Promise.allSettled([body, setImmediate()]);
+    const parsed = await body;
     return dto === undefined ? parsed : validObject(dto, parsed);
   }
 }

@@ -28,26 +28,11 @@ export class ImportedDto {
     return validObject(this.dto, value);
   }
 
-  /** A record with the examples that the document has of its properties. */
-  get example(): object {
-    const examples = [...propertiesOf(this.dto).declared].map((name) => [name, this.exampleOf(name)]);
-    return { ...(Object.fromEntries(examples) as object), id: 1 };
-  }
-
-  private exampleOf(name: string): unknown {
-    const documented = Reflect.getMetadata(API_PROPERTY, this.dto.prototype as object, name) as ApiProperty | undefined;
-    return documented?.example ?? documented?.enumSchema?.example ?? documented?.enum?.[0] ?? '...';
+  /** The properties of a line, for the reader. */
+  get properties(): string {
+    return [...propertiesOf(this.dto).declared].join(', ');
   }
 }
-
-/** What `@ApiProperty` keeps of a property; the package has no public way to ask. */
-interface ApiProperty {
-  readonly example?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly enumSchema?: { readonly example?: unknown };
-}
-
-const API_PROPERTY = 'swagger/apiModelProperties';
 
 /** What is wrong with a value, for a reader who has no HTTP response before him; other errors are thrown again. */
 export function problemsOf(error: unknown): string {

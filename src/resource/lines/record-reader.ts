@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import type { Resource } from '../resource.js';
-import type { ResourceName } from '../resource-name.js';
 import type { NewRecord, ResourceEntity } from '../store/resource-entity.js';
 import { ImportedDto, problemsOf } from './imported-dto.js';
 
@@ -14,13 +13,10 @@ export class BrokenLineError extends Error {
 
 /** Reads records from lines of NDJSON, by the rules that POST has for a body; a property that comes twice is rejected, too. */
 export class RecordReader<Entity extends ResourceEntity> {
-  private constructor(
-    private readonly name: ResourceName,
-    private readonly dto: ImportedDto,
-  ) {}
+  private constructor(private readonly dto: ImportedDto) {}
 
   static async of<Entity extends ResourceEntity>(resource: Resource<Entity>): Promise<RecordReader<Entity>> {
-    return new RecordReader(resource.name, new ImportedDto(await resource.createDto()));
+    return new RecordReader(new ImportedDto(await resource.createDto()));
   }
 
   /** @throws {BrokenLineError} */
@@ -37,7 +33,7 @@ export class RecordReader<Entity extends ResourceEntity> {
     if (!isUtf8(line)) throw new BrokenLineError('it is not valid UTF-8');
     const text = Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString('utf8');
     if (text.charCodeAt(0) === 0xfeff) throw new BrokenLineError('it begins with a byte-order mark; leave that out');
-    if (text.trim() === '') throw new BrokenLineError(`it is empty; each line must be ${this.example()}`);
+    if (text.trim() === '') throw new BrokenLineError(`it is empty; each line must be ${this.expected()}`);
     return text;
   }
 
@@ -45,12 +41,14 @@ export class RecordReader<Entity extends ResourceEntity> {
     try {
       return JSON.parse(text);
     } catch (error) {
-      throw new BrokenLineError(`it is not valid JSON (${(error as Error).message}); a line must be ${this.example()}`);
+      throw new BrokenLineError(
+        `it is not valid JSON (${(error as Error).message}); a line must be ${this.expected()}`,
+      );
     }
   }
 
-  private example(): string {
-    return `${this.name.indefinite} such as ${JSON.stringify(this.dto.example)}`;
+  private expected(): string {
+    return `a JSON object with ${this.dto.properties}`;
   }
 
   private async validate(value: unknown): Promise<object> {

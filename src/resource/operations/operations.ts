@@ -1,5 +1,6 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
+import { propertiesOf } from '../../http/validation/dto-properties.js';
 import type { DescribedError } from '../../openapi/described-error.js';
 import { ApiErrors } from '../../openapi/documented-errors.js';
 import { ApiReadConditions, ApiWriteConditions } from '../../openapi/request-headers.js';
@@ -145,16 +146,8 @@ export const ApiReplace = (
 
 /** Whether a body has every property of the record but its id: a PUT of it stores what was sent (RFC 9110 section 9.3.4). */
 function isWhole(record: Type, body: Type): boolean {
-  const sent = documentedProperties(body);
-  return documentedProperties(record).every((property) => property === 'id' || sent.includes(property));
-}
-
-/** Where `@ApiProperty` keeps the names of a class, each with a colon before it. */
-const API_PROPERTIES = 'swagger/apiModelPropertiesArray';
-
-function documentedProperties(dto: Type): string[] {
-  const names = (Reflect.getMetadata(API_PROPERTIES, dto.prototype as object) ?? []) as readonly string[];
-  return names.map((name) => name.slice(1));
+  const sent = propertiesOf(body).declared;
+  return [...propertiesOf(record).declared].every((property) => property === 'id' || sent.has(property));
 }
 
 /** Describes the PATCH of a record. */
