@@ -1,9 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import { type Database, openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import type { Environment } from '../../src/config/config.js';
 import { environmentIn } from './service.js';
+
+const HOST = join(import.meta.dirname, 'command-host.js');
 
 export interface Outcome {
   readonly code: number | null;
@@ -21,12 +23,15 @@ export function startCommand(
   environment: Environment = {},
   stdout: number | 'pipe' = 'pipe',
 ): ChildProcess {
-  const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production', ...environment }) };
   return spawn(process.execPath, [resolve('dist/src/cli/main.js'), ...args], {
     cwd: folder,
-    env,
+    env: environmentOf(folder, environment),
     stdio: ['pipe', stdout, 'pipe'],
   });
+}
+
+function environmentOf(folder: string, environment: Environment = {}): Environment {
+  return { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production', ...environment }) };
 }
 
 export interface RunOptions {
@@ -35,17 +40,42 @@ export interface RunOptions {
   readonly input?: string | Uint8Array;
 }
 
-/** Runs a command to its end. */
+/** Runs a command to its end: in the host, or in a process of its own where that is needed. */
 export async function run(
   folder: string,
   args: readonly string[],
-  { environment, input }: RunOptions = {},
+  { environment, input = '' }: RunOptions = {},
 ): Promise<Outcome> {
+  if (environment?.['NODE_OPTIONS'] === undefined && !isHostBusy) return runInHost(folder, args, environment, input);
   const child = startCommand(folder, args, environment);
   const outcome = outcomeOf(child);
   child.stdin!.on('error', () => {});
   child.stdin!.end(input);
   return outcome;
+}
+
+/** A process that has loaded the command line; `command-host.js` says what it does. */
+let host: ChildProcess | undefined;
+let isHostBusy = false;
+
+// The programs in test/faults use this file without jest.
+if (typeof afterAll !== 'undefined') afterAll(() => host?.disconnect());
+
+async function runInHost(
+  folder: string,
+  args: readonly string[],
+  environment: Environment | undefined,
+  input: string | Uint8Array,
+): Promise<Outcome> {
+  host ??= fork(HOST, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], serialization: 'advanced' });
+  isHostBusy = true;
+  try {
+    host.send({ args, env: environmentOf(folder, environment), folder, input });
+    const [outcome] = (await once(host, 'message')) as [Outcome];
+    return outcome;
+  } finally {
+    isHostBusy = false;
+  }
 }
 
 /** What a started command prints, and its exit code. */
