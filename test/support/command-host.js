@@ -2,6 +2,7 @@
  * Runs commands of the built command line in one process, one after the other: most of what a process takes is to load the
  * code. Each message names a command; the response has its exit code and what it has printed.
  */
+import { Buffer } from 'node:buffer';
 import { Console } from 'node:console';
 import { resolve } from 'node:path';
 import { Readable, Writable } from 'node:stream';
