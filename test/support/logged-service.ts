@@ -1,0 +1,30 @@
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Environment } from '../../src/config/config.js';
+import { standardOutput } from '../../src/logging/standard-output.js';
+import { type Service, startService, temporaryFolder } from './service.js';
+
+export interface LoggedService extends Service {
+  /** What the service has logged since its start. */
+  readonly output: string;
+}
+
+/** The log of all services that a spec starts in this process. */
+const folder = temporaryFolder();
+const file = join(folder, 'log');
+const descriptor = openSync(file, 'a');
+standardOutput(descriptor);
+
+afterAll(() => {
+  closeSync(descriptor);
+  rmSync(folder, { recursive: true });
+});
+
+/** Starts the service in this process, as in production, with a log that can be read. */
+export async function startLoggedService(environment: Environment = {}): Promise<LoggedService> {
+  const before = readFileSync(file).length;
+  const service = await startService({ NODE_ENV: 'production', LOG_LEVEL: 'info', ...environment });
+  return Object.defineProperty(service as LoggedService, 'output', {
+    get: () => readFileSync(file).subarray(before).toString(),
+  });
+}
