@@ -11,11 +11,11 @@ import { COMPOSE, ENV_EXAMPLE, envExample, README, withPassedOn, withTable } fro
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
 /** @type {typeof import('../src/config/config.js')} */
-const { declaredVariables } = await import(new URL('../dist/src/config/config.js', import.meta.url).href);
+const { allSettings } = await import(new URL('../dist/src/config/config.js', import.meta.url).href);
 /** @type {typeof import('../src/features.js')} */
 const { SETTINGS } = await import(new URL('../dist/src/features.js', import.meta.url).href);
 
-const settings = [...declaredVariables(SETTINGS)].map(([name, variable]) => ({ ...variable, name }));
+const settings = allSettings(SETTINGS);
 const filepath = at(README);
 const readme = withTable(readFileSync(filepath, 'utf8'), settings);
 // All of it is ready before any of it is written.

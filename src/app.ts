@@ -51,7 +51,7 @@ export async function createApp(
   });
   addHooks(adapter.getInstance<FastifyInstance>(), app, connections, log);
   if (config.corsOrigins !== undefined) app.enableCors({ delegator: cors(config.corsOrigins) });
-  if (config.docs) serveDocs(app);
+  if (config.servesDocs) serveDocs(app);
   return app;
 }
 

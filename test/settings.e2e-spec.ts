@@ -1,34 +1,32 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { declaredVariables, loadConfig } from '../src/config/config.js';
+import { allSettings, loadConfig } from '../src/config/config.js';
 import { SETTINGS } from '../src/features.js';
 import { ProjectCopy } from './support/project/project-copy.js';
 
 const ROOT = join(import.meta.dirname, '..');
 const ENV_EXAMPLE = readFileSync(join(ROOT, '.env.example'), 'utf8');
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
-const declared = [...declaredVariables(SETTINGS)];
+const declared = allSettings(SETTINGS);
 
 // Where one of these fails: npm run settings
 describe('what the documents say of the settings that the platform and the features declare', () => {
   it('.env.example has every variable with its default', () => {
     const example = parseEnv(ENV_EXAMPLE);
-    const known = declared.flatMap(([name, { default: value = '', file }]) => [
+    const known = declared.flatMap(({ name, default: value = '', file }) => [
       [name, value],
       ...(file ? [[`${name}_FILE`, '']] : []),
     ]);
     expect(example).toEqual(Object.fromEntries(known));
     expect(loadConfig(example, SETTINGS)).toEqual(loadConfig({}, SETTINGS));
-    for (const [, { about }] of declared) expect(ENV_EXAMPLE).toContain(`\n# ${about}\n`);
+    for (const { about } of declared) expect(ENV_EXAMPLE).toContain(`\n# ${about}\n`);
   });
 
   it('the README lists every variable with its default', () => {
     const rows = [...README.matchAll(/^\| `([A-Z_]+)`(?:, `[A-Z_]+_FILE`)? *\| *(?:`([^`]*)`)? *\| (.*?) *\|$/gm)];
     const listed = rows.map(([, name, value, about]) => ({ name, default: value, about }));
-    expect(listed).toEqual(
-      declared.map(([name, variable]) => ({ name, default: variable.default, about: variable.about })),
-    );
+    expect(listed).toEqual(declared.map(({ name, default: value, about }) => ({ name, default: value, about })));
   });
 });
 

@@ -3,7 +3,7 @@
  * @typedef {object} Setting
  * @property {string} name
  * @property {string} about
- * @property {string} example
+ * @property {string} [example]
  * @property {string} [default]
  * @property {boolean} [file] whether `<NAME>_FILE` may name a file that holds the value
  */

@@ -13,16 +13,14 @@ export interface VerificationKey {
 
 /** The key that the configuration names or, in development, the one made on first use. */
 export function verificationKey(config: Config): VerificationKey {
-  const { key } = config.jwt;
-  if (key.kind === 'public') return key;
-  return { key: createSecretKey(Buffer.from(tokenSecret(config)!)), algorithms: ['HS256'] };
+  return config.jwt.publicKey ?? { key: createSecretKey(Buffer.from(tokenSecret(config)!)), algorithms: ['HS256'] };
 }
 
 /** The HS256 secret; `undefined` when tokens are signed elsewhere, with the private half of a public key. */
 export function tokenSecret(config: Config): string | undefined {
-  const { key } = config.jwt;
-  if (key.kind === 'public') return undefined;
-  return key.kind === 'secret' ? key.secret : developmentSecret(developmentSecretFile(config));
+  const { secret, publicKey } = config.jwt;
+  if (publicKey !== undefined) return undefined;
+  return secret ?? developmentSecret(developmentSecretFile(config));
 }
 
 /**
@@ -35,8 +33,8 @@ export function signingOptions(config: Config): JwtModuleOptions {
 }
 
 /** Where a development start keeps its secret: beside the database file, in `data` where there is none. */
-export function developmentSecretFile({ database }: Config): string {
-  return join(database.engine === 'sqlite' ? dirname(database.path) : 'data', 'jwt-secret');
+export function developmentSecretFile({ database: { url } }: Config): string {
+  return join(url.engine === 'sqlite' ? dirname(url.path) : 'data', 'jwt-secret');
 }
 
 function developmentSecret(file: string): string {

@@ -20,7 +20,7 @@ function claimAt(path: readonly string[], value: unknown): object {
 export async function printToken({ sub, scope, expires }: TokenOptions): Promise<void> {
   if (sub === '') throw new UsageError('--sub is empty');
   const config = loadConfigFromProcess(SETTINGS);
-  if (config.jwt.key.kind === 'public') {
+  if (config.jwt.publicKey !== undefined) {
     throw new ConfigError(['JWT_PUBLIC_KEY is set: tokens are signed with its private half, by their issuer']);
   }
   const { scopeClaim, maxLifetime } = config.jwt;

@@ -2,10 +2,10 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Config, ConfigError, declaredVariables, loadConfig as load } from './config.js';
+import { allSettings, type Config, ConfigError, loadConfig as load } from './config.js';
 import { COOKIES } from '../cookies/cookie.resource.js';
-import type { Environment, Setting, Variable } from './setting.js';
-import { variables } from './variables.js';
+import { PLATFORM_SETTINGS } from './platform-settings.js';
+import { type Environment, type Parse, type Setting, setting } from './setting.js';
 
 const pem = (key: { export: (options: { type: 'spki'; format: 'pem' }) => string | Buffer }) =>
   key.export({ type: 'spki', format: 'pem' }).toString();
@@ -29,9 +29,9 @@ function errorsOf(environment: Environment): string[] {
   }
 }
 
-function parsedExample({ example, parse }: Variable<unknown>): unknown {
+function parsedExample({ default: value, example = value, parse }: Setting): unknown {
   try {
-    return parse(example);
+    return parse(example!);
   } catch {
     return undefined;
   }
@@ -44,21 +44,27 @@ describe('the configuration', () => {
       host: '127.0.0.1',
       port: 3000,
       managementPort: 3001,
-      database: { engine: 'sqlite', path: './data/cookies.sqlite', migrateOnStart: true },
-      jwt: { key: { kind: 'development' }, scopeClaim: ['scope'] },
+      database: { url: { engine: 'sqlite', path: './data/cookies.sqlite' }, migrateOnStart: true },
+      jwt: { secret: undefined, publicKey: undefined, scopeClaim: ['scope'] },
       requireIfMatch: false,
     });
   });
 
   it('takes an empty variable for an unset one', () => {
     expect(loadConfig({ PORT: '', JWT_SECRET: '', CORS_ORIGINS: '' })).toEqual(loadConfig({}));
-    expect(loadConfig({ JWT_SECRET: SECRET, JWT_SECRET_FILE: '' }).jwt.key).toEqual({ kind: 'secret', secret: SECRET });
+    expect(loadConfig({ JWT_SECRET: SECRET, JWT_SECRET_FILE: '' }).jwt.secret).toBe(SECRET);
   });
 
   it.each<[environment: Environment, values: object]>([
     [{ HOST: '::1' }, { host: '::1' }],
-    [{ DATABASE_URL: 'sqlite:///var/cookies.sqlite' }, { database: { engine: 'sqlite', path: '/var/cookies.sqlite' } }],
-    [{ DATABASE_URL: 'postgresql://u@h/d' }, { database: { engine: 'postgres', user: 'u', sslMode: 'disable' } }],
+    [
+      { DATABASE_URL: 'sqlite:///var/cookies.sqlite' },
+      { database: { url: { engine: 'sqlite', path: '/var/cookies.sqlite' } } },
+    ],
+    [
+      { DATABASE_URL: 'postgresql://u@h/d' },
+      { database: { url: { engine: 'postgres', user: 'u', sslMode: 'disable' } } },
+    ],
     [{ CORS_ORIGINS: 'https://a.example, http://b:8080' }, { corsOrigins: ['https://a.example', 'http://b:8080'] }],
     [
       { TRUST_PROXY: '10.0.0.0/8, fd00::/112,loopback,linklocal, uniquelocal' },
@@ -107,9 +113,9 @@ describe('the configuration', () => {
   });
 
   it('has a range for every number', () => {
-    const names = [...declaredVariables(SETTINGS)].flatMap(([name, variable]) =>
-      typeof parsedExample(variable) === 'number' ? [name] : [],
-    );
+    const names = allSettings(SETTINGS)
+      .filter((declared) => typeof parsedExample(declared) === 'number')
+      .map(({ name }) => name);
     expect(RANGES.map(([name]) => name)).toEqual(names);
   });
 
@@ -229,7 +235,7 @@ describe('the configuration', () => {
     'takes the algorithms from the kind of a key for %s, also where its line ends are escaped',
     (_name, key, algorithms) => {
       for (const JWT_PUBLIC_KEY of [pem(key), pem(key).replaceAll('\n', '\\n')])
-        expect(loadConfig({ JWT_PUBLIC_KEY, ...issued }).jwt.key).toMatchObject({ kind: 'public', algorithms });
+        expect(loadConfig({ JWT_PUBLIC_KEY, ...issued }).jwt.publicKey).toMatchObject({ algorithms });
     },
   );
 
@@ -245,7 +251,7 @@ describe('the configuration', () => {
     const folder = mkdtempSync(join(tmpdir(), 'cookies-'));
     const file = join(folder, 'secret');
     writeFileSync(file, `${SECRET}\n`);
-    expect(loadConfig({ JWT_SECRET_FILE: file }).jwt.key).toEqual({ kind: 'secret', secret: SECRET });
+    expect(loadConfig({ JWT_SECRET_FILE: file }).jwt.secret).toBe(SECRET);
     expect(errorsOf({ JWT_SECRET_FILE: file, JWT_SECRET: SECRET })).toEqual([expect.stringContaining('are both set')]);
     rmSync(folder, { recursive: true });
   });
@@ -275,12 +281,12 @@ describe('the configuration', () => {
     ['your own secret', 'your-256-bit-secret-goes-here-okay', /placeholder/],
     ['the example of a well-known site', 'a-string-secret-at-least-256-bits-long', /placeholder/],
     ['the example of an older version of this service', 'a random text of 32 characters or more', /placeholder/],
-    ['the example of this one', variables.JWT_SECRET.example, /32 bytes/],
+    ['the example of this one', PLATFORM_SETTINGS.jwt.secret.example, /32 bytes/],
   ])('rejects a JWT_SECRET that is %s, and says what would be right', (_what, secret, reason) => {
     const errors = errorsOf({ JWT_SECRET: secret });
     expect(errors).toEqual([expect.stringMatching(/^JWT_SECRET .*openssl rand -base64 32.*Example/)]);
     expect(errors[0]).toMatch(reason);
-    if (secret !== variables.JWT_SECRET.example) expect(errors[0]).not.toContain(secret);
+    if (secret !== PLATFORM_SETTINGS.jwt.secret.example) expect(errors[0]).not.toContain(secret);
   });
 
   it('accepts a random JWT_SECRET in any usual writing', () => {
@@ -317,16 +323,11 @@ describe('the configuration', () => {
 
   describe('with settings that features declare', () => {
     const capacity = { ...COOKIES.capacity, name: 'JARS_CAPACITY' };
-    const label: Setting<string> = {
-      name: 'JARS_LABEL',
-      about: 'what every jar is called',
-      example: 'top shelf',
-      file: true,
-      parse: (value) => {
-        if (value.length > 9) throw new Error('must have at most 9 characters');
-        return value;
-      },
+    const atMost9: Parse<string> = (text) => {
+      if (text.length > 9) throw new Error('must have at most 9 characters');
+      return text;
     };
+    const label = setting('JARS_LABEL', atMost9, { about: 'label of every jar', example: 'top shelf', file: true });
     const declared = [capacity, label];
 
     it('has their values, and undefined for one that is unset and has no default', () => {

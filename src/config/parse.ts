@@ -51,7 +51,9 @@ export const address: Parse<string> = (value) => {
   return value;
 };
 
-export const databaseUrl: Parse<SqliteUrl | PostgresUrl> = (value) => {
+export type DatabaseUrl = SqliteUrl | PostgresUrl;
+
+export const databaseUrl: Parse<DatabaseUrl> = (value) => {
   if (/^postgres(ql)?:/.test(value)) return parsePostgresUrl(value);
   return sqliteUrl(value);
 };

@@ -1,24 +1,66 @@
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Turns the string of one environment variable into its value, or throws an `Error` that says what is wrong with it. */
-export type Parse<T> = (value: string) => T;
-
-export interface Variable<T> {
-  /** What the variable is for, one line; printed into `.env.example` and the README. */
-  readonly about: string;
-  /** A value that would be right, for error messages. */
-  readonly example: string;
-  /** The string assumed when the variable is unset or empty; none means that the value stays `undefined`. */
-  readonly default?: string;
-  /** Whether `<NAME>_FILE` may name a file that holds the value (container secrets). */
-  readonly file?: boolean;
-  readonly parse: Parse<T>;
-}
+/** Turns the text of one environment variable into its value. It throws an `Error` that says what is wrong with the text. */
+export type Parse<T> = (text: string) => T;
 
 /**
- * A variable that a feature declares in its own folder, in capitals and by its full name, so that a search for the name finds it.
- * `src/features.ts` lists them; the feature reads the value by `config.get(SETTING)`.
+ * The declaration of one environment variable. The value in `Config`, the error messages, `.env.example` and the README follow from it.
+ * A feature declares its settings in its own folder, lists them in `src/features.ts`, and reads them by `config.get(SETTING)`.
  */
-export interface Setting<T = unknown> extends Variable<T> {
+export interface Setting<T = unknown> {
+  /** The whole name of the variable, so that a search finds it. */
   readonly name: string;
+  readonly parse: Parse<T>;
+  /** One line for `.env.example` and the README. */
+  readonly about: string;
+  /** The text that is parsed when the variable is unset or empty. Without a default the value is `undefined`. */
+  readonly default?: string;
+  /** A correct value for error messages, where it differs from the default. */
+  readonly example?: string;
+  /** Whether `<NAME>_FILE` may name a file that holds the value (container secrets). */
+  readonly file?: boolean;
+}
+
+/** Declares a setting. */
+export function setting<T, const Options extends Omit<Setting, 'name' | 'parse'>>(
+  name: string,
+  parse: Parse<T>,
+  options: Options,
+): Setting<T> & Options {
+  return { name, parse, ...options };
+}
+
+/** Settings in groups: the shape of their values in `Config`. */
+export interface SettingsTree {
+  readonly [key: string]: Setting | SettingsTree;
+}
+
+/** The values of settings, in the groups of their declarations. */
+export type ValuesOf<Tree> = {
+  readonly [Key in keyof Tree]: Tree[Key] extends Setting<infer Value>
+    ? Tree[Key] extends { readonly default: string }
+      ? Value
+      : Value | undefined
+    : ValuesOf<Tree[Key]>;
+};
+
+/** All settings of a tree, in the order of their declarations. */
+export function settingsIn(tree: SettingsTree): Setting[] {
+  return Object.values(tree).flatMap((node) => (isSetting(node) ? [node] : settingsIn(node)));
+}
+
+/** Replaces each setting of a tree by its value. */
+export function valuesIn<Tree extends SettingsTree>(
+  tree: Tree,
+  valueOf: (setting: Setting) => unknown,
+): ValuesOf<Tree> {
+  const entries = Object.entries(tree).map(([key, node]) => [
+    key,
+    isSetting(node) ? valueOf(node) : valuesIn(node, valueOf),
+  ]);
+  return Object.fromEntries(entries) as ValuesOf<Tree>;
+}
+
+function isSetting(node: Setting | SettingsTree): node is Setting {
+  return typeof node.parse === 'function';
 }

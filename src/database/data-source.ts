@@ -22,10 +22,14 @@ export async function createDataSource(config: Config, entities: readonly Class[
     logger: new DatabaseLogger(),
   };
   const { database, environment, listTimeout } = config;
-  if (database.engine === 'postgres') {
+  if (database.url.engine === 'postgres') {
     const { createPostgresDataSource } = await import('./postgres/postgres-data-source.js');
-    return createPostgresDataSource({ ...database, listTimeout }, options, environment !== 'production');
+    return createPostgresDataSource(
+      { ...database, ...database.url, listTimeout },
+      options,
+      environment !== 'production',
+    );
   }
   const { createSqliteDataSource } = await import('./sqlite/sqlite-data-source.js');
-  return createSqliteDataSource(database, options);
+  return createSqliteDataSource({ ...database, path: database.url.path }, options);
 }

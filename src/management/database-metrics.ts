@@ -11,7 +11,7 @@ import { Metrics } from './metrics.js';
 export class DatabaseMetrics implements OnModuleDestroy {
   private readonly errors: Counter<'kind'>;
 
-  constructor({ registry }: Metrics, { database }: Config) {
+  constructor({ registry }: Metrics, { database: { url } }: Config) {
     this.errors = new Counter({
       name: 'database_errors_total',
       help: 'Errors of the database engine: corrupt, io, full, unreachable; failed statements and locks not counted',
@@ -21,8 +21,8 @@ export class DatabaseMetrics implements OnModuleDestroy {
     // From 0 on: the first error is an increase, too.
     for (const kind of ENGINE_ERRORS) this.errors.inc({ kind }, 0);
     engineErrors.subscribe(this.count);
-    if (database.engine !== 'sqlite') return;
-    const { path } = database;
+    if (url.engine !== 'sqlite') return;
+    const { path } = url;
     gauge('database_volume_free_bytes', 'Free bytes for this user on the volume of the database', async () => {
       const { bavail, bsize } = await statfs(dirname(path));
       return bavail * bsize;

@@ -1,4 +1,4 @@
-import type { Setting } from '../config/setting.js';
+import { type Setting, setting } from '../config/setting.js';
 import { integer } from '../config/parse.js';
 import type { ResourceName } from './resource-name.js';
 import type { ResourceEntity } from './store/resource-entity.js';
@@ -30,11 +30,8 @@ export function capacitySetting(
   { pluralText }: ResourceName,
   records = 10_000,
 ): Resource['capacity'] {
-  return {
-    name: variable,
-    about: `${pluralText} that may be stored; beyond it POST is 507`,
-    example: String(records),
+  return setting(variable, integer(0, Number.MAX_SAFE_INTEGER), {
+    about: `most ${pluralText} that may be stored; above it POST is 507`,
     default: String(records),
-    parse: integer(0, Number.MAX_SAFE_INTEGER),
-  };
+  });
 }

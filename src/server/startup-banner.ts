@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { developmentSecretFile } from '../auth/token-key.js';
 import type { Config } from '../config/config.js';
+import type { DatabaseUrl } from '../config/parse.js';
 import { CLI, isImage } from '../config/program-names.js';
 import { type ReportedResource, ReportedResources } from '../management/reported-resources.js';
 
@@ -20,12 +21,12 @@ export async function logStartupBanner(
   const where = isImage ? ' (in the container)' : '';
   const resources = app.get(ReportedResources, { strict: false }).all;
   for (const { resource, text } of resources) logger.log(`${labelOf(text)} ${api}/${resource}${where}`);
-  if (config.docs) logger.log(`Docs:        ${api}/docs (document: ${api}/openapi.json)`);
+  if (config.servesDocs) logger.log(`Docs:        ${api}/docs (document: ${api}/openapi.json)`);
   logger.log(`Management:  ${managementUrl}/health/ready and /metrics${where}`);
-  logger.log(`Database:    ${nameOf(config.database)} (${roomFor(resources)})`);
-  const { kind } = config.jwt.key;
-  if (kind === 'public') return;
-  if (kind === 'development') {
+  logger.log(`Database:    ${nameOf(config.database.url)} (${roomFor(resources)})`);
+  const { secret, publicKey } = config.jwt;
+  if (publicKey !== undefined) return;
+  if (secret === undefined) {
     logger.warn(
       `No token key is configured; this development start uses the secret in ${developmentSecretFile(config)}`,
     );
@@ -46,8 +47,8 @@ function scopesOf(resources: readonly ReportedResource[]): string {
   return resources.flatMap(({ resource }) => [`${resource}:read`, `${resource}:write`]).join(' ');
 }
 
-function nameOf(database: Config['database']): string {
-  if (database.engine === 'sqlite') return database.path;
-  const hosts = database.hosts.map(({ host, port }) => `${host}:${port}`);
-  return `${database.database} on PostgreSQL at ${hosts.join(', ')}`;
+function nameOf(url: DatabaseUrl): string {
+  if (url.engine === 'sqlite') return url.path;
+  const hosts = url.hosts.map(({ host, port }) => `${host}:${port}`);
+  return `${url.database} on PostgreSQL at ${hosts.join(', ')}`;
 }

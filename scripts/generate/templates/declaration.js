@@ -11,8 +11,7 @@ const CAPACITY = 10_000;
 /** The setting that a resource declares, for the documents. @param {{ plural: string }} resource */
 export const capacitySettingOf = ({ plural }) => ({
   name: `${constant(plural)}_CAPACITY`,
-  about: `${words(plural)} that may be stored; beyond it POST is 507`,
-  example: String(CAPACITY),
+  about: `most ${words(plural)} that may be stored; above it POST is 507`,
   default: String(CAPACITY),
 });
 

@@ -171,7 +171,7 @@ async function differencesFromFresh(draft: string, migrations: readonly string[]
 }
 
 const atPath = (config: Config, path: string): Config =>
-  new Config({ ...config, database: { ...config.database, engine: 'sqlite', path } });
+  new Config({ ...config, database: { ...config.database, url: { engine: 'sqlite', path } } });
 
 /**
  * Holds every record to the rules of its DTO class, as an import does.

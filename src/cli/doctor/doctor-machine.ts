@@ -19,22 +19,22 @@ export function nativeModule(): string {
 
 /** Whether tokens can be made and verified with the key; its length and kind the configuration has seen to. */
 export async function keys(config: Config): Promise<string> {
-  const { key } = config.jwt;
-  if (key.kind === 'public') return `tokens are verified with a public key (${key.algorithms.join(', ')})`;
+  const { secret, publicKey } = config.jwt;
+  if (publicKey !== undefined) return `tokens are verified with a public key (${publicKey.algorithms.join(', ')})`;
   const file = developmentSecretFile(config);
-  if (key.kind === 'development' && !existsSync(file)) return `the first start makes a secret in ${file}`;
-  const secret = Buffer.from(key.kind === 'secret' ? key.secret : readFileSync(file));
-  if (secret.length < 32) throw new Error(`the secret in ${file} has ${secret.length} bytes, not 32: remove the file`);
-  const hmac = createSecretKey(secret);
+  if (secret === undefined && !existsSync(file)) return `the first start makes a secret in ${file}`;
+  const bytes = Buffer.from(secret ?? readFileSync(file));
+  if (bytes.length < 32) throw new Error(`the secret in ${file} has ${bytes.length} bytes, not 32: remove the file`);
+  const hmac = createSecretKey(bytes);
   await jwtVerify(await new SignJWT({}).setProtectedHeader({ alg: 'HS256' }).sign(hmac), hmac);
-  return `a token is signed and verified with ${key.kind === 'secret' ? 'the secret' : `the secret in ${file}`}`;
+  return `a token is signed and verified with ${secret === undefined ? `the secret in ${file}` : 'the secret'}`;
 }
 
 /** Whether the clock is not behind what was made before now: by it tokens expire. */
-export function clock({ database }: Config): string {
+export function clock({ database: { url } }: Config): string {
   const now = Date.now();
   const program = process.argv[1]!;
-  const files = database.engine === 'sqlite' ? [program, database.path, `${database.path}-wal`] : [program];
+  const files = url.engine === 'sqlite' ? [program, url.path, `${url.path}-wal`] : [program];
   for (const file of files) {
     const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
     if (written > now + TOLERANCE) {

@@ -19,10 +19,10 @@ export interface DoctorOptions {
 export async function doctor({ fix = false }: DoctorOptions): Promise<void> {
   const config = settings();
   if (fix) await mend(config);
-  const { database } = config;
+  const { url } = config.database;
   const checks: Readonly<Record<string, Check>> = {
     ...EVERYWHERE,
-    ...(database.engine === 'sqlite' && sqliteChecks(database.path)),
+    ...(url.engine === 'sqlite' && sqliteChecks(url.path)),
     ...STORAGE,
   };
   let failed = 0;

@@ -4,18 +4,18 @@ import type { Config } from '../../config/config.js';
 import { Failure, UsageError } from '../errors.js';
 
 /** Opening a SQLite database makes the file; what must not make one checks first. */
-export function databaseExists({ database }: Config): boolean {
-  return database.engine !== 'sqlite' || existsSync(database.path);
+export function databaseExists({ database: { url } }: Config): boolean {
+  return url.engine !== 'sqlite' || existsSync(url.path);
 }
 
 /**
  * Keeps output from taking the place of the database, or of a file that belongs to it.
  * @throws {UsageError}
  */
-export async function rejectDatabaseFile({ database }: Config, output: string): Promise<void> {
-  if (database.engine !== 'sqlite') return;
+export async function rejectDatabaseFile({ database: { url } }: Config, output: string): Promise<void> {
+  if (url.engine !== 'sqlite') return;
   for (const suffix of ['', '-wal', '-shm', '-reserve', '-journal']) {
-    if (!(await isSameFile(output, database.path + suffix))) continue;
+    if (!(await isSameFile(output, url.path + suffix))) continue;
     throw new UsageError(suffix === '' ? `${output} is the database itself` : `${output} belongs to the database`);
   }
 }
@@ -27,7 +27,7 @@ export async function isSameFile(one: string, other: string): Promise<boolean> {
 }
 
 /** @throws {Failure} naming what this engine offers instead of a command that works on the file of a SQLite database */
-export function requireSqlite({ database }: Config, command: string, instead: string): string {
-  if (database.engine === 'sqlite') return database.path;
+export function requireSqlite({ database: { url } }: Config, command: string, instead: string): string {
+  if (url.engine === 'sqlite') return url.path;
   throw new Failure(`${command} is for SQLite, and DATABASE_URL names a PostgreSQL server; use ${instead}.`);
 }

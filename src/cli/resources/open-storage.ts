@@ -58,11 +58,11 @@ export async function openStorage(config: Config, resource: Resource, options: O
  * @throws {Failure} when its schema is not that of this code
  */
 export async function openDatabase(config: Config, { mayMigrate }: OpenOptions): Promise<DataSource> {
-  const { database } = config;
-  if (!mayMigrate && database.engine === 'sqlite' && !existsSync(database.path)) {
-    throw new Failure(`There is no database at ${database.path}; see DATABASE_URL.`);
+  const { url } = config.database;
+  if (!mayMigrate && url.engine === 'sqlite' && !existsSync(url.path)) {
+    throw new Failure(`There is no database at ${url.path}; see DATABASE_URL.`);
   }
-  const dataSource = await openDataSource(new Config({ ...config, database: { ...database, ...TIMEOUTS } }));
+  const dataSource = await openDataSource(new Config({ ...config, database: { ...config.database, ...TIMEOUTS } }));
   try {
     await requireSchema(dataSource, mayMigrate && config.database.migrateOnStart);
   } catch (error) {

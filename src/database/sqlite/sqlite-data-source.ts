@@ -6,7 +6,6 @@ import type {
   QueryRunner,
   SelectQueryBuilder,
 } from 'typeorm';
-import type { SqliteUrl } from '../../config/parse.js';
 import { GuardedDataSource } from '../transaction-control.js';
 import { betterSqlite3 } from './better-sqlite3.js';
 import { PortableQueryBuilder } from './portability/portable-query-builders.js';
@@ -15,7 +14,7 @@ import type { WriterLimits } from './writing/writer.js';
 
 /** A data source on the embedded engine. It takes TypeORM's ordinary options; the engine's own come from `database`. */
 export function createSqliteDataSource(
-  database: SqliteUrl & WriterLimits,
+  database: { readonly path: string } & WriterLimits,
   options: Partial<DataSourceOptions>,
 ): DataSource {
   const dataSource = new SqliteDataSource({

@@ -1,0 +1,177 @@
+import { hmacSecret } from './hmac-secret.js';
+import {
+  address,
+  boolean,
+  certificates,
+  claimPath,
+  databaseUrl,
+  integer,
+  oneOf,
+  origins,
+  string,
+  trustedProxies,
+  workers,
+} from './parse.js';
+import { publicKey } from './public-key.js';
+import { SERVICE_NAME } from './service-name.js';
+import { setting } from './setting.js';
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+/**
+ * The settings of the platform, in the shape of `Config`. A line here is the only declaration of a setting: run `npm run settings`
+ * after a change, which writes `.env.example` and the README's table. Times are in milliseconds unless a line says otherwise.
+ */
+export const PLATFORM_SETTINGS = {
+  environment: setting('NODE_ENV', oneOf(['development', 'production', 'test']), {
+    about: '`production`: JSON logs, no `.env` file, a token key is required',
+    default: 'development',
+    example: 'production',
+  }),
+  host: setting('HOST', address, {
+    about: 'address that both ports listen on; `0.0.0.0` for all of them',
+    default: '127.0.0.1',
+  }),
+  port: setting('PORT', integer(0, 65535), { about: 'port of the API; 0 takes a free one', default: '3000' }),
+  managementPort: setting('MANAGEMENT_PORT', integer(0, 65535), {
+    about: 'port of health and metrics; 0 takes a free one',
+    default: '3001',
+  }),
+  workers: setting('WORKERS', workers, {
+    about: 'processes that serve the API, behind one port; `auto` for one per core',
+    default: '1',
+    example: 'auto',
+  }),
+  database: {
+    url: setting('DATABASE_URL', databaseUrl, {
+      about: 'the database: `sqlite:<file>` or `postgres://user:password@host:5432/database?sslmode=verify-full`',
+      default: `sqlite:./data/${SERVICE_NAME}.sqlite`,
+      example: `postgres://${SERVICE_NAME}:secret@localhost:5432/${SERVICE_NAME}`,
+      file: true,
+    }),
+    poolSize: setting('DATABASE_POOL_SIZE', integer(1, 1000), {
+      about: 'PostgreSQL: most connections of one process, besides those for lists and one for readiness',
+      default: '10',
+    }),
+    listPoolSize: setting('DATABASE_LIST_POOL_SIZE', integer(2, 1000), {
+      about: 'PostgreSQL: most connections for lists; a client that reads a long list slowly keeps one',
+      default: '8',
+    }),
+    sslCa: setting('DATABASE_SSL_CA', certificates, {
+      about:
+        'PostgreSQL: PEM certificate of the authority that signed the certificate of the server; unset: the authorities of the system',
+      example: '-----BEGIN CERTIFICATE-----...',
+      file: true,
+    }),
+    statementTimeout: setting('DATABASE_STATEMENT_TIMEOUT', integer(1, 600_000), {
+      about: 'PostgreSQL: milliseconds one statement may take before 503',
+      default: '5000',
+    }),
+    busyTimeout: setting('DATABASE_BUSY_TIMEOUT', integer(1, 600_000), {
+      about: 'milliseconds a request waits for a lock, or for a free connection, before 503',
+      default: '5000',
+    }),
+    transactionTimeout: setting('DATABASE_TRANSACTION_TIMEOUT', integer(1, 3_600_000), {
+      about: 'milliseconds one transaction may take before it is rolled back',
+      default: '10000',
+    }),
+    migrateOnStart: setting('MIGRATE_ON_START', boolean, {
+      about: 'run pending migrations at start; `false` leaves them to `npm run migration:run`',
+      default: 'true',
+    }),
+  },
+  http: {
+    connections: setting('MAX_CONNECTIONS', integer(1, 1_000_000), {
+      about: 'most open connections to the API; above it, the one that has been idle longest is closed',
+      default: '4000',
+    }),
+    connectionsPerAddress: setting('MAX_CONNECTIONS_PER_ADDRESS', integer(1, 1_000_000), {
+      about: 'most open connections of one address or one IPv6 /64 network; unlimited for proxies in `TRUST_PROXY`',
+      default: '1000',
+    }),
+    requestTimeout: setting('REQUEST_TIMEOUT', integer(100, 600_000), {
+      about: 'milliseconds in which a whole request must arrive before 408',
+      default: '30000',
+    }),
+    stallTimeout: setting('RESPONSE_STALL_TIMEOUT', integer(100, 600_000), {
+      about: 'milliseconds in which a client must read some of a response before it is disconnected',
+      default: '30000',
+    }),
+    bufferedBytes: setting('RESPONSE_BUFFER_BYTES', integer(65_536, 2 ** 40), {
+      about:
+        'bytes of memory for responses that clients have not read yet; above it the slowest reader is disconnected, then large responses are 503',
+      default: '67108864',
+    }),
+  },
+  listCacheBytes: setting('LIST_CACHE_BYTES', integer(0, 2 ** 40), {
+    about: 'bytes of memory for cached lists; 0 turns the cache off',
+    default: '33554432',
+  }),
+  listTimeout: setting('LIST_TIMEOUT', integer(1000, 86_400_000), {
+    about: 'milliseconds a client may take to read a list; meanwhile the database keeps its old state',
+    default: '300000',
+  }),
+  jwt: {
+    secret: setting('JWT_SECRET', hmacSecret, {
+      about: 'HS256 key of the tokens: at least 32 random bytes',
+      example: '$(openssl rand -base64 32)',
+      file: true,
+    }),
+    publicKey: setting('JWT_PUBLIC_KEY', publicKey, {
+      about: 'PEM public key of the tokens (RS256, PS256, ES256 or EdDSA)',
+      example: '-----BEGIN PUBLIC KEY-----...',
+      file: true,
+    }),
+    issuer: setting('JWT_ISSUER', string, {
+      about: 'required `iss` of a token; must be set with a public key',
+      example: 'https://login.example.com/',
+    }),
+    audience: setting('JWT_AUDIENCE', string, {
+      about: 'required `aud` of a token; must be set with a public key',
+      example: SERVICE_NAME,
+    }),
+    scopeClaim: setting('JWT_SCOPE_CLAIM', claimPath, {
+      about: 'claim that holds the scopes; dots reach inside',
+      default: 'scope',
+      example: 'realm_access.roles',
+    }),
+    /** In seconds. */
+    maxLifetime: setting('JWT_MAX_LIFETIME', integer(60, 3_155_760_000), {
+      about: 'seconds from now at which a token may expire at the latest; one with a later `exp` is 401',
+      default: '31622400',
+      example: '86400',
+    }),
+  },
+  requireIfMatch: setting('REQUIRE_IF_MATCH', boolean, {
+    about: '`true`: PUT, PATCH and DELETE without `If-Match` are 428',
+    default: 'false',
+    example: 'true',
+  }),
+  corsOrigins: setting('CORS_ORIGINS', origins, {
+    about: 'origins whose pages may call the API, comma-separated',
+    example: 'https://app.example.com',
+  }),
+  trustProxy: setting('TRUST_PROXY', trustedProxies, {
+    about: 'proxies whose `X-Forwarded-*` is believed, comma-separated, or `false`',
+    default: 'false',
+    example: '10.0.0.0/8',
+  }),
+  docs: setting('DOCS', boolean, {
+    about: '`true`: serve `/openapi.json` and `/docs`; unset, they are served unless `NODE_ENV` is `production`',
+    example: 'true',
+  }),
+  logLevel: setting('LOG_LEVEL', oneOf(LOG_LEVELS), {
+    about: `least severe level that is logged: ${LOG_LEVELS.join(', ')}`,
+    default: 'info',
+  }),
+  shutdownDelay: setting('SHUTDOWN_DELAY', integer(0, 600_000), {
+    about:
+      'milliseconds after SIGTERM in which a replica still serves but is not ready, so that a load balancer turns to others',
+    default: '0',
+    example: '3000',
+  }),
+  shutdownTimeout: setting('SHUTDOWN_TIMEOUT', integer(0, 600_000), {
+    about: 'milliseconds in which running requests may finish after SIGTERM and SHUTDOWN_DELAY',
+    default: '10000',
+  }),
+};
