@@ -9,7 +9,7 @@ interface Stored<T> {
   readonly version: Version;
 }
 
-/** A request for a resource, and the response in the making: what a handler of the resource returns or sets. */
+/** The request and the reply of a handler, with the ETags, conditions and `Location` of a resource. */
 export class ResourceExchange {
   constructor(
     readonly request: FastifyRequest,
@@ -21,7 +21,7 @@ export class ResourceExchange {
   }
 
   /**
-   * What a GET of one record returns: the record with its ETag, or nothing with 304.
+   * Sets the ETag of a GET of one record and returns the record, or `undefined` with status 304.
    * @throws {ApiError} 412 when `If-Match` does not hold
    */
   record<T>({ record, version }: Stored<T>): T | undefined {
@@ -31,20 +31,20 @@ export class ResourceExchange {
     return undefined;
   }
 
-  /** What a POST returns: the record with its `Location` and ETag. */
+  /** Sets `Location` and ETag of a POST and returns the record. */
   created<T extends { readonly id: number }>(name: ResourceName, { record, version }: Stored<T>): T {
     this.reply.headers({ location: name.pathOf(record.id), etag: etagOf(version) });
     return record;
   }
 
-  /** For a PATCH, or a PUT whose body is all of the record: the new ETag. */
+  /** Sets the new ETag of a PATCH, or of a PUT whose body is the whole record, and returns the record. */
   changed<T>({ record, version }: Stored<T>): T {
     this.reply.header('etag', etagOf(version));
     return record;
   }
 }
 
-/** The handler's argument: the `ResourceExchange` of its request. */
+/** Parameter decorator: injects the `ResourceExchange` of the request. */
 export const Exchange = createParamDecorator((_data: unknown, context: ExecutionContext) => {
   const http = context.switchToHttp();
   return new ResourceExchange(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());

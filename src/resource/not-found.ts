@@ -1,7 +1,7 @@
 import { ApiError } from '../http/errors/api-error.js';
 import type { ResourceName } from './resource-name.js';
 
-/** No record of the resource has this id, or no longer. */
+/** 404: the resource has no record with this id. */
 export class ResourceNotFoundError extends ApiError {
   constructor(name: ResourceName, id: number) {
     super(404, name.notFoundCode, `There is no ${name.text} ${id}`);
@@ -9,7 +9,7 @@ export class ResourceNotFoundError extends ApiError {
 }
 
 /**
- * What a store has found, or whether it has deleted something.
+ * Returns the result of a find, update or delete.
  * @throws {ResourceNotFoundError} when there was nothing
  */
 export function found<T>(name: ResourceName, id: number, result: T | undefined | false): T {

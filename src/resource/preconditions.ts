@@ -9,7 +9,7 @@ export function etagOf({ epoch, revision }: Version): string {
   return `"${epoch}-${revision}"`;
 }
 
-/** What a request requires of the state of its target (RFC 9110 section 13). */
+/** `If-Match` and `If-None-Match` of a request (RFC 9110 section 13). */
 export class Preconditions {
   constructor(
     private readonly ifMatch: string | undefined,
@@ -17,7 +17,7 @@ export class Preconditions {
   ) {}
 
   /**
-   * Whether the response to a GET or HEAD is 304: the client has this version already.
+   * Tells whether a GET or HEAD is 304: the client already has this version.
    * @throws {ApiError} 412 when `If-Match` asks for another version
    */
   isNotModified(version: Version): boolean {
@@ -25,13 +25,13 @@ export class Preconditions {
     return this.ifNoneMatch !== undefined && hasEntityTag(this.ifNoneMatch, etagOf(version), 'weak');
   }
 
-  /** The check that a write makes inside its transaction: see `checkWrite`. */
+  /** The check for a write, to run inside its transaction; see `checkWrite`. */
   forWrite({ requireIfMatch }: Pick<Config, 'requireIfMatch'>): (current: Version) => void {
     return (current) => this.checkWrite(current, requireIfMatch);
   }
 
   /**
-   * To be called inside the transaction that changes the record.
+   * Call it inside the transaction that changes the record.
    * @param required whether a request without `If-Match` is rejected
    * @throws {ApiError} 428 without `If-Match` where it is required, 412 when the record is not the one the client means
    */
@@ -52,7 +52,7 @@ export class Preconditions {
   }
 }
 
-/** Of a request that requires nothing, as most do. */
+/** The preconditions of a request without any. */
 export const NO_PRECONDITIONS = new Preconditions(undefined, undefined);
 
 export function preconditionsOf({ headers }: FastifyRequest): Preconditions {

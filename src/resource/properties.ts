@@ -4,7 +4,7 @@ import { IsBoolean, IsIn, IsInt, IsNumber, IsOptional, Max, Min } from 'class-va
 import { IsCodePointLength, TEXT_PATTERN } from '../http/validation/is-code-point-length.decorator.js';
 import { IsRecordId, RECORD_ID } from './record-id.js';
 
-/** What the document says of a property beside its type and its bounds. */
+/** Documentation options of a property, besides its type and bounds. */
 export interface PropertyOptions {
   readonly description?: string;
   readonly example?: unknown;
@@ -12,19 +12,19 @@ export interface PropertyOptions {
   readonly isOptional?: boolean;
 }
 
-/** An enum of the document, as `@ApiProperty` takes it. */
+/** A named enum for `@ApiProperty`. */
 export interface NamedEnum {
   readonly enum: readonly string[];
   readonly enumName: string;
 }
 
-/** A string of `min` to `max` Unicode code points, validated and documented. */
+/** A string of `min` to `max` Unicode code points; validates and documents it. */
 export function TextProperty(min: number, max: number, options?: PropertyOptions): PropertyDecorator {
   const schema = { type: 'string', minLength: min, maxLength: max, pattern: TEXT_PATTERN } as const;
   return property(schema, options, IsCodePointLength(min, max));
 }
 
-/** A whole number from `min` to `max`, both within 2^53 - 1. */
+/** An integer from `min` to `max`, both within ±(2^53 - 1). */
 export function IntegerProperty(min: number, max: number, options?: PropertyOptions): PropertyDecorator {
   const message = { message: `must be a whole number from ${min} to ${max}` };
   const schema = { type: 'integer', minimum: min, maximum: max, example: min } as const;

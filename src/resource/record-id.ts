@@ -11,10 +11,10 @@ export const RECORD_ID = {
   example: 1,
 } as const;
 
-/** The handler's argument: the id in the path. */
+/** Parameter decorator: injects the id of the path. */
 export const RecordId = (): ParameterDecorator => Param('id', ParseIdPipe);
 
-/** The value is the id of a record; with `each`, every element of an array is. */
+/** Validates the id of a record; with `each`, every element of an array. */
 export function IsRecordId({ each = false } = {}): PropertyDecorator {
   const options = { each, message: NOT_AN_ID };
   return applyDecorators(IsInt(options), Min(1, options), Max(Number.MAX_SAFE_INTEGER, options));

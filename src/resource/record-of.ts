@@ -7,7 +7,7 @@ class Identified {
   id!: number;
 }
 
-/** The class of what clients see of a record, to be extended as `PickType(...)` is: its id, and what POST takes. */
+/** The base class of a record DTO, used like `PickType(...)`: the id and the properties of the POST body. */
 export function RecordOf<T extends object>(createDto: Type<T>): Type<Identified & T> {
   return IntersectionType(Identified, createDto) as Type<Identified & T>;
 }

@@ -1,4 +1,4 @@
-/** What a resource is called, in the singular and the plural; its URL, its texts and its error codes follow from it. */
+/** The singular and plural name of a resource. URL, messages and error codes derive from it. */
 export class ResourceName {
   /**
    * @param singular in lower case, such as `order` or `gift-card`; words are joined by hyphens
@@ -9,17 +9,17 @@ export class ResourceName {
     readonly plural = `${singular}s`,
   ) {}
 
-  /** For the reader: `gift card`. */
+  /** Singular in messages: `gift card`. */
   get text(): string {
     return this.singular.replaceAll('-', ' ');
   }
 
-  /** For the reader: `gift cards`. */
+  /** Plural in messages: `gift cards`. */
   get pluralText(): string {
     return readableName(this.plural);
   }
 
-  /** How many, for the reader: `1 gift card`, `2 gift cards`. */
+  /** A number of records in messages: `1 gift card`, `2 gift cards`. */
   counted(count: number): string {
     return `${count} ${count === 1 ? this.text : this.pluralText}`;
   }
@@ -29,17 +29,17 @@ export class ResourceName {
     return `${/^[aeiou]/.test(this.singular) ? 'an' : 'a'} ${this.text}`;
   }
 
-  /** As types and operations have it: `GiftCard`. */
+  /** Singular in names of types and operations: `GiftCard`. */
   get typeName(): string {
     return this.singular.split('-').map(capitalized).join('');
   }
 
-  /** The same in the plural: `GiftCards`. */
+  /** Plural in names of types and operations: `GiftCards`. */
   get pluralTypeName(): string {
     return this.plural.split(/[-_]/).map(capitalized).join('');
   }
 
-  /** The stable code of a 404 for one of its records. */
+  /** `errorCode` of its 404. */
   get notFoundCode(): string {
     return `${this.singular.replaceAll('-', '_').toUpperCase()}_NOT_FOUND`;
   }
@@ -52,7 +52,7 @@ export class ResourceName {
 
 const capitalized = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** A resource's plural for the reader: `gift cards` of `gift-cards`. */
+/** The plural name in messages: `gift cards` for `gift-cards`. */
 export function readableName(plural: string): string {
   return plural.replaceAll(/[-_]/g, ' ');
 }

@@ -19,7 +19,7 @@ export interface ResourceFeature {
   readonly name: ResourceName;
   /** Its table has the resource's plural name. */
   readonly entity: Type<ResourceEntity>;
-  /** How many records may be stored: the setting that says so, or where it comes from else. */
+  /** Capacity in records: a setting, or a function of the configuration. */
   readonly capacity: Resource['capacity'] | ((config: Config) => number);
 }
 

@@ -7,24 +7,24 @@ import type { ResourceEntity } from './store/resource-entity.js';
 export type RecordClass<T = object> = new (...args: never[]) => T;
 
 /**
- * A resource as those see it who work on any: the configuration and the command line. Its feature declares one, which
- * `src/features.ts` lists. What takes long to load is loaded when it is needed: `--help` needs none of it.
+ * The declaration of a resource for the configuration and the command line, listed in `src/features.ts`. Entity and DTO are
+ * loaded only when a command needs them, so that `--help` is fast.
  */
 export interface Resource<Entity extends ResourceEntity = ResourceEntity> {
   readonly name: ResourceName;
-  /** How many records may be stored. */
+  /** Capacity in records. */
   readonly capacity: Setting<number> & { readonly default: string };
-  /** What else the feature lets an operator set. */
+  /** Further settings of the feature. */
   readonly settings?: readonly Setting[];
-  /** Properties that `export` can filter by, each with its values: options of the command line. */
+  /** Filters of `export`: property names with their allowed values. */
   readonly filters?: Readonly<Record<string, readonly string[]>>;
   /** Its table has the resource's plural name. */
   readonly entity: () => Promise<RecordClass<Entity>>;
-  /** The DTO class that POST takes, and with it what describes and validates it. */
+  /** The DTO class of the POST body. */
   readonly createDto: () => Promise<RecordClass>;
 }
 
-/** The setting for how many records of a resource may be stored; `variable` such as `ORDERS_CAPACITY`. */
+/** Declares the capacity setting of a resource, such as `ORDERS_CAPACITY`. */
 export function capacitySetting(
   variable: string,
   { pluralText }: ResourceName,

@@ -12,7 +12,7 @@ class ImportedId {
   id?: number;
 }
 
-/** A record as it comes from elsewhere: what POST takes, and the id that it had there. */
+/** The rules for a line of an import: the body of a POST, with an optional id. */
 export class ImportedDto {
   private readonly dto: Type;
 
@@ -28,13 +28,13 @@ export class ImportedDto {
     return validObject(this.dto, value);
   }
 
-  /** The properties of a line, for the reader. */
+  /** The names of the properties, for a message. */
   get properties(): string {
     return [...propertiesOf(this.dto).declared].join(', ');
   }
 }
 
-/** What is wrong with a value, for a reader who has no HTTP response before him; other errors are thrown again. */
+/** Turns a 400 into one line of text for the command line; rethrows any other error. */
 export function problemsOf(error: unknown): string {
   if (!(error instanceof ApiError)) throw error;
   const problems = (error.details ?? []).map((detail) => {

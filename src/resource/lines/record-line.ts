@@ -1,7 +1,7 @@
 import { parseNatural } from '../../http/validation/parse-natural.js';
 
 /**
- * A record as a line of NDJSON: the same string for the same record, whatever engine it comes from, so that checksums agree.
+ * A record as a line of NDJSON. Both engines give the same string for a record, so checksums agree.
  * @param record with its properties in the order of the resource's columns, as `records` of a snapshot gives it
  */
 export function recordLine(record: object): string {
@@ -9,17 +9,16 @@ export function recordLine(record: object): string {
 }
 
 /**
- * The line behind the last record of an export, where ids beyond that record's have been given: what imports it gives none of
- * them again.
+ * The last line of an export when the id sequence is ahead of the last record. The import continues after this id.
  */
 export function lastIdLine(lastId: number): string {
   return `${JSON.stringify({ lastId })}\n`;
 }
 
-/** The longest such line, in bytes, however it is spaced. */
+/** Longest `lastId` line in bytes, with any white space. */
 const LAST_ID_LENGTH = 64;
 
-/** The id that such a line names; `undefined` for any other line. */
+/** Reads the id of a `lastId` line; `undefined` for any other line. */
 export function readLastIdLine(line: Buffer): number | undefined {
   if (line.length > LAST_ID_LENGTH) return undefined;
   const [, id] = /^\s*\{\s*"lastId"\s*:\s*([1-9][0-9]*)\s*\}\s*$/.exec(line.toString()) ?? [];

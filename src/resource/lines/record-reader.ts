@@ -3,7 +3,7 @@ import type { Resource } from '../resource.js';
 import type { NewRecord, ResourceEntity } from '../store/resource-entity.js';
 import { ImportedDto, problemsOf } from './imported-dto.js';
 
-/** A line that is no record; the message says what is wrong with it and what would be right. */
+/** A line is not a valid record; the message says why and what is expected. */
 export class BrokenLineError extends Error {
   constructor(message: string) {
     super(message);
@@ -11,7 +11,7 @@ export class BrokenLineError extends Error {
   }
 }
 
-/** Reads records from lines of NDJSON, by the rules that POST has for a body; a property that comes twice is rejected, too. */
+/** Reads records from lines of NDJSON with the rules of a POST body. It also rejects duplicate properties. */
 export class RecordReader<Entity extends ResourceEntity> {
   private constructor(private readonly dto: ImportedDto) {}
 
@@ -24,7 +24,7 @@ export class RecordReader<Entity extends ResourceEntity> {
     const text = this.textOf(line);
     const value = this.parse(text);
     const record = await this.validate(value);
-    // What is written as this service writes it has no property twice.
+    // A line that equals its own JSON.stringify has no duplicate property.
     if (JSON.stringify(value) !== text) rejectRepeatedProperties(text);
     return record as NewRecord<Entity>;
   }
@@ -60,10 +60,10 @@ export class RecordReader<Entity extends ResourceEntity> {
   }
 }
 
-/** Of a property that comes twice JSON.parse keeps the last; a request may do so, but a file that does has been damaged. */
+/** Rejects duplicate properties: in a file they are a sign of damage, and JSON.parse keeps the last one without a word. */
 function rejectRepeatedProperties(text: string): void {
   const seen = new Set<string>();
-  // The text is an object of plain values by now: a string before a colon is the name of a property.
+  // The text is a flat JSON object here, so a string before a colon is a property name.
   for (const [, literal, colon] of text.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?/g)) {
     if (colon === undefined) continue;
     const name = JSON.parse(literal!) as string;

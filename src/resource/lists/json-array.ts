@@ -8,30 +8,31 @@ import type { CachedList, ListCache } from './list-cache.js';
 import type { ListReaders } from './list-readers.js';
 import { ListStream } from './list-stream.js';
 
-/** Records as elements of a JSON array in UTF-8, each with a comma before it. That of the first is overwritten. */
+/** Records as JSON array elements in UTF-8, each after a comma. The first comma is overwritten by `[`. */
 export interface JsonRecords {
   readonly chunks: readonly Buffer[];
 }
 
 export interface JsonArrayOptions {
-  /** Called once, when no more pages will be read: at the end, on a failure, or when the client has gone away. */
+  /** Called once when no more pages are read: at the end, after an error, or when the client disconnects. */
   readonly close: () => void;
-  /** Milliseconds the client may take to read all of it. */
+  /** Milliseconds for the client to read the whole list. */
   readonly timeout: number;
   readonly reply: FastifyReply;
   readonly readers: ListReaders;
-  /** The most bytes that are collected; 0 collects nothing. */
+  /** Largest list in bytes to collect for the cache; 0 collects none. */
   readonly collectUpTo: () => number;
-  /** Called when the pages fail after so many bytes were sent. Not when the client fails. */
+  /** Called when the source of the pages fails after `bytes` were sent; not when the client disconnects. */
   readonly failed: (error: unknown, bytes: number) => void;
-  /** Called once when anything is collected: with all chunks, or without when they are more or were not read to their end. */
+  /** Called once after a collection: with all chunks, or with none when the list was too large or incomplete. */
   readonly collected: (chunks?: Buffer[]) => void;
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * What a handler returns for a list: the array when it is a single page, else a stream of it that holds one page at a time. A client that does not read is cut off: what it holds back, others need.
+ * The body of a list: a Buffer when it is a single page, else a stream that holds one page at a time. A client that does not
+ * read is disconnected, because other clients need its snapshot.
  */
 export async function jsonArray(
   pages: AsyncIterator<JsonRecords>,
@@ -55,19 +56,19 @@ export async function jsonArray(
   }
 }
 
-/** The array of these records, and of no others. */
+/** A complete JSON array as one Buffer. */
 export function wholeArray(chunks: readonly Buffer[]): Buffer {
   if (chunks.length === 0) return Buffer.from('[]');
   return opened(Buffer.concat([...chunks, CLOSING]));
 }
 
-/** What HEAD has in place of a stream: Fastify would read all of that, to send nothing of it. */
+/** The empty body of a HEAD: Fastify would read a stream to its end without sending it. */
 function unsent(): StreamableFile {
   return new StreamableFile(Readable.from([]), { type: JSON_TYPE });
 }
 
 /**
- * A list that has been sent before, in one piece or as a stream like the first time.
+ * Sends a cached list again, as one Buffer or as a stream.
  * @param timeout milliseconds the client may take to read all of it
  */
 export function replay(list: CachedList, cache: ListCache, timeout: number, method: string): Buffer | StreamableFile {
@@ -83,7 +84,7 @@ export function replay(list: CachedList, cache: ListCache, timeout: number, meth
   return new StreamableFile(array, { type: JSON_TYPE });
 }
 
-/** What a list ends with that is cut off; a 503 where nothing of it has been sent. */
+/** The error that ends the list of a disconnected client; a 503 when nothing was sent yet. */
 const tooSlow = (): Error => overloaded('The list was read too slowly; try again');
 
 function stream(read: JsonRecords[], unread: AsyncIterator<JsonRecords>, options: JsonArrayOptions): StreamableFile {
@@ -106,7 +107,7 @@ function stream(read: JsonRecords[], unread: AsyncIterator<JsonRecords>, options
         reader.read();
       }
     } catch (error) {
-      // A closed stream has ended the snapshot under the page that was being read.
+      // When the stream closes, it also closes the snapshot of the page that is being read.
       if (!array.destroyed) failed(error, length);
       throw error;
     }
@@ -124,7 +125,7 @@ function stream(read: JsonRecords[], unread: AsyncIterator<JsonRecords>, options
   return new StreamableFile(array, { type: JSON_TYPE });
 }
 
-/** One chunk waits in the socket while the next is made. */
+/** High-water mark in chunks: one chunk waits in the socket while the next one is made. */
 function countChunk({ raw }: FastifyReply, { length }: Buffer): void {
   if (raw instanceof TrackedResponse) raw.httpConnection.countBuffered(raw, 2 * length);
 }
@@ -132,7 +133,7 @@ function countChunk({ raw }: FastifyReply, { length }: Buffer): void {
 const OPENING = '['.charCodeAt(0);
 const CLOSING = Buffer.from(']');
 
-/** The bytes themselves: to copy them would double what a list takes. */
+/** Sets the first byte to `[` in place: a copy would double the memory of a list. */
 function opened(bytes: Buffer): Buffer {
   bytes[0] = OPENING;
   return bytes;
@@ -144,7 +145,7 @@ async function* arrayChunks(read: JsonRecords[], unread: AsyncIterator<JsonRecor
   }
   for (let next = await unread.next(); !next.done; next = await unread.next()) {
     yield inOne(next.value.chunks);
-    // Otherwise a fast reader would keep the event loop to itself until the list ends.
+    // Without this pause a fast reader would block the event loop until the list ends.
     await yieldToOthers();
   }
   yield CLOSING;

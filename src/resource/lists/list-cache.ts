@@ -2,16 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Config } from '../../config/config.js';
 
-/** How many lists of the longest that are cached fit in together. */
+/** Number of lists of the greatest length that fit into the cache. */
 const SHARES = 4;
 
-/** Bytes that a list takes beside its own: its URL, its ETag, and what JavaScript needs to hold it. */
+/** Overhead of a cached list in bytes: URL, ETag and JavaScript objects. */
 const OVERHEAD = 1024;
 
-/** Lists that are collected at once. What readers leave half read takes memory, too. */
+/** Most lists that are collected at the same time: an incomplete list takes memory, too. */
 const COLLECTED_AT_ONCE = 2;
 
-/** A list as it was sent, and who reads it now. */
+/** A cached list, with the number of its current readers. */
 export class CachedList {
   readonly bytes: number;
   readers = 0;
@@ -27,7 +27,7 @@ export class CachedList {
   }
 }
 
-/** Small buffers are parts of one that Node shares among many, and would keep all of it in memory. */
+/** Copies a small buffer: it is a slice of Node's shared pool and would keep the whole pool in memory. */
 function ownMemory(bytes: Buffer): Buffer {
   if (bytes.buffer.byteLength === bytes.length) return bytes;
   const own = Buffer.allocUnsafeSlow(bytes.length);
@@ -36,17 +36,16 @@ function ownMemory(bytes: Buffer): Buffer {
 }
 
 /**
- * Lists as they were last sent, by their URLs, for as long as nothing has changed: then their resource has another ETag, and
- * the next list takes the place of the old one. What a client still reads of old lists counts, too: all together stay within
- * `LIST_CACHE_BYTES`.
+ * The cache of lists by URL. A change to the resource changes its ETag, and the next list replaces the old one. Old lists that
+ * clients still read count as well: together they stay below `LIST_CACHE_BYTES`.
  */
 @Injectable()
 export class ListCache {
-  /** The longest list that is cached, in bytes. */
+  /** Longest list in bytes that is cached. */
   readonly longest: number;
   private readonly lists?: LRUCache<string, CachedList>;
   private readonly collecting = new Set<string>();
-  /** Bytes of lists that are no longer cached, and still read. */
+  /** Bytes of replaced lists that clients still read. */
   private staleBytes = 0;
 
   constructor({ listCacheBytes: maxSize }: Config) {
@@ -62,12 +61,12 @@ export class ListCache {
     });
   }
 
-  /** Bytes of all lists that are cached, or still read. */
+  /** Bytes of all lists that are cached or still read. */
   get bytes(): number {
     return (this.lists?.calculatedSize ?? 0) + this.staleBytes;
   }
 
-  /** Whether a list that is being sent should be collected to be cached: not two of the same, and not more than have room. */
+  /** Tells whether to collect a list while it is sent: each list once, and only as many as fit. */
   collect(etag: string, url: string): boolean {
     const list = `${etag} ${url}`;
     if (this.lists === undefined || this.staleBytes + this.longest > this.lists.maxSize) return false;
@@ -76,13 +75,13 @@ export class ListCache {
     return true;
   }
 
-  /** Ends the collection of a list; without its chunks, it came to nothing. */
+  /** Ends the collection of a list; `chunks` is absent when it was not completed. */
   collected(etag: string, url: string, chunks?: Buffer[]): void {
     this.collecting.delete(`${etag} ${url}`);
     if (chunks !== undefined) this.put(url, new CachedList(etag, chunks));
   }
 
-  /** Caches a list that was made in one piece. */
+  /** Caches a list that is one Buffer. */
   add(etag: string, url: string, whole: Buffer, link?: string): void {
     if (this.lists === undefined || whole.length + OVERHEAD > this.longest) return;
     this.put(url, new CachedList(etag, [ownMemory(whole)], link));
@@ -101,7 +100,7 @@ export class ListCache {
     if (this.bytes < limit) this.lists.set(url, list);
   }
 
-  /** A client begins to read a cached list. To be followed by `release`. */
+  /** Counts a reader of a cached list; call `release` when it has finished. */
   retain(list: CachedList): void {
     list.readers += 1;
   }

@@ -16,7 +16,7 @@ const COLUMNS: Readonly<Record<ValueType, string>> = {
 };
 
 /**
- * Compares what the lists of a resource declare with its table, when the service starts.
+ * Compares the declared filters, ranges and sorts of a resource with its table at start.
  * @throws {Error} for properties that the records do not have, that are of another type, or that have no index to sort by
  */
 export function checkLists(name: ResourceName, table: ResourceTable): void {

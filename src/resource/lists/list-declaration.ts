@@ -1,13 +1,13 @@
 import type { Type } from '@nestjs/common';
 import type { ResourceName } from '../resource-name.js';
 
-/** What the values of a sorted or bounded property are, in the words of the document. */
+/** Type of a property to sort by or to bound, as in OpenAPI. */
 export type ValueType = 'integer' | 'number' | 'date-time';
 
-/** By property: what its values are. */
+/** Value types by property. */
 export type Sorts = Readonly<Record<string, ValueType>>;
 
-/** A parameter that is one end of a range. */
+/** A query parameter that bounds a property on one side. */
 export interface RangeBound {
   readonly parameter: string;
   readonly property: string;
@@ -15,10 +15,10 @@ export interface RangeBound {
   readonly type: ValueType;
 }
 
-/** What the class of a list's query declares besides its limit. */
+/** The filters, ranges and sorts that a query class declares. */
 export interface ListDeclaration {
   readonly sorts: Sorts;
-  /** Parameters that select by the property of the same name. */
+  /** Filters: parameters with the name of the property. */
   readonly filters: string[];
   readonly bounds: RangeBound[];
 }
@@ -27,20 +27,20 @@ const DECLARATION = Symbol('list');
 const NOTHING: ListDeclaration = { sorts: {}, filters: [], bounds: [] };
 const declarations = new WeakMap<ResourceName, ListDeclaration[]>();
 
-/** Gives a class its declaration, to which the decorators of the classes that extend it add. */
+/** Attaches an empty declaration to a class; decorators of its subclasses add to it. */
 export function declareList(name: ResourceName, query: Type, sorts: Sorts): void {
   const declaration: ListDeclaration = { sorts, filters: [], bounds: [] };
   Reflect.defineMetadata(DECLARATION, declaration, query.prototype as object);
   declarations.set(name, [...declarationsOf(name), declaration]);
 }
 
-/** Of a query, or of the prototype of its class; nothing where the class does not extend `ListQueryOf(...)`. */
+/** The declaration of a query or of the prototype of its class; `undefined` when the class does not extend `ListQueryOf(...)`. */
 export function declarationOf(query: object): ListDeclaration {
   return (Reflect.getMetadata(DECLARATION, query) as ListDeclaration | undefined) ?? NOTHING;
 }
 
 /**
- * The same for a decorator to add to.
+ * The declaration to which a decorator adds.
  * @throws {Error} for a class that does not extend `ListQueryOf(...)`
  */
 export function declarationOfClass(prototype: object): ListDeclaration {
@@ -49,7 +49,7 @@ export function declarationOfClass(prototype: object): ListDeclaration {
   throw new Error(`${prototype.constructor.name} has a filter and must extend ListQueryOf(...)`);
 }
 
-/** What the lists of a resource declare, one for each class. */
+/** All declarations for a resource, one for each query class. */
 export function declarationsOf(name: ResourceName): readonly ListDeclaration[] {
   return declarations.get(name) ?? [];
 }

@@ -18,18 +18,18 @@ import {
 import { AfterParameter, SortParameter } from './order-parameters.js';
 import { MAX_LIMIT } from './page.js';
 
-/** What the query of every list may have. */
+/** The parameters of every list. */
 export interface ListQuery {
   limit?: number;
-  /** An id, or a cursor where the list is sorted by a property. */
+  /** An id, or a cursor when the list is sorted by a property. */
   after?: number | string;
   sort?: string;
 }
 
 export interface ListOptions {
   /**
-   * The properties that the list may be sorted by besides the id, and what they are. Each needs an index of its column and the
-   * id, or the start ends with what to add.
+   * Types of the properties to sort by, besides the id. Each needs an index on its column and the id; without one the start
+   * fails, and the message names the index.
    */
   readonly sorts?: Sorts;
 }
@@ -38,8 +38,8 @@ export const LIMIT_ERROR = `must be given once, as a whole number from 1 to ${MA
 const limitError = { message: LIMIT_ERROR };
 
 /**
- * The class that the query of a resource's list extends, as one extends `PickType(...)`: each resource has one of its own, since
- * the document names its type of order.
+ * The base class of a list query, used like `PickType(...)`. Each resource has its own, because the document names the type of
+ * its `sort` parameter.
  */
 export function ListQueryOf(name: ResourceName, { sorts = {} }: ListOptions = {}): Type<ListQuery> {
   class ResourceListQuery implements ListQuery {
@@ -68,18 +68,18 @@ export function ListQueryOf(name: ResourceName, { sorts = {} }: ListOptions = {}
 }
 
 /**
- * The parameter selects records by the property of the same name; its value is an array.
+ * Marks a filter: it selects records by the property of the same name. Its value is an array.
  * @throws {Error} for a class that does not extend `ListQueryOf(...)`
  */
 export function Filter(): PropertyDecorator {
   return (target, property) => void declarationOfClass(target).filters.push(String(property));
 }
 
-/** `Filter` for a property that is one of some words: the parameter may be repeated for "or". */
+/** `Filter` for an enum property. A repeated parameter means "or". */
 export function EnumFilter(values: NamedEnum, description: string): PropertyDecorator {
   return applyDecorators(
     Filter(),
-    // `@nestjs/swagger` drops what stands beside a named enum.
+    // `@nestjs/swagger` ignores the other options when an enum has a name.
     ApiPropertyOptional({ ...OR, items: { $ref: getSchemaPath(values.enumName) }, description }),
     IsOptionalNotNull(),
     QueryArray(),
@@ -88,10 +88,10 @@ export function EnumFilter(values: NamedEnum, description: string): PropertyDeco
   );
 }
 
-/** Values of one filter, at most: each number of them is a statement of its own to the engine. */
+/** Most values of one filter: each count is a different SQL statement. */
 const MOST_VALUES = 20;
 
-/** `Filter` for a property that is an id, such as a reference: the parameter may be repeated for "or". */
+/** `Filter` for an id, such as a reference. A repeated parameter means "or". */
 export function IdFilter(description: string): PropertyDecorator {
   const items = { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
   return applyDecorators(
@@ -108,7 +108,7 @@ export function IdFilter(description: string): PropertyDecorator {
 const OR = { type: 'array', uniqueItems: true } as const;
 const uniqueError = { message: 'names the same value twice' };
 
-/** What a query of a list selects. */
+/** Turns the query of a list into a selection. */
 export function selectionOf(query: ListQuery): Selection {
   const declaration = declarationOf(query);
   const values = query as Readonly<Record<string, unknown>>;
@@ -123,7 +123,7 @@ export function selectionOf(query: ListQuery): Selection {
   return { filters, ranges, sortBy, order, after: position };
 }
 
-/** By property: the bounds that are given; `undefined` without any. */
+/** The given bounds by property; `undefined` when there are none. */
 function rangesOf(
   query: Readonly<Record<string, unknown>>,
   { bounds }: ListDeclaration,
@@ -137,13 +137,13 @@ function rangesOf(
   return ranges;
 }
 
-/** What `after` is for the page beyond the record `last` of this selection. */
+/** The value of `after` for the page that follows the record `last`. */
 export function afterOf({ sortBy }: Selection, last: number | SortPosition): number | string {
   if (typeof last === 'number' || sortBy === undefined) return last as number;
   return cursorOf(sortBy, last);
 }
 
-/** Whether any filter or range is given. */
+/** Tells whether the selection has a filter or a range. */
 export function isFiltered({ filters = {}, ranges }: Selection): boolean {
   return ranges !== undefined || Object.values(filters).some((values) => values !== undefined);
 }

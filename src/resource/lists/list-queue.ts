@@ -5,7 +5,7 @@ import { type Waiter, WaitQueue } from '../../database/wait-queue.js';
 import { overloaded } from '../../http/errors/api-error.js';
 import { subjectOf } from './list-readers.js';
 
-/** The lists of one subject that are being made, and those that wait. */
+/** The running and waiting lists of one subject. */
 class SubjectLists {
   inProgress = 0;
   readonly waiting: WaitQueue<ListWaiter>;
@@ -22,15 +22,15 @@ interface ListWaiter extends Waiter {
 }
 
 /**
- * Lets few lists be made at once: pages, and the beginnings of longer lists. Subjects take turns, and none has all places,
- * so that nobody waits for what another asks without end. A request that waits holds neither a snapshot nor a response.
+ * Limits how many pages and beginnings of long lists are read at the same time. Subjects are served round-robin, and no subject
+ * gets all slots. A waiting request holds neither a snapshot nor a response.
  */
 @Injectable()
 export class ListQueue {
   private free: number;
   private readonly subjectShare: number;
   private readonly timeout: number;
-  /** In the order of their turns. */
+  /** Round-robin order. */
   private readonly subjects = new Map<string, SubjectLists>();
 
   constructor({ listsInProgress, database }: Config) {
@@ -39,13 +39,13 @@ export class ListQueue {
     this.timeout = database.busyTimeout;
   }
 
-  /** Subjects whose lists are being made, or wait. */
+  /** Subjects with a running or waiting list. */
   get subjectCount(): number {
     return this.subjects.size;
   }
 
   /**
-   * Runs `make` when it is the turn of the subject that asks.
+   * Runs `make` in the next free slot of the subject.
    * @throws {ApiError} 503 when that takes longer than `DATABASE_BUSY_TIMEOUT`
    */
   async run<T>(request: FastifyRequest, make: () => Promise<T>): Promise<T> {
@@ -89,7 +89,7 @@ export class ListQueue {
   private startNext(): void {
     for (const [subject, lists] of this.subjects) {
       if (lists.waiting.size === 0 || lists.inProgress >= this.subjectShare) continue;
-      // Behind all others.
+      // The subject goes to the end of the round.
       this.subjects.delete(subject);
       this.subjects.set(subject, lists);
       this.begin(lists);

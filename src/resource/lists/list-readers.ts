@@ -4,22 +4,22 @@ import { Config } from '../../config/config.js';
 import { addressKey } from '../../http/connections/client-address.js';
 import { overloaded } from '../../http/errors/api-error.js';
 
-/** Milliseconds for which a reader may take nothing while others wait for its place. */
+/** Milliseconds a reader may pause while another request waits for its slot. */
 const PAUSE = 1000;
 
-/** A client that reads a long list, for as long as it does. */
+/** A client that reads a long list. */
 export class ListReader {
   private readAt = performance.now();
 
   constructor(
     readonly subject: string,
-    /** By `addressKey`. */
+    /** Result of `addressKey`. */
     readonly address: string,
-    /** Ends the list before it is whole. */
+    /** Disconnects the client. */
     readonly cutOff: () => void,
   ) {}
 
-  /** To be called whenever the client has taken a part. */
+  /** Call it whenever the client has received a chunk. */
   read(): void {
     this.readAt = performance.now();
   }
@@ -30,17 +30,17 @@ export class ListReader {
 }
 
 /**
- * Who reads long lists now. Each reader keeps a snapshot of the database open, of which there are few. So neither a subject
- * nor an address gets all of them. When all places are taken, an address that has more readers than the newcomer's loses the
- * slowest of them, paused or not. A reader that pauses gives its place to a newcomer whose address has no more readers.
+ * The readers of long lists. Each keeps one of few database snapshots open, so there is a limit for a subject and for an address.
+ * When all slots are taken, an address with more readers than the newcomer's loses its slowest reader. A paused reader gives its
+ * slot to a newcomer whose address has no more readers.
  */
 @Injectable()
 export class ListReaders {
   private readonly readers = new Set<ListReader>();
   private readonly most: number;
-  /** The most for one subject. */
+  /** Most readers of one subject. */
   private readonly subjectShare: number;
-  /** The most for one address: more, since many subjects may come from it. */
+  /** Most readers of one address: more, because many subjects may share it. */
   private readonly addressShare: number;
 
   constructor({ listStreams }: Config) {
@@ -49,7 +49,7 @@ export class ListReaders {
     this.addressShare = Math.max(1, listStreams - Math.ceil(listStreams / 8));
   }
 
-  /** Lists that are being read now. */
+  /** Number of lists that clients read now. */
   get count(): number {
     return this.readers.size;
   }
@@ -85,13 +85,13 @@ export class ListReaders {
     return [...this.readers].filter((reader) => reader.address === address);
   }
 
-  /** The readers at the address that has most of them. */
+  /** The readers of the address with the most readers. */
   private largestCrowd(): ListReader[] {
     const addresses = new Set([...this.readers].map(({ address }) => address));
     return [...addresses].map((address) => this.readersAt(address)).reduce((a, b) => (a.length >= b.length ? a : b));
   }
 
-  /** Cuts off the slowest of the candidates, when it has taken nothing for `pause` milliseconds. */
+  /** Disconnects the slowest candidate if it has received nothing for `pause` milliseconds. */
   private makeRoom(candidates: ListReader[], pause: number, message: string): void {
     const now = performance.now();
     const still = candidates.filter((reader) => this.readers.has(reader));
@@ -103,7 +103,7 @@ export class ListReaders {
   }
 }
 
-/** Whose token the request bears: a subject is known by its issuer, too. */
+/** Key of the token's subject; the issuer is part of it. */
 export function subjectOf({ user }: FastifyRequest): string {
   return `${user?.issuer ?? ''} ${user?.subject ?? ''}`;
 }

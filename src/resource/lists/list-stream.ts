@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 
 /**
- * The body of a long list, chunk by chunk. It forgets its chunks when it closes: Nest refers to the first stream of a
- * connection until the connection closes, and an idle one stays open for long.
+ * The body of a long list as a stream of chunks. It drops its chunks when it closes, because Nest keeps a reference to the first
+ * stream of a connection until the connection closes.
  */
 export class ListStream extends Readable {
   private chunks?: AsyncIterator<Buffer> | Iterator<Buffer>;

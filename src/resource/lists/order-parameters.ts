@@ -10,11 +10,11 @@ import type { Sorts } from './list-declaration.js';
 const ID_SORTS = ['id', '-id'];
 const NOT_AN_ID = 'must be given once, as the id of the last record seen, or 0';
 
-/** The `sort` of a list: by id, or by one of these properties. */
+/** The `sort` parameter: the id or one of these properties. */
 export function SortParameter(name: ResourceName, sorts: Sorts): PropertyDecorator {
   const properties = ['id', ...Object.keys(sorts)];
   const values = properties.flatMap((property) => [property, `-${property}`]);
-  // The values make no names, so generators are given some.
+  // Names for client generators, which cannot derive them from values such as `-id`.
   const enumSchema = { default: 'id', 'x-enum-varnames': properties.flatMap(variableNames) };
   const byId = 'Oldest first (`id`) or newest first (`-id`).';
   const description =
@@ -39,7 +39,7 @@ function variableNames(property: string): string[] {
   return [`${capitalized}Ascending`, `${capitalized}Descending`];
 }
 
-/** The `after` of a list: an id, or where the list is sorted by one of these properties, a cursor. */
+/** The `after` parameter: an id, or a cursor when the list is sorted by one of these properties. */
 export function AfterParameter(sorts: Sorts): PropertyDecorator {
   return Object.keys(sorts).length === 0 ? AfterId() : AfterIdOrCursor(sorts);
 }
@@ -95,7 +95,7 @@ function isPlace(value: unknown, sort: unknown, sorts: Sorts): boolean {
   if (typeof sort !== 'string' || ID_SORTS.includes(sort)) return typeof value === 'number';
   const property = sort.replace(/^-/, '');
   if (typeof value !== 'string') return false;
-  // Of a sort that there is not, `sort` says so.
+  // The check on `sort` reports unknown sorts.
   if (!Object.hasOwn(sorts, property)) return CURSOR.test(value);
   return positionOf(value, property, sorts[property]!) !== undefined;
 }

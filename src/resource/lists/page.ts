@@ -1,8 +1,8 @@
-/** The longest page a client may ask for. */
+/** Largest `limit`. */
 export const MAX_LIMIT = 1000;
 
 /**
- * The `Link` field (RFC 8288) to the page after the one that ends with the record `last`, with the same query otherwise.
+ * The `Link` header (RFC 8288) to the next page; the other query parameters stay.
  * @param target path and query of this request
  * @param last its id, or its cursor
  */

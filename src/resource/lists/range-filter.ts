@@ -6,15 +6,15 @@ import { IsOptionalNotNull } from '../../http/validation/is-optional-not-null.de
 import { declarationOfClass, type RangeBound, type ValueType } from './list-declaration.js';
 import { DATE_TIME_PATTERN, PARSERS } from './value-parsers.js';
 
-/** The values that a bound may have, both inclusive; a request with another one is 400. Not for dates. */
+/** Smallest and largest value of a bound, both included; any other value is 400. Not for dates. */
 export interface RangeLimits {
   readonly minimum?: number;
   readonly maximum?: number;
 }
 
 /**
- * One end of a range, inclusive: `quantityFrom` selects the records whose `quantity` is as much or more, `quantityTo` those whose
- * `quantity` is as much or less. Records without a value are in no range. A range whose end is before its beginning is empty.
+ * A range parameter: `quantityFrom` selects `quantity >= value`, `quantityTo` selects `quantity <= value`. Records without a value
+ * are in no range. A range whose end is before its start selects nothing.
  * @param type of the column: `integer`, `number` for `double precision`, or `date-time`, which makes the property a `Date`
  * @throws {Error} for a property whose name ends neither in `From` nor in `To`
  */

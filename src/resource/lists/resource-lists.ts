@@ -14,32 +14,32 @@ import { ListQueue } from './list-queue.js';
 import { ListReaders } from './list-readers.js';
 import { nextPageLink } from './page.js';
 
-/** One state of what is listed; a `ResourceSnapshot` is one. */
+/** A consistent state of a list, such as a `ResourceSnapshot`. */
 export interface ListSnapshot {
   readonly usage: ResourceUsage;
-  /** At most `limit` of the selected records; `undefined` without any. */
+  /** The first `limit` selected records; `undefined` when there are none. */
   first(limit: number, selection: Selection): Promise<JsonPage | undefined>;
-  /** All of the selected records. */
+  /** All selected records, page by page. */
   pages(selection: Selection): AsyncIterator<JsonPage>;
   close(): void;
 }
 
-/** What can be listed; a `ResourceRepository` is one. */
+/** A source of lists, such as a `ResourceRepository`. */
 export interface ListSource {
   usage(): Promise<ResourceUsage>;
   /**
-   * Lets `read` read one state, and again when the connection breaks: it must close what it is given, and have sent nothing to
-   * the client when it rejects.
+   * Calls `read` with a snapshot, and again with another one if the connection breaks. `read` closes the snapshot, and must not
+   * have sent anything to the client when it rejects.
    */
   readSnapshot<T>(read: (snapshot: ListSnapshot) => Promise<T>): Promise<T>;
 }
 
-/** What the handler of a list returns. */
+/** The return value of a list handler. */
 export type ListBody = Buffer | StreamableFile;
 
 /**
- * Responds to the request for a list: 304 at constant cost, a page with its `Link`, or all records, streamed from one state in
- * bounded memory. Lists take turns, are cached, and are cut off where their reader stalls.
+ * Responds to GET of a list: 304, a page with its `Link`, or all records as a stream from one snapshot in bounded memory. It uses
+ * the queue, the cache and the limits on slow readers.
  */
 @Injectable()
 export class ResourceLists {
@@ -52,7 +52,7 @@ export class ResourceLists {
   ) {}
 
   /**
-   * What the handler of the list returns.
+   * Makes the return value of a list handler.
    * @throws {ApiError} 412 when `If-Match` does not hold, 503 when too many lists are read
    */
   async respond(source: ListSource, query: ListQuery, exchange: ResourceExchange): Promise<ListBody | undefined> {
@@ -70,7 +70,7 @@ export class ResourceLists {
       if (cached.link !== undefined) reply.header('link', cached.link);
       return replay(cached, this.cache, this.config.listTimeout, request.method);
     }
-    // Something may have changed since: the list is that of its snapshot.
+    // The records may have changed meanwhile: the header describes the snapshot.
     const make = (snapshot: ListSnapshot): Promise<ListBody> => {
       describe(snapshot.usage, selection, reply);
       if (query.limit !== undefined) return this.page(snapshot, query.limit, selection, exchange);
@@ -79,7 +79,7 @@ export class ResourceLists {
     return this.queue.run(request, () => source.readSnapshot(make));
   }
 
-  /** One page, and the way to the next while more follows. */
+  /** One page, with a `Link` to the next one if there is one. */
   private async page(
     snapshot: ListSnapshot,
     limit: number,
@@ -120,13 +120,13 @@ export class ResourceLists {
   }
 }
 
-/** What the header says of the list, whether it follows or not. */
+/** Sets `ETag` and `X-Total-Count`, also of a 304. */
 function describe(usage: ResourceUsage, selection: Selection, reply: FastifyReply): void {
   if (!isFiltered(selection)) reply.header('x-total-count', usage.count);
   reply.header('etag', etagOf(usage));
 }
 
-/** Where the page goes on, unless it is the last. */
+/** The `Link` to the next page; `undefined` on the last page. */
 async function linkBehind(
   snapshot: ListSnapshot,
   limit: number,

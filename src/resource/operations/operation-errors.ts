@@ -15,7 +15,7 @@ import { ResourceNotFoundError } from '../not-found.js';
 import { excludedVersion, preconditionRequired, staleVersion } from '../preconditions.js';
 import type { ResourceName } from '../resource-name.js';
 
-// The examples are the bodies of the very errors that are thrown.
+// The examples are the bodies of the errors that the service throws.
 
 const strayParameter = exampleOf(unknownParameter('limit'));
 const id = exampleOf(invalidId('id'));
@@ -56,7 +56,7 @@ export function invalidIdOrBody(body: Type): DescribedError {
   };
 }
 
-/** What the class says of its first property when that is `null`. */
+/** The error of the first property of a class when it is `null`. */
 function invalidProperty(body: Type): ErrorExample {
   const [first = ''] = propertiesOf(body).declared;
   return exampleOf(invalidRequest([{ pointer: `/${first}`, message: messageOfNull(body, first) }]));

@@ -22,14 +22,14 @@ import {
 } from './operation-errors.js';
 
 interface OperationOptions {
-  /** In place of what is said of every such operation. */
+  /** Replaces the default description. */
   readonly description?: string;
-  /** Errors of this resource alone, such as `missingReference('customerId')`. */
+  /** Additional errors, such as `missingReference('customerId')`. */
   readonly errors?: readonly DescribedError[];
 }
 
 interface RecordOptions extends OperationOptions {
-  /** What clients see of a record. */
+  /** DTO of a record in responses. */
   readonly record: Type;
 }
 
@@ -144,7 +144,7 @@ export const ApiReplace = (
     ),
   );
 
-/** Whether a body has every property of the record but its id: a PUT of it stores what was sent (RFC 9110 section 9.3.4). */
+/** Tells whether the body has every property of the record except the id: only then a PUT may send an ETag (RFC 9110 section 9.3.4). */
 function isWhole(record: Type, body: Type): boolean {
   const sent = propertiesOf(body).declared;
   return [...propertiesOf(record).declared].every((property) => property === 'id' || sent.has(property));

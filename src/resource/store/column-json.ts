@@ -3,19 +3,19 @@ import type { Dialect } from '../../database/engine.js';
 export type ColumnKind = 'integer' | 'real' | 'string' | 'boolean' | 'date';
 
 export interface JsonColumn {
-  /** Quoted, as it stands in SQL. */
+  /** Column name in quotes, for SQL. */
   readonly name: string;
   readonly kind: ColumnKind;
   readonly isNullable: boolean;
 }
 
-/** An SQL expression, and whether quotes around its value make it JSON. */
+/** An SQL expression; if `isQuoted`, its value is JSON only inside double quotes. */
 export interface JsonExpression {
   readonly expression: string;
   readonly isQuoted: boolean;
 }
 
-/** How the engine writes a column's value as JSON, equal to what `JSON.stringify` writes; strings byte for byte. */
+/** The SQL expression of a column as JSON. Its value equals that of `JSON.stringify`. */
 export function columnJson(dialect: Dialect, column: JsonColumn): JsonExpression {
   const json = jsonOfValue(dialect, column);
   if (!column.isNullable) return json;
@@ -38,7 +38,7 @@ function jsonOfValue(dialect: Dialect, { name, kind }: JsonColumn): JsonExpressi
   }
 }
 
-/** An SQL expression for an element of a JSON array, with a comma before it: an object of these properties, in their order. */
+/** The SQL expression of a record as a JSON object after a comma. */
 export function elementJson(properties: readonly (readonly [name: string, json: JsonExpression])[]): string {
   const parts: string[] = [];
   let literal = ',{';

@@ -1,17 +1,16 @@
 import type { SortPosition } from './selection.js';
 
 /**
- * Records as elements of a JSON array in UTF-8, each with a comma before it, so that chunk follows chunk as it is. The engine writes
- * them: no object is made for any, and on SQLite no string.
+ * Records as JSON array elements in UTF-8, each after a comma, so that chunks can be concatenated. The engine writes the JSON.
  */
 export interface JsonPage<Last extends number | SortPosition = number | SortPosition> {
   readonly chunks: readonly Buffer[];
   readonly count: number;
-  /** The last record: its id, or its place in the order by a property. */
+  /** The last record: its id, or its position in a sorted list. */
   readonly last: Last;
 }
 
-/** Consecutive pages as one. */
+/** Joins consecutive pages. */
 export function joined<Last extends number | SortPosition>(
   pages: readonly JsonPage<Last>[],
 ): JsonPage<Last> | undefined {
@@ -24,7 +23,7 @@ export function joined<Last extends number | SortPosition>(
   };
 }
 
-/** What an engine has written, in memory of its own. */
+/** Copies the JSON of an engine into a Buffer. */
 export function bytesOf(records: Buffer | string): Buffer {
   return typeof records === 'string' ? Buffer.from(records) : records;
 }

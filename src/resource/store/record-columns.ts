@@ -3,29 +3,29 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { engineOf } from '../../database/engine.js';
 import { columnJson, type ColumnKind, type JsonExpression } from './column-json.js';
 
-/** A column whose values clients see. */
+/** A column that clients see. */
 export interface RecordColumn {
-  /** Its name in records. */
+  /** Property name in records. */
   readonly property: string;
-  /** Its name in SQL, quoted. */
+  /** Column name in quotes, for SQL. */
   readonly name: string;
   readonly json: JsonExpression;
   readonly kind: ColumnKind;
   readonly isNullable: boolean;
-  /** Whether its numbers have 4 bytes on PostgreSQL; on SQLite they have 8. */
+  /** Tells whether it has 4-byte floats on PostgreSQL; SQLite always has 8 bytes. */
   readonly isSinglePrecision: boolean;
-  /** A parameter that its values are compared with. */
+  /** SQL parameter for comparisons. */
   readonly placeholder: string;
-  /** An expression that gives its value as a cursor holds it, and the parameter that turns it back into the value. */
+  /** SQL expression for the value in a cursor, and the parameter that converts it back. */
   readonly cursorValue: string;
   readonly cursorPlaceholder: string;
-  /** A value of a record as a parameter of a statement; absent where they are the same. */
+  /** Converts a value of a record to an SQL parameter; absent when no conversion is needed. */
   readonly toParameter?: (value: unknown) => unknown;
-  /** A value of a row as a value of a record; absent where they are the same. */
+  /** Converts a value of a row to a value of a record; absent when no conversion is needed. */
   readonly fromRow?: (value: unknown) => unknown;
 }
 
-/** The types of columns, by the names that the drivers have for them. */
+/** Kinds of columns by their type names in the drivers. */
 const KINDS: Readonly<Record<string, ColumnKind>> = {
   integer: 'integer',
   bigint: 'integer',
@@ -40,11 +40,11 @@ const KINDS: Readonly<Record<string, ColumnKind>> = {
   'timestamp with time zone': 'date',
 };
 
-/** Names that the statements use for themselves. */
+/** Names that the statements use as aliases. */
 const RESERVED = ['epoch', 'record'];
 
 /**
- * The columns that clients see, from the decorators of the entity: the id first, then the others as they are declared.
+ * Reads the columns that clients see from the entity: the id first, then the others in declared order.
  * @throws {Error} for an entity whose records a store cannot keep
  */
 export function recordColumns(dataSource: DataSource, entity: EntityMetadata): RecordColumn[] {
@@ -61,14 +61,14 @@ function recordColumn(dataSource: DataSource, entity: EntityMetadata, column: Co
   const kind = kindOf(dataSource, entity, column);
   const name = driver.escape(column.databaseName);
   const json = columnJson(dialect, { name, kind, isNullable });
-  // A number that its column is too small for is compared with it all the same.
+  // The cast allows a comparison with numbers outside the range of the column.
   const placeholder = kind === 'integer' ? 'CAST(? AS bigint)' : '?';
   const isSinglePrecision = driver.normalizeType(column) === 'real';
   const cursorValue = kind === 'date' ? dialect.exactDate(name) : name;
   const cursorPlaceholder = kind === 'date' ? dialect.dateOfExact('?') : placeholder;
   const cursor = { cursorValue, cursorPlaceholder };
   const described = { property, name, json, kind, isNullable, isSinglePrecision, placeholder, ...cursor };
-  // Numbers and strings are the same on both sides; nothing is called for them.
+  // Numbers and strings need no conversion.
   if (kind !== 'boolean' && kind !== 'date') return described;
   return {
     ...described,

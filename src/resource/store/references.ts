@@ -5,11 +5,11 @@ import { placeholders } from './resource-table.js';
 
 type Key = number | string;
 
-/** A property of a record that refers to a record which does not exist. */
+/** A foreign key value of a record without a referenced record. */
 export interface MissingReference {
   readonly property: string;
   readonly value: Key;
-  /** The table in which there is no such record. */
+  /** The referenced table. */
   readonly table: string;
 }
 
@@ -20,7 +20,7 @@ interface Reference {
   readonly column: string;
 }
 
-/** The references of a resource to others, for those who check many records before they store them. */
+/** The foreign keys of a resource to other resources. An import checks them before it stores records. */
 export class References {
   private readonly references: readonly Reference[];
 
@@ -29,7 +29,7 @@ export class References {
     this.references = foreignKeys.flatMap(
       ({ columns, referencedColumns, referencedEntityMetadata: { tableName: table } }) => {
         const [column, referenced] = [columns[0], referencedColumns[0]];
-        // A record may refer to one of its own resource that is stored with it.
+        // A reference to the same resource may name a record of the same import.
         if (columns.length !== 1 || column === undefined || referenced === undefined || table === tableName) return [];
         return [{ property: column.propertyName, table, column: referenced.databaseName }];
       },
@@ -37,7 +37,7 @@ export class References {
   }
 
   /**
-   * Looks each reference up in the committed state.
+   * Looks up every reference in the committed state.
    * @returns for each record the first of its references that names no record
    */
   async missing(records: readonly object[]): Promise<(MissingReference | undefined)[]> {

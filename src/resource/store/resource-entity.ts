@@ -1,24 +1,24 @@
 import { Column, PrimaryGeneratedColumn } from 'typeorm';
 import type { Version } from '../usage/usage-counter.js';
 
-/** What the entity of every resource extends. Its other columns are what clients see of a record, besides the id. */
+/** Base class of the entity of a resource. Clients see the id and all columns of the subclass. */
 export abstract class ResourceEntity {
-  /** From 1 up, never given twice. */
+  /** Starts at 1; an id is never reused. */
   @PrimaryGeneratedColumn()
   id!: number;
 
-  /** The resource's revision at this record's last change. */
+  /** Revision of the resource at the last change of this record. */
   @Column('integer')
   revision!: number;
 }
 
-/** What clients see of an entity: all of its columns but the revision. */
+/** A record as clients see it: all columns except the revision. */
 export type RecordOf<Entity extends ResourceEntity> = Omit<Entity, 'revision'>;
 
-/** A record to be stored, with the id that it shall have or without one. */
+/** A new record, with or without an id. */
 export type NewRecord<Entity extends ResourceEntity> = Omit<Entity, 'id' | 'revision'> & { readonly id?: number };
 
-/** What an update may change. */
+/** The changes of an update. */
 export type RecordChanges<Entity extends ResourceEntity> = Partial<Omit<Entity, 'id' | 'revision'>>;
 
 export interface StoredRecord<Entity extends ResourceEntity> {
@@ -26,10 +26,10 @@ export interface StoredRecord<Entity extends ResourceEntity> {
   readonly version: Version;
 }
 
-/** Looks at the record inside the transaction that is about to change it. When it throws, the record stays as it is. */
+/** Checks the version of a record inside the transaction of a write. If it throws, the record stays as it is. */
 export type WriteCheck = (current: Version) => void;
 
-/** An update that waits for its transaction. */
+/** An update in a batch. */
 export interface RecordUpdate<Entity extends ResourceEntity> {
   readonly id: number;
   readonly changes: RecordChanges<Entity>;

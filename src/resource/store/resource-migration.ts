@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { type QueryRunner, Table, type TableColumnOptions } from 'typeorm';
 
-/** What the table of a resource has besides id and revision, which all have. */
+/** The table of a resource, without the columns `id` and `revision`. */
 export interface ResourceTableOptions {
-  /** By name: the type, or more than that. Without `isNullable`, a column is NOT NULL. */
+  /** Columns by name: a type or options. A column is NOT NULL unless `isNullable` is set. */
   readonly columns: Readonly<Record<string, string | Omit<TableColumnOptions, 'name'>>>;
-  /** By name: what every row must fulfil. */
+  /** CHECK constraints by name. */
   readonly checks?: Readonly<Record<string, string>>;
-  /** By column: the table whose id it names, as `@References` has it in the entity. */
+  /** Referenced tables by column, equal to `@References` in the entity. */
   readonly references?: Readonly<Record<string, string>>;
-  /** The columns of each further index, as `@Index` has them in the entity: `['quantity', 'id']` to sort by. */
+  /** Columns of each index, equal to `@Index` in the entity: `['quantity', 'id']` allows sorting by quantity. */
   readonly indices?: readonly (readonly string[])[];
 }
 
-/** For a migration: makes the table of a resource, and the `storage` row that counts its records. */
+/** Creates the table of a resource and its `storage` row; for `up` of a migration. */
 export async function createResourceTable(
   queryRunner: QueryRunner,
   name: string,
@@ -46,7 +46,7 @@ function columnOf(name: string, options: string | Omit<TableColumnOptions, 'name
   return typeof options === 'string' ? { name, type: options } : { name, ...options };
 }
 
-/** For the way back of such a migration. */
+/** Drops the table of a resource and its `storage` row; for `down` of a migration. */
 export async function dropResourceTable(queryRunner: QueryRunner, name: string): Promise<void> {
   await queryRunner.dropTable(name);
   await queryRunner.sql`DELETE FROM storage WHERE resource = ${name}`;

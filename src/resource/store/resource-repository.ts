@@ -28,23 +28,23 @@ const LARGEST_WRITE = 100;
 
 const DELETES: TransactionOptions = { reclaimsSpace: true };
 
-/** Makes several writes, each with its own outcome. */
+/** Runs several writes in one transaction and returns a result or an error for each. */
 type BatchWrite<Entity extends ResourceEntity, Item, Result> = (
   transaction: ResourceTransaction<Entity>,
   items: Item[],
 ) => Promise<(Result | Error)[]>;
 
 /**
- * The records of one resource: what clients see of them, their versions and their number, exact under any concurrency. Every
- * method may throw `DatabaseUnavailableError`, and every write `DiskFullError`; nothing has changed then. After
- * `OutcomeUnknownError`, which every write may throw, nobody knows. It needs no Nest: the command line uses it, too.
+ * The repository of one resource: records, versions and count, correct under concurrency. Every method may throw
+ * `DatabaseUnavailableError` and every write `DiskFullError`; then nothing has changed. A write may throw `OutcomeUnknownError`:
+ * it may have been stored or not. The class works without Nest, because the command line uses it.
  */
 export class ResourceRepository<Entity extends ResourceEntity> {
   readonly table: ResourceTable;
-  /** Those of its records to the records of other resources. */
+  /** The foreign keys to other resources. */
   readonly references: References;
 
-  // Writes that wait together share a transaction; each has its own outcome.
+  // Writes that wait at the same time share a transaction; each gets its own result.
   private readonly creates: Batcher<NewRecord<Entity>, StoredRecord<Entity>>;
   private readonly updates?: Batcher<RecordUpdate<Entity>, StoredRecord<Entity> | undefined>;
   private readonly deletions?: Batcher<RecordDeletion, boolean>;
@@ -64,7 +64,7 @@ export class ResourceRepository<Entity extends ResourceEntity> {
     this.table = new ResourceTable(repository as unknown as Repository<ResourceEntity>);
     this.references = new References(repository as unknown as Repository<ResourceEntity>);
     this.creates = this.batches<NewRecord<Entity>, StoredRecord<Entity>>((tx, records) => tx.createUpTo(records));
-    // Elsewhere one that waits for the lock of its record would hold up the others.
+    // PostgreSQL locks single records: an update that waits for its lock would delay the others of a shared transaction.
     if (this.table.engine.hasSingleWriter) {
       this.updates = this.batches((tx, updates) => tx.updateAll(updates));
       this.deletions = this.batches((tx, deletions) => tx.deleteAll(deletions), DELETES);
@@ -90,7 +90,7 @@ export class ResourceRepository<Entity extends ResourceEntity> {
     return findRecord(this.table, this.counter, committed(this.dataSource), this.table.find, id);
   }
 
-  /** Those of the ids that exist. */
+  /** Returns the ids that exist. */
   async existing(ids: readonly number[]): Promise<number[]> {
     const rows = await committed(this.dataSource).query<{ id: number }[]>(
       `SELECT id FROM ${this.table.sqlName} WHERE id IN (${placeholders(ids)}) ORDER BY id`,
@@ -105,7 +105,7 @@ export class ResourceRepository<Entity extends ResourceEntity> {
   }
 
   /**
-   * Changes the properties that are present. When they are what they were, nothing changes, the version included.
+   * Updates the given properties. If their values are the stored ones, the version stays as well.
    * @throws {ResourceNotFoundError}
    * @throws {ApiError} 412 or 428 when the preconditions do not hold
    */
@@ -122,7 +122,7 @@ export class ResourceRepository<Entity extends ResourceEntity> {
   }
 
   /**
-   * Deletes a record and frees its place.
+   * Deletes a record and decrements the count.
    * @throws {ResourceNotFoundError}
    * @throws {ApiError} 412 or 428 when the preconditions do not hold
    */
@@ -134,17 +134,17 @@ export class ResourceRepository<Entity extends ResourceEntity> {
     found(this.name, id, await deleted);
   }
 
-  /** The same in a transaction of the caller, which may be one of several resources. */
+  /** The operations in a transaction of the caller, which may include other resources. */
   in(transaction: Sql): ResourceTransaction<Entity> {
     return new ResourceTransaction(this.table, this.counter, transaction);
   }
 
-  /** The version and the number of all records. */
+  /** Version and count of the resource. */
   usage(): Promise<ResourceUsage> {
     return this.counter.usage(committed(this.dataSource));
   }
 
-  /** One state of all records, to be closed by the caller. */
+  /** Opens a snapshot of all records; the caller closes it. */
   async openSnapshot(): Promise<ResourceSnapshot<Entity>> {
     const snapshot = await openSnapshot(this.dataSource);
     try {
@@ -156,8 +156,8 @@ export class ResourceRepository<Entity extends ResourceEntity> {
   }
 
   /**
-   * Lets `read` read one state of all records, and once more when the connection breaks: it closes what it was given, and has
-   * sent nothing to the client when it rejects.
+   * Calls `read` with a snapshot, and again with another one if the connection breaks. `read` closes the snapshot, and must not
+   * have sent anything to the client when it rejects.
    */
   readSnapshot<T>(read: (snapshot: ResourceSnapshot<Entity>) => Promise<T>): Promise<T> {
     return repeatRead(async () => read(await this.openSnapshot()));
@@ -171,7 +171,7 @@ export class ResourceRepository<Entity extends ResourceEntity> {
     });
   }
 
-  /** Makes writes in one transaction, or each in its own where the database rejects one of them: it must not fail the others. */
+  /** Runs the writes in one transaction. If the database rejects one, each runs in its own, so that the others do not fail. */
   private async writeAll<Item, Result>(
     items: Item[],
     write: BatchWrite<Entity, Item, Result>,

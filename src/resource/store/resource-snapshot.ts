@@ -8,36 +8,36 @@ import { type Conditions, conditionsOf, type Selection } from './selection.js';
 import { SortedPages } from './sorted-pages.js';
 import { LIMIT, PAGE, RecordsPerStatement } from './statement-bounds.js';
 
-/** No id is larger. */
+/** Largest id. */
 const LARGEST_ID = Number.MAX_SAFE_INTEGER;
 
-/** What the statement returns for a page; without records all but the count is null. */
+/** Result row of a page; without records, only `count` is not null. */
 interface PageRow {
   readonly records: Buffer | string;
   readonly count: number;
   readonly last: number;
 }
 
-/** What one statement found. */
+/** Result of one statement. */
 interface Step {
   readonly page: JsonPage<number>;
-  /** The id beyond which the next statement goes on; absent when nothing is left. */
+  /** Start of the next statement (exclusive); absent at the end. */
   readonly next?: number;
 }
 
-/** A selection, and how SQL says it. */
+/** A selection in SQL. */
 interface Query {
   readonly order: (typeof SQL_ORDER)[Selection['order']];
   readonly conditions: Conditions;
 }
 
-/** A selection in the order of ids. */
+/** A selection ordered by id. */
 type IdSelection = Selection & { readonly after?: number };
 
-/** Which records commands read. */
+/** The selection of a command of the command line. */
 type RecordSelection = Pick<IdSelection, 'filters' | 'after'>;
 
-/** All records of a resource as they were at one moment. */
+/** A consistent snapshot of all records of a resource. */
 export class ResourceSnapshot<Entity extends ResourceEntity> {
   private readonly recordsPerStatement: RecordsPerStatement;
 
@@ -57,7 +57,7 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
     return new SortedPages(this.snapshot, this.table, this.recordsPerStatement);
   }
 
-  /** At most `limit` of the selected records; none without any. */
+  /** The first `limit` selected records; `undefined` when there are none. */
   async first(limit: number, selection: Selection): Promise<JsonPage | undefined> {
     const { sortBy } = selection;
     if (sortBy !== undefined) return this.sorted.first(limit, selection, sortBy);
@@ -65,7 +65,7 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
     const pages: JsonPage<number>[] = [];
     let missing = limit;
     let position: number | undefined = startOf(selection as IdSelection);
-    // Most filters match something near the start.
+    // Most filters match a row near the start.
     let scannedRows = Math.min(4 * limit, this.limits.scannedRows);
     while (missing > 0 && position !== undefined) {
       const { page, next }: Step = await this.step(query, position, missing, scannedRows);
@@ -77,7 +77,7 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
     return joined(pages);
   }
 
-  /** All of the selected records, a page at a time. */
+  /** All selected records, page by page. */
   async *pages(selection: Selection): AsyncGenerator<JsonPage, undefined> {
     let page = await this.first(PAGE, selection);
     while (page !== undefined) {
@@ -87,7 +87,7 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
     }
   }
 
-  /** The same as values, a page at a time, always by ascending id. For commands: a page may take one long statement. */
+  /** All selected records as objects by ascending id, page by page. For the command line only: a statement may take long. */
   async *records(selection: RecordSelection, limit = Infinity): AsyncGenerator<RecordOf<Entity>[]> {
     const { sqlName, selected } = this.table;
     const { sql, parameters } = conditionsOf(this.table, selection);
@@ -105,7 +105,7 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
     }
   }
 
-  /** The largest id that a record has ever had; 0 when there was none. */
+  /** Largest id ever assigned; 0 when there was none. */
   async lastGivenId(): Promise<number> {
     const sql = `SELECT ${this.table.engine.dialect.lastGivenId(this.table.name)} AS last`;
     const [row] = await this.snapshot.query<{ last: number | string }[]>(sql, []);
@@ -116,7 +116,7 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
     this.snapshot.close();
   }
 
-  /** Reads at most `missing` of the selected records beyond `position`, within the bounds of one statement. */
+  /** Reads up to `missing` selected records after `position` with one bounded statement. */
   private async step(query: Query, position: number, missing: number, scannedRows: number): Promise<Step> {
     const limit = Math.min(missing, this.recordsPerStatement.most);
     const mustBound = this.limits.scannedRows < Infinity && query.conditions.sql.length > 0;
@@ -126,7 +126,7 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
     return { page, next: end };
   }
 
-  /** The id of the row that is `scannedRows` beyond `position`; none when there are fewer. */
+  /** The id of the row `scannedRows` after `position`; `undefined` when there are fewer rows. */
   private async endOfScan({ order }: Query, position: number, scannedRows: number): Promise<number | undefined> {
     const { direction, beyond } = order;
     const [row] = await this.snapshot.query<{ id: number }[]>(

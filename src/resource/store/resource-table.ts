@@ -7,31 +7,31 @@ import { sortProblem } from './sort-index.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The table of a resource: its columns, and the statements on them, which are built once. */
+/** The table of a resource: its columns, and its SQL statements, which are built once. */
 export class ResourceTable {
   readonly dataSource: DataSource;
   readonly engine: Engine;
   private readonly metadata: EntityMetadata;
-  /** As in the database, without quotes. */
+  /** Table name without quotes. */
   readonly name: string;
-  /** Quoted, as it stands in SQL. */
+  /** Table name in quotes, for SQL. */
   readonly sqlName: string;
-  /** What clients see; the id is the first. */
+  /** The columns that clients see; the first is the id. */
   readonly columns: readonly RecordColumn[];
-  /** The same without the id. */
+  /** `columns` without the id. */
   readonly valueColumns: readonly RecordColumn[];
-  /** Whether any value of a row differs from that of the record. */
+  /** Tells whether a value of a row differs from the value in the record. */
   readonly convertsRows: boolean;
 
-  /** What SELECT has, to make records of. */
+  /** The select list of a record. */
   readonly selected: string;
-  /** An SQL expression for a record as JSON. */
+  /** SQL expression of a record as JSON. */
   readonly recordJson: string;
-  /** One record with its version; parameters are the resource and the id. */
+  /** Selects a record with its version. Parameters: resource, id. */
   readonly find: string;
-  /** The same for a transaction that is about to change the record. */
+  /** Selects a record and locks it for the transaction. */
   readonly findForUpdate: string;
-  /** All values, the revision, the id. */
+  /** Parameters: all values, revision, id. */
   readonly update: string;
   readonly delete: string;
   private readonly select: string;
@@ -49,7 +49,7 @@ export class ResourceTable {
     this.convertsRows = this.columns.some(({ fromRow }) => fromRow !== undefined);
     this.selected = this.columns.map(({ property, name }) => `${name} AS "${property}"`).join(', ');
     this.recordJson = elementJson(this.columns.map(({ property, json }) => [property, json]));
-    // No join with `storage`: from 3.54 on, SQLite takes three times as long for it as for this sub-select.
+    // A sub-select, because SQLite 3.54 takes three times as long for a join with `storage`.
     this.select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
     this.find = `${this.select} WHERE id = ?`;
     this.findForUpdate = this.find + this.engine.dialect.forUpdate(this.sqlName);
@@ -58,12 +58,12 @@ export class ResourceTable {
     this.delete = `DELETE FROM ${this.sqlName} WHERE id = ?`;
   }
 
-  /** The same as `find` for all records that meet a condition, whose parameters follow the resource. */
+  /** Selects the records that match a condition. Parameters: resource, then those of the condition. */
   findAll(condition: string): string {
     return `${this.select} WHERE ${condition}`;
   }
 
-  /** Values and revision of so many records, before each its id or none; returns their ids and revisions. */
+  /** Inserts `count` records and returns ids and revisions. Parameters of each: the id if `withIds`, the values, the revision. */
   insert(count: number, withIds: boolean): string {
     const texts = withIds ? this.insertsWithIds : this.inserts;
     return (texts[count] ??= this.insertText(count, withIds));
@@ -76,14 +76,14 @@ export class ResourceTable {
     return `INSERT INTO ${this.sqlName} (${names.join(', ')}, revision) VALUES ${rows} RETURNING id, revision`;
   }
 
-  /** A record of the values given, with the properties that clients see in their order; what is absent is `null`. */
+  /** Makes a record with its properties in the order of the columns; an absent value is `null`. */
   recordOf(id: number, values: Values): Values {
     const record: Record<string, unknown> = { id };
     for (const { property } of this.valueColumns) record[property] = values[property] ?? null;
     return record;
   }
 
-  /** A row as a record; the row itself where nothing differs. */
+  /** Converts a row to a record; returns the row itself if nothing differs. */
   fromRow(row: Values): Values {
     if (!this.convertsRows) return row;
     const record: Record<string, unknown> = {};
@@ -93,7 +93,7 @@ export class ResourceTable {
     return record;
   }
 
-  /** The values of a record as parameters, without its id. */
+  /** The values of a record as SQL parameters, without the id. */
   parametersOf(values: Values): unknown[] {
     return this.valueColumns.map(({ property, toParameter }) => {
       const value = values[property] ?? null;

@@ -20,14 +20,14 @@ import { findRecord } from './stored-record.js';
 
 const logger = new Logger('Storage');
 
-/** Parameters of one statement: SQLite takes 32 766 of them, PostgreSQL twice as many. */
+/** Most parameters of one statement: SQLite accepts 32 766, PostgreSQL 65 535. */
 const MOST_PARAMETERS = 30_000;
 
 type Values = Readonly<Record<string, unknown>>;
 
 /**
- * What can be done with the records of one resource in a transaction of the caller, beside whatever else it does there. A
- * transaction of several resources writes them in the same order everywhere, so that two never wait for each other.
+ * The operations on one resource in a transaction of the caller. Transactions that write several resources must write them in the
+ * same order everywhere, or they deadlock.
  */
 export class ResourceTransaction<Entity extends ResourceEntity> {
   constructor(
@@ -36,7 +36,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     private readonly transaction: Sql,
   ) {}
 
-  /** A record that no other transaction changes until this one ends. */
+  /** Finds a record and locks it until the transaction ends. */
   async find(id: number): Promise<StoredRecord<Entity> | undefined> {
     return findRecord(this.table, this.storage, this.transaction, this.table.findForUpdate, id);
   }
@@ -48,7 +48,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     return result!;
   }
 
-  /** Creates as many of the records, all without ids, as find a place; the others get the error. */
+  /** Creates records without ids until the capacity is reached; the others get the error. */
   async createUpTo(records: readonly NewRecord<Entity>[]): Promise<(StoredRecord<Entity> | StorageFullError)[]> {
     const versions = await this.storage.reserveUpTo(this.transaction, records.length);
     const ids = await this.insert(records.slice(0, versions.length), versions);
@@ -61,7 +61,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
   }
 
   /**
-   * Creates many: all of them with the ids that they bring, or all with new ones.
+   * Creates many records: either all have an id, or none has.
    * @throws {StorageFullError} when there is not room for all
    * @throws {QueryFailedError} when an id exists already
    */
@@ -77,7 +77,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
   }
 
   /**
-   * Changes the properties given. When they are what they were, nothing changes, the version included.
+   * Updates the given properties. If their values are the stored ones, the version stays as well.
    * @returns `undefined` when there is no such record
    */
   async update(
@@ -90,7 +90,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     return result;
   }
 
-  /** Makes several updates, one after the other. An update whose check throws changes nothing, and its result is that error. */
+  /** Runs several updates in order. If the check of an update throws, the record stays and the result is that error. */
   async updateAll(updates: readonly RecordUpdate<Entity>[]): Promise<(StoredRecord<Entity> | undefined | Error)[]> {
     const results: (StoredRecord<Entity> | undefined | Error)[] = [];
     const revisions = new Revisions(this.storage, this.transaction);
@@ -110,7 +110,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     return result!;
   }
 
-  /** Deletes several, one after the other; see `updateAll`. */
+  /** Runs several deletions in order; see `updateAll`. */
   async deleteAll(deletions: readonly RecordDeletion[]): Promise<(boolean | Error)[]> {
     const results: (boolean | Error)[] = [];
     for (const { id, check } of deletions) {
@@ -124,14 +124,14 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     return results;
   }
 
-  /** Gives no id up to this one again, such as the last one that another storage has given. */
+  /** Advances the id sequence, so that the next id is greater than `lastGivenId`. */
   async advanceIds(lastGivenId: number): Promise<void> {
-    // No id is given while its row is locked.
+    // The row lock of `storage` stops other inserts meanwhile.
     await this.storage.touch(this.transaction);
     await advanceIdSequence(this.table.dataSource, this.transaction, this.table.name, lastGivenId);
   }
 
-  /** Ids are never given twice, and the next one would be beyond 2^53 - 1. */
+  /** The id sequence is exhausted: the next id would be greater than 2^53 - 1. */
   private idsSpent(): StorageFullError {
     const { name } = this.table;
     logger.error(
@@ -153,7 +153,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     return { record: record as RecordOf<Entity>, version };
   }
 
-  /** The record with the changes made; `undefined` when they change nothing. */
+  /** The changed record; `undefined` when no value differs. */
   private changed(record: Values, changes: Values): Values | undefined {
     let result: Record<string, unknown> | undefined;
     for (const { property } of this.table.valueColumns) {

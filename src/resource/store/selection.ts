@@ -1,36 +1,36 @@
 import { placeholders, type ResourceTable } from './resource-table.js';
 
-/** Values from one to another, both inclusive. */
+/** A range of values that includes both ends. */
 export interface Range {
   readonly from?: unknown;
   readonly to?: unknown;
 }
 
-/** A record's place in an order by a property. */
+/** The position of a record in a sorted list. */
 export interface SortPosition {
-  /** As the engine compares it: a date is the string that the engine makes of it. */
+  /** The value as the engine compares it; a date is a string. */
   readonly value: string | number | null;
   readonly id: number;
 }
 
-/** Which records of a resource, and in which order. */
+/** Filters and order of a list. */
 export interface Selection {
-  /** By property: only records that have one of these values, in every property that is named. */
+  /** Allowed values by property; a record must match all of them. */
   readonly filters?: Readonly<Record<string, readonly unknown[] | undefined>>;
-  /** By property: only records whose value is within the range; `null` is in none. */
+  /** Ranges by property; `null` is in no range. */
   readonly ranges?: Readonly<Record<string, Range>>;
-  /** The property that the order is by; ties are in the order of their ids. By id alone where it is absent. */
+  /** Sort property, then the id; absent: the id alone. */
   readonly sortBy?: string;
   /** Records without a value come last in both directions. */
   readonly order: 'ascending' | 'descending';
   /**
-   * Only records beyond this place, in the direction of the order: an id, of which 0 selects all, or a place in the order by
-   * `sortBy`. The record itself need not exist.
+   * Start of the page (exclusive): an id, where 0 means the beginning, or a position in the order of `sortBy`. The record may be
+   * deleted.
    */
   readonly after?: number | SortPosition;
 }
 
-/** What the filters and ranges of a selection are in SQL. */
+/** Filters and ranges of a selection as SQL. */
 export interface Conditions {
   readonly sql: readonly string[];
   readonly parameters: readonly unknown[];

@@ -1,10 +1,10 @@
 import type { EntityMetadata } from 'typeorm';
 import type { RecordColumn } from './record-columns.js';
 
-/** Strings are not among them: each database has an order of its own for them. */
+/** Sortable kinds of columns. Strings are missing, because each database orders them differently. */
 const SORTED_KINDS = ['integer', 'real', 'date'];
 
-/** Why records cannot be sorted by a column, and what would be right; `undefined` when they can. */
+/** Explains why a column is not sortable and what is missing; `undefined` when it is. */
 export function sortProblem(
   entity: EntityMetadata,
   { property, kind, isSinglePrecision }: RecordColumn,
@@ -22,7 +22,7 @@ export function sortProblem(
   );
 }
 
-/** Whether an index of all rows begins with the column and the id. */
+/** Tells whether a complete index begins with the column and the id. */
 function hasIndex({ indices }: EntityMetadata, property: string): boolean {
   return indices.some(({ columns: [first, second], where }) => {
     return first?.propertyName === property && second?.propertyName === 'id' && !where;

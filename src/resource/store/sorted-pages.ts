@@ -5,36 +5,36 @@ import { bytesOf, joined, type JsonPage } from './json-page.js';
 import { type Conditions, conditionsOf, type Selection, type SortPosition } from './selection.js';
 import { LIMIT, type RecordsPerStatement } from './statement-bounds.js';
 
-/** A selection, and how SQL says it. */
+/** A selection in SQL. */
 interface Query {
   readonly column: RecordColumn;
   readonly direction: 'ASC' | 'DESC';
   readonly beyond: '>' | '<';
-  /** In the order of the index, forwards or backwards. */
+  /** Direction of the index scan. */
   readonly orderBy: string;
-  /** The range of the sorted property, which is a part of the index. */
+  /** Range of the sort property; the index serves it. */
   readonly range: Conditions;
-  /** All other filters: rows must be read for them. */
+  /** All other filters; the engine must read rows for them. */
   readonly filters: Conditions;
 }
 
-/** A part of the index that is in order: each engine finds its first row at once, and sorts nothing. */
+/** A contiguous part of the index, which both engines read in order without sorting. */
 type Segment = Conditions;
 
-/** Rows in the order of the index: what stands behind the columns of a SELECT, up to its LIMIT. */
+/** The part of a SELECT from FROM to ORDER BY. */
 interface Source {
   readonly sql: string;
   readonly parameters: readonly unknown[];
 }
 
-/** What one statement found. */
+/** Result of one statement. */
 interface Step {
   readonly page?: JsonPage<SortPosition>;
-  /** The place beyond which the next statement goes on; absent when nothing is left of the segment. */
+  /** Start of the next statement (exclusive); absent at the end of the segment. */
   readonly next?: SortPosition;
 }
 
-/** Records of one snapshot in the order of a property that has an index together with the id. */
+/** Pages of a snapshot in the order of an indexed property. */
 export class SortedPages {
   constructor(
     private readonly snapshot: Snapshot,
@@ -46,13 +46,13 @@ export class SortedPages {
     return this.table.engine.statementLimits.scannedRows;
   }
 
-  /** At most `limit` of the selected records; none without any. */
+  /** The first `limit` selected records; `undefined` when there are none. */
   async first(limit: number, selection: Selection, sortBy: string): Promise<JsonPage | undefined> {
     const query = this.queryOf(selection, sortBy);
     const pages: JsonPage<SortPosition>[] = [];
     let missing = limit;
     let segments = segmentsBeyond(query, selection.after as SortPosition | undefined);
-    // Most filters match something near the start.
+    // Most filters match a row near the start.
     let scannedRows = Math.min(4 * limit, this.largestScan);
     while (missing > 0 && segments.length > 0) {
       const { page, next } = await this.step(query, segments[0]!, missing, scannedRows);
@@ -78,7 +78,7 @@ export class SortedPages {
     };
   }
 
-  /** Reads at most `missing` of the selected records of a segment, within the bounds of one statement. */
+  /** Reads up to `missing` selected records of a segment with one bounded statement. */
   private async step(query: Query, segment: Segment, missing: number, scannedRows: number): Promise<Step> {
     const limit = Math.min(missing, this.recordsPerStatement.most);
     const mustBound = this.largestScan < Infinity && query.filters.sql.length > 0;
@@ -91,20 +91,20 @@ export class SortedPages {
     return { page: { chunks: [records], count, last }, next: count === limit ? last : end };
   }
 
-  /** All rows of the segment. */
+  /** Selects all rows of the segment. */
   private all({ orderBy }: Query, { sql, parameters }: Segment): Source {
     return { sql: `FROM ${this.table.sqlName}${where(sql)} ${orderBy}`, parameters };
   }
 
-  /** Those that match the filters. */
+  /** Selects the rows that match the filters. */
   private matching(query: Query, segment: Segment): Source {
     const sql = [...segment.sql, ...query.filters.sql];
     return this.all(query, { sql, parameters: [...segment.parameters, ...query.filters.parameters] });
   }
 
   /**
-   * Those that match the filters among the first rows. SQLite would rather use an index on a filter, and sort what it finds;
-   * it uses none beyond a LIMIT.
+   * Selects the matching rows among the first rows of the segment. The inner LIMIT stops SQLite from using the index of a filter
+   * and sorting the result.
    */
   private scanned(query: Query, segment: Segment, scannedRows: number): Source {
     const { sql, parameters } = this.all(query, segment);
@@ -138,9 +138,8 @@ export class SortedPages {
 }
 
 /**
- * What lies beyond a place: the same value with ids beyond, then the values beyond, then the records without a value. One
- * comparison of `(value, id)` would say the first two together, but SQLite 3.53 uses no more than the value of it, and would
- * pass over all records of the same value again for each page.
+ * The segments after a position: greater ids with the same value, then greater values, then records without a value. A row value
+ * comparison `(value, id) > (?, ?)` would join the first two, but SQLite 3.53 uses only its first column.
  */
 function segmentsBeyond({ column, beyond, range }: Query, after: SortPosition | undefined): Segment[] {
   const { name, cursorPlaceholder: placeholder, isNullable } = column;
@@ -153,7 +152,7 @@ function segmentsBeyond({ column, beyond, range }: Query, after: SortPosition | 
     add([`${name} = ${placeholder}`, ...range.sql, `id ${beyond} ?`], [...parameters, after.id]);
     add([`${name} ${beyond} ${placeholder}`, ...range.sql], parameters);
   }
-  // A range has no records without a value.
+  // Records without a value are in no range.
   if (!isNullable || range.sql.length > 0) return segments;
   if (after?.value === null) add([`${name} IS NULL`, `id ${beyond} ?`], [after.id]);
   else add([`${name} IS NULL`], []);

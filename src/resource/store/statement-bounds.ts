@@ -1,15 +1,15 @@
 import type { StatementLimits } from '../../database/engine.js';
 
-/** Records read at once when a list is as long as it is. */
+/** Page size of a list without `limit`. */
 export const PAGE = 1000;
 
 /**
- * `LIMIT` with a parameter. SQLite plans by the value of one that stands there alone, and so compiles the statement anew whenever
- * it is bound (https://sqlite.org/c3ref/c_dbconfig_defensive.html, SQLITE_DBCONFIG_ENABLE_QPSG); an expression it leaves as it is.
+ * `LIMIT` with a parameter inside an expression. With a plain parameter, SQLite recompiles the statement for each value
+ * (https://sqlite.org/c3ref/c_dbconfig_defensive.html, SQLITE_DBCONFIG_ENABLE_QPSG).
  */
 export const LIMIT = 'LIMIT CAST(? AS bigint)';
 
-/** How many records one statement of a list returns at most. */
+/** Limits the number of records of one statement by their average size. */
 export class RecordsPerStatement {
   most: number;
 
@@ -17,7 +17,7 @@ export class RecordsPerStatement {
     this.most = Math.min(PAGE, limits.firstRecords);
   }
 
-  /** To be called with the length of records that a statement has returned. */
+  /** Call it with the average length of the returned records in bytes. */
   learn(bytesPerRecord: number): void {
     const fitting = Math.floor(this.limits.jsonBytes / bytesPerRecord);
     this.most = Math.max(1, Math.min(PAGE, fitting));

@@ -3,7 +3,7 @@ import type { UsageCounter } from '../usage/usage-counter.js';
 import type { RecordOf, ResourceEntity, StoredRecord } from './resource-entity.js';
 import type { ResourceTable } from './resource-table.js';
 
-/** The epoch is `null` where the resource has no `storage` row. */
+/** A row with its version; `epoch` is `null` when the resource has no `storage` row. */
 export type Row = Readonly<Record<string, unknown>> & { readonly epoch: string | null; readonly revision: number };
 
 /** @param statement of the table that selects one record with its version */
@@ -18,7 +18,7 @@ export async function findRecord<Entity extends ResourceEntity>(
   return row && storedRecord(table, storage, row);
 }
 
-/** A row of `find` and its kin as what it says. */
+/** Converts a row of `ResourceTable.find` or `findAll`. */
 export function storedRecord<Entity extends ResourceEntity>(
   table: ResourceTable,
   storage: UsageCounter,

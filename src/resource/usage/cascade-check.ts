@@ -1,12 +1,12 @@
 import type { DataSource } from 'typeorm';
 import { DatabaseStartError } from '../../database/errors.js';
 
-/** What a foreign key may do to a row when the row that it names is deleted, without telling the service. */
+/** `ON DELETE` actions that change or delete rows without the service. */
 const CHANGES_ROWS = new Set(['CASCADE', 'SET NULL', 'SET DEFAULT']);
 
 /**
- * Rejects a schema in which the database deletes or changes records of a resource by itself: neither its count nor its revision
- * would follow, so that POST would find it full too early, and clients would keep what is no longer there.
+ * Rejects foreign keys by which the database itself deletes or changes records of a resource. Count and revision would not
+ * follow: POST would return 507 too early, and clients would get 304 for deleted records.
  * @param resource its plural name, which is that of its table
  * @throws {DatabaseStartError} naming the foreign key and what to do instead
  */

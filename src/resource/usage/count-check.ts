@@ -14,8 +14,8 @@ import { ReportedResources } from '../../management/reported-resources.js';
 import { rejectCascadesInto } from './cascade-check.js';
 
 /**
- * Compares every resource's counter with its records once after the start of the service, while it serves. Only what went past
- * it (manual SQL, a damaged file) can make them differ; capacity and `X-Total-Count` are wrong from then on.
+ * Compares the count of every resource with its records once after the start, while the service runs. They differ only after
+ * manual SQL or in a damaged file; then capacity and `X-Total-Count` are wrong.
  */
 @Injectable()
 export class CountCheck implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy {

@@ -2,8 +2,8 @@ import type { Sql } from '../../database/sql.js';
 import type { UsageCounter, Version } from './usage-counter.js';
 
 /**
- * The revisions of several changes to one resource in one transaction, for two statements instead of one for each change. The
- * first change locks the resource's row, so nobody else takes a revision meanwhile.
+ * Assigns revisions to several changes of a transaction with two statements in all. The first one locks the `storage` row, so no
+ * other transaction takes a revision meanwhile.
  */
 export class Revisions {
   private last?: Version;
@@ -14,7 +14,7 @@ export class Revisions {
     private readonly transaction: Sql,
   ) {}
 
-  /** The revision that the next changed record takes. */
+  /** The revision of the next change. */
   async next(): Promise<Version> {
     if (this.last === undefined) {
       this.last = await this.storage.touch(this.transaction);
@@ -25,7 +25,7 @@ export class Revisions {
     return this.last;
   }
 
-  /** To be called once, after the last change. */
+  /** Call it once after the last change. */
   async save(): Promise<void> {
     if (this.unsaved > 0) await this.storage.touch(this.transaction, this.unsaved);
   }

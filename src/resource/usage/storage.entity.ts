@@ -1,8 +1,7 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * The usage of one resource: how many records it holds and how often they have changed. It changes in the same
- * transaction as the records, so it is never wrong and nothing needs counting.
+ * Count and revision of one resource. Every write updates the row in its own transaction.
  */
 @Entity('storage')
 @Check('storage_used', '"used" >= 0')
@@ -11,15 +10,15 @@ export class StorageRow {
   @PrimaryColumn('varchar')
   resource!: string;
 
-  /** Random, made with the database and renewed on restore: revisions of two databases never compare equal. */
+  /** Random; a new database and a restore get a new one, so ETags of different databases never match. */
   @Column('varchar')
   epoch!: string;
 
-  /** Raised by every real change of any of the resource's records. */
+  /** Incremented by every change of a record. */
   @Column('integer')
   revision!: number;
 
-  /** Records stored now. */
+  /** Number of records. */
   @Column('integer')
   used!: number;
 }

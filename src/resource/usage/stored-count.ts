@@ -5,18 +5,17 @@ import { openSnapshot } from '../../database/snapshot.js';
 import type { Sql } from '../../database/sql.js';
 import { committed, transaction } from '../../database/transactions.js';
 
-/** What the row in `storage` says, and how many records there are. */
+/** The count in `storage` and the real number of records. */
 export interface StoredCount {
   readonly used: number;
   readonly count: number;
 }
 
-/** Milliseconds between two statements that count, for requests. */
+/** Milliseconds between two counting statements, so that requests are served. */
 const PAUSE = 5;
 
 /**
- * Counts the records of a resource in one committed state, which others may change meanwhile. It does so in
- * pieces where a statement holds the event loop, so that a service can count while it serves.
+ * Counts the records of a resource in one snapshot. On SQLite it counts in pieces, because a statement blocks the event loop.
  * @param signal ends the counting
  * @returns `undefined` when the resource has no table of its name, or no row in `storage`
  * @throws {DatabaseUnavailableError} when it takes longer than a statement may
@@ -40,14 +39,14 @@ export async function storedCount(
 }
 
 /**
- * Sets the counter of a resource to the number of its records, under the lock that every write of the resource takes.
+ * Sets the count of a resource to its number of records, under the lock of its `storage` row.
  * @returns the number of records
  */
 export function recount(dataSource: DataSource, resource: string): Promise<number | undefined> {
   const table = tableOf(dataSource, resource);
   if (table === undefined) return Promise.resolve(undefined);
   return transaction(dataSource, async (tx) => {
-    // First the lock, then the count: a statement of PostgreSQL sees what was committed when it began.
+    // The lock comes first, because a PostgreSQL statement sees only rows that were committed when it began.
     await tx.sql`UPDATE storage SET revision = revision + 1 WHERE resource = ${resource}`;
     const [row] = await tx.query<{ used: number }[]>(
       `UPDATE storage SET used = (SELECT count(*) FROM ${table.name}) WHERE resource = ? RETURNING used`,
@@ -62,7 +61,7 @@ interface Table {
   readonly key: string;
 }
 
-/** The table of a resource has its name; the names are quoted. */
+/** Quoted names of the table and its key; the table has the plural name of the resource. */
 function tableOf({ entityMetadatas, driver }: DataSource, resource: string): Table | undefined {
   const metadata = entityMetadatas.find(({ tableName }: EntityMetadata) => tableName === resource);
   const key = metadata?.primaryColumns[0]?.databaseName;

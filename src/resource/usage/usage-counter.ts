@@ -3,24 +3,24 @@ import type { ReportedResource } from '../../management/reported-resources.js';
 import { StorageFullError } from './storage-full-error.js';
 import { readableName } from '../resource-name.js';
 
-/** A point in the history of one resource of one database; the material of ETags. */
+/** The version of a record or of a resource; ETags contain it. */
 export interface Version {
   readonly epoch: string;
   readonly revision: number;
 }
 
-/** What a resource holds at a point in its history. */
+/** Version and count of a resource. */
 export interface ResourceUsage extends Version {
-  /** Records stored. */
+  /** Number of records. */
   readonly count: number;
 }
 
 /**
- * Capacity, count and revision of one resource. Every method takes the caller's transaction (an `EntityManager` of TypeORM
- * is one, too), so that they change with the records or not at all.
+ * Updates count and revision of one resource in the caller's transaction, which may be an `EntityManager` of TypeORM, and
+ * enforces its capacity.
  */
 export class UsageCounter implements ReportedResource {
-  /** Whether its row was there when last looked for. */
+  /** Tells whether the last statement found the `storage` row. */
   hasRow = false;
 
   /**
@@ -32,20 +32,20 @@ export class UsageCounter implements ReportedResource {
     readonly capacity: number,
   ) {}
 
-  /** What the resource is called, for the reader: `gift cards`. */
+  /** Plural name in messages: `gift cards`. */
   get text(): string {
     return readableName(this.resource);
   }
 
-  /** What the transaction sees. */
+  /** Version and count as the transaction sees them. */
   usage(transaction: Sql): Promise<ResourceUsage> {
     return this.one(transaction.sql<ResourceUsage[]>`
       SELECT epoch, revision, used AS count FROM storage WHERE resource = ${this.resource}`);
   }
 
   /**
-   * Takes one place for a record that the transaction creates.
-   * @throws {StorageFullError} when none is free
+   * Increments the count for one new record.
+   * @throws {StorageFullError} when the capacity is reached
    */
   async reserve(transaction: Sql): Promise<Version> {
     const [version] = await this.reserveMany(transaction, 1);
@@ -53,9 +53,9 @@ export class UsageCounter implements ReportedResource {
   }
 
   /**
-   * Takes places for all records that the transaction creates, or none.
+   * Increments the count for several new records, or for none.
    * @returns a version for each record, each one revision above the last
-   * @throws {StorageFullError} when fewer are free
+   * @throws {StorageFullError} when they exceed the capacity
    */
   async reserveMany(transaction: Sql, count: number): Promise<Version[]> {
     const versions = await this.take(transaction, count);
@@ -64,8 +64,8 @@ export class UsageCounter implements ReportedResource {
   }
 
   /**
-   * Takes places for as many of `count` records as are free.
-   * @returns a version for each record that has a place, each one revision above the last
+   * Increments the count for as many of `count` records as fit.
+   * @returns a version for each record that fits; revisions ascend by one
    */
   async reserveUpTo(transaction: Sql, count: number): Promise<Version[]> {
     const all = await this.take(transaction, count);
@@ -84,21 +84,21 @@ export class UsageCounter implements ReportedResource {
       UPDATE storage SET used = used + ${count}, revision = revision + ${count}
       WHERE resource = ${this.resource} AND used <= ${this.capacity - count} RETURNING epoch, revision`;
     if (last === undefined) {
-      // Full, or without a row: that is no matter of capacity, and throws.
+      // The capacity is reached, or `usage` throws because there is no row.
       await this.usage(transaction);
       return undefined;
     }
     return Array.from({ length: count }, (_, index) => ({ ...last, revision: last.revision - count + 1 + index }));
   }
 
-  /** Gives back the places of records that the transaction deletes. */
+  /** Decrements the count for deleted records. */
   release(transaction: Sql, count = 1): Promise<Version> {
     return this.one(transaction.sql<Version[]>`
       UPDATE storage SET used = used - ${count}, revision = revision + ${count}
       WHERE resource = ${this.resource} RETURNING epoch, revision`);
   }
 
-  /** Notes changes of the transaction, each to a record; the record of the last one takes the revision returned. */
+  /** Increments the revision for changed records; returns the version of the last one. */
   touch(transaction: Sql, count = 1): Promise<Version> {
     return this.one(transaction.sql<Version[]>`
       UPDATE storage SET revision = revision + ${count}
@@ -112,7 +112,7 @@ export class UsageCounter implements ReportedResource {
     return row;
   }
 
-  /** The error of a caller that finds no row for the resource. The service is not ready from then on, until there is one. */
+  /** The error for a missing `storage` row. The service is not ready until the row exists. */
   rowMissing(): Error {
     this.hasRow = false;
     return new Error(

@@ -6,11 +6,11 @@ import { UsageCounter } from './usage-counter.js';
 export interface CountedResource {
   /** The resource's plural name, as in its URL and in its `storage` row. */
   readonly resource: string;
-  /** How many records it may hold. */
+  /** Capacity in records. */
   readonly capacity: (config: Config) => number;
 }
 
-/** For a feature that stores its records itself: it imports `UsageModule.forFeature` and injects `UsageCounter`. */
+/** Counts records of a feature with its own tables: import `UsageModule.forFeature` and inject `UsageCounter`. */
 @Module({})
 export class UsageModule {
   static forFeature({ resource, capacity }: CountedResource): DynamicModule {
