@@ -11,7 +11,7 @@ import { Failure, UsageError } from './errors.js';
 import { Interrupted, interruptSignal } from './interrupt.js';
 import { program } from './program.js';
 
-/** Failures that their message explains; a stack would only bury it. */
+/** Errors that are printed without a stack. */
 const EXPLAINED = [
   Failure,
   Interrupted,
@@ -23,10 +23,10 @@ const EXPLAINED = [
   StorageFullError,
 ] as const;
 
-/** What the error means to the caller: 1 failed, 2 wrong usage, 130 and 143 interrupted. */
+/** The exit code of an error: 1 failed, 2 wrong usage, 130 and 143 interrupted. */
 function report(error: unknown, cli: Command): number {
   if (error instanceof CommanderError) {
-    // Help that was asked for is no error; commander has printed what there is to say.
+    // commander has printed the help or the error already.
     return error.exitCode === 0 ? 0 : 2;
   }
   if (error instanceof UsageError) {
@@ -42,6 +42,6 @@ const cli = program(interruptSignal());
 try {
   await cli.parseAsync();
 } catch (error) {
-  // Immediately: an input that is still open would keep the process alive.
+  // An open input would keep the process alive.
   process.exit(report(error, cli));
 }

@@ -1,4 +1,4 @@
-/** The command could not do what it was asked to; the message says why, what state things are in and how to go on. Exit code 1. */
+/** The command failed (exit code 1). The message says why, what state the data is in and how to continue. */
 export class Failure extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause });
@@ -6,7 +6,7 @@ export class Failure extends Error {
   }
 }
 
-/** The command was called wrongly. Exit code 2. */
+/** Wrong usage (exit code 2). */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);

@@ -1,6 +1,6 @@
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Ctrl+C, or a signal to stop: the command ends at its next safe point, and says in which state it leaves things. */
+/** The reason of an abort by Ctrl+C or SIGTERM. The command ends at its next safe point and prints the state of the data. */
 export class Interrupted extends Error {
   /** @param exitCode 128 and the number of the signal, as shells have it */
   constructor(readonly exitCode: number) {
@@ -10,8 +10,7 @@ export class Interrupted extends Error {
 }
 
 /**
- * Aborted, with an `Interrupted` as its reason, by the first SIGINT or SIGTERM. The second ends the process immediately, in
- * case the safe point does not come.
+ * The first SIGINT or SIGTERM aborts the signal with an `Interrupted`. The second one ends the process immediately.
  */
 export function interruptSignal(): AbortSignal {
   const controller = new AbortController();

@@ -5,5 +5,5 @@ import { useSourceMaps } from '../logging/source-maps.js';
 requireSupportedNode();
 useCompileCache();
 useSourceMaps();
-// Not a static import: an older Node fails on the syntax of what it brings before it could say what is wrong.
+// A dynamic import, because an old Node would fail on its syntax before the version check.
 await import('./command-line.js');

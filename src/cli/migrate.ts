@@ -15,7 +15,7 @@ export interface MigrateOptions {
 
 export async function runMigrations({ checkCapacity }: MigrateOptions): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
-  // Unlike what other commands print, this is read where the log of the service is.
+  // The output of this command belongs to the log of the service.
   Logger.overrideLogger(new NestLogger(createLog(config)));
   const logger = new Logger('Database');
   const dataSource = await (await createDataSource(config)).initialize();
@@ -39,7 +39,7 @@ export async function runMigrations({ checkCapacity }: MigrateOptions): Promise<
 /** @throws {Failure} */
 async function requireCapacity(dataSource: DataSource, config: Config): Promise<void> {
   const executed = await new MigrationExecutor(dataSource).getExecutedMigrations();
-  // Before the first migration there is nothing to look at.
+  // An empty database has no table of migrations.
   if (executed.length === 0) return;
   const rows = await committed(dataSource).sql<
     { resource: string; used: number }[]

@@ -10,8 +10,8 @@ import { restoreCommand } from './commands/restore.js';
 import { tokenCommand } from './commands/token.js';
 
 /**
- * The command line. What a command does is imported when it runs, so that help, a version or a token need not wait for the data
- * layer. Every command reads the service's own settings, from the environment or in development from `.env`.
+ * The command line. Each command imports its code when it runs, so that `--help` does not load the data layer. All commands read
+ * the settings of the service, from the environment or, in development, from `.env`.
  * @param interrupt aborted when the command shall stop
  */
 export function program(interrupt: AbortSignal): Command {

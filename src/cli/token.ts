@@ -11,7 +11,7 @@ export interface TokenOptions {
   readonly expires: number;
 }
 
-/** Sets a claim that may lie inside others, as the verifier will look for it. */
+/** Sets a claim; a path such as `realm.scope` sets a nested one. */
 function claimAt(path: readonly string[], value: unknown): object {
   return path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object;
 }

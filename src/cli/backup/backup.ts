@@ -19,7 +19,7 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
   if (!databaseExists(config)) throw new Failure(`There is no database at ${path}; see DATABASE_URL.`);
   await rejectDatabaseFile(config, file);
   const destination = await destinationOf(file);
-  // SQLite writes a copy in no order, which only a file takes.
+  // SQLite writes the pages of a copy in any order, so the target must be a file.
   const draft = `${destination.kind === 'file' ? destination.path : path}.partial-${process.pid}`;
   try {
     const counts = await makeDraft(path, draft, interrupt);
@@ -53,12 +53,12 @@ async function deliver(draft: string, destination: Destination, signal: AbortSig
 }
 
 export interface CopyOptions {
-  /** Whether the source must stay as it is. */
+  /** Opens the source read-only. */
   readonly readonly: boolean;
   readonly interrupt: AbortSignal;
 }
 
-/** Copies a database and shows how far it has got. */
+/** Copies a database and shows the progress. */
 export async function copy(from: string, to: string, { readonly, interrupt }: CopyOptions): Promise<void> {
   const { size } = await stat(from);
   const bar = new Progress({ done: 'Copied', unit: 'KiB' }, Math.ceil(size / 1024));

@@ -22,19 +22,19 @@ import { isSameFile, requireSqlite } from '../resources/database-file.js';
 import { countedRecords, expectedContents } from '../resources/resources.js';
 import { ReplacedError, replaceFile, sync } from '../output/replace-file.js';
 
-/** What SQLite keeps beside a database in WAL mode. */
+/** Suffixes of the files beside a database in WAL mode. */
 const WAL = ['-wal', '-shm'] as const;
-/** The same, and what the service keeps there. */
+/** Suffixes of all files beside a database, those of the service included. */
 const BESIDE = ['-journal', '-reserve', ...WAL] as const;
 
 export interface RestoreOptions {
-  /** Whether the records are held to the rules of their DTO class; without, a restore is faster. */
+  /** Validates every record with its DTO class; a restore without it is faster. */
   readonly recordCheck: boolean;
 }
 
 export async function restore(file: string, options: RestoreOptions, interrupt: AbortSignal): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
-  // A link to the database stays one.
+  // A symbolic link to the database remains a link.
   const path = await followLinks(requireSqlite(config, 'restore', 'pg_restore'));
   if (await isSameFile(file, path)) throw new UsageError(`${file} is the database itself`);
   await requireReadable(file);
@@ -109,22 +109,22 @@ function warnOfCapacity(counts: FileReport['counts'], config: Config): void {
 }
 
 /**
- * SQLite reads a file only. What comes through a pipe, as into a container, is first put down beside the database.
+ * SQLite reads only files. A backup from a pipe, as in a container, is first written beside the database.
  * @returns the file to read
  */
 async function seekable(file: string, draft: string, signal: AbortSignal): Promise<string> {
-  // An earlier restore may have been killed.
+  // A killed restore may have left the file.
   await discard(draft);
   const from = await destinationOf(file);
   if (from.kind === 'file') return file;
   const received = `${draft}-from`;
-  // A socket, as stdin may be, cannot be opened again by its name.
+  // stdin may be a socket, which cannot be reopened by its name.
   const bytes = from.kind === 'descriptor' && from.fd === 0 ? process.stdin : createReadStream(file);
   await pipeline(bytes, createWriteStream(received, { flags: 'wx', mode: PRIVATE_FILE }), { signal });
   return received;
 }
 
-/** Makes of the backup, beside the database, what shall take its place. */
+/** Makes a checked copy of the backup beside the database, which replaces it later. */
 async function prepare(file: string, source: string, draft: string, config: Config, interrupt: AbortSignal) {
   const largestIds = RESOURCES.map(
     ({ name, capacity }) => [name.plural, Number.MAX_SAFE_INTEGER - config.get(capacity)] as const,
@@ -137,7 +137,7 @@ async function prepare(file: string, source: string, draft: string, config: Conf
     await copy(source, draft, { readonly: true, interrupt });
   });
   if (source !== file) await rm(source);
-  // The backup may lie on a bad disk: what counts is what was read.
+  // The copy is checked, not the backup: its disk may be damaged.
   const { errors, counts, migrations } = checkFile(draft, expected);
   if (errors.length > 0) throw new Failure(`The copy of ${file} is not sound: ${errors.join('; ')}.`);
   const differences = await differencesFromFresh(draft, migrations, config);
@@ -148,11 +148,11 @@ async function prepare(file: string, source: string, draft: string, config: Conf
 async function finish(draft: string): Promise<void> {
   for (const suffix of BESIDE) await rm(draft + suffix, { force: true });
   renewEpoch(draft, randomBytes(6).toString('hex'));
-  // Before the storage is held; meanwhile a signal that came during the checks is seen.
+  // Before the lock is taken: here a signal that came during the checks is handled.
   await sync(draft);
 }
 
-/** How the schema differs from that of a new database after the same migrations: what is more than that would run, or be in the way. */
+/** Compares the schema with that of a new database after the same migrations: an additional trigger, for example, would run. */
 async function differencesFromFresh(draft: string, migrations: readonly string[], config: Config): Promise<string[]> {
   const path = `${draft}-fresh`;
   const dataSource = await openDataSource(atPath(config, path));
@@ -174,7 +174,7 @@ const atPath = (config: Config, path: string): Config =>
   new Config({ ...config, database: { ...config.database, url: { engine: 'sqlite', path } } });
 
 /**
- * Holds every record to the rules of its DTO class, as an import does.
+ * Validates every record with its DTO class, as an import does.
  * @throws {Failure} which names the first record that no request could have stored
  */
 async function requireValidRecords(file: string, draft: string, config: Config, interrupt: AbortSignal): Promise<void> {
@@ -235,17 +235,17 @@ async function putInPlace(draft: string, path: string): Promise<string | undefin
   return aside;
 }
 
-/** A second name for the file, so that at every moment a whole database has the first one. */
+/** Gives the old database a second name, so that a complete database has the first name at every moment. */
 async function keepAside(path: string, aside: string): Promise<void> {
-  // Only beside a database too broken to be opened; beside the new one a WAL would be taken for its own.
+  // These files exist only beside a damaged database. SQLite would take an old WAL for that of the new database.
   for (const suffix of WAL) {
     if (existsSync(path + suffix)) await rename(path + suffix, aside + suffix);
   }
-  // Not every file system knows links.
+  // Some file systems have no hard links.
   await link(path, aside).catch(() => copyFile(path, aside));
 }
 
-/** Undoes `keepAside`: a database with two names would have two WALs. */
+/** Undoes `keepAside`: with two names, a database would get two WAL files. */
 async function takeBack(path: string, aside: string): Promise<void> {
   for (const suffix of WAL) {
     if (existsSync(aside + suffix)) await rename(aside + suffix, path + suffix);
@@ -253,7 +253,7 @@ async function takeBack(path: string, aside: string): Promise<void> {
   await rm(aside, { force: true });
 }
 
-/** What earlier restores kept: one whole database is enough to go back to. */
+/** Removes the databases that earlier restores kept: one is enough to go back to. */
 async function removeEarlierAsides(path: string, aside: string): Promise<void> {
   const kept = basename(aside);
   for (const name of await readdir(dirname(path))) {
@@ -263,7 +263,7 @@ async function removeEarlierAsides(path: string, aside: string): Promise<void> {
   }
 }
 
-/** By its time, so that no file is removed that somebody else gave a name that begins like it. */
+/** Matches the time in the name, so that no other file with a similar name is removed. */
 function isAside(name: string, database: string): boolean {
   if (!name.startsWith(`${database}.before-`)) return false;
   return /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z(-wal|-shm)?$/.test(name.slice(`${database}.before-`.length));

@@ -37,7 +37,7 @@ interface Options {
   readonly [filter: string]: unknown;
 }
 
-/** What is written, where the text is for the only resource, or for any. */
+/** Describes the output: of the only resource, or of any. */
 const records = (): string => (isOnly ? RESOURCES[0]!.name.pluralText : 'records');
 
 const note =
@@ -58,11 +58,11 @@ function exampleCalls(): string[] {
   });
 }
 
-/** `giftKind` as `--gift-kind`. */
+/** `--gift-kind` for `giftKind`. */
 const flagOf = (property: string): string =>
   `--${property.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** An option for each property by which any resource can be filtered. */
+/** An option for every filter of any resource. */
 function filterOptions(): Option[] {
   const properties = new Set(RESOURCES.flatMap(({ filters = {} }) => Object.keys(filters)));
   return [...properties].map((property) => {
@@ -77,7 +77,7 @@ function filterOptions(): Option[] {
 }
 
 /**
- * The filters among the options of a call.
+ * Reads the filters from the options.
  * @throws {UsageError} for one that the resource has not, or a value that its property cannot have
  */
 function filtersOf(

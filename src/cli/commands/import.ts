@@ -35,7 +35,7 @@ export function importCommand(interrupt: AbortSignal): Command {
     });
 }
 
-/** A single argument that is no resource is the file. */
+/** A single argument is the file unless it is a resource. */
 function readArguments(first?: string, second?: string): { resource: Resource; file?: string } {
   if (second !== undefined) return { resource: resourceNamed(first, 'import', ` ${second}`), file: second };
   const resource = first === undefined ? undefined : findResource(first);

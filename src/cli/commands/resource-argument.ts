@@ -8,6 +8,6 @@ export function resourceArgument(): Argument {
   return new Argument('[resource]', about);
 }
 
-/** What such a command works on, for its description. */
+/** The resource of such a command, for its description. */
 export const recordsOf = (): string =>
   isOnly ? `the ${RESOURCES[0]!.name.pluralText}` : `the records of a resource (${NAMES.join(', ')})`;

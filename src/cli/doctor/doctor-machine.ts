@@ -6,10 +6,10 @@ import { developmentSecretFile } from '../../auth/token-key.js';
 import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
 import type { Config } from '../../config/config.js';
 
-/** Milliseconds by which files may be of the future: file systems and machines round. */
+/** Milliseconds by which the time of a file may be ahead of the clock, because of rounding. */
 const TOLERANCE = 60_000;
 
-/** Whether SQLite's binding loads on this machine and version of Node. */
+/** Checks that the native module of SQLite loads. */
 export function nativeModule(): string {
   const database = openDatabase(':memory:');
   const version = database.prepare('SELECT sqlite_version()').pluck().get() as string;
@@ -17,7 +17,7 @@ export function nativeModule(): string {
   return `better-sqlite3 with SQLite ${version}, Node ${process.version}`;
 }
 
-/** Whether tokens can be made and verified with the key; its length and kind the configuration has seen to. */
+/** Signs and verifies a token with the key. The configuration has checked its length and kind. */
 export async function keys(config: Config): Promise<string> {
   const { secret, publicKey } = config.jwt;
   if (publicKey !== undefined) return `tokens are verified with a public key (${publicKey.algorithms.join(', ')})`;
@@ -30,7 +30,7 @@ export async function keys(config: Config): Promise<string> {
   return `a token is signed and verified with ${secret === undefined ? `the secret in ${file}` : 'the secret'}`;
 }
 
-/** Whether the clock is not behind what was made before now: by it tokens expire. */
+/** Checks that the clock is not behind the times of existing files: tokens expire by the clock. */
 export function clock({ database: { url } }: Config): string {
   const now = Date.now();
   const program = process.argv[1]!;

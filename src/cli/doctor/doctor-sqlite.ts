@@ -7,10 +7,10 @@ import { tryWriting } from '../../database/sqlite/file/write-trial.js';
 import { expectedContents } from '../resources/resources.js';
 import { firstLine, nativeModule } from './doctor-machine.js';
 
-/** Bytes that a volume should have free: the WAL, its reserve, and some thousand records. */
+/** Free bytes that a volume should have: for the WAL, the reserve and some thousand records. */
 const LEAST_FREE = 64 * 1024 * 1024;
 
-/** The folder of the database; as long as there is none, the one that it would be made in. */
+/** The folder of the database, or its nearest parent that exists. */
 function folderOf(path: string): string {
   let folder = dirname(path);
   while (!existsSync(folder)) folder = dirname(folder);
@@ -26,7 +26,7 @@ function inTrialFolder<T>(path: string, trial: (folder: string) => T): T {
   }
 }
 
-/** What is looked at where the database is the file at `path`, or will be. */
+/** The checks of a SQLite database at `path`, which may not exist yet. */
 export function sqliteChecks(path: string): Readonly<Record<string, () => string | Promise<string>>> {
   return {
     'native module': nativeModule,
@@ -101,7 +101,7 @@ async function databaseFile(path: string): Promise<string> {
   throw new Error(`${path}: ${errors.join('; ')}: ${remedyFor(errors)}`);
 }
 
-/** Whether this user may read and write the files of the database. */
+/** Checks that this user may read and write the files of the database. */
 function requireAccess(path: string): void {
   for (const file of [path, `${path}-wal`, `${path}-shm`].filter((each) => existsSync(each))) {
     try {

@@ -14,7 +14,7 @@ import { argumentOf } from '../resources/resources.js';
 const NONE_YET = 'there is no database yet';
 
 async function withDatabase(config: Config, look: (dataSource: DataSource) => Promise<string>): Promise<string> {
-  // Opening a SQLite database makes it; a doctor should not.
+  // Opening a SQLite database creates it, and `doctor` must not.
   if (!databaseExists(config)) return NONE_YET;
   const dataSource = await openDataSource(config);
   try {
@@ -38,11 +38,11 @@ export function migrations(config: Config): Promise<string> {
 export function counters(config: Config): Promise<string> {
   return withDatabase(config, async (dataSource) => {
     const pending = await pendingMigrations(dataSource);
-    // A database in which nothing has run yet, as PostgreSQL has one.
+    // A new PostgreSQL database has no tables.
     if (pending.length === dataSource.migrations.length) return 'not known before the migrations have run';
     const rows = await committed(dataSource).sql<{ resource: string }[]>`SELECT resource FROM storage`;
     const counted = new Set(rows.map(({ resource }) => resource));
-    // The migration that makes a resource may be one of those.
+    // A pending migration may create the table.
     const isComplete = pending.length === 0;
     const seen: string[] = [];
     const wrong: string[] = [];
@@ -67,7 +67,7 @@ async function countOf(dataSource: DataSource, { name }: Resource): Promise<Stor
 }
 
 /**
- * Counts the records again where a counter does not agree with them, while the service may write, and sets it to what there are.
+ * Corrects every count that differs from the number of records; the service may run meanwhile.
  * @returns what was changed, a line for each counter
  */
 export async function mendCounters(config: Config): Promise<string[]> {

@@ -6,7 +6,7 @@ import { counters, mendCounters, migrations, unfinishedImports } from './doctor-
 import { Failure } from '../errors.js';
 import { isOnly } from '../resources/resources.js';
 
-/** Looks at one thing. Gives what it saw, or throws an error that says what is wrong and, behind a colon, what to do. */
+/** One check: returns a text, or throws an error whose message says what is wrong and, after a colon, what to do. */
 export type Check = (config: Config) => string | Promise<string>;
 
 const EVERYWHERE: Readonly<Record<string, Check>> = { keys, clock };

@@ -19,7 +19,7 @@ import { ReplacedError, replaceFile } from '../output/replace-file.js';
 
 export interface ExportOptions {
   readonly output?: string;
-  /** By property: only records that have one of these values. */
+  /** Allowed values by property. */
   readonly filters: Readonly<Record<string, readonly string[]>>;
   readonly after?: number;
   readonly limit?: number;
@@ -48,7 +48,7 @@ async function outputOf(config: Config, output: string): Promise<Destination> {
   return destinationOf(output);
 }
 
-/** One pass over the selected records, which counts them and adds up their checksum. */
+/** Reads the selected records once and computes their count and checksum. */
 class Run {
   private readonly hash: Hash = createHash('sha256');
   private readonly progress: Progress;
@@ -73,7 +73,7 @@ class Run {
     return Object.keys(this.options.filters).length > 0;
   }
 
-  /** The lines, a page at a time. */
+  /** The lines, page by page. */
   async *lines(): AsyncGenerator<string> {
     const { filters, after, limit } = this.options;
     const selection = { filters, after };
@@ -104,14 +104,14 @@ async function toStdout(run: Run, signal: AbortSignal): Promise<void> {
     await pipeline(run.lines(), stdout(), { signal });
   } catch (error) {
     signal.throwIfAborted();
-    // The reader has had enough, as `head` has. There is no summary then, which would speak of all.
+    // The reader has closed the pipe, as `head` does. A summary would be wrong.
     if ((error as NodeJS.ErrnoException).code === 'EPIPE') return;
     throw new Failure(`The output cannot be written: ${(error as Error).message}`, error);
   }
   console.error(run.summary());
 }
 
-/** Node's own stdout writes to a pipe synchronously: a reader that stalls would stall Ctrl+C, too. */
+/** An asynchronous stdout: `process.stdout` writes to a pipe synchronously, so a stalled reader would block Ctrl+C. */
 function stdout(): NodeJS.WritableStream {
   const kind = fstatSync(1);
   return kind.isFIFO() || kind.isSocket() ? new Socket({ fd: 1, readable: false, writable: true }) : process.stdout;

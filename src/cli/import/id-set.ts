@@ -1,4 +1,4 @@
-/** A bit for each id, 32 of them under one key: ids that lie close together, as an export has them, take next to no memory. */
+/** A set of ids with 32 bits for each map entry: dense ids, as in an export, take little memory. */
 export class IdSet {
   private readonly words = new Map<number, number>();
 

@@ -8,20 +8,20 @@ import type { IdsOption, ImportJob } from './import-job.js';
 import { IdSet } from './id-set.js';
 import { type Line, LINE_LIMIT, linesOf } from './lines.js';
 
-/** A line and the record that it stands for. */
+/** A line number with the record of the line. */
 export interface Entry {
   readonly number: number;
   readonly bytes: Buffer;
   readonly record: NewRecord<ResourceEntity>;
 }
 
-/** A line that cannot be stored, and why. */
+/** A line that cannot be stored, with the reason. */
 export interface LineProblem {
   readonly line: number;
   readonly problem: string;
 }
 
-/** Lines that are stored together. */
+/** The lines of one transaction. */
 export class Batch {
   /** @param before the hash of all lines before the first of these */
   constructor(
@@ -37,7 +37,7 @@ export class Batch {
     return this.entries.flatMap(({ record: { id } }) => (id === undefined ? [] : [id]));
   }
 
-  /** The hash of all lines up to the last of these. */
+  /** SHA-256 of all lines up to the end of this batch. */
   hash(): Hash {
     const hash = this.before.copy();
     for (const { bytes } of this.entries) addLine(hash, bytes);
@@ -55,23 +55,23 @@ function addLine(hash: Hash, bytes: Buffer): void {
   hash.update(bytes).update('\n');
 }
 
-/** Lines in a batch: enough to share the cost of a commit, few enough to let the service write in between. */
+/** Lines of a batch: enough to share a commit, few enough for writes of the service in between. */
 const BATCH = 1000;
 
-/** How an input is to be read. */
+/** Options for reading an input. */
 export interface Reading {
-  /** Called for each broken line; may throw to end the reading there. */
+  /** Called for every invalid line; an exception ends the reading. */
   readonly onBroken: (line: number, problem: string) => void;
-  /** Without it, the first line decides: whether it has an id. */
+  /** Default: `keep` when the first line has an id, else `assign`. */
   readonly ids?: IdsOption;
-  /** Leave out the lines that this import has stored. */
+  /** Skips the lines that this unfinished import has stored. */
   readonly resumed?: UnfinishedImport;
 }
 
-/** Reads an input once, in batches of valid lines. */
+/** Reads an input in batches of valid lines. */
 export class ImportInput {
   ids?: IdsOption;
-  /** The last id that the storage has given which the input comes from, where its last line says so. */
+  /** The value of the `lastId` line, if there is one. */
   lastId?: number;
   private hash = createHash('sha256');
   private readonly seen = new IdSet();
@@ -140,7 +140,7 @@ export class ImportInput {
     );
   }
 
-  /** The id that a record is stored with; `undefined` for a new one. */
+  /** The id to store; `undefined` for a new one. */
   private idFor(id: number | undefined): number | undefined {
     this.ids ??= id === undefined ? 'assign' : 'keep';
     if (this.ids === 'assign') {

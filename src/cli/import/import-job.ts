@@ -13,19 +13,19 @@ export interface ImportOptions {
   readonly forget?: true;
 }
 
-/** What the parts of an import work with. */
+/** The parameters of an import. */
 export interface ImportJob {
   readonly resource: Resource;
   /** Reads the lines of the resource. */
   readonly reader: RecordReader<ResourceEntity>;
   readonly options: ImportOptions;
   readonly interrupt: AbortSignal;
-  /** Opens the input; from its beginning each time, when it is a file. */
+  /** Opens the input; a file is read from its beginning each time. */
   readonly open: () => AsyncIterable<Buffer>;
-  /** Ids of records, and the last id of an export, are at most so large. */
+  /** Largest id of a record and of a `lastId` line. */
   readonly largestId: number;
-  /** The file, when there is one: what comes through a pipe can be read only once. */
+  /** The path of the input file; absent for a pipe, which can be read only once. */
   readonly file?: string;
-  /** The import that is gone on with. */
+  /** The unfinished import to resume. */
   readonly resumed?: UnfinishedImport;
 }

@@ -3,7 +3,7 @@ import type { UnfinishedImport } from './import.entity.js';
 
 export type { UnfinishedImport };
 
-/** Someone else has taken the import further, or forgotten it: this one must store nothing more. */
+/** Another process has continued or cancelled this import: this one must stop. */
 export class ImportOvertakenError extends Error {
   constructor(resource: string) {
     super(`Another import into "${resource}" is going on`);
@@ -11,7 +11,7 @@ export class ImportOvertakenError extends Error {
   }
 }
 
-/** The note of how far the unfinished import into one resource has got. */
+/** Reads and writes the progress of the unfinished import into one resource. */
 export class ImportProgress {
   constructor(readonly resource: string) {}
 
@@ -22,13 +22,13 @@ export class ImportProgress {
   }
 
   /**
-   * Notes, in the transaction that stores the records of the lines up to `to.lines`, that they are stored.
+   * Saves the progress in the transaction that stores the lines up to `to.lines`.
    * @param from how far it had got before; absent for its beginning
    * @throws {ImportOvertakenError} when that is no longer so
    */
   async advance(transaction: Sql, from: UnfinishedImport | undefined, to: UnfinishedImport): Promise<void> {
     if (from === undefined) {
-      // DO NOTHING rather than a failed INSERT: after that PostgreSQL would take no further statement.
+      // After a failed INSERT, PostgreSQL would reject all further statements of the transaction.
       const rows = await transaction.sql<unknown[]>`
         INSERT INTO imports (resource, lines, digest, ids, started)
         VALUES (${this.resource}, ${to.lines}, ${to.digest}, ${to.ids}, ${to.started})
@@ -41,7 +41,7 @@ export class ImportProgress {
     this.requireOne(rows);
   }
 
-  /** There is nothing to go on with: the import has come to its end, or shall not. */
+  /** Deletes the progress: the import has finished or was cancelled. */
   async forget(transaction: Sql): Promise<void> {
     await transaction.sql`DELETE FROM imports WHERE resource = ${this.resource}`;
   }

@@ -19,14 +19,14 @@ const reject = (line: number, problem: string): never => {
 };
 
 /**
- * Stores everything in one transaction.
+ * Stores all records in one transaction.
  * @returns how many records were stored
  * @throws {Failure} when nothing is stored
  */
 export async function storeAtOnce(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
   const progress = new Progress(doneWith(job), total);
   try {
-    // The engine may run this again when it could make room: it starts again each time.
+    // The engine may run this function again after a full disk, so it starts from the beginning.
     return await transaction(storage.dataSource, async (tx) => {
       let stored = 0;
       const input = new ImportInput(job, { onBroken: reject, ids: job.options.ids });
@@ -46,7 +46,7 @@ export async function storeAtOnce(storage: OpenStorage, job: ImportJob, total?: 
 }
 
 /**
- * Stores batch after batch, each with the note of how far the import has got.
+ * Stores batch after batch, each with the progress of the import.
  * @returns how many records were stored by this run
  * @throws {Failure} which says what is stored and how to go on
  */
@@ -93,7 +93,7 @@ class Run {
     }
   }
 
-  /** Stores a batch, or of one that finds too little room as many as do. */
+  /** Stores a batch; when the capacity is reached, as many of its records as fit. */
   private async store(batch: Batch, ids: UnfinishedImport['ids']): Promise<void> {
     const { resource } = this.note;
     const digest = batch.hash().digest('hex');
@@ -121,7 +121,7 @@ class Run {
     );
   }
 
-  /** What an interrupted import leaves, and how to go on. */
+  /** Tells what an interrupted import has stored and how to resume it. */
   state(): string {
     if (this.at === undefined) return 'Nothing is stored.';
     const again = this.job.file === undefined ? 'the same input' : this.job.file;
@@ -132,12 +132,12 @@ class Run {
   }
 }
 
-/** Ids that the old storage has given are never given again, also those of records that it has deleted. */
+/** Advances the id sequence beyond the ids of the old storage, deleted records included. */
 async function keepLastId({ store }: OpenStorage, tx: Sql, { ids, lastId }: ImportInput): Promise<void> {
   if (lastId !== undefined && ids !== 'assign') await store.in(tx).advanceIds(lastId);
 }
 
-/** Stores a batch, and names the line that the database has rejected. */
+/** Stores a batch; an error names the rejected line. */
 async function createAll(storage: OpenStorage, tx: Sql, batch: Batch): Promise<void> {
   try {
     await storage.store.in(tx).createMany(batch.entries.map(({ record }) => record));

@@ -6,19 +6,19 @@ import type { OpenStorage } from '../resources/open-storage.js';
 import { Progress } from '../output/progress.js';
 import { UniqueValues } from './unique-values.js';
 
-/** Broken lines that are named; a file of another kind has nothing else. */
+/** Most invalid lines that are printed. */
 const MOST_NAMED = 20;
 
 export interface ValidatedInput {
-  /** Records that are still to be stored. */
+  /** Number of records to store. */
   readonly records: number;
   readonly ids?: IdsOption;
-  /** Places that are free for them. */
+  /** Free capacity in records. */
   readonly free: number;
 }
 
 /**
- * Reads all of an input and stores nothing.
+ * Validates the whole input without storing it.
  * @param storage what it would be stored in; absent when there is no database yet
  * @throws {Failure} naming every line that could not be stored, or that there are not enough places
  */
@@ -51,7 +51,7 @@ export async function validateInput(
   return { records, ids: input.ids, free };
 }
 
-/** Which lines of a batch the storage would reject as it is: their id or another unique value is taken, or what they refer to does not exist. */
+/** Finds the lines of a batch that the database would reject: duplicate ids or unique values, and missing references. */
 export async function problemsOf(storage: OpenStorage, batch: Batch, unique: UniqueValues): Promise<LineProblem[]> {
   const { store } = storage;
   const existing = new Set(batch.ids.length > 0 ? await store.existing(batch.ids) : []);
@@ -73,7 +73,7 @@ function namesNothing({ property, value, table }: MissingReference): string {
   return `"${property}" names the record ${value} of ${table}, which does not exist; import ${table} first`;
 }
 
-/** How a broken line is named. */
+/** The message for an invalid line. */
 export function brokenLine(line: number, problem: string): string {
   return `Line ${line} is wrong: ${problem}.`;
 }
@@ -89,7 +89,7 @@ class LineProblems {
   throwIfAny(): void {
     if (this.count === 0) return;
     const more = this.count > MOST_NAMED ? [`... and ${this.count - MOST_NAMED} more lines.`] : [];
-    // Ids that are taken are only known behind what is wrong with the lines themselves.
+    // The database is asked only after the lines themselves are valid.
     const named = this.named.sort((a, b) => a.line - b.line).map(({ line, problem }) => brokenLine(line, problem));
     throw new Failure([...named, ...more, 'Nothing was stored by this run.'].join('\n'));
   }

@@ -1,28 +1,28 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * How far the import into a resource has got that has not come to its end. It changes in the transaction that stores the
- * records, so that a run after a crash stores none twice and leaves none out.
+ * Progress of an unfinished import. It is saved in the transaction that stores the records, so a resumed import neither repeats
+ * nor skips a record after a crash.
  */
 @Entity('imports')
 export class UnfinishedImport {
-  /** The resource's plural name; one import at a time goes into it. */
+  /** Plural name of the resource; a resource has at most one unfinished import. */
   @PrimaryColumn('varchar')
   resource!: string;
 
-  /** Lines of the input whose records are stored. */
+  /** Number of stored lines. */
   @Column('integer')
   lines!: number;
 
-  /** SHA-256 of those lines, to know the input again by. */
+  /** SHA-256 of the stored lines, to recognise the input. */
   @Column('varchar')
   digest!: string;
 
-  /** Whether records keep the ids they bring (`keep`) or get new ones (`assign`). */
+  /** `keep`: records have the ids of the input; `assign`: they get new ids. */
   @Column('varchar')
   ids!: 'keep' | 'assign';
 
-  /** When it began, in ISO 8601. */
+  /** Start time in ISO 8601. */
   @Column('varchar')
   started!: string;
 }

@@ -33,7 +33,7 @@ export async function importRecords(
     interrupt,
     file: isRead ? file : undefined,
     open: () => openInput(file, interrupt),
-    // As many ids as there are places are left behind it.
+    // The ids after it must suffice for the whole capacity.
     largestId: Number.MAX_SAFE_INTEGER - config.get(resource.capacity),
   };
   if (options.dryRun) return dryRun(config, job);
@@ -55,7 +55,7 @@ async function run(storage: OpenStorage, job: ImportJob): Promise<void> {
   console.error(`Imported ${job.resource.name.counted(stored)}.`);
 }
 
-/** The import to go on with, by what the options say about one that was interrupted. */
+/** The unfinished import to resume, according to the options. */
 async function unfinished(
   { dataSource, resource }: OpenStorage,
   { resume, forget, ids }: ImportOptions,
@@ -94,7 +94,7 @@ async function dryRun(config: Config, job: ImportJob): Promise<void> {
 }
 
 /**
- * Without a database there is nothing that the records could refer to.
+ * Without a database no reference of a record can exist.
  * @throws {Failure}
  */
 async function rejectReferences({ name, entity }: Resource): Promise<void> {

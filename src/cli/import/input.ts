@@ -7,13 +7,13 @@ import { createGunzip } from 'node:zlib';
 import { Failure } from '../errors.js';
 import { destinationOf } from '../output/destination.js';
 
-/** The first bytes of a file that gzip has made (RFC 1952 section 2.3.1); no NDJSON begins with them. */
+/** Magic bytes of gzip (RFC 1952 section 2.3.1); NDJSON never begins with them. */
 const GZIP = Buffer.from([0x1f, 0x8b]);
 
 const CHUNK = 256 * 1024;
 
 /**
- * The bytes of a file, or of stdin without one; unpacked, where gzip has packed them.
+ * Reads a file or stdin, and decompresses gzip.
  * @throws {Failure} while they are read
  */
 export async function* openInput(file: string | undefined, signal: AbortSignal): AsyncGenerator<Buffer> {
@@ -28,7 +28,7 @@ export async function* openInput(file: string | undefined, signal: AbortSignal):
   }
 }
 
-/** Whether an input can be read twice: a pipe gives its bytes once. */
+/** Tells whether an input can be read twice; a pipe cannot. */
 export async function isRepeatable(file: string): Promise<boolean> {
   return (await stat(file).catch(() => undefined))?.isFile() ?? true;
 }
@@ -38,7 +38,7 @@ async function streamOf(file: string): Promise<Readable> {
   const from = await destinationOf(file);
   if (from.kind === 'descriptor') return from.fd === 0 ? process.stdin : new Socket({ fd: from.fd, writable: false });
   if (from.kind !== 'fifo') return createReadStream(file);
-  // Without waiting inside open(2) for a writer, which nothing could interrupt.
+  // O_NONBLOCK: open(2) would wait for a writer, and no signal could interrupt it.
   return new Socket({ fd: openSync(file, constants.O_RDONLY | constants.O_NONBLOCK), writable: false });
 }
 
@@ -51,12 +51,12 @@ async function* unpacked(stream: Readable, signal: AbortSignal): AsyncGenerator<
   }
   const gunzip = createGunzip({ chunkSize: CHUNK });
   const packed = Readable.from(joined(begin, chunks), { objectMode: false });
-  // What fails there is thrown by the loop over what comes out.
+  // The loop over the output throws its errors.
   pipeline(packed, gunzip, { signal }).catch(() => {});
   yield* gunzip as AsyncIterable<Buffer>;
 }
 
-/** As many bytes as tell what the input is; a pipe may give them one by one. */
+/** Reads enough bytes to recognise gzip; a pipe may deliver them one by one. */
 async function beginning(chunks: AsyncIterator<Buffer>): Promise<Buffer> {
   let bytes: Buffer = Buffer.alloc(0);
   while (bytes.length < GZIP.length) {

@@ -1,22 +1,22 @@
 import { BODY_LIMIT } from '../../http/body/body-limit.js';
 
-/** One line of the input, without its line end; without bytes when it is too long. */
+/** A line of the input without its line end; `bytes` is absent when it is too long. */
 export interface Line {
   /** From 1 up. */
   readonly number: number;
   readonly bytes?: Buffer;
 }
 
-/** The longest line that is read, in bytes: as much as the body of a request may have. */
+/** Longest line in bytes, equal to the limit of a request body. */
 export const LINE_LIMIT = BODY_LIMIT;
 
 const NEWLINE = 0x0a;
 
-/** The lines of a stream of bytes, as many at once as a chunk of it has. A last line needs no line end. */
+/** Splits a stream of bytes into lines, chunk by chunk. The last line needs no line end. */
 export async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
   let number = 0;
   let rest: Buffer = Buffer.alloc(0);
-  // Of a line that is too long no more is kept than shows that it is.
+  // A line beyond the limit is not kept in memory.
   const line = (bytes: Buffer): Line => (bytes.length > LINE_LIMIT ? { number } : { number, bytes });
   for await (const chunk of input) {
     const lines: Line[] = [];

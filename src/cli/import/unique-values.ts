@@ -3,14 +3,14 @@ import type { ResourceEntity } from '../../resource/store/resource-entity.js';
 import type { OpenStorage } from '../resources/open-storage.js';
 import type { Entry, LineProblem } from './import-input.js';
 
-/** Conditions of one statement. */
+/** Most conditions of one statement. */
 const CHUNK = 200;
 
-/** What must be unique in a table, and which lines of an input hold what another line or a stored record has. */
+/** Finds lines with a unique value that another line or a stored record has. */
 export class UniqueValues {
   private readonly repository: Repository<ResourceEntity>;
   private readonly keys: readonly (readonly string[])[];
-  /** By key: the line that holds it. */
+  /** Line numbers by key. */
   private readonly seen = new Map<string, number>();
 
   constructor({ repository }: OpenStorage) {
@@ -37,7 +37,7 @@ export class UniqueValues {
     return problems;
   }
 
-  /** By key: the stored record that holds it. */
+  /** Ids of stored records by key. */
   private async stored(key: readonly string[], entries: readonly Entry[]): Promise<Map<string, string>> {
     const found = new Map<string, string>();
     const conditions = entries.map(({ record }) => valuesOf(key, record)).filter((values) => values !== undefined);
@@ -51,14 +51,14 @@ export class UniqueValues {
   }
 }
 
-/** The properties of each unique constraint or index, beside the id. */
+/** The properties of every unique constraint or index except the primary key. */
 function uniqueKeys({ uniques, indices }: EntityMetadata): string[][] {
   const columns = [...uniques, ...indices.filter(({ isUnique }) => isUnique)].map((each) => each.columns);
   const names = columns.map((each) => each.map(({ propertyName }) => propertyName));
   return [...new Map(names.map((each) => [each.join(), each])).values()];
 }
 
-/** `undefined` where one is null: null equals nothing. */
+/** The key of a record; `undefined` when a value is null, because null is never equal. */
 function valuesOf(key: readonly string[], record: object): Record<string, unknown> | undefined {
   const values = key.map((name) => (record as Record<string, unknown>)[name]);
   if (values.some((value) => value === null || value === undefined)) return undefined;

@@ -6,23 +6,23 @@ import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UsageError } from '../errors.js';
 
-/** Where a command's output goes, behind all symbolic links. */
+/** The target of a command's output, with symbolic links resolved. */
 export type Destination =
-  /** A file, which may not exist yet: a new one takes its place when it is whole. */
+  /** A file that may not exist yet; a complete new file replaces it. */
   | { readonly kind: 'file'; readonly path: string }
-  /** A device or a FIFO: it is written into, and stays what it is. */
+  /** A device or a FIFO; the output is written into it. */
   | { readonly kind: 'device' | 'fifo'; readonly path: string }
-  /** A descriptor of this process, such as `/dev/stdout` names. */
+  /** A descriptor of this process, such as `/dev/stdout`. */
   | { readonly kind: 'descriptor'; readonly fd: number };
 
-/** As many as Linux follows (path_resolution(7)). */
+/** Most symbolic links to follow, as on Linux (path_resolution(7)). */
 const MOST_LINKS = 40;
 
-/** Milliseconds between two looks whether a FIFO has a reader. */
+/** Milliseconds between two attempts to open a FIFO. */
 const FIFO_POLL = 50;
 
 /**
- * Follows symbolic links to what they name, also where that does not exist yet.
+ * Resolves symbolic links, also those to a missing file.
  * @throws {UsageError} for a folder, a socket, or links that lead in a circle
  */
 export async function destinationOf(output: string): Promise<Destination> {
@@ -34,7 +34,7 @@ export async function destinationOf(output: string): Promise<Destination> {
 }
 
 /**
- * The path behind all symbolic links, of which the last may lead to nothing yet.
+ * Resolves all symbolic links of a path; the last one may point to a missing file.
  * @throws {UsageError} when they lead in a circle
  */
 export async function followLinks(path: string): Promise<string> {
@@ -50,7 +50,7 @@ export async function followLinks(path: string): Promise<string> {
 }
 
 /**
- * Opens what is written into. A FIFO is waited for until somebody reads it.
+ * Opens a device or a FIFO. It waits until a FIFO has a reader.
  * @throws SystemError
  */
 export async function openDestination(
@@ -64,21 +64,21 @@ export async function openDestination(
   return (await open(destination.path, constants.O_WRONLY)).createWriteStream();
 }
 
-/** A stream to a descriptor, which does not stop the process while the reader of a pipe stalls. */
+/** A stream to a descriptor that does not block the process while the reader of a pipe stalls. */
 async function descriptorStream(fd: number): Promise<Writable> {
   const kind = await stat(`/proc/self/fd/${fd}`);
   if (kind.isFIFO() || kind.isSocket()) return new Socket({ fd, readable: false, writable: true });
   return createWriteStream('', { fd, autoClose: false });
 }
 
-/** Without waiting inside open(2), which nothing could interrupt. */
+/** Opens without blocking: no signal could interrupt a wait in open(2). */
 async function openFifo(path: string, signal: AbortSignal): Promise<number> {
   for (;;) {
     signal.throwIfAborted();
     try {
       return openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
     } catch (error) {
-      // Nobody reads it yet.
+      // The FIFO has no reader yet.
       if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error;
     }
     await sleep(FIFO_POLL);

@@ -3,15 +3,14 @@ import type { SingleBar } from 'cli-progress';
 
 const require = createRequire(import.meta.url);
 
-/** Milliseconds between two lines where nobody watches a bar. */
+/** Milliseconds between two lines when stderr is not a terminal. */
 const INTERVAL = 5000;
 
-/** Where progress is shown; stderr, but for tests. */
+/** The output of the progress; tests replace stderr. */
 export type Screen = Pick<NodeJS.WriteStream, 'write' | 'isTTY'>;
 
 /**
- * Shows how far long work has got, on stderr: a bar on a terminal; elsewhere, as in the log of a job, a line every few
- * seconds, and so none for work that takes less.
+ * Shows the progress of long work on stderr: a bar on a terminal, else a line every few seconds.
  */
 export class Progress {
   private readonly bar?: SingleBar;
@@ -34,7 +33,7 @@ export class Progress {
       stream: screen as NodeJS.WriteStream,
       hideCursor: null,
       clearOnComplete: true,
-      // Otherwise the bar takes SIGINT for itself.
+      // The bar would handle SIGINT itself.
       gracefulExit: false,
     });
     this.bar.start(total, 0);
@@ -49,7 +48,7 @@ export class Progress {
     this.screen.write(`${this.what.done} ${count}${share} ${this.what.unit} in ${seconds} s\n`);
   }
 
-  /** Takes the bar away, for what is said next. */
+  /** Removes the bar before other output. */
   stop(): void {
     this.bar?.stop();
   }

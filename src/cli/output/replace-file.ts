@@ -4,8 +4,7 @@ import { giveToFolderOwner } from '../../database/sqlite/file/private-file.js';
 import { Failure } from '../errors.js';
 
 /**
- * Puts a finished draft in the place of a file, in the same folder: every reader sees the old one or the whole new one,
- * even after the power has gone. Who may read and write the old one may do so with the new one.
+ * Replaces a file atomically by a finished draft in the same folder, also across a power failure. Owner and permissions stay.
  * @throws {ReplacedError} when the new file is in place, and after a power cut the old one may be there again
  * @throws SystemError when the old file is still in place
  */
@@ -20,7 +19,7 @@ export async function replaceFile(draft: string, path: string): Promise<void> {
   }
 }
 
-/** The new file is whole and in place; whether its name is on disk is not certain. */
+/** The new file is in place, but its directory entry may not be on disk yet. */
 export class ReplacedError extends Failure {
   constructor(path: string, cause: Error) {
     super(
@@ -33,8 +32,8 @@ export class ReplacedError extends Failure {
 }
 
 /**
- * Gives the draft owner, group and mode of the file; where it can't have its owner and group, it stays with its maker alone. Where
- * there is no file yet, root gives the draft to the owner of the folder.
+ * Copies owner, group and mode of the file to the draft; without permission for that, only the current user may read it. For a
+ * new file, root uses the owner of the folder.
  */
 async function inheritAccess(draft: string, path: string): Promise<void> {
   const [old, made] = await Promise.all([stat(path).catch(() => undefined), stat(draft)]);
@@ -49,7 +48,7 @@ async function inheritAccess(draft: string, path: string): Promise<void> {
   await chmod(draft, old.mode & 0o777);
 }
 
-/** Puts a file, or the names in a folder, on disk. */
+/** Calls fsync on a file or a folder. */
 export async function sync(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { recordLine } from '../../resource/lines/record-line.js';
 import type { OpenStorage } from './open-storage.js';
 
-/** What the storage holds, as the last line of `export` and `import` says it: equal for equal storages. */
+/** Count and checksum of all records, as `export` and `import` print them. */
 export async function contentsOf({ store, resource }: OpenStorage): Promise<string> {
   const snapshot = await store.openSnapshot();
   try {

@@ -3,13 +3,13 @@ import { stat } from 'node:fs/promises';
 import type { Config } from '../../config/config.js';
 import { Failure, UsageError } from '../errors.js';
 
-/** Opening a SQLite database makes the file; what must not make one checks first. */
+/** Checks that the database file exists: opening a SQLite database would create it. */
 export function databaseExists({ database: { url } }: Config): boolean {
   return url.engine !== 'sqlite' || existsSync(url.path);
 }
 
 /**
- * Keeps output from taking the place of the database, or of a file that belongs to it.
+ * Rejects an output path that is the database or one of its files.
  * @throws {UsageError}
  */
 export async function rejectDatabaseFile({ database: { url } }: Config, output: string): Promise<void> {
@@ -20,7 +20,7 @@ export async function rejectDatabaseFile({ database: { url } }: Config, output: 
   }
 }
 
-/** Whether two paths lead to one file that exists. */
+/** Tells whether two paths are the same existing file. */
 export async function isSameFile(one: string, other: string): Promise<boolean> {
   const [first, second] = await Promise.all([one, other].map((path) => stat(path).catch(() => undefined)));
   return first !== undefined && first.ino === second?.ino && first.dev === second.dev;

@@ -11,10 +11,10 @@ import { ResourceRepository } from '../../resource/store/resource-repository.js'
 import { UsageCounter } from '../../resource/usage/usage-counter.js';
 import { Failure } from '../errors.js';
 
-/** Milliseconds: nobody waits for a response here, and an atomic import is one long transaction. */
+/** Milliseconds; an atomic import is one long transaction. */
 const TIMEOUTS = { busyTimeout: 60_000, transactionTimeout: 24 * 3600 * 1000 } as const;
 
-/** The storage of a resource as the service has it, without the service. */
+/** The repository of a resource for a command. */
 export interface OpenStorage {
   readonly dataSource: DataSource;
   readonly resource: Resource;
@@ -24,21 +24,21 @@ export interface OpenStorage {
 }
 
 export interface OpenOptions {
-  /** Whether a database may be made, and pending migrations run, as the service's start would. */
+  /** Creates a missing database and runs pending migrations, as the start of the service does. */
   readonly mayMigrate: boolean;
 }
 
 /**
- * Opens the database of the configuration as it is.
+ * Opens the configured database without migrations.
  * @throws {DatabaseStartError} when it cannot be used
  */
 export async function openDataSource(config: Config): Promise<DataSource> {
-  // What the data layer logs goes to stdout, which belongs to what the command prints; what matters it throws, too.
+  // The log would mix with the output of the command on stdout; errors are thrown as well.
   Logger.overrideLogger(false);
   return (await createDataSource(config)).initialize();
 }
 
-/** Opens the storage of a resource as `openDatabase` does. */
+/** Opens the database and the repository of a resource; see `openDatabase`. */
 export async function openStorage(config: Config, resource: Resource, options: OpenOptions): Promise<OpenStorage> {
   const dataSource = await openDatabase(config, options);
   const counter = new UsageCounter(resource.name.plural, config.get(resource.capacity));
@@ -53,7 +53,7 @@ export async function openStorage(config: Config, resource: Resource, options: O
 }
 
 /**
- * Opens the database of the configuration, which a service may have open, too.
+ * Opens the configured database; a service may use it at the same time.
  * @throws {DatabaseStartError} when it cannot be used
  * @throws {Failure} when its schema is not that of this code
  */

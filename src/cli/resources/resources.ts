@@ -5,19 +5,19 @@ import { RESOURCES } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
 import { UsageError } from '../errors.js';
 
-/** The names of all resources; one stands behind those that it refers to. */
+/** The names of all resources; a resource comes after those that it references. */
 export const NAMES: readonly string[] = RESOURCES.map(({ name }) => name.plural);
 
-/** Whether there is but one resource, which then need not be named. */
+/** Tells whether there is only one resource; then its name may be omitted. */
 export const isOnly = RESOURCES.length === 1;
 
-/** How a command names the resource in what it proposes to call: nothing where there is no other. */
+/** The resource argument in a proposed command; empty when there is only one resource. */
 export const argumentOf = ({ name }: Resource): string => (isOnly ? '' : `${name.plural} `);
 
 export const findResource = (name: string): Resource | undefined => RESOURCES.find((each) => each.name.plural === name);
 
 /**
- * The resource that a command names, or the only one there is.
+ * The resource of a command: the named one or the only one.
  * @param command with what comes behind the name, for the example
  * @throws {UsageError} which lists the names
  */
@@ -29,12 +29,12 @@ export function resourceNamed(name: string | undefined, command: string, rest = 
   throw new UsageError(`${problem} ${NAMES.join(', ')}. For example: ${example}`);
 }
 
-/** What a database has, with the migrations and the resources of this code. */
+/** The numbers of records of all resources of a database. */
 export async function expectedContents(): Promise<ExpectedContents> {
   return { migrations: await knownMigrations(), resources: NAMES };
 }
 
-/** How many records of each resource, for a sentence: `3 jars and 2 lids`. */
+/** The numbers of records in a message: `3 jars and 2 lids`. */
 export function countedRecords(counts: ReadonlyMap<string, number>): string {
   const parts = RESOURCES.map(({ name }) => name.counted(counts.get(name.plural) ?? 0));
   return [parts.slice(0, -1).join(', '), ...parts.slice(-1)].filter((part) => part !== '').join(' and ');
