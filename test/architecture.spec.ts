@@ -110,7 +110,7 @@ const REJECTED: [circumstance: string, file: string, line: string, message: RegE
   ['management imports the application', 'src/management/health.ts', `import { createApp } from '../app.js';`, DOWN],
   ['a feature imports the list of features', 'src/cookies/cookies.service.ts', `import '../features.js';`, DOWN],
   ['resource imports the list of features', 'src/resource/exchange.ts', `import '../features.js';`, DOWN],
-  ['a feature imports the command line', 'src/cookies/cookies.service.ts', `import '../cli/errors.js';`, DOWN],
+  ['a feature imports the command line', 'src/cookies/cookies.service.ts', `import '../cli/command-errors.js';`, DOWN],
   [
     'a controller imports a repository',
     'src/cookies/cookies.controller.ts',

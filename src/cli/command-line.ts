@@ -7,7 +7,7 @@ import {
   OutcomeUnknownError,
 } from '../database/errors.js';
 import { StorageFullError } from '../resource/usage/storage-full-error.js';
-import { Failure, UsageError } from './errors.js';
+import { Failure, UsageError } from './command-errors.js';
 import { Interrupted, interruptSignal } from './interrupt.js';
 import { program } from './program.js';
 

@@ -7,7 +7,7 @@ import { migrate, unknownMigrations } from '../database/schema/migrations.js';
 import { RESOURCES, SETTINGS } from '../features.js';
 import { createLog, NestLogger } from '../logging/logger.js';
 import { committed } from '../database/transactions.js';
-import { Failure } from './errors.js';
+import { Failure } from './command-errors.js';
 
 export interface MigrateOptions {
   readonly checkCapacity?: true;

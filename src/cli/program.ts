@@ -1,13 +1,13 @@
 import { Command } from 'commander';
 import { SETTINGS } from '../features.js';
 import { serviceVersion } from '../config/service-version.js';
-import { backupCommand } from './commands/backup.js';
-import { doctorCommand } from './commands/doctor.js';
-import { exportCommand } from './commands/export.js';
-import { importCommand } from './commands/import.js';
-import { migrateCommand } from './commands/migrate.js';
-import { restoreCommand } from './commands/restore.js';
-import { tokenCommand } from './commands/token.js';
+import { backupCommand } from './commands/backup-command.js';
+import { doctorCommand } from './commands/doctor-command.js';
+import { exportCommand } from './commands/export-command.js';
+import { importCommand } from './commands/import-command.js';
+import { migrateCommand } from './commands/migrate-command.js';
+import { restoreCommand } from './commands/restore-command.js';
+import { tokenCommand } from './commands/token-command.js';
 
 /**
  * The command line. Each command imports its code when it runs, so that `--help` does not load the data layer. All commands read

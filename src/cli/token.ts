@@ -2,7 +2,7 @@ import { JwtService } from '@nestjs/jwt';
 import { signingOptions } from '../auth/token-key.js';
 import { ConfigError, loadConfigFromProcess } from '../config/config.js';
 import { SETTINGS } from '../features.js';
-import { UsageError } from './errors.js';
+import { UsageError } from './command-errors.js';
 
 export interface TokenOptions {
   readonly sub: string;

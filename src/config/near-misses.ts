@@ -1,6 +1,6 @@
 import type { Environment } from './setting.js';
 
-/** What Kubernetes and Docker put into a container for a service of any name, whatever variables the container has of its own. */
+/** Variables that Kubernetes and Docker put into a container, one set for each service of any name. */
 const SERVICE_LINK = /_(SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
 const SERVICE_URL = /^(tcp|udp|sctp):\/\//;
 
@@ -36,16 +36,12 @@ export function nearMisses(
     });
 }
 
+/** The known name that the fewest slips lead to. */
 function nearest(name: string, known: ReadonlySet<string>): string | undefined {
   const letters = lettersOf(name);
-  let nearestName: string | undefined;
-  let least = Infinity;
-  for (const candidate of known) {
-    const target = lettersOf(candidate);
-    const distance = editDistance(letters, target, allowedSlips(target));
-    if (distance < least) [nearestName, least] = [candidate, distance];
-  }
-  return nearestName;
+  return [0, 1, 2]
+    .map((slips) => [...known].find((each) => slips <= allowedSlips(each) && isWithin(slips, letters, lettersOf(each))))
+    .find((each) => each !== undefined);
 }
 
 /** The first word of a variable's name. */
@@ -53,7 +49,8 @@ export const familyOf = (name: string): string => name.split('_')[0]!;
 
 const lettersOf = (name: string): string => name.toUpperCase().replaceAll('_', '');
 
-function allowedSlips({ length }: string): number {
+function allowedSlips(name: string): number {
+  const { length } = lettersOf(name);
   if (length < SHORTEST) return -1;
   return length < LONG ? 1 : 2;
 }
@@ -66,22 +63,16 @@ function relative(name: string, known: ReadonlySet<string>, families: ReadonlySe
     .sort((a, b) => b.length - a.length)[0];
 }
 
-/**
- * Letters to insert, remove, replace or swap with their neighbor to make one of the other (optimal string alignment).
- * @returns `Infinity` when it is more than `limit`
- */
-function editDistance(from: string, to: string, limit: number): number {
-  if (Math.abs(from.length - to.length) > limit) return Infinity;
-  const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, column) => column)];
-  for (let row = 1; row <= from.length; row++) {
-    rows[row] = [row];
-    for (let column = 1; column <= to.length; column++) {
-      const replaced = rows[row - 1]![column - 1]! + (from[row - 1] === to[column - 1] ? 0 : 1);
-      const isSwap = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
-      const swapped = isSwap ? rows[row - 2]![column - 2]! + 1 : Infinity;
-      rows[row]![column] = Math.min(rows[row - 1]![column]! + 1, rows[row]![column - 1]! + 1, replaced, swapped);
-    }
-  }
-  const distance = rows[from.length]![to.length]!;
-  return distance <= limit ? distance : Infinity;
+/** Whether this many slips lead from one text to the other: a letter too many, missing, wrong, or swapped with its neighbor. */
+function isWithin(slips: number, from: string, to: string): boolean {
+  if (from === to) return true;
+  if (from[0] === to[0]) return isWithin(slips, from.slice(1), to.slice(1));
+  if (slips === 0) return false;
+  const isSwap = from[0] === to[1] && from[1] === to[0];
+  return (
+    isWithin(slips - 1, from.slice(1), to) ||
+    isWithin(slips - 1, from, to.slice(1)) ||
+    isWithin(slips - 1, from.slice(1), to.slice(1)) ||
+    (isSwap && isWithin(slips - 1, from.slice(2), to.slice(2)))
+  );
 }

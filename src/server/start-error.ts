@@ -1,5 +1,5 @@
 import { ConfigError } from '../config/config.js';
-import { fileProblem } from '../config/file-problem.js';
+import { fileProblem } from '../database/sqlite/file/file-problem.js';
 import { DatabaseStartError } from '../database/errors.js';
 import { RouteError } from '../http/validation/route-check.js';
 

@@ -5,7 +5,7 @@ const BACKUP = ['test/cli-backup.e2e-spec.ts'];
 const EXPORT = ['test/cli-export.e2e-spec.ts'];
 const IMPORT = ['test/cli-import.e2e-spec.ts'];
 const INTERRUPTED = ['test/cli-interrupted.e2e-spec.ts'];
-const COPY = ['src/database/sqlite/file/file-copy.spec.ts'];
+const COPY = ['src/cli/sqlite-file/file-copy.spec.ts'];
 
 const mutants: readonly Mutant[] = [
   {
@@ -84,7 +84,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'copy-restarts-with-every-write',
-    file: 'src/database/sqlite/file/file-copy.ts',
+    file: 'src/cli/sqlite-file/file-copy.ts',
     replace: `    source.exec('BEGIN; SELECT count(*) FROM sqlite_schema');\n`,
     by: '',
     breaks: 'A backup is of the moment it began, and ends however much is written meanwhile.',
@@ -92,7 +92,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'copy-reads-nothing-when-it-begins',
-    file: 'src/database/sqlite/file/file-copy.ts',
+    file: 'src/cli/sqlite-file/file-copy.ts',
     replace: `'BEGIN; SELECT count(*) FROM sqlite_schema'`,
     by: `'BEGIN'`,
     breaks: 'A backup is of the moment it began: a transaction has a snapshot from its first read on.',
@@ -100,7 +100,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'copy-stays-in-wal-mode',
-    file: 'src/database/sqlite/file/file-copy.ts',
+    file: 'src/cli/sqlite-file/file-copy.ts',
     replace: '  settle(to);\n',
     by: '',
     breaks: 'A backup is one file, beside which reading it makes no other.',
@@ -108,7 +108,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'restore-leaves-a-wal-beside-the-backup',
-    file: 'src/database/sqlite/file/file-copy.ts',
+    file: 'src/cli/sqlite-file/file-copy.ts',
     replace: '    if (isAlone && existsSync(`${file}-wal`)) removeWal(file);\n',
     by: '',
     breaks: 'A restore makes nothing beside the backup.',
@@ -163,7 +163,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'restore-under-a-running-service',
-    file: 'src/database/sqlite/file/exclusive-lock.ts',
+    file: 'src/cli/sqlite-file/exclusive-lock.ts',
     replace: `pragma('journal_mode = DELETE', { simple: true });
     if (mode !== 'delete') throw Object.assign(new Error('in use'), { code: 'SQLITE_BUSY' });
     database.exec('BEGIN EXCLUSIVE');`,
@@ -293,7 +293,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'token-days-are-short',
-    file: 'src/cli/commands/token.ts',
+    file: 'src/cli/commands/token-command.ts',
     replace: 'd: 86_400',
     by: 'd: 8_640',
     breaks: '--expires 7d is seven days.',
@@ -302,7 +302,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'token-lives-longer-by-default',
-    file: 'src/cli/commands/token.ts',
+    file: 'src/cli/commands/token-command.ts',
     replace: 'seconds, 3600)',
     by: 'seconds, 36000)',
     breaks: 'A token is valid for an hour unless --expires says otherwise.',

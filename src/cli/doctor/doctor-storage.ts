@@ -7,7 +7,7 @@ import { RESOURCES } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
 import { ImportProgress } from '../import/import-progress.js';
 import { recount, storedCount, type StoredCount } from '../../resource/usage/stored-count.js';
-import { databaseExists } from '../resources/database-file.js';
+import { databaseExists } from '../sqlite-file/database-path.js';
 import { openDatabase, openDataSource } from '../resources/open-storage.js';
 import { argumentOf } from '../resources/resources.js';
 

@@ -3,7 +3,7 @@ import { RESOURCES, SETTINGS } from '../../features.js';
 import { clock, keys } from './doctor-machine.js';
 import { sqliteChecks } from './doctor-sqlite.js';
 import { counters, mendCounters, migrations, unfinishedImports } from './doctor-storage.js';
-import { Failure } from '../errors.js';
+import { Failure } from '../command-errors.js';
 import { isOnly } from '../resources/resources.js';
 
 /** One check: returns a text, or throws an error whose message says what is wrong and, after a colon, what to do. */

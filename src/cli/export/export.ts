@@ -10,9 +10,9 @@ import { lastIdLine, recordLine } from '../../resource/lines/record-line.js';
 import type { ResourceEntity } from '../../resource/store/resource-entity.js';
 import type { ResourceSnapshot } from '../../resource/store/resource-snapshot.js';
 import { PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
-import { rejectDatabaseFile } from '../resources/database-file.js';
+import { rejectDatabaseFile } from '../sqlite-file/database-path.js';
 import { type Destination, destinationOf, openDestination } from '../output/destination.js';
-import { Failure } from '../errors.js';
+import { Failure } from '../command-errors.js';
 import { openStorage } from '../resources/open-storage.js';
 import { Progress } from '../output/progress.js';
 import { ReplacedError, replaceFile } from '../output/replace-file.js';
@@ -32,7 +32,7 @@ export async function exportRecords(resource: Resource, options: ExportOptions, 
   try {
     const snapshot = await storage.store.openSnapshot();
     try {
-      const run = new Run(resource, snapshot, options);
+      const run = new ExportRun(resource, snapshot, options);
       if (destination === undefined) await toStdout(run, interrupt);
       else await toOutput(run, options.output!, destination, interrupt);
     } finally {
@@ -49,7 +49,7 @@ async function outputOf(config: Config, output: string): Promise<Destination> {
 }
 
 /** Reads the selected records once and computes their count and checksum. */
-class Run {
+class ExportRun {
   private readonly hash: Hash = createHash('sha256');
   private readonly progress: Progress;
   private count = 0;
@@ -99,7 +99,7 @@ class Run {
   }
 }
 
-async function toStdout(run: Run, signal: AbortSignal): Promise<void> {
+async function toStdout(run: ExportRun, signal: AbortSignal): Promise<void> {
   try {
     await pipeline(run.lines(), stdout(), { signal });
   } catch (error) {
@@ -117,7 +117,7 @@ function stdout(): NodeJS.WritableStream {
   return kind.isFIFO() || kind.isSocket() ? new Socket({ fd: 1, readable: false, writable: true }) : process.stdout;
 }
 
-async function toOutput(run: Run, output: string, destination: Destination, signal: AbortSignal): Promise<void> {
+async function toOutput(run: ExportRun, output: string, destination: Destination, signal: AbortSignal): Promise<void> {
   try {
     if (destination.kind === 'file') await toFile(run, destination.path, signal);
     else await pipeline(run.lines(), await openDestination(destination, signal), { signal });
@@ -130,7 +130,7 @@ async function toOutput(run: Run, output: string, destination: Destination, sign
   console.error(run.summary());
 }
 
-async function toFile(run: Run, path: string, signal: AbortSignal): Promise<void> {
+async function toFile(run: ExportRun, path: string, signal: AbortSignal): Promise<void> {
   const draft = `${path}.partial-${process.pid}`;
   try {
     await pipeline(run.lines(), createWriteStream(draft, { flags: 'wx', mode: PRIVATE_FILE }), { signal });

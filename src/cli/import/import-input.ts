@@ -3,7 +3,7 @@ import { readLastIdLine } from '../../resource/lines/record-line.js';
 import { BrokenLineError } from '../../resource/lines/record-reader.js';
 import type { NewRecord, ResourceEntity } from '../../resource/store/resource-entity.js';
 import type { UnfinishedImport } from './import-progress.js';
-import { Failure } from '../errors.js';
+import { Failure } from '../command-errors.js';
 import type { IdsOption, ImportJob } from './import-job.js';
 import { IdSet } from './id-set.js';
 import { type Line, LINE_LIMIT, linesOf } from './lines.js';

@@ -3,7 +3,7 @@ import type { Sql } from '../../database/sql.js';
 import { transaction } from '../../database/transactions.js';
 import { StorageFullError } from '../../resource/usage/storage-full-error.js';
 import { ImportProgress, type UnfinishedImport } from './import-progress.js';
-import { Failure } from '../errors.js';
+import { Failure } from '../command-errors.js';
 import type { ImportJob } from './import-job.js';
 import { type Batch, ImportInput } from './import-input.js';
 import { brokenLine, problemsOf } from './import-validation.js';
@@ -51,7 +51,7 @@ export async function storeAtOnce(storage: OpenStorage, job: ImportJob, total?: 
  * @throws {Failure} which says what is stored and how to go on
  */
 export async function storeInBatches(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
-  const run = new Run(storage, job, new Progress(doneWith(job), total));
+  const run = new ImportRun(storage, job, new Progress(doneWith(job), total));
   try {
     await run.storeAll();
   } catch (error) {
@@ -60,7 +60,7 @@ export async function storeInBatches(storage: OpenStorage, job: ImportJob, total
   return run.stored;
 }
 
-class Run {
+class ImportRun {
   stored = 0;
   private readonly note: ImportProgress;
   private at?: UnfinishedImport;

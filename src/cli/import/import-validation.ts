@@ -1,4 +1,4 @@
-import { Failure } from '../errors.js';
+import { Failure } from '../command-errors.js';
 import type { MissingReference } from '../../resource/store/references.js';
 import type { IdsOption, ImportJob } from './import-job.js';
 import { type Batch, ImportInput, type LineProblem } from './import-input.js';

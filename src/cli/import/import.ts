@@ -6,12 +6,12 @@ import { RecordReader } from '../../resource/lines/record-reader.js';
 import { committed, transaction } from '../../database/transactions.js';
 import { ImportProgress, type UnfinishedImport } from './import-progress.js';
 import { contentsOf } from '../resources/contents.js';
-import { Failure, UsageError } from '../errors.js';
+import { Failure, UsageError } from '../command-errors.js';
 import type { ImportJob, ImportOptions } from './import-job.js';
 import { isRepeatable, openInput } from './input.js';
 import { storeAtOnce, storeInBatches } from './import-store.js';
 import { validateInput } from './import-validation.js';
-import { databaseExists } from '../resources/database-file.js';
+import { databaseExists } from '../sqlite-file/database-path.js';
 import { openStorage, type OpenStorage } from '../resources/open-storage.js';
 
 export async function importRecords(

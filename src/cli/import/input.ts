@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { addAbortSignal, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { Failure } from '../errors.js';
+import { Failure } from '../command-errors.js';
 import { destinationOf } from '../output/destination.js';
 
 /** Magic bytes of gzip (RFC 1952 section 2.3.1); NDJSON never begins with them. */

@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UsageError } from '../errors.js';
+import { UsageError } from '../command-errors.js';
 
 /** The target of a command's output, with symbolic links resolved. */
 export type Destination =

@@ -1,7 +1,7 @@
 import { chmod, lchown, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { giveToFolderOwner } from '../../database/sqlite/file/private-file.js';
-import { Failure } from '../errors.js';
+import { Failure } from '../command-errors.js';
 
 /**
  * Replaces a file atomically by a finished draft in the same folder, also across a power failure. Owner and permissions stay.

@@ -9,7 +9,7 @@ import type { Resource } from '../../resource/resource.js';
 import type { ResourceEntity } from '../../resource/store/resource-entity.js';
 import { ResourceRepository } from '../../resource/store/resource-repository.js';
 import { UsageCounter } from '../../resource/usage/usage-counter.js';
-import { Failure } from '../errors.js';
+import { Failure } from '../command-errors.js';
 
 /** Milliseconds; an atomic import is one long transaction. */
 const TIMEOUTS = { busyTimeout: 60_000, transactionTimeout: 24 * 3600 * 1000 } as const;

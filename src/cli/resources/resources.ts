@@ -1,9 +1,9 @@
 import { CLI } from '../../config/program-names.js';
 import { knownMigrations } from '../../database/schema/schema-version.js';
-import type { ExpectedContents } from '../../database/sqlite/file/file-check.js';
+import type { ExpectedContents } from '../sqlite-file/file-check.js';
 import { RESOURCES } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
-import { UsageError } from '../errors.js';
+import { UsageError } from '../command-errors.js';
 
 /** The names of all resources; a resource comes after those that it references. */
 export const NAMES: readonly string[] = RESOURCES.map(({ name }) => name.plural);

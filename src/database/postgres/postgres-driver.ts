@@ -7,7 +7,7 @@ import type { Snapshot, Sql } from '../sql.js';
 import { ConnectionPools } from './connections/connection-pools.js';
 import type { PostgresSettings } from './connections/connections.js';
 import { Hosts } from './connections/hosts.js';
-import { advanceIdSequence, lastGivenId } from './id-sequence.js';
+import { advanceIdSequence, lastGivenId } from './postgres-id-sequence.js';
 import { portable } from './portable-columns.js';
 import type { OutsideWrites } from './outside-writes.js';
 import type { PostgresClient } from './connections/postgres-client.js';

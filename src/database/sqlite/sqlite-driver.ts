@@ -5,7 +5,7 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { DatabaseStartError } from '../errors.js';
 import { type Dialect, ENGINE, type Engine, type StatementLimits } from '../engine.js';
 import type { Snapshot, Sql } from '../sql.js';
-import { advanceIdSequence, lastGivenId } from './id-sequence.js';
+import { advanceIdSequence, lastGivenId } from './sqlite-id-sequence.js';
 import { retryWhileBusy } from './busy-retries.js';
 import { Connection, type SlowStatements, type StatementResult } from './connection.js';
 import { DatabaseFile } from './file/database-file.js';

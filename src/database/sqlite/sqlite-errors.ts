@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { fileProblem, ownersOf } from '../../config/file-problem.js';
+import { fileProblem, ownersOf } from './file/file-problem.js';
 import type { EngineError } from '../events/error-events.js';
 import { DatabaseStartError, DatabaseUnavailableError, DiskFullError } from '../errors.js';
 

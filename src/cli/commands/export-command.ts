@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { RESOURCES } from '../../features.js';
 import { parseNatural } from '../../http/validation/parse-natural.js';
 import type { Resource } from '../../resource/resource.js';
-import { UsageError } from '../errors.js';
+import { UsageError } from '../command-errors.js';
 import { isOnly, resourceNamed } from '../resources/resources.js';
 import { examples } from './examples.js';
 import { recordsOf, resourceArgument } from './resource-argument.js';

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Database, openDatabase } from '../better-sqlite3.js';
+import { type Database, openDatabase } from '../../database/sqlite/better-sqlite3.js';
 import { copyDatabase } from './file-copy.js';
 
 describe('copyDatabase', () => {

@@ -1,5 +1,5 @@
-import { type Database, openDatabase } from '../better-sqlite3.js';
-import { sqliteCode } from '../sqlite-errors.js';
+import { type Database, openDatabase } from '../../database/sqlite/better-sqlite3.js';
+import { sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 
 /** What a database file holds, and what is wrong with it. */
 export interface FileReport {

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { UsageError } from '../errors.js';
+import { UsageError } from '../command-errors.js';
 import { NAMES } from '../resources/resources.js';
 import { examples } from './examples.js';
 import type { TokenOptions } from '../token.js';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { openDatabase } from '../better-sqlite3.js';
-import { createPrivately } from './private-file.js';
+import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
+import { createPrivately } from '../../database/sqlite/file/private-file.js';
 
 /** Pages copied before the event loop has its turn: about 10 MB. */
 const STEP = 2500;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Config } from '../../config/config.js';
-import { Failure, UsageError } from '../errors.js';
+import { Failure, UsageError } from '../command-errors.js';
 
 /** Checks that the database file exists: opening a SQLite database would create it. */
 export function databaseExists({ database: { url } }: Config): boolean {

@@ -1,5 +1,5 @@
-import { openDatabase } from '../better-sqlite3.js';
-import { isBusy, sqliteCode } from '../sqlite-errors.js';
+import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
+import { isBusy, sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 
 /** A lock on a database file that no other process has open. */
 export interface ExclusiveLock {
