@@ -6,10 +6,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../src/config/config.js';
 import { openDatabase } from '../src/database/sqlite/better-sqlite3.js';
 import { until } from './faults/fault.js';
-import { metricsOf } from './support/metrics.js';
+import { preloaded } from './support/faults/preloaded.js';
+import { Ledger, storedIn } from './support/load/ledger.js';
+import { metricsOf, untilMetric } from './support/metrics.js';
 import { Client, COOKIE, temporaryFolder } from './support/service.js';
 import { ServiceProcess } from './support/service-process.js';
-import { inWorkersAbove, sendAlone, untilLogged, untilServing, workersOf } from './support/workers/workers.js';
+import {
+  inWorkers,
+  inWorkersAbove,
+  NAMES_ITSELF,
+  sendAlone,
+  startWriters,
+  untilLogged,
+  untilServing,
+  workersOf,
+} from './support/workers/workers.js';
+
+const CLIENTS = 12;
+const LISTS = 'http_request_duration_seconds_count{method="GET",route="/cookies",status="200"}';
 
 let folder: string;
 let service: ServiceProcess;
@@ -35,26 +49,14 @@ describe('WORKERS', () => {
     expect(loadConfig({ WORKERS: '64' }).workers).toBe(64);
     expect(loadConfig({ WORKERS: 'auto' }).workers).toBe(Math.min(availableParallelism(), 64));
   });
-
-  it('keeps the service from starting when it is wrong', async () => {
-    service = ServiceProcess.spawn(folder, { WORKERS: 'many' });
-    expect(await service.exit()).toBe(1);
-    expect(service.output).toContain('WORKERS must be a whole number');
-  });
-
-  it('starts no further process when it is 1', async () => {
-    service = await ServiceProcess.start(folder, { WORKERS: '1' });
-    expect(workersOf(service)).toEqual([]);
-    expect((await metricsOf(service)).has('workers_serving')).toBe(false);
-  });
 });
 
 describe('the log of two workers', () => {
-  it('has exactly one whole line for each of 100 000 requests, and the metrics count them, while its reader is slow', async () => {
+  it('has exactly one whole line for each of 20 000 requests, and the metrics count them, while its reader is slow', async () => {
     // A real pipe: node gives its children sockets, whose writes are of one piece up to a larger size.
     const through = ['bash', '-c', 'exec "$0" "$@" > >(exec cat)'];
     service = await ServiceProcess.start(folder, { WORKERS: '2' }, { through });
-    const [count, connections] = [100_000, 20];
+    const [count, connections] = [20_000, 20];
     let torn = 0;
     const seen = new Map<string, number>();
     service.readLines((line) => {
@@ -72,7 +74,7 @@ describe('the log of two workers', () => {
     const each = count / connections;
     await Promise.all(Array.from({ length: connections }, (_, index) => rejected(service.url, index, each)));
     const series = 'http_request_duration_seconds_count{method="GET",route="/cookies",status="401"}';
-    expect((await metricsOf(service)).get(series)).toBe(count);
+    await untilMetric(service, series, count);
     clearInterval(slow);
     expect(await service.end()).toBe(0);
     if (!service.child.stdout!.readableEnded) await once(service.child.stdout!.resume(), 'end');
@@ -104,7 +106,7 @@ describe('a worker that cannot start', () => {
       await once(occupant, 'listening');
       try {
         const { port } = occupant.address() as AddressInfo;
-        service = ServiceProcess.spawn(folder, { WORKERS: '3', [name]: String(port) });
+        service = ServiceProcess.spawn(folder, { WORKERS: '2', [name]: String(port) });
         expect(await service.exit()).toBe(1);
         expect(service.output).toContain(`127.0.0.1:${port}`);
         expect(service.output.match(/The service cannot listen: .*EADDRINUSE/g)).toHaveLength(1);
@@ -117,15 +119,17 @@ describe('a worker that cannot start', () => {
 
   it('ends the service with its message, once, and its exit code', async () => {
     service = ServiceProcess.spawn(folder, {
-      WORKERS: '3',
+      WORKERS: '2',
       ...inWorkersAbove(0, `console.error('no'); process.exit(7);`),
     });
     expect(await service.exit()).toBe(7);
     expect(service.output).toBe('no\n');
   });
 
-  it('ends the service when the database is of a newer version, as one process does', async () => {
-    service = await ServiceProcess.start(folder);
+  it('ends the service when the database is of a newer version; with WORKERS=1 there is none', async () => {
+    service = await ServiceProcess.start(folder, { WORKERS: '1' });
+    expect(workersOf(service)).toEqual([]);
+    expect((await metricsOf(service)).has('workers_serving')).toBe(false);
     await service.end();
     const database = openDatabase(`${folder}/cookies.sqlite`);
     database.exec(`INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'Later9999999999999')`);
@@ -161,42 +165,112 @@ describe('a worker that cannot start', () => {
   });
 });
 
-describe('workers that fail', () => {
-  it('finish their requests after an error that nothing caught, and are replaced', async () => {
-    const throws = `process.on('SIGUSR2', () => { setImmediate(() => { throw new Error('thrown by a timer'); }); });`;
-    service = await ServiceProcess.start(folder, { WORKERS: '2', ...inWorkersAbove(0, throws) });
-    const [failing] = workersOf(service);
-    process.kill(failing!, 'SIGUSR2');
-    await untilLogged(service, `(process ${failing}) has ended (exit code 1); another one takes its place`);
-    expect(service.output).toMatch(/"level":"fatal".*thrown by a timer/);
-    await untilServing(service, 2, failing);
-    expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
-    expect(await service.end()).toBe(0);
+/** Throws an error on SIGUSR2, and sends its primary messages that are none of the service's, as a module may. */
+const MODULE = `
+  process.on('SIGUSR2', () => { setImmediate(() => { throw new Error('thrown by a timer'); }); });
+  for (const message of ['metrics', 1, null, { type: 'serving' }, { type: 'metrics', id: 0, value: [{}] }]) process.send(message);`;
+
+/** Each test goes on with the service as the one before has left it. */
+describe('a service with two workers', () => {
+  const place = temporaryFolder();
+  let shared: ServiceProcess;
+
+  beforeAll(async () => {
+    shared = await ServiceProcess.start(place, { WORKERS: '2', ...preloaded(NAMES_ITSELF + inWorkers(MODULE)) });
   });
 
-  it('make the service neither live nor ready while one of them does not respond', async () => {
-    service = await ServiceProcess.start(folder, { WORKERS: '2' });
-    const [frozen] = workersOf(service);
+  afterAll(async () => {
+    await shared.end('SIGKILL');
+    rmSync(place, { recursive: true, force: true });
+  });
+
+  it('responds from both on one port, each sees what the other has stored, and it says once where it listens', async () => {
+    const posts = await Promise.all(Array.from({ length: 10 }, () => sendAlone(shared, { method: 'POST' })));
+    expect(posts.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 201));
+    expect(new Set(posts.map(({ worker }) => worker))).toEqual(new Set(workersOf(shared)));
+    for (const id of Array.from({ length: 10 }, (_, index) => index + 1)) {
+      const path = `/cookies/${id}`;
+      const [one, other] = [await sendAlone(shared, { path }), await sendAlone(shared, { path })];
+      expect([one.status, other.status]).toEqual([200, 200]);
+      expect(one.worker).not.toBe(other.worker);
+    }
+    expect(shared.output.match(/Cookies: /g)).toHaveLength(1);
+    expect(shared.output.match(/Ran the migrations/g)).toHaveLength(1);
+  });
+
+  it('adds its metrics up exactly, also those of a worker that was killed, and ignores messages of modules', async () => {
+    const before = await metricsOf(shared);
+    for (const [name, value] of [
+      ['storage_records{resource="cookies"}', 10],
+      ['storage_capacity_records{resource="cookies"}', 10_000],
+      ['http_response_buffer_limit_bytes', 67_108_864],
+      ['workers_serving', 2],
+    ] as const) {
+      expect([name, before.get(name)]).toEqual([name, value]);
+    }
+    for (let sent = 0; sent < 21; sent++) await sendAlone(shared);
+    await untilMetric(shared, LISTS, 21);
+    await untilMetric(shared, LISTS.replace('_count{', '_bucket{le="+Inf",'), 21);
+    const [killed] = workersOf(shared);
+    process.kill(killed!, 'SIGKILL');
+    await untilServing(shared, 2, killed);
+    const after = await metricsOf(shared);
+    expect(after.get(LISTS)).toBe(21);
+    expect(after.get('worker_crashes_total')).toBe(1);
+    expect(after.get('process_start_time_seconds')).toBe(before.get('process_start_time_seconds'));
+  });
+
+  it('serves on when a worker is killed, stays ready, and has another one soon', async () => {
+    const ledger = new Ledger();
+    const load = startWriters(shared, ledger, CLIENTS);
+    const [killed, other] = workersOf(shared);
+    await until(
+      () => ledger.acknowledged.size > 50,
+      () => 'the load writes',
+    );
+    process.kill(killed!, 'SIGKILL');
+    await untilLogged(shared, `(process ${killed}) has ended (SIGKILL); another one takes its place`);
+    expect(await sendAlone(shared)).toEqual({ status: 200, worker: other });
+    expect((await fetch(`${shared.managementUrl}/health/ready`)).status).toBe(200);
+    await untilServing(shared, 2, killed);
+    await load.end();
+    // Only connections of the one that was killed have broken, each once.
+    expect(ledger.answered(/unknown/)).toBeLessThanOrEqual(CLIENTS);
+    expect(ledger.lostIn(storedIn(place))).toEqual([]);
+    const served = await Promise.all(Array.from({ length: 6 }, () => sendAlone(shared)));
+    expect(new Set(served.map(({ worker }) => worker))).toEqual(new Set(workersOf(shared)));
+  });
+
+  it('replaces one that has ended with an error that nothing caught', async () => {
+    const [failing] = workersOf(shared);
+    process.kill(failing!, 'SIGUSR2');
+    await untilLogged(shared, `(process ${failing}) has ended (exit code 1); another one takes its place`);
+    expect(shared.output).toMatch(/"level":"fatal".*thrown by a timer/);
+    await untilServing(shared, 2, failing);
+    expect((await (await Client.of(shared)).post(COOKIE)).status).toBe(201);
+  });
+
+  it('is neither live nor ready while one of them does not respond', async () => {
+    const [frozen] = workersOf(shared);
     process.kill(frozen!, 'SIGSTOP');
     try {
-      expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(503);
-      const ready = await fetch(`${service.managementUrl}/health/ready`);
+      expect((await fetch(`${shared.managementUrl}/health/live`)).status).toBe(503);
+      const ready = await fetch(`${shared.managementUrl}/health/ready`);
       expect(ready.status).toBe(503);
       expect(await ready.json()).toMatchObject({
         checks: { running: expect.stringMatching(/^Worker .* does not respond$/) },
       });
-      expect((await metricsOf(service)).get('storage_records{resource="cookies"}')).toBe(0);
+      expect((await metricsOf(shared)).get('storage_records{resource="cookies"}')).toBeGreaterThan(10);
     } finally {
       process.kill(frozen!, 'SIGCONT');
     }
-    expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
-    expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
+    expect((await fetch(`${shared.managementUrl}/health/live`)).status).toBe(200);
+    expect((await fetch(`${shared.managementUrl}/health/ready`)).status).toBe(200);
   });
 
-  it('do not outlive their primary', async () => {
-    service = await ServiceProcess.start(folder, { WORKERS: '2' });
-    const workers = workersOf(service);
-    await service.end('SIGKILL');
+  it('leaves none behind when it is killed', async () => {
+    const workers = workersOf(shared);
+    await shared.end('SIGKILL');
     await until(
       () => workers.every((worker) => !isRunning(worker)),
       () => `the end of ${workers.join(' and ')}`,
@@ -206,7 +280,7 @@ describe('workers that fail', () => {
 
 describe('a service with two workers that stops', () => {
   it('is not ready meanwhile, says so on its management port, and takes no signal of a terminal twice', async () => {
-    service = await ServiceProcess.start(folder, { WORKERS: '2', SHUTDOWN_DELAY: '1500' });
+    service = await ServiceProcess.start(folder, { WORKERS: '2', SHUTDOWN_DELAY: '4000' });
     // A terminal sends it to all of them.
     for (const worker of workersOf(service)) process.kill(worker, 'SIGINT');
     const code = service.end('SIGINT');

@@ -19,7 +19,7 @@ const mutants: readonly Mutant[] = [
     replace: `['counter', 'histogram'].includes(String(type))`,
     by: `['histograms'].includes(String(type))`,
     breaks: 'A counter never goes down when a worker is replaced.',
-    specs: SERVING,
+    specs: PROCESSES,
     tests: 'adds its metrics up',
   },
   {
@@ -28,7 +28,7 @@ const mutants: readonly Mutant[] = [
     replace: `send({ type: 'metrics', id: 0, value: await replies.metrics?.(undefined) })`,
     by: 'void (await replies.metrics?.(undefined))',
     breaks: 'What a worker has counted between the last scrape and its end is in the metrics.',
-    specs: SERVING,
+    specs: PROCESSES,
     tests: 'adds its metrics up',
   },
   {
@@ -37,7 +37,7 @@ const mutants: readonly Mutant[] = [
     replace: 'Math.ceil(value / config.workers)',
     by: 'value',
     breaks: 'Limits of memory and connections are those of the service.',
-    specs: SERVING,
+    specs: PROCESSES,
     tests: 'adds its metrics up',
   },
   {
@@ -46,7 +46,7 @@ const mutants: readonly Mutant[] = [
     replace: '    setTimeout(() => this.fill(), this.pause);\n',
     by: '',
     breaks: 'A worker that has crashed is replaced.',
-    specs: SERVING,
+    specs: PROCESSES,
     tests: 'serves on when a worker is killed',
   },
   {
@@ -118,7 +118,7 @@ const mutants: readonly Mutant[] = [
     replace: ` && typeof id === 'number'`,
     by: ' && id !== null',
     breaks: 'A message of a module between the processes is not taken for one of the service.',
-    specs: SERVING,
+    specs: PROCESSES,
     tests: 'adds its metrics up',
   },
   {

@@ -3,24 +3,26 @@ import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../faults/fault.js';
 import { preloaded } from '../faults/preloaded.js';
+import { type Ledger, writeUntil } from '../load/ledger.js';
 import { metricsOf } from '../metrics.js';
 import { COOKIE, token } from '../service.js';
 import type { ServiceProcess } from '../service-process.js';
 
-/** Names the process that responds in the field `x-worker` of each response. */
-export const NAMED = preloaded(`
+/** A program that names the process which responds in the field `x-worker` of each response. */
+export const NAMES_ITSELF = `
   import { ServerResponse } from 'node:http';
   const { writeHead } = ServerResponse.prototype;
   ServerResponse.prototype.writeHead = function (...args) {
     this.setHeader('x-worker', process.pid);
     return writeHead.apply(this, args);
-  };`);
+  };`;
 
-/** Runs a program in workers that have a number above `number`, before the service itself: in those that come later. */
-export const inWorkersAbove = (number: number, program: string) =>
-  preloaded(
-    `import cluster from 'node:cluster'; if (cluster.isWorker && cluster.worker.id > ${number}) { ${program} }`,
-  );
+/** The program, in workers that have a number above `number`: in those that come later. */
+export const inWorkers = (program: string, number = 0): string =>
+  `import cluster from 'node:cluster'; if (cluster.isWorker && cluster.worker.id > ${number}) { ${program} }`;
+
+/** Runs a program in workers that have a number above `number`, before the service itself. */
+export const inWorkersAbove = (number: number, program: string) => preloaded(inWorkers(program, number));
 
 /** The ids of the processes that the service has started. */
 export function workersOf({ child }: ServiceProcess): number[] {
@@ -40,7 +42,9 @@ export async function untilLogged(service: ServiceProcess, text: string, timeout
 export async function untilServing(service: ServiceProcess, count: number, gone?: number): Promise<void> {
   for (let waited = 0; waited < 30_000; waited += 50) {
     const serving = (await metricsOf(service)).get('workers_serving');
-    if (serving === count && (gone === undefined || !workersOf(service).includes(gone))) return;
+    const workers = workersOf(service);
+    // The metric still counts a worker that has ended until its primary hears of it.
+    if (serving === count && workers.length === count && (gone === undefined || !workers.includes(gone))) return;
     await sleep(50);
   }
   throw new Error(`There are not ${count} workers that serve after 30 s`);
@@ -73,4 +77,20 @@ export async function sendAlone(
     });
     sent.end(method === 'POST' ? JSON.stringify(COOKIE) : undefined);
   });
+}
+
+/** Clients that write until the end, and connect again when their connection ends, as those of other services do. */
+export function startWriters(service: ServiceProcess, ledger: Ledger, count: number): { end(): Promise<unknown> } {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const write = async (): Promise<void> => {
+    while (!signal.aborted && !service.hasEnded) await writeUntil(signal, service, ledger, 1);
+  };
+  const writers = Promise.all(Array.from({ length: count }, write));
+  return {
+    end: () => {
+      stopping.abort();
+      return writers;
+    },
+  };
 }
