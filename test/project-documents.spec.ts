@@ -73,6 +73,12 @@ describe('the documents of the project', () => {
     expect(folders.filter((name) => !text.includes(`\`src/${name}/\``))).toEqual([]);
   });
 
+  it('give the reason of every dependency in docs/dependencies.md', () => {
+    const { dependencies, devDependencies } = JSON.parse(read('package.json')) as Record<string, object>;
+    const rows = [...read('docs/dependencies.md').matchAll(/^\| `([^`]+)` +\| \S/gm)].map(([, name]) => name);
+    expect(rows).toEqual([...Object.keys(dependencies!), ...Object.keys(devDependencies!)]);
+  });
+
   const documents = files.filter((file) => file.endsWith('.md'));
 
   it('name only files that exist', () => {
