@@ -14,7 +14,7 @@ const TRANSACTION = '^a transaction ';
 const mutants: readonly Mutant[] = [
   {
     id: 'standby-is-taken-for-the-primary',
-    file: 'src/database/postgres/connections/connections.ts',
+    file: 'src/database/postgres/connections/connection-pool.ts',
     replace: `if (rows[0]?.transaction_read_only === 'off') return;`,
     by: `if (rows[0]?.transaction_read_only !== undefined) return;`,
     breaks: 'Of several hosts only the primary is used, whichever is named first.',
@@ -22,7 +22,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'standby-is-asked-again',
-    file: 'src/database/postgres/connections/connections.ts',
+    file: 'src/database/postgres/connections/connection-pool.ts',
     replace: `    this.hosts.failOver(client.target);
     throw Object.assign(new Error('The server is a standby')`,
     by: `    throw Object.assign(new Error('The server is a standby')`,
@@ -31,7 +31,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'old-primary-is-not-left',
-    file: 'src/database/postgres/connections/connections.ts',
+    file: 'src/database/postgres/connections/connection-pool.ts',
     replace: '    if (isReadOnlyServer(failure)) this.hosts.failOver(client.target);\n',
     by: '',
     breaks: 'A server that takes no writes any more is left for the next.',
@@ -40,7 +40,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'old-primary-is-read',
-    file: 'src/database/postgres/connections/connections.ts',
+    file: 'src/database/postgres/connections/connection-pool.ts',
     replace: 'if (client.generation === this.hosts.generation) return client;',
     by: 'if (client.generation <= this.hosts.generation) return client;',
     breaks: 'Connections to an old primary are not used again, not even for reads.',
@@ -48,7 +48,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'old-primary-is-not-distrusted',
-    file: 'src/database/postgres/connections/connections.ts',
+    file: 'src/database/postgres/connections/connection-pool.ts',
     replace: 'if (isBroken && !isTimeout(failure)) this.hosts.distrust(client.generation);',
     by: '',
     breaks: 'Where one connection leads to the wrong server, the others that were made before are not used again.',
@@ -214,7 +214,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'open-transaction-goes-to-the-next-caller',
-    file: 'src/database/postgres/connections/connections.ts',
+    file: 'src/database/postgres/connections/connection-pool.ts',
     replace: 'if (mustClose || client.isIdle) this.release(client, mustClose);\n    else void this.reset(client);',
     by: 'this.release(client, mustClose);',
     breaks: 'A connection with an open transaction never goes to the next caller.',
@@ -302,7 +302,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'full-server-fails-requests',
-    file: 'src/database/postgres/connections/connections.ts',
+    file: 'src/database/postgres/connections/connection-pool.ts',
     replace: '    if (isServerFull(error)) return this.serverFull();\n',
     by: '',
     breaks: 'A server that has no room for more connections serves all with those there are.',

@@ -10,8 +10,8 @@ import {
 import { GuardedDataSource } from '../transaction-control.js';
 import { OutsideWrites } from './outside-writes.js';
 import { PostgresDriver } from './postgres-driver.js';
-import type { PostgresSettings } from './connections/connections.js';
-import { PortableQueryBuilder } from './portable-query-builders.js';
+import type { PostgresSettings } from './connections/connection-pool.js';
+import { PostgresQueryBuilder } from './postgres-query-builders.js';
 import { changesSession, NEEDS_A_SESSION } from './session-state.js';
 
 /**
@@ -51,9 +51,9 @@ class PostgresDataSource extends GuardedDataSource {
     alias?: string,
     queryRunner?: QueryRunner,
   ): SelectQueryBuilder<Entity> {
-    if (alias === undefined) return new PortableQueryBuilder<Entity>(this, entityOrRunner as QueryRunner | undefined);
+    if (alias === undefined) return new PostgresQueryBuilder<Entity>(this, entityOrRunner as QueryRunner | undefined);
     const { target } = this.getMetadata(entityOrRunner as EntityTarget<Entity>);
-    const builder = new PortableQueryBuilder<Entity>(this, queryRunner);
+    const builder = new PostgresQueryBuilder<Entity>(this, queryRunner);
     return builder.select(alias).from(target as EntityTarget<Entity>, alias);
   }
 }

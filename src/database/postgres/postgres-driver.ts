@@ -5,7 +5,7 @@ import { type BatchedReads, type Dialect, ENGINE, type Engine, type StatementLim
 import { repeatRead } from '../repeat-read.js';
 import type { Snapshot, Sql } from '../sql.js';
 import { ConnectionPools } from './connections/connection-pools.js';
-import type { PostgresSettings } from './connections/connections.js';
+import type { PostgresSettings } from './connections/connection-pool.js';
 import { Hosts } from './connections/hosts.js';
 import { advanceIdSequence, lastGivenId } from './postgres-id-sequence.js';
 import { portable } from './portable-columns.js';

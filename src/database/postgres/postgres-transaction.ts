@@ -1,6 +1,6 @@
 import { TypeORMError } from 'typeorm';
 import { transactionTooLong } from '../errors.js';
-import type { Connections } from './connections/connections.js';
+import type { ConnectionPool } from './connections/connection-pool.js';
 import type { PostgresClient } from './connections/postgres-client.js';
 import { explained, isConnectionFailure, outcomeUnknown } from './postgres-errors.js';
 import { execute, type SlowStatements } from './postgres-sql.js';
@@ -37,7 +37,7 @@ export class PostgresTransaction {
   private timer?: NodeJS.Timeout;
 
   private constructor(
-    private readonly connections: Connections,
+    private readonly connections: ConnectionPool,
     private readonly client: PostgresClient,
     private readonly slow: SlowStatements,
   ) {}
@@ -48,7 +48,7 @@ export class PostgresTransaction {
    * @throws what node-postgres throws
    */
   static async begin(
-    connections: Connections,
+    connections: ConnectionPool,
     begin: string,
     slow: SlowStatements,
     timeout?: number,

@@ -8,7 +8,7 @@ import type {
 } from 'typeorm';
 import { GuardedDataSource } from '../transaction-control.js';
 import { betterSqlite3 } from './better-sqlite3.js';
-import { PortableQueryBuilder } from './portability/portable-query-builders.js';
+import { SqliteQueryBuilder } from './portability/sqlite-query-builders.js';
 import { SqliteDriver } from './sqlite-driver.js';
 import type { WriterLimits } from './writing/writer.js';
 
@@ -34,9 +34,9 @@ class SqliteDataSource extends GuardedDataSource {
     alias?: string,
     queryRunner?: QueryRunner,
   ): SelectQueryBuilder<Entity> {
-    if (alias === undefined) return new PortableQueryBuilder<Entity>(this, entityOrRunner as QueryRunner | undefined);
+    if (alias === undefined) return new SqliteQueryBuilder<Entity>(this, entityOrRunner as QueryRunner | undefined);
     const { target } = this.getMetadata(entityOrRunner as EntityTarget<Entity>);
-    const builder = new PortableQueryBuilder<Entity>(this, queryRunner);
+    const builder = new SqliteQueryBuilder<Entity>(this, queryRunner);
     return builder.select(alias).from(target as EntityTarget<Entity>, alias);
   }
 }

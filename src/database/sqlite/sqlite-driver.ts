@@ -13,7 +13,7 @@ import { hydratedDecimal, storedDecimal } from './portability/decimals.js';
 import { DiskReserve } from './writing/disk-reserve.js';
 import { LargeWal } from './writing/large-wal.js';
 import { ListTurns } from './reading/list-turns.js';
-import { NOW } from './portability/portable-query-builders.js';
+import { NOW } from './portability/sqlite-query-builders.js';
 import { createPrivately, makePrivateFolder } from './file/private-file.js';
 import { Snapshots } from './reading/snapshots.js';
 import { isBusy, sqliteCode, startError } from './sqlite-errors.js';

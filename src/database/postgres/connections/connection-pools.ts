@@ -1,4 +1,4 @@
-import { Connections, type PostgresSettings } from './connections.js';
+import { ConnectionPool, type PostgresSettings } from './connection-pool.js';
 import type { Hosts } from './hosts.js';
 
 /** Milliseconds by which this side waits longer than the server, whose own report says more. */
@@ -12,13 +12,13 @@ const CHECK_TIMEOUT = 2000;
  * database waits for no request. Each has at least one connection, where the server has slots for as many.
  */
 export class ConnectionPools {
-  readonly ordinary: Connections;
-  readonly lists: Connections;
-  readonly checks: Connections;
+  readonly ordinary: ConnectionPool;
+  readonly lists: ConnectionPool;
+  readonly checks: ConnectionPool;
 
   constructor(settings: PostgresSettings, hosts: Hosts) {
-    const make = (max: number, queryTimeout = settings.statementTimeout + GRACE): Connections =>
-      new Connections(settings, hosts, { max, queryTimeout, onStarved: () => this.giveUpOne() });
+    const make = (max: number, queryTimeout = settings.statementTimeout + GRACE): ConnectionPool =>
+      new ConnectionPool(settings, hosts, { max, queryTimeout, onStarved: () => this.giveUpOne() });
     this.ordinary = make(settings.poolSize);
     this.lists = make(settings.listPoolSize);
     this.checks = make(1, CHECK_TIMEOUT);
@@ -34,7 +34,7 @@ export class ConnectionPools {
     largest!.giveUpOne();
   }
 
-  private get all(): Connections[] {
+  private get all(): ConnectionPool[] {
     return [this.ordinary, this.lists, this.checks];
   }
 }

@@ -11,34 +11,33 @@ import { SoftDeleteQueryBuilder } from 'typeorm/query-builder/SoftDeleteQueryBui
 export const NOW = `strftime('%Y-%m-%d %H:%M:%f', 'now')`;
 
 /**
- * TypeORM's own, to which a pessimistic lock is nothing to do: a transaction on SQLite is alone with all rows from its
- * beginning (`BEGIN IMMEDIATE`). Outside a transaction it is an error, as on PostgreSQL. The builders that it turns into
- * write moments with milliseconds.
+ * TypeORM's query builder. It accepts pessimistic locks and ignores them: a transaction on SQLite locks the whole database when it
+ * begins (`BEGIN IMMEDIATE`). Outside a transaction a lock is an error, as on PostgreSQL. Writes store moments with milliseconds.
  */
-export class PortableQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilder<Entity> {
+export class SqliteQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilder<Entity> {
   protected override createLockExpression(): string {
     return '';
   }
 
   override insert(): InsertQueryBuilder<Entity> {
-    return new PortableInsertQueryBuilder(super.insert());
+    return new SqliteInsertQueryBuilder(super.insert());
   }
 
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- stands for the four overloads of TypeORM
   override update(...parameters: any[]): any {
-    return new PortableUpdateQueryBuilder(super.update(...(parameters as [])));
+    return new SqliteUpdateQueryBuilder(super.update(...(parameters as [])));
   }
 
   override softDelete(): SoftDeleteQueryBuilder<ObjectLiteral> {
-    return new PortableSoftDeleteQueryBuilder(super.softDelete());
+    return new SqliteSoftDeleteQueryBuilder(super.softDelete());
   }
 
   override restore(): SoftDeleteQueryBuilder<ObjectLiteral> {
-    return new PortableSoftDeleteQueryBuilder(super.restore());
+    return new SqliteSoftDeleteQueryBuilder(super.restore());
   }
 }
 
-class PortableInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQueryBuilder<Entity> {
+class SqliteInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQueryBuilder<Entity> {
   /** An upsert that finds the row updates its date. On PostgreSQL TypeORM sets it to its default, which SQLite does not know here. */
   protected override createInsertExpression(): string {
     const sql = super.createInsertExpression();
@@ -52,13 +51,13 @@ class PortableInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQue
 
 const UPSERT = ' DO UPDATE SET ';
 
-class PortableUpdateQueryBuilder<Entity extends ObjectLiteral> extends UpdateQueryBuilder<Entity> {
+class SqliteUpdateQueryBuilder<Entity extends ObjectLiteral> extends UpdateQueryBuilder<Entity> {
   protected override createUpdateExpression(): string {
     return withMilliseconds(super.createUpdateExpression(), this);
   }
 }
 
-class PortableSoftDeleteQueryBuilder<Entity extends ObjectLiteral> extends SoftDeleteQueryBuilder<Entity> {
+class SqliteSoftDeleteQueryBuilder<Entity extends ObjectLiteral> extends SoftDeleteQueryBuilder<Entity> {
   protected override createUpdateExpression(): string {
     return withMilliseconds(super.createUpdateExpression(), this);
   }

@@ -1,15 +1,15 @@
 import { InsertQueryBuilder, type ObjectLiteral, SelectQueryBuilder } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 
-/** TypeORM's own, whose inserts keep an id that they are given, as on SQLite. */
-export class PortableQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilder<Entity> {
+/** TypeORM's query builder. Its inserts keep an id that the caller gives, as on SQLite. */
+export class PostgresQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilder<Entity> {
   override insert(): InsertQueryBuilder<Entity> {
-    return new PortableInsertQueryBuilder(super.insert());
+    return new PostgresInsertQueryBuilder(super.insert());
   }
 }
 
 /** On PostgreSQL, TypeORM leaves a generated number out of every INSERT, also where the caller gives one. */
-class PortableInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQueryBuilder<Entity> {
+class PostgresInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQueryBuilder<Entity> {
   protected override getInsertedColumns(): ColumnMetadata[] {
     const columns = super.getInsertedColumns();
     const given = this.givenIds().map(({ column }) => column);

@@ -19,7 +19,7 @@ import { tlsOf } from './tls.js';
 
 export type PostgresSettings = PostgresUrl & Config['database'] & Pick<Config, 'listTimeout'>;
 
-export interface ConnectionsOptions {
+export interface ConnectionPoolOptions {
   /** The most connections. */
   readonly max: number;
   /** Milliseconds this side waits for the response to a statement. */
@@ -46,7 +46,7 @@ type Pooled = PostgresClient & pg.PoolClient;
  * A pool of connections to the primary. A caller takes a connection and gives it back with what went wrong on it. A waiting caller is
  * not tied to one that is being made: where the server has no slot for more, the existing ones serve all callers in turn.
  */
-export class Connections {
+export class ConnectionPool {
   readonly pool: pg.Pool;
   private readonly logger = new Logger('Database');
   /** All idle connections fail together when their server goes. */
@@ -68,7 +68,7 @@ export class Connections {
   constructor(
     settings: PostgresSettings,
     readonly hosts: Hosts,
-    private readonly options: ConnectionsOptions,
+    private readonly options: ConnectionPoolOptions,
   ) {
     const { busyTimeout } = settings;
     const config: PostgresClientConfig & pg.PoolConfig = {
