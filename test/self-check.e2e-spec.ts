@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Connection } from '../src/database/sqlite/connection.js';
+import { SqliteConnection } from '../src/database/sqlite/sqlite-connection.js';
 import { DatabaseFile } from '../src/database/sqlite/file/database-file.js';
 import { DiskReserve } from '../src/database/sqlite/writing/disk-reserve.js';
 import { Writer } from '../src/database/sqlite/writing/writer.js';
@@ -160,7 +160,7 @@ describe('HEAD of a long list', () => {
 
 describe('a ROLLBACK that fails', () => {
   /** Fails the next statement of this text as a disk does. */
-  class FailingConnection extends Connection {
+  class FailingConnection extends SqliteConnection {
     failNext?: string;
 
     override run(sql: string, parameters: readonly unknown[] = []) {

@@ -184,7 +184,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'sqlite-statements-are-in-milliseconds',
-    file: 'src/database/sqlite/connection.ts',
+    file: 'src/database/sqlite/sqlite-connection.ts',
     replace: 'publishStatement(this.kind, milliseconds / 1000)',
     by: 'publishStatement(this.kind, milliseconds)',
     breaks: 'database_statement_duration_seconds is in seconds on SQLite.',
@@ -193,7 +193,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'sqlite-reads-are-writes',
-    file: 'src/database/sqlite/connection.ts',
+    file: 'src/database/sqlite/sqlite-connection.ts',
     replace: `readonly ? 'read' : 'write'`,
     by: `readonly ? 'write' : 'read'`,
     breaks: 'Statements that read are measured as reads on SQLite.',

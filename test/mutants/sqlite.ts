@@ -219,7 +219,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'sqlite-waits-for-locks',
-    file: 'src/database/sqlite/connection.ts',
+    file: 'src/database/sqlite/sqlite-connection.ts',
     replace: 'timeout: 0 }',
     by: 'timeout: 5000 }',
     breaks: 'Nobody stops the event loop to wait for the lock of another process.',
@@ -316,7 +316,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'slow-statement-is-not-logged',
-    file: 'src/database/sqlite/connection.ts',
+    file: 'src/database/sqlite/sqlite-connection.ts',
     replace: 'milliseconds > this.slow.limit',
     by: 'milliseconds / 1000 > this.slow.limit',
     breaks: 'A statement that takes longer than 200 ms is logged.',
@@ -325,7 +325,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'parameters-are-logged',
-    file: 'src/database/sqlite/connection.ts',
+    file: 'src/database/sqlite/sqlite-connection.ts',
     replace: 'this.measured(performance.now() - started, sql);',
     by: 'this.measured(performance.now() - started, `${sql} -- ${parameters.join()}`);',
     breaks: 'The log shows no parameter of a slow statement: it may be personal or secret.',

@@ -1,4 +1,4 @@
-import type { StatementResult } from './connection.js';
+import type { StatementResult } from './sqlite-connection.js';
 
 /** A transaction that has begun, and belongs to one caller. */
 export interface OpenTransaction {

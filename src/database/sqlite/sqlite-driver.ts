@@ -7,7 +7,7 @@ import { type Dialect, ENGINE, type Engine, type StatementLimits } from '../engi
 import type { Snapshot, Sql } from '../sql.js';
 import { advanceIdSequence, lastGivenId } from './sqlite-id-sequence.js';
 import { retryWhileBusy } from './busy-retries.js';
-import { Connection, type SlowStatements, type StatementResult } from './connection.js';
+import { SqliteConnection, type SlowStatements, type StatementResult } from './sqlite-connection.js';
 import { DatabaseFile } from './file/database-file.js';
 import { hydratedDecimal, storedDecimal } from './portability/decimals.js';
 import { DiskReserve } from './writing/disk-reserve.js';
@@ -59,14 +59,14 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   };
 
   writer!: Writer;
-  reader!: Connection;
+  reader!: SqliteConnection;
   snapshots!: Snapshots;
   tableRebuilds!: TableRebuilds;
   private largeWal!: LargeWal;
   private readonly listTurns = new ListTurns();
   private reserve!: DiskReserve;
   private file!: DatabaseFile;
-  private writing!: Connection;
+  private writing!: SqliteConnection;
 
   constructor(
     dataSource: DataSource,
@@ -90,11 +90,11 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     try {
       makePrivateFolder(dirname(path));
       createPrivately(path);
-      this.writing = new Connection(path, { readonly: false }, this.slow);
+      this.writing = new SqliteConnection(path, { readonly: false }, this.slow);
       await retryWhileBusy(() => prepareForWriting(this.writing), this.limits.busyTimeout);
       this.reserve = new DiskReserve(path);
       this.writing.database.pragma(`wal_autocheckpoint = ${this.reserve.walPages}`);
-      this.reader = new Connection(path, { readonly: true }, this.slow);
+      this.reader = new SqliteConnection(path, { readonly: true }, this.slow);
       this.snapshots = new Snapshots(path, this.limits.busyTimeout, this.slow);
       this.largeWal = new LargeWal(this.writing, this.snapshots);
     } catch (error) {
@@ -180,7 +180,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   }
 }
 
-function prepareForWriting(connection: Connection): void {
+function prepareForWriting(connection: SqliteConnection): void {
   const { database } = connection;
   const mode = database.pragma('journal_mode = WAL', { simple: true });
   if (mode !== 'wal') throw new Error(`its file system does not allow WAL mode (it stays in mode "${String(mode)}")`);

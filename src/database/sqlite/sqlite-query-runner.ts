@@ -4,7 +4,7 @@ import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSq
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError, UnsafeIntegerError } from '../errors.js';
-import type { Connection, StatementResult } from './connection.js';
+import type { SqliteConnection, StatementResult } from './sqlite-connection.js';
 import { rejectRoundedIntegers } from './portability/exact-integers.js';
 import type { OpenTransaction } from './open-transaction.js';
 import { lateStatement } from '../transaction-control.js';
@@ -18,7 +18,7 @@ import type { Writer } from './writing/writer.js';
 
 /** The connections that a query runner works on; the driver has them. */
 export interface SqliteConnections extends BetterSqlite3Driver {
-  readonly reader: Connection;
+  readonly reader: SqliteConnection;
   readonly writer: Writer;
   readonly snapshots: Snapshots;
   readonly tableRebuilds: TableRebuilds;

@@ -1,6 +1,6 @@
 import { QueryFailedError } from 'typeorm';
 import type { Sql } from '../sql.js';
-import type { StatementResult } from './connection.js';
+import type { StatementResult } from './sqlite-connection.js';
 import { rejectRoundedIntegers } from './portability/exact-integers.js';
 import { translateSqliteError } from './sqlite-errors.js';
 

@@ -1,5 +1,5 @@
 import { UnsafeIntegerError } from '../../errors.js';
-import type { StatementResult } from '../connection.js';
+import type { StatementResult } from '../sqlite-connection.js';
 
 /** Declared types that SQLite stores as floating point: https://sqlite.org/datatype3.html, section 3.1. */
 const REAL = /REAL|FLOA|DOUB/i;

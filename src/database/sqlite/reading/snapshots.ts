@@ -2,7 +2,7 @@ import { TypeORMError } from 'typeorm';
 import { DatabaseUnavailableError } from '../../errors.js';
 import { type Waiter, WaitQueue } from '../../wait-queue.js';
 import { retryWhileBusy } from '../busy-retries.js';
-import { Connection, type SlowStatements, type StatementResult } from '../connection.js';
+import { SqliteConnection, type SlowStatements, type StatementResult } from '../sqlite-connection.js';
 import type { OpenTransaction } from '../open-transaction.js';
 
 /** Connections that are kept for the next transaction; more of them would only hold memory and descriptors. */
@@ -13,13 +13,13 @@ const IDLE_TIMEOUT = 1000;
 const ENDED = new TypeORMError('The transaction has ended');
 
 interface SnapshotWaiter extends Waiter {
-  readonly resolve: (connection: Connection) => void;
+  readonly resolve: (connection: SqliteConnection) => void;
 }
 
 /** Read-only connections for transactions that only read: each sees one state of the file for as long as it lasts. */
 export class Snapshots {
-  private readonly idle: Connection[] = [];
-  private readonly open = new Set<Connection>();
+  private readonly idle: SqliteConnection[] = [];
+  private readonly open = new Set<SqliteConnection>();
   private readonly running = new Set<ReadTransaction>();
   private readonly waiting: WaitQueue<SnapshotWaiter>;
   private closing?: NodeJS.Timeout;
@@ -78,23 +78,23 @@ export class Snapshots {
     return size;
   }
 
-  private take(): Connection | Promise<Connection> {
+  private take(): SqliteConnection | Promise<SqliteConnection> {
     const idle = this.idle.pop();
     if (idle !== undefined) return idle;
     if (this.open.size >= this.limit) return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
-    const connection = new Connection(this.path, { readonly: true }, this.slow);
+    const connection = new SqliteConnection(this.path, { readonly: true }, this.slow);
     this.open.add(connection);
     return connection;
   }
 
-  private giveBack(connection: Connection): void {
+  private giveBack(connection: SqliteConnection): void {
     if (connection.inTransaction) connection.run('ROLLBACK');
     const waiter = this.waiting.shift();
     if (waiter !== undefined) waiter.resolve(connection);
     else this.keepIdle(connection);
   }
 
-  private keepIdle(connection: Connection): void {
+  private keepIdle(connection: SqliteConnection): void {
     this.idle.push(connection);
     if (this.idle.length > MOST_IDLE) this.closing ??= setTimeout(this.closeIdle, IDLE_TIMEOUT).unref();
   }
@@ -120,7 +120,7 @@ class ReadTransaction implements OpenTransaction {
   private over?: Error;
 
   constructor(
-    private readonly connection: Connection,
+    private readonly connection: SqliteConnection,
     private readonly giveBack: () => void,
   ) {}
 

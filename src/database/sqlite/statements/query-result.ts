@@ -1,5 +1,5 @@
 import { QueryResult } from 'typeorm';
-import type { StatementResult } from '../connection.js';
+import type { StatementResult } from '../sqlite-connection.js';
 
 /** The result of a statement as TypeORM's query runners give it. */
 export function toQueryResult({ rows, changes, lastInsertRowid }: StatementResult): QueryResult {

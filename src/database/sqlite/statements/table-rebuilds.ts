@@ -1,4 +1,4 @@
-import type { Connection, StatementResult } from '../connection.js';
+import type { SqliteConnection, StatementResult } from '../sqlite-connection.js';
 import type { Writer } from '../writing/writer.js';
 
 /** What TypeORM calls a table that it moves out of the way of its successor. */
@@ -15,7 +15,7 @@ export class TableRebuilds {
   private off = false;
 
   constructor(
-    private readonly writing: Connection,
+    private readonly writing: SqliteConnection,
     private readonly writer: Writer,
   ) {}
 

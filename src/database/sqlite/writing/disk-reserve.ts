@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { dirname } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { Episode } from '../../../logging/episode.js';
-import type { Connection } from '../connection.js';
+import type { SqliteConnection } from '../sqlite-connection.js';
 import { giveToFolderOwner, PRIVATE_FILE } from '../file/private-file.js';
 
 const PAGE = 4096;
@@ -45,7 +45,7 @@ export class DiskReserve {
    * Whether the reserve is there, or could be made again. While it is not, only what reclaims space may be written.
    * @param connection that writes, outside a transaction
    */
-  isHeld(connection: Connection): boolean {
+  isHeld(connection: SqliteConnection): boolean {
     if (!this.held) {
       checkpoint(connection);
       this.held = freeBytes(this.file) >= this.size && this.make();
@@ -58,7 +58,7 @@ export class DiskReserve {
    * @param reclaimsSpace whether that write will reclaim space; only then the reserve is given up for it
    * @returns whether there is space again for what takes some
    */
-  reclaimSpace(connection: Connection, reclaimsSpace: boolean): boolean {
+  reclaimSpace(connection: SqliteConnection, reclaimsSpace: boolean): boolean {
     // An empty WAL is moved with success and gives nothing.
     if (checkpoint(connection) && freeBytes(this.file) >= SMALLEST) return true;
     if (!reclaimsSpace) return false;
@@ -98,7 +98,7 @@ export class DiskReserve {
 }
 
 /** @returns whether the whole WAL could be moved and emptied */
-function checkpoint(connection: Connection): boolean {
+function checkpoint(connection: SqliteConnection): boolean {
   try {
     const [result] = connection.database.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
     return result?.busy === 0;

@@ -1,4 +1,4 @@
-import type { Connection } from '../connection.js';
+import type { SqliteConnection } from '../sqlite-connection.js';
 
 /**
  * Whether transactions may share a commit. They may not where the schema lets one of them undo or fail the others: by
@@ -10,7 +10,7 @@ export class GroupCommitCheck {
   private safe = false;
   private readonly readVersion;
 
-  constructor(private readonly connection: Connection) {
+  constructor(private readonly connection: SqliteConnection) {
     this.readVersion = connection.database.prepare('PRAGMA schema_version').pluck();
   }
 

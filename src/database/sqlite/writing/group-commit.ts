@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { DiskFullError, OutcomeUnknownError } from '../../errors.js';
-import type { Connection } from '../connection.js';
+import type { SqliteConnection } from '../sqlite-connection.js';
 import type { DatabaseFile } from '../file/database-file.js';
 import type { DiskReserve } from './disk-reserve.js';
 import { GroupCommitCheck } from './group-commit-check.js';
@@ -64,7 +64,7 @@ export class GroupCommit {
   private readonly check: GroupCommitCheck;
 
   constructor(
-    private readonly connection: Connection,
+    private readonly connection: SqliteConnection,
     private readonly reserve: DiskReserve,
     private readonly file: DatabaseFile,
     private readonly onLargeWal: () => void,

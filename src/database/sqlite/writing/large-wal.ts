@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { Episode } from '../../../logging/episode.js';
-import type { Connection } from '../connection.js';
+import type { SqliteConnection } from '../sqlite-connection.js';
 import type { Snapshots } from '../reading/snapshots.js';
 
 /** Milliseconds after which it is tried again, when another process reads an old state. */
@@ -24,7 +24,7 @@ export class LargeWal {
   private pausedUntil = 0;
 
   constructor(
-    private readonly writing: Connection,
+    private readonly writing: SqliteConnection,
     private readonly snapshots: Snapshots,
   ) {}
 

@@ -1,6 +1,6 @@
 import { TypeORMError } from 'typeorm';
 import { transactionTooLong } from '../../errors.js';
-import type { Connection, StatementResult } from '../connection.js';
+import type { SqliteConnection, StatementResult } from '../sqlite-connection.js';
 import type { GroupCommit } from './group-commit.js';
 import type { OpenTransaction } from '../open-transaction.js';
 import { isFull, translated } from '../sqlite-errors.js';
@@ -26,7 +26,7 @@ export class WriteTransaction implements OpenTransaction {
    */
   constructor(
     private readonly group: GroupCommit,
-    private readonly connection: Connection,
+    private readonly connection: SqliteConnection,
     private readonly reclaimsSpace: boolean,
     timeout: number,
     private readonly endSlot: () => void,

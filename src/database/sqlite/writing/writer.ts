@@ -2,7 +2,7 @@ import { TypeORMError } from 'typeorm';
 import { DatabaseUnavailableError, DiskFullError } from '../../errors.js';
 import { type Waiter, WaitQueue } from '../../wait-queue.js';
 import { retryDelay } from '../busy-retries.js';
-import type { Connection, StatementResult } from '../connection.js';
+import type { SqliteConnection, StatementResult } from '../sqlite-connection.js';
 import type { DatabaseFile } from '../file/database-file.js';
 import type { DiskReserve } from './disk-reserve.js';
 import { GroupCommit } from './group-commit.js';
@@ -53,7 +53,7 @@ export class Writer {
   private onIdle?: () => void;
 
   constructor(
-    private readonly connection: Connection,
+    private readonly connection: SqliteConnection,
     reserve: DiskReserve,
     private readonly file: DatabaseFile,
     private readonly limits: WriterLimits,

@@ -33,7 +33,7 @@ const SEVERAL_STATEMENTS =
  * One connection to the database file, with its prepared statements. Never waits for another process's lock:
  * better-sqlite3 waits by stopping the event loop, so waiting is left to the callers, who can await.
  */
-export class Connection {
+export class SqliteConnection {
   readonly database: Database;
   private readonly statements = new LRUCache<string, Statement>({ max: CACHED_STATEMENTS });
   private readonly kind: 'read' | 'write';
