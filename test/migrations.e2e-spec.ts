@@ -255,8 +255,9 @@ describe('migrations', () => {
     });
 
     it('of a newer version keep an older one from starting', async () => {
-      const service = await ServiceProcess.start(folder);
-      expect(await service.end()).toBe(0);
+      const dataSource = await (await createDataSource(loadConfig(environmentIn(folder)))).initialize();
+      await migrate(dataSource);
+      await dataSource.destroy();
       await asOtherWriter(folder, 'INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [
         2e12,
         'Later2000000000000',
@@ -279,10 +280,6 @@ describe('migrations', () => {
       expect(generated.output).toContain('No changes in database schema were found');
       expect(existsSync(join(folder, 'nothing.ts'))).toBe(false);
 
-      expect(await run('migration:run')).toMatchObject({
-        code: 0,
-        output: expect.stringContaining('No migrations are pending'),
-      });
       expect(await run('migration:revert')).toMatchObject({ code: 0, output: expect.stringContaining('reverted') });
       const refused = ServiceProcess.spawn(folder, { MIGRATE_ON_START: 'false' });
       expect(await refused.exit()).toBe(1);

@@ -92,17 +92,6 @@ describe('a start that fails, and doctor', () => {
       expect(await failedStart({}, volume)).toMatch(/cannot be opened/);
     });
   });
-
-  it('say that the port is taken', async () => {
-    const service = await ServiceProcess.start(folder);
-    try {
-      const other = ServiceProcess.spawn(folder, { PORT: new URL(service.url).port });
-      expect(await other.exit()).toBe(1);
-      expect(other.output).toMatch(/The service cannot listen: .*EADDRINUSE/);
-    } finally {
-      await service.end();
-    }
-  });
 });
 
 describe('--version', () => {

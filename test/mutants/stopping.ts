@@ -19,7 +19,7 @@ const mutants: readonly Mutant[] = [
     by: '',
     breaks: 'Ctrl+C stops the service in good order.',
     specs: STOPPING,
-    tests: 'second signal|on SIGINT under load',
+    tests: 'second signal',
   },
   {
     id: 'second-signal-is-ignored',
@@ -64,7 +64,7 @@ const mutants: readonly Mutant[] = [
     by: 'connections.open;',
     breaks: 'A connection without a request does not hold up the stop.',
     specs: STOPPING,
-    tests: 'does not wait for a connection',
+    tests: 'one tidy file',
   },
   {
     id: 'slow-requests-are-never-cut-off',

@@ -1,0 +1,44 @@
+import { readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { nodeMajor } from '../../src/config/node-version.js';
+import { ProjectCopy } from '../support/project/project-copy.js';
+
+describe('the command line of a project', () => {
+  let copy: ProjectCopy;
+  beforeEach(() => (copy = new ProjectCopy()));
+  afterEach(() => copy.remove());
+
+  const namesIn = (folder: string, ending: RegExp): string[] =>
+    readdirSync(join(copy.folder, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => ending.test(name) && !/\.(spec|d)\.ts$/.test(name))
+      .map((name) => name.replace(ending, ''))
+      .sort();
+
+  it('is built again where a source has changed, without what the build of another branch has left behind', async () => {
+    const runOnce = async () =>
+      expect(await copy.node('scripts/cli.js', '--version')).toMatchObject({ status: 0, stdout: '1.0.0\n' });
+    await runOnce();
+    writeFileSync(join(copy.folder, 'dist/migrations/1799999999999-add-price.js'), 'throw new Error("stale");');
+    await runOnce();
+    expect(namesIn('dist/migrations', /\.js$/)).toContain('1799999999999-add-price');
+    const inOneMinute = Date.now() / 1000 + 60;
+    utimesSync(join(copy.folder, 'src/main.ts'), inOneMinute, inOneMinute);
+    await runOnce();
+    for (const folder of ['src', 'migrations']) {
+      expect(namesIn(`dist/${folder}`, /\.js$/)).toEqual(namesIn(folder, /\.[jt]s$/));
+    }
+  });
+
+  (nodeMajor >= 24 ? it : it.skip)(
+    'keeps what V8 has compiled in a folder that only the user of the service may enter, whatever the umask',
+    async () => {
+      const cache = join(copy.folder, 'dist/compile-cache');
+      rmSync(cache, { recursive: true, force: true });
+      const umask = process.umask(0);
+      const ended = await copy.node('dist/src/cli/main.js', '--version').finally(() => process.umask(umask));
+      expect(ended).toMatchObject({ status: 0, stderr: '' });
+      expect(statSync(cache).mode & 0o777).toBe(0o700);
+      expect(readdirSync(cache, { recursive: true }).length).toBeGreaterThan(1);
+    },
+  );
+});
