@@ -40,7 +40,7 @@ const modesIn = (name: string): Record<string, string> =>
   Object.fromEntries(readdirSync(join(folder, name)).map((file) => [file, modeOf(join(name, file))]));
 
 describe('the files of a started service', () => {
-  const FILES = ['cookies.sqlite', 'cookies.sqlite-reserve', 'cookies.sqlite-shm', 'cookies.sqlite-wal'];
+  const FILES = ['cookies.sqlite', 'cookies.sqlite-shm', 'cookies.sqlite-wal'];
 
   const filesWhileRunning = async (path: string, environment: object = {}): Promise<Record<string, string>> => {
     const service = await ServiceProcess.start(folder, {

@@ -8,7 +8,7 @@ export interface TransactionOptions {
   readonly reclaimsSpace?: boolean;
 }
 
-/** How often a transaction is tried: the engine makes space after a failure, first from its log, then from its reserve. */
+/** How often a transaction is tried: the engine makes space in its log after a failure. */
 const ATTEMPTS = 3;
 
 /**

@@ -90,15 +90,17 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     try {
       makePrivateFolder(dirname(path));
       createPrivately(path);
+      DiskReserve.release(path);
       this.writing = new SqliteConnection(path, { readonly: false }, this.slow);
       await retryWhileBusy(() => prepareForWriting(this.writing), this.limits.busyTimeout);
-      this.reserve = new DiskReserve(path);
-      this.writing.database.pragma(`wal_autocheckpoint = ${this.reserve.walPages}`);
+      this.reserve = new DiskReserve(path, this.writing);
+      await retryWhileBusy(() => this.reserve.makeAtStart(), this.limits.busyTimeout);
       this.reader = new SqliteConnection(path, { readonly: true }, this.slow);
       this.snapshots = new Snapshots(path, this.limits.busyTimeout, this.slow);
       this.largeWal = new LargeWal(this.writing, this.snapshots);
     } catch (error) {
       this.writing?.close();
+      this.reserve?.close();
       throw error instanceof DatabaseStartError ? error : startError(path, rootCause(error));
     }
     this.databaseConnection = this.writing.database;
@@ -107,13 +109,15 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     this.tableRebuilds = new TableRebuilds(this.writing, this.writer);
   }
 
-  /** Waits for running writes, then closes; the last process to close leaves one tidy file. */
+  /** Waits for running writes, then closes; the last process to close leaves one tidy file, and its disk reserve. */
   override async disconnect(): Promise<void> {
     await this.writer.close();
     this.largeWal.close();
     this.snapshots.close();
     this.reader.close();
+    this.reserve.keep();
     this.writing.close();
+    this.reserve.close();
   }
 
   /** A failure before the service is up, as a message for the operator; `error` itself when it is not the file's. */

@@ -1,10 +1,26 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../service.js';
 
 /** Bytes. */
 const SIZE = 320 * 1024;
+
+/** It says when it finds no more space for the first time. */
+const SEIZING = `
+  const { openSync, writeSync } = require('node:fs');
+  const page = Buffer.alloc(4096, 'x');
+  const ballast = openSync(process.argv[1], 'a');
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let full = 0; ;) {
+    try {
+      writeSync(ballast, page);
+    } catch {
+      if (full++ === 0) writeSync(1, 'full');
+      Atomics.wait(pause, 0, 0, 0.1);
+    }
+  }`;
 
 /** A volume in memory that is soon full. */
 export class SmallVolume {
@@ -39,6 +55,18 @@ export class SmallVolume {
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
     } finally {
       closeSync(descriptor);
+    }
+  }
+
+  /** Runs `work` while another process takes each byte that becomes free; it keeps them until `giveBack`. */
+  async whileSeized(work: () => Promise<void>): Promise<void> {
+    const other = spawn(process.execPath, ['-e', SEIZING, this.ballast], { stdio: ['ignore', 'pipe', 'inherit'] });
+    try {
+      await once(other.stdout, 'data');
+      await work();
+    } finally {
+      other.kill('SIGKILL');
+      await once(other, 'close');
     }
   }
 

@@ -1,4 +1,4 @@
-import { readdirSync, readlinkSync, type Stats, statSync } from 'node:fs';
+import { readdirSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { Logger } from '@nestjs/common';
 import { DatabaseUnavailableError } from '../../errors.js';
 
@@ -26,14 +26,17 @@ interface HeldFile {
  * (https://docs.kernel.org/filesystems/multigrain-ts.html). Where a descriptor leads can be read without that.
  */
 export class DatabaseFile {
+  /** Beside the file itself, not beside a link to it. */
+  private readonly wal: string;
   private readonly files: HeldFile[] = [];
   private lost?: DatabaseUnavailableError;
   private walSize = 0;
   private walSizeUntil = 0;
 
   /** To be made when the connection that writes has been opened: the WAL exists by then. */
-  constructor(private readonly path: string) {
-    for (const file of [path, `${path}-wal`]) {
+  constructor(path: string) {
+    this.wal = `${realpathSync(path)}-wal`;
+    for (const file of [path, this.wal]) {
       const inode = inodeOf(statSync(file, { throwIfNoEntry: false }));
       if (inode !== undefined) this.files.push({ path: file, inode, descriptor: descriptorOf(inode) });
     }
@@ -49,7 +52,7 @@ export class DatabaseFile {
   sizeOfWal(): number {
     const now = performance.now();
     if (now >= this.walSizeUntil) {
-      this.walSize = statSync(`${this.path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+      this.walSize = statSync(this.wal, { throwIfNoEntry: false })?.size ?? 0;
       this.walSizeUntil = now + SIZE_AGE;
     }
     return this.walSize;

@@ -1,120 +1,183 @@
-import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
-import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  linkSync,
+  openSync,
+  realpathSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { Episode } from '../../../logging/episode.js';
+import { engineErrors } from '../../events/error-events.js';
 import type { SqliteConnection } from '../sqlite-connection.js';
-import { giveToFolderOwner, PRIVATE_FILE } from '../file/private-file.js';
+import { SharedDescriptor } from '../file/shared-descriptor.js';
 
-const PAGE = 4096;
-const LARGEST = 1000 * PAGE;
-const SMALLEST = 16 * PAGE;
+/** Frames of the WAL, one for each page that a transaction changes. */
+const LARGEST = 1000;
+const SMALLEST = 16;
+
+/** What SQLite takes for the WAL index, at the next start, too. */
+const WAL_INDEX = 8;
+
+// https://sqlite.org/walformat.html, section 2
+const WAL_HEADER = 32;
+const FRAME_HEADER = 24;
+
+/** Ends the name of the file that has the space of the WAL, which SQLite removes when the last process closes the database. */
+const WHILE_CLOSED = '-reserve';
+
+const ZEROS = Buffer.alloc(64 * 1024);
 
 /**
- * Space set aside, so that records can be deleted on a full volume: a delete, too, first writes to the WAL, and the WAL
- * gives its space back only by a checkpoint, which may have to lengthen the database file. The file `<database>-reserve`
- * holds as much as the WAL may hold before its checkpoint; it is given up to what reclaims space, and made again before
- * anything else is written, when there is space for it.
+ * Space for deletes on a full volume, inside the files of the database, where no other process can take it.
+ * A delete needs frames of the WAL, so the WAL is kept long. The WAL can be used again only after a checkpoint, so the database
+ * file gets its new pages before the commit that adds them: a checkpoint never needs space then.
  */
 export class DiskReserve {
-  private readonly file: string;
-  private readonly size: number;
-  private held: boolean;
+  /** Of the file itself: SQLite makes the WAL beside that, not beside a link to it. */
+  private readonly path: string;
+  private readonly wal: string;
+  private readonly database: SharedDescriptor;
+  private readonly pageSize: number;
+  private readonly readPages;
+  private readonly frames: number;
+  /** Pages of the database at the last commit. */
+  private pages = 0;
   private readonly logger = new Logger('Database');
   private readonly missing = new Episode<Error>({
     interval: 60_000,
     began: ({ message }) =>
-      this.logger.warn(`The reserve ${this.file} cannot be made (${message}); only deletes are written until it can`),
+      this.logger.warn(
+        `The disk reserve ${this.wal} cannot be made (${message}); only deletes are written until it can`,
+      ),
   });
 
-  constructor(databasePath: string) {
-    this.file = `${databasePath}-reserve`;
-    const present = sizeOf(this.file);
-    const isUsable = present % PAGE === 0 && present >= SMALLEST && present <= LARGEST;
-    // One of a wrong size makes space for the one that replaces it.
-    this.size = isUsable ? present : reserveFor(freeBytes(this.file) + present);
-    this.held = isUsable || this.make();
+  /** @param connection that writes, in WAL mode */
+  constructor(
+    path: string,
+    private readonly connection: SqliteConnection,
+  ) {
+    this.path = realpathSync(path);
+    this.wal = `${this.path}-wal`;
+    this.database = SharedDescriptor.of(path);
+    this.pageSize = connection.database.pragma('page_size', { simple: true }) as number;
+    this.readPages = connection.database.prepare('PRAGMA page_count').pluck();
+    const free = Math.floor((freeBytes(path) + sizeOf(this.wal)) / (FRAME_HEADER + this.pageSize));
+    this.frames = Math.min(LARGEST, Math.max(SMALLEST, Math.min(SMALLEST + WAL_INDEX, free - 1), Math.floor(free / 8)));
+    // Half of the WAL stays free for the transactions that find the other half used.
+    connection.database.pragma(`wal_autocheckpoint = ${Math.floor(this.frames / 2)}`);
   }
 
-  /** Pages the WAL may hold before its checkpoint, at least 16: 0 would mean never (https://sqlite.org/pragma.html#pragma_wal_autocheckpoint). */
-  get walPages(): number {
-    return Math.floor(this.size / PAGE);
+  /** Bytes of the WAL. */
+  get size(): number {
+    return WAL_HEADER + this.frames * (FRAME_HEADER + this.pageSize);
+  }
+
+  /** Gives the space of `keep` back. To be called before SQLite opens the database, which needs some of it. */
+  static release(path: string): void {
+    if (existsSync(path)) rmSync(`${realpathSync(path)}${WHILE_CLOSED}`, { force: true });
   }
 
   /**
-   * Whether the reserve is there, or could be made again. While it is not, only what reclaims space may be written.
-   * @param connection that writes, outside a transaction
+   * Makes the WAL long enough, if there is space for it. While it is not, only what reclaims space may be written.
+   * @throws SqliteError
    */
-  isHeld(connection: SqliteConnection): boolean {
-    if (!this.held) {
-      checkpoint(connection);
-      this.held = freeBytes(this.file) >= this.size && this.make();
-    }
-    return this.held;
+  makeAtStart(): void {
+    this.connection.run('BEGIN IMMEDIATE');
+    this.make();
+    this.connection.run('ROLLBACK');
   }
 
   /**
-   * After a write failed on a full volume: moves the WAL into the database file, so that the next write starts it again.
-   * @param reclaimsSpace whether that write will reclaim space; only then the reserve is given up for it
-   * @returns whether there is space again for what takes some
+   * The same; whether the WAL is long enough.
+   * To be called inside a transaction that writes: no other process writes to the WAL then.
    */
-  reclaimSpace(connection: SqliteConnection, reclaimsSpace: boolean): boolean {
-    // An empty WAL is moved with success and gives nothing.
-    if (checkpoint(connection) && freeBytes(this.file) >= SMALLEST) return true;
-    if (!reclaimsSpace) return false;
-    this.remove();
-    this.held = false;
-    checkpoint(connection);
-    return false;
-  }
-
-  private remove(): void {
+  make(): boolean {
     try {
-      rmSync(this.file, { force: true });
-    } catch (error) {
-      this.missing.report(error as Error);
-    }
-  }
-
-  private make(): boolean {
-    try {
-      rmSync(this.file, { force: true });
-      const descriptor = openSync(this.file, 'wx', PRIVATE_FILE);
+      const descriptor = openSync(this.wal, 'r+');
       try {
-        giveToFolderOwner(descriptor, this.file);
-        // Random, for file systems that store no zeros.
-        if (writeSync(descriptor, randomBytes(this.size)) < this.size) throw new Error('short write');
-        fsyncSync(descriptor);
+        // SQLite takes zeros for the end of the WAL.
+        lengthen(descriptor, this.size);
       } finally {
         closeSync(descriptor);
       }
       return true;
     } catch (error) {
       this.missing.report(error as Error);
-      this.remove();
       return false;
+    }
+  }
+
+  /**
+   * Runs a COMMIT, with space in the database file for the pages that it adds.
+   * @throws SqliteError
+   */
+  commit(): void {
+    const pages = this.readPages.get() as number;
+    if (pages > this.pages) this.lengthenDatabase(pages * this.pageSize);
+    this.connection.run('COMMIT');
+    this.pages = pages;
+  }
+
+  /** Moves the WAL into the database file, so that the next write starts it again; `false` while a list reads an older state. */
+  restartWal(): boolean {
+    try {
+      const [result] = this.connection.database.pragma('wal_checkpoint(RESTART)') as { busy: number }[];
+      return result?.busy === 0;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Keeps the space while no process has the database open. To be called before the connections close. */
+  keep(): void {
+    if (sizeOf(this.wal) < this.size) return;
+    try {
+      DiskReserve.release(this.path);
+      linkSync(this.wal, `${this.path}${WHILE_CLOSED}`);
+    } catch {
+      // Its file system knows no links.
+      return;
+    }
+  }
+
+  /** To be called after the connections have been closed. */
+  close(): void {
+    this.missing.close();
+    this.database.close();
+  }
+
+  private lengthenDatabase(size: number): void {
+    try {
+      lengthen(this.database.number, size);
+    } catch (error) {
+      // SQLite itself meets all other errors.
+      if (!/^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '')) return;
+      engineErrors.publish('full');
+      throw Object.assign(new Error('database or disk is full', { cause: error }), { code: 'SQLITE_FULL' });
     }
   }
 }
 
-/** @returns whether the whole WAL could be moved and emptied */
-function checkpoint(connection: SqliteConnection): boolean {
+/** Writes zeros, since a file that is only set to a size has no space on the volume. All of them, or none. */
+function lengthen(descriptor: number, size: number): void {
+  const before = fstatSync(descriptor).size;
   try {
-    const [result] = connection.database.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
-    return result?.busy === 0;
-  } catch {
-    return false;
+    for (let end = before; end < size;) end += writeSync(descriptor, ZEROS, 0, Math.min(ZEROS.length, size - end), end);
+  } catch (error) {
+    ftruncateSync(descriptor, before);
+    throw error;
   }
 }
 
-function reserveFor(free: number): number {
-  const share = Math.floor(free / 8 / PAGE) * PAGE;
-  return Math.min(LARGEST, Math.max(SMALLEST, share));
-}
-
 function sizeOf(file: string): number {
-  const found = statSync(file, { throwIfNoEntry: false });
-  return found?.isFile() ? found.size : 0;
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function freeBytes(file: string): number {

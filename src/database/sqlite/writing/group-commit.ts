@@ -16,7 +16,7 @@ export interface PendingJob {
 /** The transaction that is open, and the jobs in it that have ended. */
 interface Batch {
   readonly began: number;
-  /** Whether the disk reserve is given up, so that only jobs that reclaim space may join. */
+  /** Whether there is no space, so that only jobs that reclaim some may join, each with a commit of its own. */
   readonly reclaimingOnly: boolean;
   readonly pending: PendingJob[];
   size: number;
@@ -89,8 +89,8 @@ export class GroupCommit {
   /** Whether the batch that is open, if there is one, takes no further job. */
   get isOver(): boolean {
     if (this.batch === undefined) return false;
-    const { began, size } = this.batch;
-    if (size >= LARGEST_BATCH || performance.now() - began >= LONGEST_BATCH) return true;
+    const { began, size, reclaimingOnly } = this.batch;
+    if (reclaimingOnly || size >= LARGEST_BATCH || performance.now() - began >= LONGEST_BATCH) return true;
     return !this.check.isSafe();
   }
 
@@ -101,7 +101,7 @@ export class GroupCommit {
    */
   join(reclaimsSpace: boolean): void {
     this.batch ??= this.open();
-    if (this.batch.reclaimingOnly && !reclaimsSpace) throw new DiskFullError(new Error('The reserve is in use'));
+    if (this.batch.reclaimingOnly && !reclaimsSpace) throw new DiskFullError(new Error('Only deletes are written'));
     this.batch.size++;
   }
 
@@ -125,14 +125,14 @@ export class GroupCommit {
     if (batch === undefined) return;
     this.turning ??= setImmediate(() => (this.turning = undefined));
     try {
-      this.connection.run('COMMIT');
+      this.reserve.commit();
       this.file.check();
       if (this.file.sizeOfWal() > LARGEST_WAL) this.onLargeWal();
     } catch (error) {
       const isUnknown = !this.connection.inTransaction && !isFull(error);
       const reclaimsSpace = batch.pending.some((job) => job.reclaimsSpace);
       this.failAll(isUnknown ? new OutcomeUnknownError(UNKNOWN, error) : error);
-      if (isFull(error)) this.reclaimSpace(reclaimsSpace);
+      if (isFull(error)) this.afterFull(reclaimsSpace);
       return;
     }
     this.batch = undefined;
@@ -157,15 +157,18 @@ export class GroupCommit {
     if (isLost) this.fail(error);
     if (!isFull(error)) return;
     if (!isLost) this.commit();
-    this.reclaimSpace(reclaimsSpace);
+    this.afterFull(reclaimsSpace);
   }
 
   private open(): Batch {
-    const reclaimingOnly = performance.now() < this.fullUntil || !this.reserve.isHeld(this.connection);
+    const isWalShort = this.file.sizeOfWal() < this.reserve.size;
+    if (isWalShort) this.file.check();
     // Left by a ROLLBACK that failed.
     if (this.connection.inTransaction) this.connection.run('ROLLBACK');
     // IMMEDIATE: a transaction that reads first and then writes would otherwise fail after another process's commit.
     this.connection.run('BEGIN IMMEDIATE');
+    const hasReserve = !isWalShort || this.reserve.make();
+    const reclaimingOnly = !hasReserve || performance.now() < this.fullUntil;
     return { began: performance.now(), reclaimingOnly, pending: [], size: 0 };
   }
 
@@ -185,8 +188,12 @@ export class GroupCommit {
     }
   }
 
-  /** While there is no space, what takes some would fail what reclaims some in the same commit. */
-  private reclaimSpace(reclaimsSpace: boolean): void {
-    if (!this.reserve.reclaimSpace(this.connection, reclaimsSpace)) this.fullUntil = performance.now() + FULL_PAUSE;
+  /**
+   * Makes all of the WAL usable for what reclaims space, if necessary at the cost of lists. While there is no space, what takes some
+   * would fail what reclaims some in the same commit.
+   */
+  private afterFull(reclaimsSpace: boolean): void {
+    this.fullUntil = performance.now() + FULL_PAUSE;
+    if (!this.reserve.restartWal() && reclaimsSpace) this.onLargeWal();
   }
 }

@@ -15,7 +15,7 @@ const ELSEWHERE =
   'and reads it, such as a copy or the shell of SQLite';
 
 /**
- * Makes the WAL small again. It grows without end while anyone reads a state of the file that is older
+ * Makes the WAL small again: after a restart the next commit truncates it to `journal_size_limit`. It grows without end while anyone reads a state of the file that is older
  * (https://sqlite.org/wal.html, section 6): our own lists are ended; those of another process can only be reported.
  */
 export class LargeWal {
@@ -33,7 +33,7 @@ export class LargeWal {
     const now = performance.now();
     if (now < this.pausedUntil) return;
     const ended = this.snapshots.endAll();
-    const [checkpoint] = this.writing.database.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+    const [checkpoint] = this.writing.database.pragma('wal_checkpoint(RESTART)') as { busy: number }[];
     const isElsewhere = checkpoint?.busy !== 0;
     this.pausedUntil = now + (isElsewhere ? PAUSE : SIZE_AGE);
     if (isElsewhere) this.elsewhere.report();

@@ -78,7 +78,7 @@ export class Writer {
       try {
         return await this.statement(sql, parameters, options);
       } catch (error) {
-        // By now the writer has made space, if it could: first from the WAL, then from the reserve.
+        // By now the writer has restarted the WAL, if it could.
         if (!(error instanceof DiskFullError) || attempts === 3) throw error;
       }
     }
