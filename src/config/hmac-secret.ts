@@ -1,9 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 
-/** Bytes (RFC 7518 section 3.2). */
+/** Bytes (RFC 7518 section 3.2). A string that is repeated counts once. */
 const SHORTEST = 32;
-/** The longest string, in bytes, whose mere repetition is rejected: an attacker who tries passwords tries these. */
-const LONGEST_UNIT = 8;
 
 const RIGHT = 'use what `openssl rand -base64 32` prints';
 
@@ -14,7 +12,7 @@ const PLACEHOLDER =
 /**
  * The secret of HS256 tokens.
  * @throws {Error} that says why it could be guessed, without repeating any of it: too short, a key that is public, a
- * placeholder, or a short string repeated
+ * placeholder, or a string of less than 32 bytes repeated
  */
 export function hmacSecret(value: string): string {
   const bytes = Buffer.from(value);
@@ -30,17 +28,20 @@ export function hmacSecret(value: string): string {
   }
   if (PLACEHOLDER.test(value)) throw new Error(`is a placeholder that everyone can guess; ${RIGHT}`);
   const unit = repeatedUnit(bytes);
-  if (unit <= LONGEST_UNIT)
-    throw new Error(`is ${unit} bytes repeated, which is no more secret than those alone; ${RIGHT}`);
+  if (unit < SHORTEST) throw new Error(`is ${unit} bytes repeated, which is no more secret than those alone; ${RIGHT}`);
   return value;
 }
 
-/** PEM of any kind, plain or once more in base64, a key of OpenSSH, a JSON Web Key, or a public key in base64 alone. */
+/** PEM of any kind, plain or once more in base64, a key of OpenSSH, a JSON Web Key, or a public key in base64 or hexadecimal alone. */
 function isKeyFile(value: string): boolean {
   const text = value.trim();
   if (/-----BEGIN |^LS0tLS1CRUdJTi|^(ssh|ecdsa)-[a-z0-9-]+ |^\{.*"kty"/s.test(text)) return true;
+  return isPublicKey(Buffer.from(text, 'base64')) || isPublicKey(Buffer.from(text.replaceAll(/[\s:]/g, ''), 'hex'));
+}
+
+function isPublicKey(key: Buffer): boolean {
   try {
-    createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' });
+    createPublicKey({ key, format: 'der', type: 'spki' });
     return true;
   } catch {
     return false;

@@ -62,9 +62,9 @@ const mutants: readonly Mutant[] = [
   {
     id: 'repeated-texts-are-secrets',
     file: 'src/config/hmac-secret.ts',
-    replace: 'unit <= LONGEST_UNIT',
-    by: 'unit < LONGEST_UNIT',
-    breaks: 'Eight bytes repeated are no secret.',
+    replace: 'unit < SHORTEST',
+    by: 'unit < SHORTEST - 1',
+    breaks: 'A string of 31 bytes repeated is no secret.',
     specs: CONFIG,
   },
   {
