@@ -5,7 +5,7 @@ import { jest } from '@jest/globals';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { loadConfig } from '../src/config/config.js';
 import { createDataSource } from '../src/database/data-source.js';
-import { OutcomeUnknownError } from '../src/database/errors.js';
+import { DiskFullError, OutcomeUnknownError } from '../src/database/errors.js';
 import type { Database } from '../src/database/sqlite/better-sqlite3.js';
 import { transaction } from '../src/database/transactions.js';
 import { environmentIn, temporaryFolder } from './support/service.js';
@@ -86,6 +86,17 @@ describe('writes that wait together', () => {
     const writes = [insert('one'), insertInTransaction('two'), insert('three')];
     rmSync(join(folder, 'cookies.sqlite-wal'));
     expect(await outcomes(writes)).toEqual(['rejected', 'rejected', 'rejected']);
+  });
+
+  it('all fail with the same reason when SQLite undoes them all because one finds no space', async () => {
+    const { databaseConnection } = dataSource.driver as unknown as { databaseConnection: Database };
+    await insert('stored');
+    databaseConnection.pragma('max_page_count = 1');
+    const tooLarge = dataSource.query('INSERT INTO notes VALUES (zeroblob(100000))');
+    const settled = await Promise.allSettled([insert('one'), insertInTransaction('two'), tooLarge]);
+    const errors = settled.map((outcome) => (outcome.status === 'rejected' ? (outcome.reason as Error).name : 'none'));
+    expect(errors).toEqual(Array(3).fill(DiskFullError.name));
+    expect(await names()).toEqual(['stored']);
   });
 
   describe('are rejected on rows of others that the group commit then fails to store', () => {
