@@ -82,10 +82,14 @@ describe('a client that goes away', () => {
       };
       await play({ ...script([...documents, post], 'reset'), resetAfter: 5 + (time % 20) }, service.url);
     }
-    await service.log.settle();
-    const stored = (await service.changes.after(before)).map(({ wish }) => wish.replace('of ', ''));
-    expect(stored.filter((id) => service.log.of(id).length !== 1)).toEqual([]);
     await expectNothingInFlight();
+    const stored = (await service.changes.after(before)).map(({ wish }) => wish.replace('of ', ''));
+    await until(
+      () => stored.every((id) => service.log.of(id).length > 0),
+      () => `a line for each of ${stored.length} records`,
+    );
+    await service.log.settle();
+    expect(stored.filter((id) => service.log.of(id).length !== 1)).toEqual([]);
   });
 
   it('while files of the docs page are queued for it leaves no file open', async () => {
