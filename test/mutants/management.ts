@@ -2,8 +2,6 @@ import type { Mutant } from './program/mutant.js';
 
 const HEALTH = ['test/health.e2e-spec.ts'];
 const METRICS = ['test/metrics.e2e-spec.ts'];
-const COUNTS = 'counts each request under its method';
-const STATEMENTS = 'measures statements';
 
 const mutants: readonly Mutant[] = [
   {
@@ -16,48 +14,12 @@ const mutants: readonly Mutant[] = [
     tests: 'is frozen comes in time|while PostgreSQL is silent',
   },
   {
-    id: 'check-of-the-database-has-no-timeout',
-    file: 'src/database/postgres/connections/connection-pools.ts',
-    replace: 'this.checks = make(1, CHECK_TIMEOUT);',
-    by: 'this.checks = make(1);',
-    breaks: 'A check of readiness on a dead connection is given up, and the next takes a new one.',
-    specs: HEALTH,
-    tests: 'have died without a word',
-  },
-  {
     id: 'not-ready-is-200',
     file: 'src/management/management-routes.ts',
     replace: '.code(ready ? 200 : 503)',
     by: '.code(200)',
     breaks: 'A service that is not ready says so by its status.',
     specs: HEALTH,
-  },
-  {
-    id: 'readiness-may-be-cached',
-    file: 'src/management/management-routes.ts',
-    replace: `.headers({ 'cache-control': 'no-store', ...(!ready`,
-    by: `.headers({ ...(!ready`,
-    breaks: 'No cache keeps the response to a probe.',
-    specs: HEALTH,
-    tests: 'no cache keeps it',
-  },
-  {
-    id: 'liveness-may-be-cached',
-    file: 'src/management/management-routes.ts',
-    replace: `      .header('cache-control', 'no-store')\n      .send({ status: isLive`,
-    by: `      .send({ status: isLive`,
-    breaks: 'No cache keeps the response to a probe.',
-    specs: HEALTH,
-    tests: 'no cache keeps it',
-  },
-  {
-    id: 'not-ready-has-no-retry-after',
-    file: 'src/management/management-routes.ts',
-    replace: `, ...(!ready && { 'retry-after': '1' })`,
-    by: '',
-    breaks: 'A service that is not ready says when to ask again.',
-    specs: HEALTH,
-    tests: 'while PostgreSQL is silent',
   },
   {
     id: 'stopping-service-is-ready',
@@ -87,23 +49,6 @@ const mutants: readonly Mutant[] = [
     tests: 'makes GET /cookies/1 500',
   },
   {
-    id: 'unready-database-is-ignored',
-    file: 'src/management/health.ts',
-    replace: `Object.values(checks).every((check) => check === 'ok')`,
-    by: `Object.values(checks).some((check) => check === 'ok')`,
-    breaks: 'A service is ready only when every check is ok.',
-    specs: HEALTH,
-  },
-  {
-    id: 'standby-is-ready',
-    file: 'src/database/postgres/postgres-driver.ts',
-    replace: `if (rows[0]?.['read_only'] === true)`,
-    by: `if (rows[0]?.['read_only'] === 'true')`,
-    breaks: 'A service whose PostgreSQL takes no writes, as a standby, is not ready.',
-    specs: HEALTH,
-    tests: 'takes no writes',
-  },
-  {
     id: 'seconds-of-requests-are-milliseconds',
     file: 'src/management/http-metrics.ts',
     replace: 'status }, milliseconds / 1000);',
@@ -111,15 +56,6 @@ const mutants: readonly Mutant[] = [
     breaks: 'http_request_duration_seconds is in seconds.',
     specs: METRICS,
     tests: 'measures a request from its arrival',
-  },
-  {
-    id: 'every-status-is-counted-as-200',
-    file: 'src/management/http-metrics.ts',
-    replace: 'observe({ method, route, status }',
-    by: `observe({ method, route, status: 200 }`,
-    breaks: 'A 507 is counted as 507.',
-    specs: METRICS,
-    tests: COUNTS,
   },
   {
     id: 'requests-without-a-response-are-not-counted',
@@ -131,49 +67,6 @@ const mutants: readonly Mutant[] = [
     tests: 'whose connection closes before',
   },
   {
-    id: 'in-flight-is-the-number-of-connections',
-    file: 'src/management/http-metrics.ts',
-    replace: '() => connections.requests.inFlight',
-    by: '() => connections.open',
-    breaks: 'http_requests_in_flight is the number of requests, and comes back to 0.',
-    specs: METRICS,
-    tests: 'in flight meanwhile',
-  },
-  {
-    id: 'records-are-the-capacity',
-    file: 'src/management/metrics.ts',
-    replace: 'this.set({ resource: resource.resource }, usage.count)',
-    by: 'this.set({ resource: resource.resource }, resource.capacity)',
-    breaks: 'storage_records is the number of records.',
-    specs: METRICS,
-    tests: 'how many records',
-  },
-  {
-    id: 'records-of-workers-are-added-up',
-    file: 'src/management/metrics.ts',
-    replace: `      name: 'storage_records',
-      help: 'Records stored now',
-      labelNames: ['resource'],
-      // Each worker sees the same database.
-      aggregator: 'first',`,
-    by: `      name: 'storage_records',
-      help: 'Records stored now',
-      labelNames: ['resource'],`,
-    breaks: 'What every worker sees is counted once.',
-    specs: ['test/workers.e2e-spec.ts'],
-    tests: 'adds its metrics up',
-  },
-  {
-    id: 'records-keep-their-number-while-the-database-is-away',
-    file: 'src/management/metrics.ts',
-    replace: `      async collect() {
-        this.reset();`,
-    by: '      async collect() {',
-    breaks: 'storage_records is absent while the database does not say how many there are.',
-    specs: METRICS,
-    tests: 'while PostgreSQL',
-  },
-  {
     id: 'metrics-fail-with-the-database',
     file: 'src/management/metrics.ts',
     replace: '.catch(() => undefined)',
@@ -183,62 +76,6 @@ const mutants: readonly Mutant[] = [
     tests: 'while PostgreSQL',
   },
   {
-    id: 'sqlite-statements-are-in-milliseconds',
-    file: 'src/database/sqlite/sqlite-connection.ts',
-    replace: 'publishStatement(this.kind, milliseconds / 1000)',
-    by: 'publishStatement(this.kind, milliseconds)',
-    breaks: 'database_statement_duration_seconds is in seconds on SQLite.',
-    specs: METRICS,
-    tests: STATEMENTS,
-  },
-  {
-    id: 'sqlite-reads-are-writes',
-    file: 'src/database/sqlite/sqlite-connection.ts',
-    replace: `readonly ? 'read' : 'write'`,
-    by: `readonly ? 'write' : 'read'`,
-    breaks: 'Statements that read are measured as reads on SQLite.',
-    specs: METRICS,
-    tests: STATEMENTS,
-  },
-  {
-    id: 'postgres-statements-are-in-milliseconds',
-    file: 'src/database/postgres/postgres-sql.ts',
-    replace: "'write', milliseconds / 1000",
-    by: "'write', milliseconds",
-    breaks: 'database_statement_duration_seconds is in seconds on PostgreSQL.',
-    specs: METRICS,
-    tests: STATEMENTS,
-  },
-  {
-    id: 'postgres-statements-are-not-measured',
-    file: 'src/database/postgres/postgres-sql.ts',
-    replace: '    measured(sql, milliseconds);\n',
-    by: '',
-    breaks: 'Statements are measured on PostgreSQL.',
-    specs: METRICS,
-    tests: STATEMENTS,
-  },
-  {
-    id: 'postgres-writes-are-reads',
-    file: 'src/database/postgres/postgres-sql.ts',
-    replace: `READS.test(sql) ? 'read' : 'write'`,
-    by: `sql === '' ? 'write' : 'read'`,
-    breaks: 'Statements that write are measured as writes on PostgreSQL.',
-    specs: METRICS,
-    tests: STATEMENTS,
-  },
-  {
-    id: 'room-of-the-volume-is-its-size',
-    file: 'src/management/database-metrics.ts',
-    replace: `const { bavail, bsize } = await statfs(dirname(path));
-      return bavail * bsize;`,
-    by: `const { blocks, bsize } = await statfs(dirname(path));
-      return blocks * bsize;`,
-    breaks: 'database_volume_free_bytes is the room that is left.',
-    specs: METRICS,
-    tests: 'what room is left',
-  },
-  {
     id: 'errors-of-the-engine-are-not-counted',
     file: 'src/management/database-metrics.ts',
     replace: 'this.errors.inc({ kind: kind as EngineError })',
@@ -246,14 +83,6 @@ const mutants: readonly Mutant[] = [
     breaks: 'database_errors_total counts the errors of the engine.',
     specs: ['test/error-log.e2e-spec.ts'],
     tests: 'with a damaged page',
-  },
-  {
-    id: 'no-bucket-of-half-a-second',
-    file: 'src/management/http-metrics.ts',
-    replace: '0.25, 0.5, 1,',
-    by: '0.25, 1,',
-    breaks: 'The alert on slow requests has the bucket that it counts from.',
-    specs: ['test/deploy.e2e-spec.ts'],
   },
 ];
 

@@ -6,14 +6,6 @@ const PARCELS = ['test/parcels.e2e-spec.ts'];
 
 const mutants: readonly Mutant[] = [
   {
-    id: 'absent-values-are-zero-in-lists',
-    file: 'src/resource/store/column-json.ts',
-    replace: `IS NULL THEN 'null' ELSE`,
-    by: `IS NULL THEN '0' ELSE`,
-    breaks: 'A property without a value is null in lists, as in the record alone.',
-    specs: STORE,
-  },
-  {
     id: 'one-rejected-record-fails-its-batch',
     file: 'src/resource/store/resource-repository.ts',
     replace: 'items.length === 1 || !(error',
@@ -32,15 +24,6 @@ const mutants: readonly Mutant[] = [
     tests: 'of the record that it names 409',
   },
   {
-    id: 'inherited-parameters-come-last',
-    file: 'src/http/validation/dto-properties.ts',
-    replace: 'return [...inherited, ...all.filter(({ target }) => target === dto)];',
-    by: 'return [...all.filter(({ target }) => target === dto), ...inherited];',
-    breaks: 'Errors name the parameters of a list in the order of the document.',
-    specs: PARCELS,
-    tests: 'in the order of the document',
-  },
-  {
     id: 'imported-lines-are-not-validated',
     file: 'src/resource/lines/record-reader.ts',
     replace: 'const record = await this.validate(value);',
@@ -56,25 +39,6 @@ const mutants: readonly Mutant[] = [
     breaks: 'Records of the same value are on the pages before and after the boundary, none is missed.',
     specs: SORTED,
     tests: 'in pages as whole',
-  },
-  {
-    id: 'records-without-value-are-not-listed',
-    file: 'src/resource/store/sorted-pages.ts',
-    replace: '  else add([`${name} IS NULL`], []);\n',
-    by: '',
-    breaks: 'Records without a value come last in a list that is sorted by it.',
-    specs: SORTED,
-    tests: 'in pages as whole',
-  },
-  {
-    id: 'filters-lead-away-from-the-index-of-the-order',
-    file: 'src/resource/store/sorted-pages.ts',
-    replace:
-      'sql: `FROM (SELECT * ${sql} ${LIMIT}) AS scanned${where(query.filters.sql)}`,\n      parameters: [...parameters, scannedRows, ...query.filters.parameters],',
-    by: 'sql: sql.replace(" ORDER", ` AND ${query.filters.sql.join(" AND ")} ORDER`),\n      parameters: [...parameters, ...query.filters.parameters],',
-    breaks: 'A filter on an indexed column does not make the engine sort.',
-    specs: SORTED,
-    tests: 'no statement sorts',
   },
   {
     id: 'sorts-need-no-id-in-their-index',
@@ -95,24 +59,6 @@ const mutants: readonly Mutant[] = [
     tests: 'with what is within the bounds',
   },
   {
-    id: 'integers-of-a-range-are-those-of-the-column',
-    file: 'src/resource/store/record-columns.ts',
-    replace: "kind === 'integer' ? 'CAST(? AS bigint)' : '?'",
-    by: "'?'",
-    breaks: 'A bound or a place that the column is too small for is no failure.',
-    specs: ['test/on-postgres/sorted-lists.e2e-spec.ts'],
-    tests: 'where nothing is or ever was|with what is within the bounds',
-  },
-  {
-    id: 'ranges-keep-the-count-of-all',
-    file: 'src/resource/lists/list-query.ts',
-    replace: 'return ranges !== undefined || Object',
-    by: 'return Object',
-    breaks: 'A list with a range has no X-Total-Count: the number of all would be wrong.',
-    specs: SORTED,
-    tests: 'with what is within the bounds',
-  },
-  {
     id: 'cursors-of-any-spelling',
     file: 'src/resource/lists/cursor.ts',
     replace: 'return cursorOf(property, position) === cursor ? position : undefined;',
@@ -120,24 +66,6 @@ const mutants: readonly Mutant[] = [
     breaks: 'A cursor of another property, or that the service has not written, is 400.',
     specs: SORTED,
     tests: 'as `after`',
-  },
-  {
-    id: 'cursors-with-dates-that-are-none',
-    file: 'src/resource/lists/cursor.ts',
-    replace: 'moment.toISOString().startsWith(seconds)',
-    by: 'true',
-    breaks: 'A cursor with a 30th of February is 400, before PostgreSQL fails on it.',
-    specs: SORTED,
-    tests: 'as `after`',
-  },
-  {
-    id: 'ranges-begin-on-a-30th-of-february',
-    file: 'src/resource/lists/value-parsers.ts',
-    replace: ' || !isDate(text.slice(0, 10))',
-    by: '',
-    breaks: 'A date that no calendar has is 400, and not another date.',
-    specs: SORTED,
-    tests: 'with a detail that says',
   },
 ];
 

@@ -1,6 +1,5 @@
 import type { Mutant } from './program/mutant.js';
 
-const BATCHER = ['src/database/batcher.spec.ts'];
 const COMMITS = ['test/group-commit.e2e-spec.ts'];
 const DATA_LAYER = ['test/data-layer.e2e-spec.ts'];
 const FAULTS = ['test/faults.e2e-spec.ts'];
@@ -9,7 +8,6 @@ const LARGE_WAL = ['test/large-wal.e2e-spec.ts'];
 const MIGRATIONS = ['test/migrations.e2e-spec.ts'];
 
 const LOCKED = 'while another process holds the lock';
-const ON_FULL = 'on a full database';
 const SNAPSHOT = 'snapshot';
 const TAKEN_AWAY = 'taken away while the service runs';
 
@@ -23,28 +21,11 @@ const mutants: readonly Mutant[] = [
     specs: COMMITS,
   },
   {
-    id: 'closed-writer-takes-jobs',
-    file: 'src/database/sqlite/writing/writer.ts',
-    replace: `    if (this.closing) return job.reject(new DatabaseUnavailableError('The database is closing'));\n`,
-    by: '',
-    breaks: 'A write that comes while the file is closed is rejected as unavailable.',
-    specs: COMMITS,
-  },
-  {
     id: 'batch-of-any-size',
     file: 'src/database/sqlite/writing/group-commit.ts',
     replace: 'size >= LARGEST_BATCH || ',
     by: '',
     breaks: 'A failed commit fails at most 500 writes.',
-    specs: COMMITS,
-  },
-  {
-    id: 'batch-of-any-duration',
-    file: 'src/database/sqlite/writing/group-commit.ts',
-    replace: ' || performance.now() - began >= LONGEST_BATCH',
-    by: '',
-    breaks:
-      'Under steady load the first write of a batch waits some 20 ms for its commit, not for all that come after it.',
     specs: COMMITS,
   },
   {
@@ -54,23 +35,6 @@ const mutants: readonly Mutant[] = [
     by: `            resolve(result);
             this.group.add({ reclaimsSpace, done: () => undefined, fail: reject });`,
     breaks: 'A write is acknowledged when it is on disk, not before its commit.',
-    specs: COMMITS,
-  },
-  {
-    id: 'transaction-is-acknowledged-before-the-commit',
-    file: 'src/database/sqlite/writing/write-transaction.ts',
-    replace: '      this.group.add({ reclaimsSpace: this.reclaimsSpace, done, fail });',
-    by: `      done();
-      this.group.add({ reclaimsSpace: this.reclaimsSpace, done, fail });`,
-    breaks: 'A transaction is acknowledged when it is on disk, not before its commit.',
-    specs: COMMITS,
-  },
-  {
-    id: 'jobs-are-settled-though-the-commit-fails',
-    file: 'src/database/sqlite/writing/group-commit.ts',
-    replace: 'for (const job of pending) job.fail(translated(error));',
-    by: 'for (const job of pending) job.done();',
-    breaks: 'All that shared a commit which failed learn that.',
     specs: COMMITS,
   },
   {
@@ -91,51 +55,11 @@ const mutants: readonly Mutant[] = [
     specs: COMMITS,
   },
   {
-    id: 'savepoint-is-not-undone',
-    file: 'src/database/sqlite/writing/write-transaction.ts',
-    replace: `      this.connection.run('ROLLBACK TO job');\n`,
-    by: '',
-    breaks: 'A transaction that fails leaves nothing in the commit that it shares.',
-    specs: COMMITS,
-  },
-  {
-    id: 'savepoint-undoes-the-whole-batch',
-    file: 'src/database/sqlite/writing/write-transaction.ts',
-    replace: '    if (this.isFirst) this.group.abandon();\n    else this.undoSavepoint();',
-    by: '    this.group.abandon();',
-    breaks: 'A transaction that fails takes nobody else with it.',
-    specs: COMMITS,
-  },
-  {
     id: 'no-savepoint',
     file: 'src/database/sqlite/writing/write-transaction.ts',
     replace: `    if (!this.isFirst) connection.run('SAVEPOINT job');`,
     by: `    if (!this.isFirst && timeout < 0) connection.run('SAVEPOINT job');`,
     breaks: 'A transaction that shares a commit can be undone alone.',
-    specs: COMMITS,
-  },
-  {
-    id: 'batches-beside-what-rolls-back-beyond-savepoints',
-    file: 'src/database/sqlite/writing/group-commit.ts',
-    replace: 'return !this.check.isSafe();',
-    by: 'return false;',
-    breaks: 'Where the schema has ON CONFLICT ROLLBACK, nobody shares a commit.',
-    specs: COMMITS,
-  },
-  {
-    id: 'deferred-keys-are-checked-by-the-shared-commit',
-    file: 'src/database/sqlite/writing/write-transaction.ts',
-    replace: '    if (this.deferredForeignKeys) this.checkForeignKeys();\n',
-    by: '',
-    breaks: 'A foreign key that a transaction has deferred fails that transaction alone.',
-    specs: COMMITS,
-  },
-  {
-    id: 'vacuum-in-a-batch',
-    file: 'src/database/sqlite/writing/writer.ts',
-    replace: 'if (this.group.isOpen && (job.autocommit || this.group.isOver)) {',
-    by: 'if (this.group.isOpen && this.group.isOver) {',
-    breaks: 'What cannot be part of a transaction waits until the batch is committed.',
     specs: COMMITS,
   },
   {
@@ -145,15 +69,6 @@ const mutants: readonly Mutant[] = [
     by: 'this.timer = setTimeout(() => this.undo(transactionTooLong(timeout)), 1000 * timeout);',
     breaks: 'A transaction that hangs is undone after DATABASE_TRANSACTION_TIMEOUT.',
     specs: COMMITS,
-  },
-  {
-    id: 'half-a-transaction-on-a-full-disk',
-    file: 'src/database/sqlite/writing/write-transaction.ts',
-    replace: 'if (isFull(error) || !this.connection.inTransaction)',
-    by: 'if (!this.connection.inTransaction)',
-    breaks: 'A transaction that met a full disk is undone as a whole.',
-    specs: DATA_LAYER,
-    tests: ON_FULL,
   },
   {
     id: 'foreign-keys-off',
@@ -183,41 +98,6 @@ const mutants: readonly Mutant[] = [
     tests: 'never fails with a stale snapshot|one of several that migrate',
   },
   {
-    id: 'migrations-without-a-lock',
-    file: 'src/database/schema/migrations.ts',
-    replace: `    await runner.startTransaction();
-    try {
-      const executor = new MigrationExecutor(dataSource, runner);
-      executor.transaction = 'all';
-      const done = await executor.executePendingMigrations();
-      await runner.commitTransaction();`,
-    by: `    try {
-      const executor = new MigrationExecutor(dataSource, runner);
-      executor.transaction = 'all';
-      const done = await executor.executePendingMigrations();`,
-    breaks: 'Of several that migrate at once one does, and the others find it done.',
-    specs: MIGRATIONS,
-    tests: 'at once',
-  },
-  {
-    id: 'busy-timeout-is-ignored',
-    file: 'src/database/sqlite/busy-retries.ts',
-    replace: 'const deadline = performance.now() + timeout;',
-    by: 'const deadline = performance.now() + 1000 * timeout;',
-    breaks: 'A start or a list waits for the lock of another process for DATABASE_BUSY_TIMEOUT.',
-    specs: FAULTS,
-    tests: 'longer than DATABASE_BUSY_TIMEOUT',
-  },
-  {
-    id: 'writers-wait-ten-times-as-long',
-    file: 'src/database/wait-queue.ts',
-    replace: 'this.deadlines.push(performance.now() + this.timeout);',
-    by: 'this.deadlines.push(performance.now() + 10 * this.timeout);',
-    breaks: 'A write waits for the lock of another process for DATABASE_BUSY_TIMEOUT.',
-    specs: DATA_LAYER,
-    tests: LOCKED,
-  },
-  {
     id: 'sqlite-waits-for-locks',
     file: 'src/database/sqlite/sqlite-connection.ts',
     replace: 'timeout: 0 }',
@@ -227,47 +107,11 @@ const mutants: readonly Mutant[] = [
     tests: LOCKED,
   },
   {
-    id: 'snapshot-begins-with-its-first-read',
-    file: 'src/database/sqlite/reading/snapshots.ts',
-    replace: `      await retryWhileBusy(() => connection.run('SELECT 1 FROM sqlite_schema LIMIT 1'), this.busyTimeout);\n`,
-    by: `      await retryWhileBusy(() => undefined, this.busyTimeout);\n`,
-    breaks: 'A list shows the state of the moment when it was begun.',
-    specs: DATA_LAYER,
-    tests: SNAPSHOT,
-  },
-  {
     id: 'snapshot-without-transaction',
     file: 'src/database/sqlite/reading/snapshots.ts',
     replace: `      connection.run('BEGIN');\n`,
     by: '',
     breaks: 'A list shows one state, whatever is written while it is read.',
-    specs: DATA_LAYER,
-    tests: SNAPSHOT,
-  },
-  {
-    id: 'any-number-of-snapshots',
-    file: 'src/database/sqlite/reading/snapshots.ts',
-    replace: 'this.open.size >= this.limit',
-    by: 'this.open.size >= 1000 * this.limit',
-    breaks: 'At most 64 lists hold a connection each.',
-    specs: DATA_LAYER,
-    tests: SNAPSHOT,
-  },
-  {
-    id: 'locked-snapshot-takes-its-connection-along',
-    file: 'src/database/sqlite/reading/snapshots.ts',
-    replace: `      this.giveBack(connection);
-      throw error;`,
-    by: '      throw error;',
-    breaks: 'A list that has met a lock for too long gives its connection to the next.',
-    specs: ['src/database/sqlite/reading/snapshots.spec.ts'],
-  },
-  {
-    id: 'snapshot-takes-its-connection-along',
-    file: 'src/database/sqlite/reading/snapshots.ts',
-    replace: '    this.over = reason;\n    this.giveBack();',
-    by: '    this.over = reason;',
-    breaks: 'The connection of a list that has ended is given to the next.',
     specs: DATA_LAYER,
     tests: SNAPSHOT,
   },
@@ -283,14 +127,6 @@ const mutants: readonly Mutant[] = [
     tests: 'does not wait for an open transaction',
   },
   {
-    id: 'large-wal-is-not-noticed',
-    file: 'src/database/sqlite/writing/group-commit.ts',
-    replace: '      if (this.file.sizeOfWal() > LARGEST_WAL) this.onLargeWal();\n',
-    by: '',
-    breaks: 'A write-ahead log that has grown too large is made small again.',
-    specs: LARGE_WAL,
-  },
-  {
     id: 'large-wal-ends-nobody',
     file: 'src/database/sqlite/writing/large-wal.ts',
     replace: 'const ended = this.snapshots.endAll();',
@@ -299,56 +135,11 @@ const mutants: readonly Mutant[] = [
     specs: LARGE_WAL,
   },
   {
-    id: 'large-wal-ends-lists-for-others',
-    file: 'src/database/sqlite/writing/large-wal.ts',
-    replace: 'this.pausedUntil = now + (isElsewhere ? PAUSE : SIZE_AGE);',
-    by: 'this.pausedUntil = now + SIZE_AGE;',
-    breaks: 'Where it is another process that reads an old state, lists go on.',
-    specs: LARGE_WAL,
-  },
-  {
-    id: 'slow-statement-is-not-logged',
-    file: 'src/database/sqlite/sqlite-connection.ts',
-    replace: 'milliseconds > this.slow.limit',
-    by: 'milliseconds / 1000 > this.slow.limit',
-    breaks: 'A statement that takes longer than 200 ms is logged.',
-    specs: DATA_LAYER,
-    tests: 'is logged',
-  },
-  {
-    id: 'parameters-are-logged',
-    file: 'src/database/sqlite/sqlite-connection.ts',
-    replace: 'this.measured(performance.now() - started, sql);',
-    by: 'this.measured(performance.now() - started, `${sql} -- ${parameters.join()}`);',
-    breaks: 'The log shows no parameter of a slow statement: it may be personal or secret.',
-    specs: DATA_LAYER,
-    tests: 'is logged',
-  },
-  {
     id: 'lost-file-is-acknowledged',
     file: 'src/database/sqlite/writing/group-commit.ts',
     replace: '      this.file.check();\n',
     by: '',
     breaks: 'Nothing is acknowledged that was written to a file which has been taken away.',
-    specs: FAULTS,
-    tests: TAKEN_AWAY,
-  },
-  {
-    id: 'lost-file-is-read',
-    file: 'src/database/sqlite/sqlite-driver.ts',
-    replace: `    this.file.assertNotMoved();
-    try {`,
-    by: '    try {',
-    breaks: 'Nothing is read from a file which has been taken away.',
-    specs: FAULTS,
-    tests: TAKEN_AWAY,
-  },
-  {
-    id: 'replaced-file-is-not-noticed',
-    file: 'src/database/sqlite/file/database-file.ts',
-    replace: 'if (inodeOf(statSync(file.path, { throwIfNoEntry: false })) !== file.inode)',
-    by: 'if (inodeOf(statSync(file.path, { throwIfNoEntry: false })) === undefined)',
-    breaks: 'A file that takes the place of the database is noticed.',
     specs: FAULTS,
     tests: TAKEN_AWAY,
   },
@@ -369,146 +160,6 @@ const mutants: readonly Mutant[] = [
     breaks: 'A checkpoint needs no space.',
     specs: FULL,
     tests: 'refuses POST with 507',
-  },
-  {
-    id: 'stopped-service-gives-its-reserve-away',
-    file: 'src/database/sqlite/sqlite-driver.ts',
-    replace: '    this.reserve.keep();\n',
-    by: '',
-    breaks: 'No other process can take the reserve while the service is stopped.',
-    specs: FULL,
-    tests: 'deletes every record',
-  },
-  {
-    id: 'posts-use-the-reserve',
-    file: 'src/database/sqlite/writing/group-commit.ts',
-    replace: 'if (this.batch.reclaimingOnly && !reclaimsSpace)',
-    by: 'if (this.batch.reclaimingOnly && !reclaimsSpace && this.batch.size < 0)',
-    breaks: 'While there is no space, only what reclaims some is written.',
-    specs: FULL,
-    tests: 'deletes every record',
-  },
-  {
-    id: 'full-transaction-is-tried-once',
-    file: 'src/database/transactions.ts',
-    replace: 'const ATTEMPTS = 3;',
-    by: 'const ATTEMPTS = 1;',
-    breaks: 'A delete that met a full volume is tried again with the room of the reserve.',
-    specs: FULL,
-    tests: 'refuses POST with 507',
-  },
-  {
-    id: 'failed-batch-keeps-its-slot',
-    file: 'src/database/batcher.ts',
-    replace: `    } finally {
-      this.inFlight--;
-      if (this.waiting.size > 0) this.sendSoon();
-    }`,
-    by: `      return;
-    }
-    this.inFlight--;
-    if (this.waiting.size > 0) this.sendSoon();`,
-    breaks: 'A batch that fails makes way for the next.',
-    specs: BATCHER,
-  },
-  {
-    id: 'batch-has-no-end',
-    file: 'src/database/batcher.ts',
-    replace: 'this.waiting.take(this.maxBatchSize)',
-    by: 'this.waiting.take(this.waiting.size)',
-    breaks: 'A batch has at most `maxBatchSize` items.',
-    specs: BATCHER,
-  },
-  {
-    id: 'any-number-of-batches',
-    file: 'src/database/batcher.ts',
-    replace: 'if (this.inFlight < MOST_IN_FLIGHT) ',
-    by: '',
-    breaks: 'At most two batches are in flight.',
-    specs: BATCHER,
-  },
-  {
-    id: 'any-number-waits',
-    file: 'src/database/wait-queue.ts',
-    replace: '    if (this.waiters.length >= MOST_WAITING) return waiter.reject(overloaded());\n',
-    by: '',
-    breaks: 'Whoever comes when 10 000 wait is rejected immediately.',
-    specs: BATCHER,
-  },
-  {
-    id: 'deadlines-stay-behind',
-    file: 'src/database/wait-queue.ts',
-    replace: `    this.deadlines.shift();
-    return this.waiters.shift();`,
-    by: '    return this.waiters.shift();',
-    breaks: 'Each that waits has a deadline of its own, whoever has gone before.',
-    specs: [...COMMITS, ...DATA_LAYER],
-    tests: 'waits in a queue|holds the lock',
-  },
-  {
-    id: 'statement-after-the-end-of-its-transaction',
-    file: 'src/database/sqlite/sqlite-query-runner.ts',
-    replace: '    if (this.transactionOver) await this.stayOpen(sql);\n',
-    by: '',
-    breaks: 'A statement that comes after its transaction has failed does not become one of its own.',
-    specs: DATA_LAYER,
-    tests: 'still on their way',
-  },
-  {
-    id: 'forgotten-transaction-stays-open',
-    file: 'src/database/sqlite/sqlite-query-runner.ts',
-    replace: `    const ended = this.endTransaction();
-    this.isReleased = true;`,
-    by: `    const ended = Promise.resolve();
-    this.isReleased = true;`,
-    breaks: 'A transaction that a released query runner left open is rolled back.',
-    specs: DATA_LAYER,
-    tests: 'released query runner left open',
-  },
-  {
-    id: 'release-hides-the-failed-commit',
-    file: 'src/database/sqlite/sqlite-query-runner.ts',
-    replace: `    if (this.migrating !== undefined) await this.endMigration();
-    if (this.rollbackFailure !== undefined) throw this.rollbackFailure;`,
-    by: '    if (this.migrating !== undefined) await this.endMigration();',
-    breaks: 'An error that rests on rows whose commit failed is not told in place of that failure.',
-    specs: COMMITS,
-    tests: 'and are told the failure of the commit',
-  },
-  {
-    id: 'foreign-keys-stay-off-after-a-migration',
-    file: 'src/database/sqlite/statements/table-rebuilds.ts',
-    replace: `'PRAGMA foreign_keys = ON'`,
-    by: `'PRAGMA foreign_keys'`,
-    breaks: 'Foreign keys are enforced again after a migration.',
-    specs: MIGRATIONS,
-    tests: 'keep foreign keys enforced',
-  },
-  {
-    id: 'pragmas-for-everyone',
-    file: 'src/database/sqlite/statements/shared-pragmas.ts',
-    replace: '|quick_check|',
-    by: '|quick_check|synchronous|',
-    breaks: 'No statement switches the flush of commits off for everyone.',
-    specs: DATA_LAYER,
-    tests: 'rejects what would change',
-  },
-  {
-    id: 'several-statements-in-one-string',
-    file: 'src/database/transaction-control.ts',
-    replace: '    if (queryRunner === undefined) rejectTransactionControl(sql);\n',
-    by: '',
-    breaks: 'BEGIN without a query runner is rejected.',
-    specs: DATA_LAYER,
-    tests: 'without a query runner',
-  },
-  {
-    id: 'unique-is-a-rule',
-    file: 'src/database/constraint-violation.ts',
-    replace: `SQLITE_CONSTRAINT_UNIQUE: 'unique',`,
-    by: `SQLITE_CONSTRAINT_UNIQUE: 'rule',`,
-    breaks: 'A violated UNIQUE is 409, not 400.',
-    specs: ['test/feature-errors.e2e-spec.ts'],
   },
   {
     id: 'rounded-integers',
