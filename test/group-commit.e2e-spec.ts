@@ -92,8 +92,13 @@ describe('writes that wait together', () => {
     const { databaseConnection } = dataSource.driver as unknown as { databaseConnection: Database };
     await insert('stored');
     databaseConnection.pragma('max_page_count = 1');
-    const tooLarge = dataSource.query('INSERT INTO notes VALUES (zeroblob(100000))');
-    const settled = await Promise.allSettled([insert('one'), insertInTransaction('two'), tooLarge]);
+    // One after the other: the last of the batch is too large.
+    const writes = [
+      insert('one'),
+      insertInTransaction('two'),
+      dataSource.query('INSERT INTO notes VALUES (zeroblob(100000))'),
+    ];
+    const settled = await Promise.allSettled(writes);
     const errors = settled.map((outcome) => (outcome.status === 'rejected' ? (outcome.reason as Error).name : 'none'));
     expect(errors).toEqual(Array(3).fill(DiskFullError.name));
     expect(await names()).toEqual(['stored']);
