@@ -187,7 +187,7 @@ describe('the list', () => {
     expect(response.headers['link']).toMatch(/^<\/cookies\?/);
   });
 
-  // The next three are served from the cache; test/lists.e2e-spec.ts asks for lists that are not cached, ten at once.
+  // The next three are served from the cache; test/resource/lists.e2e-spec.ts asks for lists that are not cached, ten at once.
   it('returns all of it to seventy requests together', async () => {
     const lists = await Promise.all(Array.from({ length: 70 }, () => client.get('/cookies')));
     expect(tally(lists)).toEqual({ 200: 70 });

@@ -27,7 +27,19 @@ const EXAMPLE = 'npm run generate -- resource orders customer:text:100';
 
 /** Words that the code, the document or the database of the service has already. */
 const TAKEN = new Set([
-  ...['openapi', 'features', 'health', 'metrics', 'lists', 'storage', 'migrations', 'imports', 'records', 'examples'],
+  ...[
+    'openapi',
+    'docs',
+    'features',
+    'health',
+    'metrics',
+    'lists',
+    'storage',
+    'migrations',
+    'imports',
+    'records',
+    'examples',
+  ],
   ...[
     'Check',
     'Column',

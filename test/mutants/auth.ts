@@ -1,6 +1,6 @@
 import type { Mutant } from './program/mutant.js';
 
-const AUTH = ['test/auth.e2e-spec.ts'];
+const AUTH = ['test/auth/auth.e2e-spec.ts'];
 const CACHE = ['src/auth/token-cache.spec.ts'];
 
 const mutants: readonly Mutant[] = [
@@ -90,7 +90,7 @@ const mutants: readonly Mutant[] = [
     replace: '!access.every((scope)',
     by: '!access.some((scope)',
     breaks: 'A route wants all of its scopes.',
-    specs: [...AUTH, 'test/feature-errors.e2e-spec.ts', 'test/validation.e2e-spec.ts'],
+    specs: [...AUTH, 'test/resource/feature-errors.e2e-spec.ts', 'test/http/validation.e2e-spec.ts'],
   },
   {
     id: 'routes-without-scopes-are-open',
@@ -106,7 +106,7 @@ const mutants: readonly Mutant[] = [
     replace: ', { mode: PRIVATE_FILE });',
     by: ', { mode: 0o644 });',
     breaks: 'The file of the made-up secret is readable by its owner alone.',
-    specs: ['test/private-files.e2e-spec.ts', ...AUTH],
+    specs: ['test/database/private-files.e2e-spec.ts', ...AUTH],
   },
 ];
 

@@ -1,8 +1,8 @@
 import type { Mutant } from './program/mutant.js';
 
-const CLI = ['test/cli.e2e-spec.ts'];
-const BACKUP = ['test/cli-backup.e2e-spec.ts'];
-const INTERRUPTED = ['test/cli-interrupted.e2e-spec.ts'];
+const CLI = ['test/cli/cli.e2e-spec.ts'];
+const BACKUP = ['test/cli/cli-backup.e2e-spec.ts'];
+const INTERRUPTED = ['test/cli/cli-interrupted.e2e-spec.ts'];
 const COPY = ['src/cli/sqlite-file/file-copy.spec.ts'];
 
 const mutants: readonly Mutant[] = [

@@ -59,7 +59,7 @@ const mutants: readonly Mutant[] = [
     replace: '      if (page.count < PAGE) return;',
     by: '      if (page.count <= PAGE) return;',
     breaks: 'A list of more than 1 000 records has all of them.',
-    specs: [...COOKIES, 'test/filtered-lists.e2e-spec.ts', 'test/overload.e2e-spec.ts'],
+    specs: [...COOKIES, 'test/resource/filtered-lists.e2e-spec.ts', 'test/http/overload.e2e-spec.ts'],
   },
   {
     id: 'unchanged-records-change-their-version',
@@ -107,7 +107,7 @@ const mutants: readonly Mutant[] = [
     replace: '!declared.has(name)',
     by: '!declared.has(name) && name.length === 1',
     breaks: 'A misspelt parameter is 400.',
-    specs: [...COOKIES, 'test/auth.e2e-spec.ts'],
+    specs: [...COOKIES, 'test/auth/auth.e2e-spec.ts'],
   },
 ];
 

@@ -1,6 +1,6 @@
 import type { Mutant } from './program/mutant.js';
 
-const CONNECTIONS = ['test/connections.e2e-spec.ts'];
+const CONNECTIONS = ['test/http/connections.e2e-spec.ts'];
 const CONNECTION = 'src/http/connections/connection.ts';
 const ALL_CONNECTIONS = 'src/http/connections/connections.ts';
 const OPEN_CONNECTIONS = 'src/http/connections/open-connections.ts';
@@ -33,7 +33,7 @@ const mutants: readonly Mutant[] = [
     replace: 'if (unsent === 0 || sent !== this.sentBytes) {',
     by: 'if (unsent === 0) {',
     breaks: 'A client that reads slowly is not cut off.',
-    specs: ['test/lists.e2e-spec.ts'],
+    specs: ['test/resource/lists.e2e-spec.ts'],
     tests: 'RESPONSE_STALL_TIMEOUT',
   },
   {
@@ -105,7 +105,7 @@ const mutants: readonly Mutant[] = [
     replace: `{ headers: { 'retry-after': '1' } }`,
     by: '{}',
     breaks: 'A 503 for lack of room says when to try again.',
-    specs: ['test/lists.e2e-spec.ts'],
+    specs: ['test/resource/lists.e2e-spec.ts'],
     tests: 'with one place for long lists',
   },
   {
@@ -114,7 +114,7 @@ const mutants: readonly Mutant[] = [
     replace: `return { status: 503, errorCode: 'OUTCOME_UNKNOWN', message: OUTCOME_UNKNOWN };`,
     by: `return { ...unavailable(OUTCOME_UNKNOWN), errorCode: 'OUTCOME_UNKNOWN' };`,
     breaks: 'A write whose outcome is unknown has no Retry-After, which would make clients do it twice.',
-    specs: ['test/postgres-connections.e2e-spec.ts'],
+    specs: ['test/database/postgres-connections.e2e-spec.ts'],
     tests: 'makes a POST 503 OUTCOME_UNKNOWN',
   },
   {
@@ -123,7 +123,7 @@ const mutants: readonly Mutant[] = [
     replace: '    reply.raw.destroy();\n',
     by: '    reply.raw.end();\n',
     breaks: 'A response that fails half-way breaks off, so that nobody takes it for whole.',
-    specs: ['test/request-log.e2e-spec.ts'],
+    specs: ['test/logging/request-log.e2e-spec.ts'],
     tests: 'the log of a handler that throws',
   },
 ];

@@ -1,6 +1,6 @@
 import type { Mutant } from './program/mutant.js';
 
-const LISTS = ['test/lists.e2e-spec.ts'];
+const LISTS = ['test/resource/lists.e2e-spec.ts'];
 const LEFT = 'after readers have left half-way is';
 const CACHE = 'the cache of lists';
 const STALLS = 'that stalls is cut off';

@@ -1,8 +1,8 @@
 import type { Mutant } from './program/mutant.js';
 
-const REQUESTS = ['test/request-log.e2e-spec.ts'];
-const LOG = ['test/log.e2e-spec.ts'];
-const ERRORS = ['test/error-log.e2e-spec.ts'];
+const REQUESTS = ['test/logging/request-log.e2e-spec.ts'];
+const LOG = ['test/logging/log.e2e-spec.ts'];
+const ERRORS = ['test/logging/error-log.e2e-spec.ts'];
 const RECORD = 'src/http/connections/request-record.ts';
 
 const mutants: readonly Mutant[] = [

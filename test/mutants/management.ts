@@ -1,7 +1,7 @@
 import type { Mutant } from './program/mutant.js';
 
-const HEALTH = ['test/health.e2e-spec.ts'];
-const METRICS = ['test/metrics.e2e-spec.ts'];
+const HEALTH = ['test/management/health.e2e-spec.ts'];
+const METRICS = ['test/management/metrics.e2e-spec.ts'];
 
 const mutants: readonly Mutant[] = [
   {
@@ -27,7 +27,7 @@ const mutants: readonly Mutant[] = [
     replace: `this.lifecycle.isStopping ? 'the service is shutting down' : 'ok'`,
     by: `'ok'`,
     breaks: 'A service that is shutting down is not ready.',
-    specs: ['test/stopping.e2e-spec.ts'],
+    specs: ['test/server/stopping.e2e-spec.ts'],
     tests: 'is not ready and refuses new connections|SHUTDOWN_DELAY',
   },
   {
@@ -45,7 +45,7 @@ const mutants: readonly Mutant[] = [
     replace: 'if (!resource.hasRow) await',
     by: 'if (resource.hasRow) await',
     breaks: 'A service without the storage row of a resource is not ready.',
-    specs: ['test/counted-resources.e2e-spec.ts'],
+    specs: ['test/resource/counted-resources.e2e-spec.ts'],
     tests: 'makes GET /cookies/1 500',
   },
   {
@@ -81,7 +81,7 @@ const mutants: readonly Mutant[] = [
     replace: 'this.errors.inc({ kind: kind as EngineError })',
     by: 'void (kind as EngineError)',
     breaks: 'database_errors_total counts the errors of the engine.',
-    specs: ['test/error-log.e2e-spec.ts'],
+    specs: ['test/logging/error-log.e2e-spec.ts'],
     tests: 'with a damaged page',
   },
 ];

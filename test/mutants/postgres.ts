@@ -1,9 +1,9 @@
 import type { Mutant } from './program/mutant.js';
 
-const CONNECTIONS = ['test/postgres-connections.e2e-spec.ts'];
-const FAILOVER = ['test/failover.e2e-spec.ts'];
-const POSTGRES = ['test/postgres.e2e-spec.ts'];
-const OPEN = ['test/open-transactions.e2e-spec.ts'];
+const CONNECTIONS = ['test/database/postgres-connections.e2e-spec.ts'];
+const FAILOVER = ['test/database/failover.e2e-spec.ts'];
+const POSTGRES = ['test/database/postgres.e2e-spec.ts'];
+const OPEN = ['test/database/open-transactions.e2e-spec.ts'];
 
 const BROKEN = 'a pooled connection that turns out to be broken';
 const LOST = 'a response to COMMIT that is lost';

@@ -1,8 +1,8 @@
 import type { Mutant } from './program/mutant.js';
 
-const STORE = ['test/resource-store.e2e-spec.ts'];
-const SORTED = ['test/sorted-lists.e2e-spec.ts'];
-const PARCELS = ['test/parcels.e2e-spec.ts'];
+const STORE = ['test/resource/resource-store.e2e-spec.ts'];
+const SORTED = ['test/resource/sorted-lists.e2e-spec.ts'];
+const PARCELS = ['test/resource/parcels.e2e-spec.ts'];
 
 const mutants: readonly Mutant[] = [
   {
@@ -29,7 +29,7 @@ const mutants: readonly Mutant[] = [
     replace: 'const record = await this.validate(value);',
     by: 'const record = value as object;',
     breaks: 'An import stores nothing that POST rejects.',
-    specs: ['test/cli-import.e2e-spec.ts'],
+    specs: ['test/cli/cli-import.e2e-spec.ts'],
   },
   {
     id: 'sorted-pages-skip-ties',

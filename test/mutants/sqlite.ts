@@ -1,11 +1,11 @@
 import type { Mutant } from './program/mutant.js';
 
-const COMMITS = ['test/group-commit.e2e-spec.ts'];
-const DATA_LAYER = ['test/data-layer.e2e-spec.ts'];
-const FAULTS = ['test/faults.e2e-spec.ts'];
-const FULL = ['test/full-disk.e2e-spec.ts'];
-const LARGE_WAL = ['test/large-wal.e2e-spec.ts'];
-const MIGRATIONS = ['test/migrations.e2e-spec.ts'];
+const COMMITS = ['test/database/group-commit.e2e-spec.ts'];
+const DATA_LAYER = ['test/database/data-layer.e2e-spec.ts'];
+const FAULTS = ['test/database/faults.e2e-spec.ts'];
+const FULL = ['test/database/full-disk.e2e-spec.ts'];
+const LARGE_WAL = ['test/database/large-wal.e2e-spec.ts'];
+const MIGRATIONS = ['test/database/migrations.e2e-spec.ts'];
 
 const LOCKED = 'while another process holds the lock';
 const SNAPSHOT = 'snapshot';

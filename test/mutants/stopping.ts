@@ -1,6 +1,6 @@
 import type { Mutant } from './program/mutant.js';
 
-const STOPPING = ['test/stopping.e2e-spec.ts'];
+const STOPPING = ['test/server/stopping.e2e-spec.ts'];
 
 const mutants: readonly Mutant[] = [
   {

@@ -1,6 +1,6 @@
 import type { Mutant } from './program/mutant.js';
 
-const CAPACITY = ['test/capacity.e2e-spec.ts'];
+const CAPACITY = ['test/resource/capacity.e2e-spec.ts'];
 
 const mutants: readonly Mutant[] = [
   {
@@ -17,7 +17,7 @@ const mutants: readonly Mutant[] = [
     replace: '    while (versions.length < count) {',
     by: '    while (versions.length < 0) {',
     breaks: 'Of creates that wait together, as many are stored as have room.',
-    specs: ['test/resource-store.e2e-spec.ts'],
+    specs: ['test/resource/resource-store.e2e-spec.ts'],
     tests: 'creates that wait together',
   },
   {
@@ -50,7 +50,7 @@ const mutants: readonly Mutant[] = [
     replace: '      await this.usage(transaction);\n',
     by: '',
     breaks: 'A resource without its row in `storage` is a 500 that says what to do, never 507.',
-    specs: ['test/counted-resources.e2e-spec.ts'],
+    specs: ['test/resource/counted-resources.e2e-spec.ts'],
   },
   {
     id: 'cascades-are-accepted',
@@ -58,7 +58,7 @@ const mutants: readonly Mutant[] = [
     replace: "new Set(['CASCADE', 'SET NULL', 'SET DEFAULT'])",
     by: "new Set(['SET NULL', 'SET DEFAULT'])",
     breaks: 'A cascade that deletes records of a counted resource stops the start.',
-    specs: ['test/counted-resources.e2e-spec.ts'],
+    specs: ['test/resource/counted-resources.e2e-spec.ts'],
   },
   {
     id: 'recount-of-nothing',
@@ -66,7 +66,7 @@ const mutants: readonly Mutant[] = [
     replace: 'SELECT count(*) FROM ${table.name}) WHERE resource = ? RETURNING used',
     by: 'SELECT count(*) FROM ${table.name}) WHERE resource <> ? RETURNING used',
     breaks: '`doctor --fix` sets the counter of the resource to the number of its records.',
-    specs: ['test/self-check.e2e-spec.ts'],
+    specs: ['test/resource/self-check.e2e-spec.ts'],
   },
 ];
 

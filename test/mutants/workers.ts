@@ -1,7 +1,7 @@
 import type { Mutant } from './program/mutant.js';
 
-const SERVING = ['test/workers.e2e-spec.ts'];
-const PROCESSES = ['test/worker-processes.e2e-spec.ts'];
+const SERVING = ['test/server/workers.e2e-spec.ts'];
+const PROCESSES = ['test/server/worker-processes.e2e-spec.ts'];
 
 const mutants: readonly Mutant[] = [
   {

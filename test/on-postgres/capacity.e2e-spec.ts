@@ -1,4 +1,4 @@
 import { usePostgres } from '../support/engine.js';
 
 usePostgres();
-await import('../capacity.e2e-spec.js');
+await import('../resource/capacity.e2e-spec.js');

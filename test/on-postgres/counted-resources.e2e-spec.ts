@@ -1,4 +1,4 @@
 import { usePostgres } from '../support/engine.js';
 
 usePostgres();
-await import('../counted-resources.e2e-spec.js');
+await import('../resource/counted-resources.e2e-spec.js');

@@ -1,4 +1,4 @@
 import { usePostgres } from '../support/engine.js';
 
 usePostgres();
-await import('../feature-errors.e2e-spec.js');
+await import('../resource/feature-errors.e2e-spec.js');

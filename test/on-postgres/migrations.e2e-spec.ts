@@ -1,4 +1,4 @@
 import { usePostgres } from '../support/engine.js';
 
 usePostgres();
-await import('../migrations.e2e-spec.js');
+await import('../database/migrations.e2e-spec.js');

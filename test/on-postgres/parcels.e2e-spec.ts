@@ -1,4 +1,4 @@
 import { usePostgres } from '../support/engine.js';
 
 usePostgres();
-await import('../parcels.e2e-spec.js');
+await import('../resource/parcels.e2e-spec.js');

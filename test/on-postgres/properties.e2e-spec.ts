@@ -1,4 +1,4 @@
 import { usePostgres } from '../support/engine.js';
 
 usePostgres();
-await import('../properties.e2e-spec.js');
+await import('../resource/properties.e2e-spec.js');

@@ -1,4 +1,4 @@
 import { usePostgres } from '../support/engine.js';
 
 usePostgres();
-await import('../resource-store.e2e-spec.js');
+await import('../resource/resource-store.e2e-spec.js');

@@ -1,4 +1,4 @@
 import { usePostgres } from '../support/engine.js';
 
 usePostgres();
-await import('../sorted-lists.e2e-spec.js');
+await import('../resource/sorted-lists.e2e-spec.js');

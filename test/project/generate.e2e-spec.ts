@@ -81,7 +81,7 @@ describe('npm run generate', () => {
     [['resource', 'jars', 'lidId:ref:lids'], '"lids" is no resource in src; there are cookies'],
     [['resource', 'jars', 'jarId:ref:jars'], 'a resource cannot refer to itself'],
     [['resource', 'storage', '--singular', 'store', 'a:bool'], '"storage": the name is taken'],
-    [['resource', 'docs', 'a:bool'], 'src/docs, test/docs.e2e-spec.ts: exists already'],
+    [['resource', 'docs', 'a:bool'], '"docs": the name is taken'],
     [['resource', 'cookies', 'a:bool'], 'src/cookies, test/cookies.e2e-spec.ts'],
   ])('%j ends with 1, and one line that says what is wrong; nothing is written', async (args, message) => {
     const before = [copy.files(), read('src/app.module.ts')];

@@ -119,7 +119,7 @@ export function describeLists(resource: ResourceUnderTest): void {
     it('the filters that the document has are those that this suite knows', () => {
       const { parameters } = resource.document.operation('get', path);
       const inQuery = parameters.filter((parameter: { in: string }) => parameter.in === 'query');
-      // The ends of ranges are tried by test/sorted-lists.e2e-spec.ts.
+      // The ends of ranges are tried by test/resource/sorted-lists.e2e-spec.ts.
       const names = inQuery
         .map(({ name }: { name: string }) => name)
         .filter((name: string) => !/(From|To)$/.test(name));

@@ -1,0 +1,391 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
+import { countsOf, inDatabase, lines, type Outcome, outcomeOf, run, startCommand } from '../support/command.js';
+import { Client, COOKIE, temporaryFolder } from '../support/service.js';
+import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+/** Another user of the machine; only root can give files to one. */
+const STRANGER = 65534;
+const asRoot = ORDINARY_USER.uid !== undefined && canRunAsOrdinaryUser() ? it : it.skip;
+const withDevices = canMakeDevices() ? it : it.skip;
+
+let folder: string;
+
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const at = (...names: string[]): string => join(folder, ...names);
+const store = async (text: string): Promise<void> => {
+  expect(await run(folder, ['import'], { input: text })).toMatchObject({ code: 0 });
+};
+const remains = (): string[] => readdirSync(folder).filter((name) => /partial|restoring/.test(name));
+
+function canMakeDevices(): boolean {
+  const device = join(temporaryFolder(), 'null');
+  return spawnSync('sh', ['-c', 'mknod "$0" c 1 3 && : > "$0"', device]).status === 0;
+}
+
+/** Whether a process has opened a file of the folder; then it has started, and catches signals. */
+function hasOpened({ pid }: ChildProcess, file: string): boolean {
+  return readdirSync(`/proc/${pid}/fd`).some((name) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${name}`) === at(file);
+    } catch {
+      // Closed since the folder was read.
+      return false;
+    }
+  });
+}
+
+/** Reads a FIFO in a process of its own: opening it waits for its writer. */
+function reader(fifo: string): { child: ChildProcess; bytes: Promise<Buffer> } {
+  const child = spawn('cat', [fifo]);
+  const chunks: Buffer[] = [];
+  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+  return { child, bytes: new Promise((resolve) => child.once('close', () => resolve(Buffer.concat(chunks)))) };
+}
+
+describe('what export and backup are to write into', () => {
+  const COMMANDS = [
+    ['export', ['export', '--output']],
+    ['backup', ['backup']],
+  ] as const;
+
+  /** What each test begins with: a storage of three cookies. */
+  let stored: string;
+
+  beforeAll(async () => {
+    stored = temporaryFolder();
+    expect(await run(stored, ['import'], { input: lines(3) })).toMatchObject({ code: 0 });
+  });
+
+  beforeEach(() => cpSync(stored, folder, { recursive: true }));
+  afterAll(() => rmSync(stored, { recursive: true, force: true }));
+
+  const expectCookies = (name: string, bytes: Buffer): void => {
+    if (name === 'export') return expect(bytes.toString()).toBe(lines(3));
+    writeFileSync(at('written'), bytes);
+    const count = (database: Database): unknown => database.prepare('SELECT count(*) FROM cookies').pluck().get();
+    expect(inDatabase(folder, count, 'written')).toBe(3);
+  };
+
+  it.each(COMMANDS)('stays a FIFO, whose reader gets it: %s', async (name, args) => {
+    execFileSync('mkfifo', [at('fifo')]);
+    const ended = run(folder, [...args, at('fifo')]);
+    // The command waits for a reader.
+    await sleep(300);
+    const { bytes } = reader(at('fifo'));
+    expect(await ended).toMatchObject({ code: 0 });
+    expectCookies(name, await bytes);
+    expect([lstatSync(at('fifo')).isFIFO(), remains()]).toEqual([true, []]);
+  });
+
+  it('is waited for while a FIFO has no reader, until it is interrupted', async () => {
+    execFileSync('mkfifo', [at('fifo')]);
+    const child = startCommand(folder, ['export', '--output', at('fifo')]);
+    const outcome = outcomeOf(child);
+    for (let waits = 0; waits < 300 && !hasOpened(child, 'cookies.sqlite'); waits++) await sleep(100);
+    await sleep(1000);
+    expect(child.exitCode).toBeNull();
+    child.kill('SIGINT');
+    expect(await outcome).toMatchObject({ code: 130, stderr: 'Interrupted.\n' });
+  });
+
+  // A device of our own: what goes wrong must not take one from the machine.
+  withDevices.each(COMMANDS)('stays a device, whose error is said: %s', async (_name, args) => {
+    execFileSync('mknod', [at('full'), 'c', '1', '7']);
+    execFileSync('mknod', [at('null'), 'c', '1', '3']);
+    expect(await run(folder, [...args, at('null')])).toMatchObject({ code: 0 });
+    expect(await run(folder, [...args, at('full')])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/ENOSPC/),
+    });
+    expect(['full', 'null'].map((device) => lstatSync(at(device)).isCharacterDevice())).toEqual([true, true]);
+    expect(remains()).toEqual([]);
+  });
+
+  it.each(COMMANDS)('stays a symbolic link, to a file or to none yet: %s', async (name, args) => {
+    mkdirSync(at('elsewhere'));
+    writeFileSync(at('elsewhere/old'), 'old', { mode: 0o640 });
+    symlinkSync('elsewhere', at('folder'));
+    for (const target of ['old', 'new']) {
+      symlinkSync(join('folder', target), at(target));
+      expect(await run(folder, [...args, at(target)])).toMatchObject({ code: 0 });
+      expect([lstatSync(at(target)).isSymbolicLink(), readlinkSync(at(target))]).toEqual([true, `folder/${target}`]);
+      expectCookies(name, readFileSync(at('elsewhere', target)));
+    }
+    expect(readdirSync(at('elsewhere')).sort()).toEqual(['new', 'old']);
+    expect(statSync(at('elsewhere/old')).mode & 0o777).toBe(0o640);
+  });
+
+  it.each(COMMANDS)('may be a link to stdout, in a pipe or behind what a file has: %s', (name, args) => {
+    // As /dev/stdout is, which a fault must not take from the machine.
+    symlinkSync('/proc/self/fd/1', at('stdout'));
+    const command = [process.execPath, join(process.cwd(), 'dist/src/cli/main.js'), ...args, at('stdout')];
+    const shell = (rest: string): Buffer =>
+      execFileSync('sh', ['-c', `"$@" ${rest}`, 'sh', ...command], {
+        cwd: folder,
+        env: { PATH: process.env['PATH'], DATABASE_URL: `sqlite:${at('cookies.sqlite')}`, NODE_ENV: 'test' },
+      });
+    expectCookies(name, shell('| cat'));
+    writeFileSync(at('log'), 'before\n');
+    shell(`>> ${at('log')}`);
+    const text = readFileSync(at('log'));
+    expect(text.subarray(0, 7).toString()).toBe('before\n');
+    expectCookies(name, text.subarray(7));
+  });
+
+  it.each(COMMANDS)('is never the database, under whatever name: %s', async (_name, args) => {
+    symlinkSync('cookies.sqlite', at('link'));
+    linkSync(at('cookies.sqlite'), at('hard'));
+    for (const output of ['cookies.sqlite', 'link', 'hard', 'cookies.sqlite-reserve']) {
+      const { code, stderr } = await run(folder, [...args, at(output)]);
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/is the database itself|belongs to the database/)]);
+    }
+    expect(await run(folder, [...args, folder])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('a folder'),
+    });
+    expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
+  });
+});
+
+describe('restore', () => {
+  /** What each test begins with: a storage of three cookies, and a backup of it. */
+  let stored: string;
+
+  beforeAll(async () => {
+    stored = temporaryFolder();
+    expect(await run(stored, ['import'], { input: lines(3) })).toMatchObject({ code: 0 });
+    expect(await run(stored, ['backup', 'backup.sqlite'])).toMatchObject({ code: 0 });
+  });
+
+  beforeEach(() => cpSync(stored, folder, { recursive: true }));
+  afterAll(() => rmSync(stored, { recursive: true, force: true }));
+
+  const asides = (): string[] => readdirSync(folder).filter((name) => name.includes('.before-'));
+
+  it('keeps one database of before, that of the last time', async () => {
+    writeFileSync(at('cookies.sqlite.before-mine'), 'a file that somebody named so');
+    await run(folder, ['restore', 'backup.sqlite']);
+    const [first] = asides().filter((name) => !name.endsWith('mine'));
+    writeFileSync(at(`${first}-wal`), '');
+    const { code, stderr } = await run(folder, ['restore', 'backup.sqlite']);
+    expect(code).toBe(0);
+    expect(asides()).toHaveLength(2);
+    expect(asides()).toEqual(expect.arrayContaining(['cookies.sqlite.before-mine']));
+    expect(asides()).not.toContain(first);
+    expect(stderr).toContain(`Removed ${at(first!)}, which an earlier restore had kept`);
+  });
+
+  it('warns of a backup with more cookies than the capacity', async () => {
+    const environment = { COOKIES_CAPACITY: '2' };
+    const { code, stderr } = await run(folder, ['restore', 'backup.sqlite'], { environment });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(
+      /Warning: these are more than COOKIES_CAPACITY allows \(2\).*until .* 2 cookies are deleted/s,
+    );
+    expect((await run(folder, ['restore', 'backup.sqlite'])).stderr).not.toContain('Warning');
+  });
+
+  it('takes what comes through a pipe, and nothing that ends too early', async () => {
+    const backup = readFileSync(at('backup.sqlite'));
+    expect(await run(folder, ['restore', '/dev/stdin'], { input: backup.subarray(0, 9000) })).toMatchObject({
+      code: 1,
+    });
+    await store(lines(1, 4));
+    expect(await run(folder, ['restore', '/dev/stdin'], { input: backup })).toMatchObject({ code: 0 });
+    expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
+    expect(remains()).toEqual([]);
+  });
+
+  it('leaves a link to the database a link', async () => {
+    mkdirSync(at('real'));
+    execFileSync('mv', [at('cookies.sqlite'), at('real/cookies.sqlite')]);
+    symlinkSync('real/cookies.sqlite', at('cookies.sqlite'));
+    expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject({ code: 0 });
+    expect(readlinkSync(at('cookies.sqlite'))).toBe('real/cookies.sqlite');
+    expect(readdirSync(at('real')).filter((name) => name.includes('.before-'))).toHaveLength(1);
+    expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
+  });
+
+  /** Runs a command as another user, to whom the folder belongs. */
+  const runAs = (uid: number, args: readonly string[]): Promise<Outcome> => {
+    const child = spawn(process.execPath, [join(process.cwd(), 'dist/src/cli/main.js'), ...args], {
+      cwd: folder,
+      uid,
+      env: {
+        PATH: process.env['PATH'],
+        DATABASE_URL: `sqlite:${at('cookies.sqlite')}`,
+        NODE_ENV: 'production',
+        JWT_SECRET: 'x'.repeat(16) + 'secret-of-a-test',
+      },
+    });
+    return outcomeOf(child);
+  };
+
+  asRoot('names the user who cannot read the backup, and one who cannot keep the owner', async () => {
+    chmodSync(folder, 0o777);
+    chmodSync(at('backup.sqlite'), 0o600);
+    const unreadable = await runAs(STRANGER, ['restore', 'backup.sqlite']);
+    expect(unreadable).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`cannot be read by the user ${STRANGER}`),
+    });
+    chmodSync(at('backup.sqlite'), 0o644);
+    const unownable = await runAs(STRANGER, ['restore', 'backup.sqlite']);
+    expect(unownable).toMatchObject({ code: 1, stderr: expect.stringContaining('belongs to the user 0') });
+    expect([asides(), statSync(at('cookies.sqlite')).uid]).toEqual([[], 0]);
+  });
+
+  asRoot('as root gives the restored database the owner and mode of the old one', async () => {
+    chownSync(at('cookies.sqlite'), STRANGER, 12_345);
+    chmodSync(at('cookies.sqlite'), 0o640);
+    expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject({ code: 0 });
+    const { uid, gid, mode } = statSync(at('cookies.sqlite'));
+    expect([uid, gid, mode & 0o777]).toEqual([STRANGER, 12_345, 0o640]);
+  });
+});
+
+describe('commands that root runs beside a service of another user', () => {
+  const ownersIn = (name: string): Record<string, number> =>
+    Object.fromEntries(readdirSync(at(name)).map((file) => [file, statSync(at(name, file)).uid]));
+
+  asRoot('leave it no file that it cannot write: import, export, backup, doctor, token, restore', async () => {
+    const environment = {
+      DATABASE_URL: `sqlite:${at('volume/data/cookies.sqlite')}`,
+      NODE_ENV: 'development',
+      JWT_SECRET: undefined,
+    };
+    chmodSync(folder, 0o755);
+    mkdirSync(at('volume'));
+    chownSync(at('volume'), STRANGER, STRANGER);
+    for (const [args, input] of [
+      [['import'], lines(2)],
+      [['export', '--output', at('volume/data/out.ndjson')]],
+      [['backup', at('volume/data/backup.sqlite')]],
+      [['token', '--sub', 'alice']],
+      [['doctor']],
+      [['restore', at('volume/data/backup.sqlite')]],
+    ] as const) {
+      expect(await run(folder, args, { environment, input })).toMatchObject({ code: 0 });
+      const owners = { ...ownersIn('volume'), ...ownersIn('volume/data') };
+      expect([args[0], owners]).toEqual([
+        args[0],
+        Object.fromEntries(Object.keys(owners).map((file) => [file, STRANGER])),
+      ]);
+    }
+    const service = await ServiceProcess.start(folder, environment, { uid: STRANGER });
+    try {
+      const secret = readFileSync(at('volume/data/jwt-secret'), 'utf8');
+      expect((await (await Client.of(service, { secret })).post(COOKIE)).status).toBe(201);
+    } finally {
+      await service.end();
+    }
+  });
+});
+
+describe('an import after a move', () => {
+  /** The id that a service gives next on the database in a folder. */
+  const nextId = async (of: string): Promise<number> => {
+    const service = await ServiceProcess.start(of);
+    try {
+      return (await (await Client.of(service)).post(COOKIE)).body.id;
+    } finally {
+      await service.end();
+    }
+  };
+
+  it.each([[[]], [['--atomic']]])('never gives an id again that the old storage has given (%j)', async (options) => {
+    await store(lines(5));
+    inDatabase(folder, (db) =>
+      db.exec("DELETE FROM cookies WHERE id > 3; UPDATE storage SET used = 3 WHERE resource = 'cookies'"),
+    );
+    const exported = await run(folder, ['export', '--output', 'out.ndjson']);
+    expect(exported).toMatchObject({ code: 0, stderr: expect.stringContaining('Exported 3 cookies') });
+    expect(readFileSync(at('out.ndjson'), 'utf8')).toBe(`${lines(3)}{"lastId":5}\n`);
+    mkdirSync(at('new'));
+    const imported = await run(at('new'), ['import', at('out.ndjson'), ...options]);
+    expect(imported).toMatchObject({ code: 0, stderr: expect.stringContaining('Imported 3 cookies') });
+    // The same contents: the line is no cookie.
+    const sums = [exported, imported].map(({ stderr }) => /3 cookies, sha256 [0-9a-f]{64}/.exec(stderr)?.[0]);
+    expect(sums[1]).toBe(sums[0]);
+    expect((await run(at('new'), ['export'])).stdout).toBe(`${lines(3)}{"lastId":5}\n`);
+    expect(await nextId(at('new'))).toBe(6);
+  });
+
+  it('takes the last id of a storage that is empty, and not with --ids assign', async () => {
+    await store('{"lastId":9}\n');
+    expect((await run(folder, ['export'])).stdout).toBe('{"lastId":9}\n');
+    mkdirSync(at('new'));
+    expect(await run(at('new'), ['import', '--ids', 'assign'], { input: `${lines(1, 7)}{"lastId":9}` })).toMatchObject({
+      code: 0,
+    });
+    expect(await nextId(at('new'))).toBe(2);
+  });
+
+  it('says so when lines follow, or when it is not a number of an id', async () => {
+    for (const [input, reason] of [
+      [`{"lastId":9}\n${lines(1)}`, 'Line 2 is wrong: it comes after "lastId"'],
+      ['{"lastId":9007199254740992}\n', 'Line 1 is wrong'],
+      ['{"lastId":"9"}\n', 'Line 1 is wrong'],
+    ] as const) {
+      expect(await run(folder, ['import'], { input })).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(reason),
+      });
+    }
+  });
+
+  it('leaves the line out where only some cookies are exported', async () => {
+    await store(`${lines(2)}{"lastId":9}\n`);
+    for (const args of [
+      ['--limit', '5'],
+      ['--after', '1'],
+      ['--size', 'small'],
+    ]) {
+      expect((await run(folder, ['export', ...args])).stdout).not.toContain('lastId');
+    }
+  });
+});
+
+describe('import of what gzip has packed', () => {
+  it('reads a file and stdin, in several members, too', async () => {
+    writeFileSync(at('in.ndjson.gz'), Buffer.concat([gzipSync(lines(1500)), gzipSync(lines(10, 1501))]));
+    expect(await run(folder, ['import', 'in.ndjson.gz'])).toMatchObject({ code: 0 });
+    expect(await run(folder, ['import'], { input: gzipSync(lines(2, 2000)) })).toMatchObject({ code: 0 });
+    expect(countsOf(folder)).toEqual({ count: 1512, used: 1512 });
+  });
+
+  it('says that a file ends too early, and stores nothing of it', async () => {
+    const whole = gzipSync(lines(500));
+    writeFileSync(at('in.ndjson.gz'), whole.subarray(0, whole.length - 20));
+    const { code, stderr } = await run(folder, ['import', 'in.ndjson.gz']);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/in\.ndjson\.gz cannot be read: unexpected end of file/)]);
+    expect(countsOf(folder)).toEqual({ count: 0, used: 0 });
+    expect(existsSync(at('in.ndjson.gz'))).toBe(true);
+  });
+});

@@ -1,0 +1,366 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { countsOf, inDatabase, line, lines, outcomeOf, run, startCommand } from '../support/command.js';
+import { Client, COOKIE, environmentIn, temporaryFolder } from '../support/service.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+const GOOD = line({ id: 1 });
+const ROOMY = { COOKIES_CAPACITY: '20000' };
+const sha = (text: string) => /sha256 ([0-9a-f]{64})/.exec(text)?.[1];
+
+describe('cli import', () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = temporaryFolder();
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const importFile = (text: string | Uint8Array, args: string[] = [], environment = {}) => {
+    writeFileSync(join(folder, 'in.ndjson'), text);
+    return run(folder, ['import', 'in.ndjson', ...args], { environment });
+  };
+
+  it('stores what export gives again, to the byte, with an equal checksum', async () => {
+    const text = lines(2500);
+    const imported = await importFile(text);
+    expect(imported).toMatchObject({ code: 0, stdout: '' });
+    const exported = await run(folder, ['export']);
+    expect(exported).toMatchObject({ code: 0, stdout: text });
+    expect(sha(exported.stderr)).toHaveLength(64);
+    expect(sha(imported.stderr)).toBe(sha(exported.stderr));
+    expect(countsOf(folder)).toEqual({ count: 2500, used: 2500 });
+    expect(inDatabase(folder, (database) => database.prepare('SELECT * FROM imports').all())).toEqual([]);
+  });
+
+  const BROKEN: readonly [string, string | Uint8Array, RegExp][] = [
+    ['an unknown flavor', line({ id: 2, flavor: 'mint' }), /"flavor" must be one of .*chocolate, vanilla, cinnamon/],
+    ['a wish of 256 characters', line({ id: 2, wish: '🍪'.repeat(256) }), /"wish" must be a text of 1 to 255 char/],
+    ['NUL', line({ id: 2, wish: 'a\0b' }), /"wish" .*without NUL/],
+    ['a lone surrogate', line({ id: 2 }).replace('Schnee', '\\ud800'), /"wish" .*lone surrogates/],
+    ['an unknown member', line({ id: 2, colour: 'red' }), /"colour" is not known here; known are/],
+    ['__proto__', '{"__proto__":{},"flavor":"vanilla","size":"small","wish":"x"}\n', /"__proto__" is not known/],
+    ['a missing member', '{"id":2,"flavor":"vanilla","size":"small"}\n', /"wish" must be a text/],
+    ['a member that comes twice', '{"id":2,"flavor":"vanilla","size":"small","wish":"x","id":3}\n', /"id" comes twice/],
+    [
+      'a member twice in escapes',
+      '{"id":2,"flavor":"vanilla","size":"small","wish":"x","\\u0069d":3}\n',
+      /"id" comes tw/,
+    ],
+    ['an id of 0', line({ id: 0 }), /"id" must be a whole number from 1 to 9007199254740991/],
+    ['an id beyond 2^53-1', line({ id: 2 }).replace('2', '9007199254740993'), /"id" must be a whole number/],
+    ['an id as text', line({ id: '2' }), /"id" must be a whole number/],
+    ['an id of a line before', GOOD, /has the id 1, too/],
+    ['no id after lines with one', line(), /it has no "id"; use --ids assign/],
+    ['broken JSON', '{"id":2,\n', /not valid JSON/],
+    ['an empty line', '\n', /it is empty; each line must be a JSON object with id, flavor, size, wish/],
+    ['an array', '[]\n', /it must be an object/],
+    ['invalid UTF-8', Buffer.from([0x7b, 0xff, 0x0a]), /not valid UTF-8/],
+    ['a byte-order mark', `\ufeff${line({ id: 2 })}`, /byte-order mark/],
+    ['a line that is too long', `${' '.repeat(17_000)}${line({ id: 2 })}`, /longer than the 16384 bytes/],
+  ];
+
+  it('names every broken line of a file by its number, and what is wrong, and stores nothing', async () => {
+    const text = Buffer.concat([Buffer.from(GOOD), ...BROKEN.map(([, bad]) => Buffer.from(bad)), Buffer.from('[]')]);
+    const { code, stderr } = await importFile(text);
+    expect(code).toBe(1);
+    const named = stderr.split('\n').filter((text) => text.startsWith('Line '));
+    expect(named).toHaveLength(BROKEN.length);
+    BROKEN.forEach(([, , fault], index) => {
+      expect(named[index]).toMatch(fault);
+      expect(named[index]).toMatch(new RegExp(`^Line ${index + 2} is wrong: `));
+    });
+    expect(stderr).toMatch(/\.\.\. and 1 more lines\.\nNothing was stored by this run\.\n$/);
+    expect(countsOf(folder)).toEqual({ count: 0, used: 0 });
+  });
+
+  it('ends at the first broken line of stdin, with what was stored before', async () => {
+    const { code, stderr } = await run(folder, ['import'], { input: lines(1500) + line({ id: 1501, size: 'tiny' }) });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/Line 1501 is wrong: "size" must be one of.*\nThe first 1000 lines are stored/);
+    expect(countsOf(folder)).toEqual({ count: 1000, used: 1000 });
+    const mended = await run(folder, ['import', '--resume'], { input: lines(1501) });
+    expect(mended).toMatchObject({ code: 0, stderr: expect.stringContaining('Imported 501 cookies') });
+  });
+
+  it('accepts a last line without line end, CRLF, and properties in any order', async () => {
+    const text =
+      '{"wish":"x","size":"small","flavor":"vanilla","id":9}\r\n{"id":2,"flavor":"vanilla","size":"small","wish":"y"}';
+    expect(await importFile(text)).toMatchObject({ code: 0 });
+    expect(countsOf(folder)).toEqual({ count: 2, used: 2 });
+  });
+
+  it.each([
+    ['a process substitution', 'cli import <(cat in.ndjson)'],
+    ['/dev/stdin', 'cat in.ndjson | cli import /dev/stdin'],
+    ['/dev/stdin that is a file', 'cli import /dev/stdin < in.ndjson'],
+    ['a FIFO', 'mkfifo fifo && (cat in.ndjson > fifo &) && cli import fifo'],
+    ['a packed FIFO', 'mkfifo fifo && (gzip -c in.ndjson > fifo &) && cli import fifo'],
+  ])('stores what comes through %s', async (_what, command) => {
+    writeFileSync(join(folder, 'in.ndjson'), lines(2500));
+    const cli = `cli() { '${process.execPath}' '${resolve('dist/src/cli/main.js')}' "$@"; }`;
+    const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }) };
+    const shell = spawn('bash', ['-c', `${cli}; ${command}`], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    expect(await outcomeOf(shell)).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('Imported 2500 cookies.'),
+    });
+    expect(countsOf(folder)).toEqual({ count: 2500, used: 2500 });
+  });
+
+  it('waits for the writer of a FIFO, until SIGTERM', async () => {
+    execFileSync('mkfifo', [join(folder, 'fifo')]);
+    const child = startCommand(folder, ['import', 'fifo']);
+    await once(child.stderr!, 'data');
+    await sleep(300);
+    child.kill('SIGTERM');
+    expect(await outcomeOf(child)).toMatchObject({ code: 143 });
+  });
+
+  it('says of one that it is one', async () => {
+    expect((await importFile(GOOD)).stderr).toMatch(/^Imported 1 cookie\.\nThe storage holds 1 cookie, sha256/m);
+  });
+
+  it.each(['{"lastId":9007199254740991}\n', line({ id: 9007199254740991 }), line({ id: 9007199254730992 })])(
+    'rejects an id that leaves fewer ids than there are places: %s',
+    async (text) => {
+      const { code, stderr } = await importFile(lines(1) + text);
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(/Line 2 is wrong: its id 90\d+ leaves too few/),
+      });
+      expect(countsOf(folder).count).toBe(0);
+    },
+  );
+
+  it('is 507 with a line in the log for POST when the ids are spent', async () => {
+    await importFile(GOOD);
+    inDatabase(folder, (database) => database.prepare('UPDATE sqlite_sequence SET seq = ?').run(2 ** 53 - 1));
+    const service = await ServiceProcess.start(folder);
+    const answer = await (await Client.of(service)).post(COOKIE);
+    await service.end();
+    expect(answer).toMatchObject({ status: 507, body: { errorCode: 'STORAGE_FULL' } });
+    expect(service.output).toContain('The ids of cookies are spent');
+    expect(countsOf(folder)).toEqual({ count: 1, used: 1 });
+  });
+
+  it('names the line whose id the storage has, and stores nothing', async () => {
+    await importFile(lines(3));
+    for (const input of [undefined, lines(3, 3)]) {
+      const { code, stderr } = input ? await run(folder, ['import'], { input }) : await importFile(lines(3, 3));
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/Line 1 is wrong: its id 3 exists in the storage already/);
+    }
+    expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
+  });
+
+  it('assigns new ids where it is told to, or where lines have none', async () => {
+    await importFile(lines(2, 10));
+    expect(await importFile(lines(2, 10), ['--ids', 'assign'])).toMatchObject({ code: 0 });
+    expect(await importFile(line() + line())).toMatchObject({ code: 0 });
+    const { stdout } = await run(folder, ['export']);
+    expect(stdout.match(/"id":[0-9]+/g)).toEqual([10, 11, 12, 13, 14, 15].map((id) => `"id":${id}`));
+  });
+
+  it('stores nothing in a dry run, not even a database', async () => {
+    const { code, stderr } = await importFile(lines(3), ['--dry-run']);
+    expect(code).toBe(0);
+    expect(stderr).toContain('3 cookies can be imported with the ids they have; 10000 places are free');
+    expect((await run(folder, ['export'])).stderr).toContain('There is no database');
+    await importFile(lines(3));
+    expect(await importFile(lines(3, 4), ['--dry-run'])).toMatchObject({ code: 0 });
+    expect(await importFile(lines(3, 3), ['--dry-run'])).toMatchObject({ code: 1 });
+    expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
+  });
+
+  it('says before it starts that a file finds too little room', async () => {
+    const environment = { COOKIES_CAPACITY: '10' };
+    await importFile(lines(4), [], environment);
+    const { code, stderr } = await importFile(lines(7, 5), [], environment);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/6 of 10 places are free.*7 cookies are to be stored, and 6 of 10/s);
+    expect(countsOf(folder)).toEqual({ count: 4, used: 4 });
+  });
+
+  it.each([
+    ['a file', 'in.ndjson', [], /There is not enough room: 4 cookies are to be stored, and 2 of 2 places are free/, 0],
+    ['a file, with --atomic', 'in.ndjson', ['--atomic'], /There is not enough room: 4 cookies/, 0],
+    [
+      'stdin',
+      undefined,
+      [],
+      /Line 3 finds no room: .* holds 2 cookies.*\nThe first 2 lines are stored\. Go on with/,
+      2,
+    ],
+  ] as const)(
+    'says how many are stored of four cookies for two places from %s',
+    async (_, file, options, says, count) => {
+      writeFileSync(join(folder, 'in.ndjson'), lines(4));
+      const { code, stderr } = await run(folder, ['import', ...(file ? [file] : []), ...options], {
+        environment: { COOKIES_CAPACITY: '2' },
+        input: lines(4),
+      });
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(says) });
+      expect(stderr).not.toMatch(/^Imported/m);
+      expect(countsOf(folder)).toEqual({ count, used: count });
+    },
+  );
+
+  it('fills the storage to its last place from stdin, and goes on when there is more room', async () => {
+    const input = lines(2000);
+    const full = await run(folder, ['import'], { input, environment: { COOKIES_CAPACITY: '1234' } });
+    expect(full.code).toBe(1);
+    expect(full.stderr).toMatch(/Line 1235 finds no room.*The first 1234 lines are stored/s);
+    expect(countsOf(folder)).toEqual({ count: 1234, used: 1234 });
+    const again = await run(folder, ['import', '--resume'], { input });
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('Imported 766 cookies') });
+    expect((await run(folder, ['export'])).stdout).toBe(input);
+  });
+
+  it('stores all or nothing with --atomic', async () => {
+    await importFile(lines(1, 1));
+    expect(await importFile(lines(5000, 2), ['--atomic'], { COOKIES_CAPACITY: '5000' })).toMatchObject({ code: 1 });
+    expect(countsOf(folder)).toEqual({ count: 1, used: 1 });
+    expect(await importFile(lines(5000, 2), ['--atomic'], { COOKIES_CAPACITY: '5001' })).toMatchObject({ code: 0 });
+    expect(countsOf(folder)).toEqual({ count: 5001, used: 5001 });
+    expect(await run(folder, ['import', '--atomic'], { input: GOOD })).toMatchObject({ code: 2 });
+  });
+
+  describe('when it is interrupted', () => {
+    const TOTAL = 20_000;
+    const roomy = { COOKIES_CAPACITY: '50000' };
+
+    /** Feeds some of the input, waits until some of it is stored, and ends the import. */
+    const interruptedBy = async (signal: NodeJS.Signals, text: string) => {
+      const child = startCommand(folder, ['import', '--ids', 'assign'], roomy);
+      const outcome = outcomeOf(child);
+      child.stdin!.on('error', () => {});
+      child.stdin!.write(text.slice(0, text.length / 2));
+      const stored = () => {
+        try {
+          return countsOf(folder).count;
+        } catch {
+          return 0;
+        }
+      };
+      while (stored() < 3000) await sleep(5);
+      child.kill(signal);
+      return outcome;
+    };
+
+    it.each(['SIGKILL', 'SIGINT'] as const)('by %s goes on, nothing lost, nothing twice', async (signal) => {
+      const text = lines(TOTAL);
+      const { code, stderr } = await interruptedBy(signal, text);
+      if (signal === 'SIGINT') {
+        expect(code).toBe(130);
+        expect(stderr).toMatch(/Interrupted\.\nThe first [0-9]+ lines are stored\. Go on with: .* --resume/);
+      }
+      const { count, used } = countsOf(folder);
+      expect(used).toBe(count);
+      expect(count).toBeLessThan(TOTAL);
+
+      const again = await run(folder, ['import'], { input: text, environment: roomy });
+      expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining(`interrupted when ${count} lines`) });
+      const another = await run(folder, ['import', '--resume'], {
+        input: text.replace('Schnee', 'Regen'),
+        environment: roomy,
+      });
+      expect(another).toMatchObject({ code: 1, stderr: expect.stringContaining('This is not the input') });
+      expect(countsOf(folder)).toEqual({ count, used });
+
+      const resumed = await run(folder, ['import', '--resume'], { input: text, environment: roomy });
+      expect(resumed).toMatchObject({ code: 0, stderr: expect.stringContaining(`Imported ${TOTAL - count} cookies`) });
+      expect((await run(folder, ['export'])).stdout).toBe(text);
+      const over = await run(folder, ['import', '--resume'], { input: text, environment: roomy });
+      expect(over).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing to resume') });
+    });
+
+    it.each<[what: string, args: string[], input: string, code: number, message: string]>([
+      ['a shorter input', [], lines(1), 1, 'This is not the input'],
+      ['an empty input', [], '', 1, 'This is not the input'],
+      ['other ids', ['--ids', 'keep'], lines(TOTAL), 2, 'The import was begun with --ids assign'],
+    ])('does not go on with %s, and stores nothing more', async (_what, args, input, code, message) => {
+      await interruptedBy('SIGKILL', lines(TOTAL));
+      const before = countsOf(folder);
+      const resumed = await run(folder, ['import', '--resume', ...args], { input, environment: roomy });
+      expect(resumed).toMatchObject({ code, stderr: expect.stringContaining(message) });
+      expect(countsOf(folder)).toEqual(before);
+    });
+
+    it('starts again with --forget', async () => {
+      await interruptedBy('SIGKILL', lines(TOTAL));
+      const { count } = countsOf(folder);
+      expect(await importFile(line(), ['--forget'], roomy)).toMatchObject({ code: 0 });
+      expect(countsOf(folder)).toEqual({ count: count + 1, used: count + 1 });
+    });
+  });
+
+  it('changes the ETag of the list under a service that serves, whose next id is beyond the imported', async () => {
+    const service = await ServiceProcess.start(folder);
+    try {
+      const client = await Client.of(service);
+      const before = (await client.get('/cookies')).headers.get('etag')!;
+      expect(await importFile(lines(1500, 500))).toMatchObject({ code: 0 });
+      const list = await client.get('/cookies', { 'if-none-match': before });
+      expect(list).toMatchObject({ status: 200 });
+      expect(list.headers.get('x-total-count')).toBe('1500');
+      expect((await client.post(COOKIE)).body.id).toBe(2000);
+    } finally {
+      await service.end();
+    }
+  });
+
+  it('goes on beyond a last id of many digits', async () => {
+    expect(await importFile(`${lines(2)}{"lastId":1234567890123}\n`)).toMatchObject({ code: 0 });
+    expect(await run(folder, ['import', '--ids', 'assign'], { input: lines(1) })).toMatchObject({ code: 0 });
+    expect((await run(folder, ['export'])).stdout.split('\n')[2]).toContain('"id":1234567890124');
+  });
+
+  it('unpacks what arrives byte by byte', async () => {
+    const child = startCommand(folder, ['import']);
+    const outcome = outcomeOf(child);
+    for (const byte of gzipSync(lines(20))) {
+      child.stdin!.write(Buffer.from([byte]));
+      await sleep(1);
+    }
+    child.stdin!.end();
+    expect(await outcome).toMatchObject({ code: 0, stderr: expect.stringContaining('Imported 20 cookies.') });
+  });
+
+  it('runs once at a time: of two into one resource, one is rejected or waits, and nothing is stored twice', async () => {
+    const both = [1, 10_001].map((first) => run(folder, ['import'], { input: lines(3000, first), environment: ROOMY }));
+    const outcomes = await Promise.all(both);
+    const stored = outcomes.filter(({ code }) => code === 0).length * 3000;
+    const partly = outcomes.map(({ stderr }) => Number(/The first ([0-9]+) lines are stored/.exec(stderr)?.[1] ?? 0));
+    for (const { code, stderr } of outcomes) if (code !== 0) expect(stderr).toMatch(/import .*(going on|interrupted)/i);
+    const count = stored + partly.reduce((sum, lines) => sum + lines, 0);
+    expect(countsOf(folder)).toEqual({ count, used: count });
+  });
+
+  it('has places for exactly as many as may be while the service takes some, too', async () => {
+    const environment = { COOKIES_CAPACITY: '3000' };
+    const service = await ServiceProcess.start(folder, environment);
+    try {
+      const client = await Client.of(service);
+      const child = startCommand(folder, ['import', '--ids', 'assign'], environment);
+      const outcome = outcomeOf(child);
+      child.stdin!.on('error', () => {});
+      child.stdin!.end(lines(5000));
+      let posted = 0;
+      const ended = once(child, 'close').then(() => true);
+      while (!(await Promise.race([ended, sleep(0, false)]))) if ((await client.post(COOKIE)).status === 201) posted++;
+      const { code, stderr } = await outcome;
+      expect(code).toBe(1);
+      const stored = Number(/The first ([0-9]+) lines/.exec(stderr)?.[1]);
+      expect(stored + posted).toBe(3000);
+      expect(countsOf(folder)).toEqual({ count: 3000, used: 3000 });
+    } finally {
+      await service.end();
+    }
+  });
+});

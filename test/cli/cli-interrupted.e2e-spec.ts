@@ -1,0 +1,210 @@
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { countsOf, inDatabase, lines, type Outcome, outcomeOf, run, startCommand } from '../support/command.js';
+import { temporaryFolder } from '../support/service.js';
+import { FileCalls, type FileFault } from '../support/faults/file-calls.js';
+
+/** A command that replaces a file by a new one; the file is there before. */
+interface Case {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly file: string;
+  readonly draft: string;
+}
+
+const EXPORT: Case = {
+  name: 'export',
+  args: ['export', '--output', 'out.ndjson'],
+  file: 'out.ndjson',
+  draft: 'out.ndjson.partial',
+};
+const BACKUP: Case = {
+  name: 'backup',
+  args: ['backup', 'backup.sqlite'],
+  file: 'backup.sqlite',
+  draft: 'backup.sqlite.partial',
+};
+const RESTORE: Case = {
+  name: 'restore',
+  args: ['restore', 'backup.sqlite'],
+  file: 'cookies.sqlite',
+  draft: 'cookies.sqlite.restoring',
+};
+const CASES = [EXPORT, BACKUP, RESTORE];
+
+const COUNT = "SELECT used, (SELECT count(*) FROM cookies) AS count FROM storage WHERE resource = 'cookies'";
+
+describe('a command that replaces a file', () => {
+  /** A storage of four cookies, with a backup and an export of three. */
+  let stored: string;
+  let folder: string;
+  let calls: FileCalls | undefined;
+
+  beforeAll(async () => {
+    stored = temporaryFolder();
+    await run(stored, ['import'], { input: lines(3) });
+    await run(stored, BACKUP.args);
+    await run(stored, EXPORT.args);
+    expect(await run(stored, ['import'], { input: lines(1, 4) })).toMatchObject({ code: 0 });
+  });
+
+  beforeEach(() => {
+    folder = temporaryFolder();
+    cpSync(stored, folder, { recursive: true });
+  });
+
+  afterEach(() => {
+    calls?.remove();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  afterAll(() => rmSync(stored, { recursive: true, force: true }));
+
+  const at = (name: string): string => join(folder, name);
+  const files = (): string[] => readdirSync(folder).sort();
+
+  /** How many cookies a database or an export has. */
+  const contentsOf = (file: string): number => {
+    if (file.endsWith('.ndjson')) return readFileSync(at(file), 'utf8').split('\n').length - 1;
+    const count = inDatabase(
+      folder,
+      (database) => database.prepare('SELECT count(*) FROM cookies').pluck().get(),
+      file,
+    );
+    return count as number;
+  };
+
+  const runWith = ({ args }: Case, fault?: FileFault): Promise<Outcome> => {
+    calls = new FileCalls(folder, fault);
+    return run(folder, args, { environment: calls.environment });
+  };
+
+  it.each(CASES)('puts the new file on disk before it takes the place, and then its name: $name', async (command) => {
+    const { file, draft } = command;
+    expect(await runWith(command)).toMatchObject({ code: 0 });
+    const ofTheFile = calls!.list().filter((call) => /^(sync|rename) /.test(call));
+    expect(ofTheFile.slice(-3)).toEqual([`sync ${draft}`, `rename ${draft} ${file}`, 'sync .']);
+  });
+
+  it.each(CASES)(
+    'leaves all as it was, and says so, when the new file cannot take its place: $name',
+    async (command) => {
+      const { file, draft } = command;
+      const filesBefore = files();
+      const contents = contentsOf(file);
+      const { code, stderr } = await runWith(command, { at: `rename ${draft} ${file}`, what: 'EIO' });
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('EIO: i/o error') });
+      expect(stderr).not.toMatch(/^(Exported|Backed up|Restored)/m);
+      expect(files()).toEqual(filesBefore);
+      expect(contentsOf(file)).toEqual(contents);
+    },
+  );
+
+  it.each(CASES)('says what is there when the new name cannot be put on disk: $name', async (command) => {
+    const { code, stderr } = await runWith(command, { at: 'sync .', what: 'EIO' });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^\S+ is the new file, but its folder cannot be put on disk \(EIO: .*\): .* Check the disk\.\n$/,
+      ),
+    });
+    expect(contentsOf(command.file)).toBe(command === RESTORE ? 3 : 4);
+  });
+
+  it.each([
+    { ...BACKUP, says: /^There is no new backup: the copy is not sound: / },
+    { ...RESTORE, says: /^The copy of backup\.sqlite is not sound: .* The storage is as it was\.$/m },
+  ])('checks the copy it has made, which a bad disk may have changed: $name', async ({ says, ...command }) => {
+    const [before, filesBefore] = [readFileSync(at(command.file)), files()];
+    const { code, stderr } = await runWith(command, { at: `copy ${command.draft}`, what: 'damaged' });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(says) });
+    expect(readFileSync(at(command.file)).equals(before)).toBe(true);
+    expect(files()).toEqual(filesBefore);
+  });
+
+  it.each([
+    { ...EXPORT, fault: { at: `open ${EXPORT.draft}`, what: 'SIGINT' }, code: 130, stderr: 'Interrupted.\n' },
+    { ...BACKUP, fault: { at: `copy ${BACKUP.draft}`, what: 'SIGINT' }, code: 130, stderr: 'Interrupted.\n' },
+    {
+      ...RESTORE,
+      fault: { at: `copy ${RESTORE.draft}`, what: 'SIGTERM' },
+      code: 143,
+      stderr: 'Interrupted. The storage is as it was.\n',
+    },
+  ] as const)(
+    'leaves nothing new when it is interrupted by $fault.what: $name',
+    async ({ fault, code, stderr, ...command }) => {
+      const [before, filesBefore] = [readFileSync(at(command.file)), files()];
+      expect(await runWith(command, fault)).toEqual({ code, stdout: '', stderr });
+      expect(readFileSync(at(command.file)).equals(before)).toBe(true);
+      expect(files()).toEqual(filesBefore);
+    },
+  );
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('ends on a second %s where the first does not end it, with exit code %i', async (signal, code) => {
+    const rename = `rename ${EXPORT.draft} ${EXPORT.file}`;
+    calls = new FileCalls(folder, { at: rename, what: 'hangs' });
+    const child = startCommand(folder, EXPORT.args, calls.environment);
+    const outcome = outcomeOf(child);
+    const rescue = setTimeout(() => child.kill('SIGKILL'), 20_000);
+    for (let waited = 0; waited < 10_000 && !calls.list().includes(rename); waited += 20) await sleep(20);
+    child.kill(signal);
+    await sleep(200);
+    expect(child.exitCode).toBeNull();
+    child.kill(signal);
+    expect(await outcome).toMatchObject({ code });
+    clearTimeout(rescue);
+  });
+
+  it('leaves a whole storage at whatever step a restore is killed, and restores the next time', async () => {
+    const steps: readonly (readonly [string, number])[] = [
+      [`copy ${RESTORE.draft}`, 4],
+      ['link cookies.sqlite cookies.sqlite.before', 4],
+      [`sync ${RESTORE.draft}`, 4],
+      [`rename ${RESTORE.draft} ${RESTORE.file}`, 4],
+      ['sync .', 3],
+    ];
+    for (const [step, count] of steps) {
+      expect(await runWith(RESTORE, { at: step, what: 'SIGKILL' })).toMatchObject({ code: null });
+      expect([step, files().filter((name) => /^cookies\.sqlite-(wal|shm)$/.test(name))]).toEqual([step, []]);
+      expect([step, countsOf(folder)]).toEqual([step, { count, used: count }]);
+    }
+    expect(await run(folder, RESTORE.args)).toMatchObject({ code: 0 });
+    expect(existsSync(at(RESTORE.draft))).toBe(false);
+    expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
+  });
+
+  it('keeps what a killed service had only in its WAL in the database of before, and gives the restored one no WAL', async () => {
+    const killed = temporaryFolder();
+    try {
+      inDatabase(folder, (database) => {
+        database.exec(`PRAGMA journal_mode = WAL; INSERT INTO cookies (flavor, size, wish, revision)
+          VALUES ('vanilla', 'small', 'only in the WAL', 9);
+          UPDATE storage SET used = used + 1 WHERE resource = 'cookies'`);
+        // As a kill leaves them: nobody folds the WAL into the database.
+        cpSync(folder, killed, { recursive: true });
+      });
+      expect(existsSync(join(killed, 'cookies.sqlite-wal'))).toBe(true);
+      expect(await run(killed, RESTORE.args)).toMatchObject({ code: 0 });
+      const aside = readdirSync(killed).filter((name) => name.includes('.before-'));
+      expect(aside).toHaveLength(1);
+      expect(readdirSync(killed).filter((name) => /-(wal|shm)$/.test(name))).toEqual([]);
+      expect(inDatabase(killed, (database) => database.prepare(COUNT).get(), aside[0])).toEqual({ used: 5, count: 5 });
+      expect(countsOf(killed)).toEqual({ count: 3, used: 3 });
+    } finally {
+      rmSync(killed, { recursive: true, force: true });
+    }
+  });
+
+  it('makes nothing beside a backup in WAL mode, such as a copied database file, that it restores', async () => {
+    inDatabase(folder, (database) => database.pragma('journal_mode = WAL'), 'backup.sqlite');
+    const [backup, filesBefore] = [readFileSync(at('backup.sqlite')), files()];
+    expect(await run(folder, RESTORE.args)).toMatchObject({ code: 0 });
+    expect(readFileSync(at('backup.sqlite')).equals(backup)).toBe(true);
+    expect(files().filter((name) => !name.includes('.before-'))).toEqual(filesBefore);
+  });
+});

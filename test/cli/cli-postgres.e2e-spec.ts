@@ -1,0 +1,139 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { lines, line, outcomeOf, run, startCommand } from '../support/command.js';
+import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
+import { onServer } from '../support/postgres/postgres-server.js';
+import { Client, COOKIE, startService, temporaryFolder } from '../support/service.js';
+
+const CAPACITY = { COOKIES_CAPACITY: '100000' };
+
+let databases = 0;
+
+describePostgres('the command line and PostgreSQL', () => {
+  let folder: string;
+  let url: string;
+  let postgres: Record<string, string>;
+
+  beforeEach(async () => {
+    folder = temporaryFolder();
+    url = await createDatabase(`cookies_cli_${process.pid}_${++databases}`);
+    postgres = { ...CAPACITY, DATABASE_URL: url };
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  afterAll(dropDatabases);
+
+  const stored = () =>
+    onServer(url, async (client) => {
+      const { rows } = await client.query(
+        `SELECT used::int, (SELECT count(*)::int FROM cookies) AS count, epoch FROM storage WHERE resource = 'cookies'`,
+      );
+      return rows[0] as { used: number; count: number; epoch: string };
+    });
+
+  it('moves all cookies from SQLite and back, with equal count and checksum', async () => {
+    const text = lines(2500) + line({ id: 70_000, wish: '\u{1f36a} "é\\\u007f\u2028' });
+    await run(folder, ['import'], { input: text, environment: CAPACITY });
+    const exported = await run(folder, ['export'], { environment: CAPACITY });
+    const imported = await run(folder, ['import'], { input: exported.stdout, environment: postgres });
+    const again = await run(folder, ['export'], { environment: postgres });
+    expect([exported.code, imported.code, again.code]).toEqual([0, 0, 0]);
+    expect(again.stdout).toBe(exported.stdout);
+    const [summary] = /2501 cookies, sha256 [0-9a-f]{64}/.exec(exported.stderr)!;
+    for (const { stderr } of [imported, again]) expect(stderr).toContain(summary);
+    expect(await stored()).toMatchObject({ used: 2501, count: 2501 });
+  });
+
+  it('lets the next cookie have an id beyond the largest, and tells clients that the list has changed', async () => {
+    const service = await startService(postgres);
+    try {
+      const client = await Client.of(service);
+      const { headers } = await client.get('/cookies?limit=1');
+      // Their order does not matter, within an import or from one to the next.
+      await run(folder, ['import'], { input: line({ id: 41 }) + line({ id: 7 }), environment: postgres });
+      await run(folder, ['import'], { input: line({ id: 12 }), environment: postgres });
+      expect((await client.get('/cookies?limit=1')).headers.get('etag')).not.toBe(headers.get('etag'));
+      expect(await client.post(COOKIE)).toMatchObject({ status: 201, body: { id: 42 } });
+    } finally {
+      await service.stop();
+    }
+  });
+
+  it('keeps the last id that was given, from SQLite and back, also of an empty storage', async () => {
+    for (const text of ['{"lastId":9}\n', `${lines(3)}{"lastId":50}\n`]) {
+      expect(await run(folder, ['import'], { input: text, environment: postgres })).toMatchObject({ code: 0 });
+      expect((await run(folder, ['export'], { environment: postgres })).stdout).toBe(text);
+    }
+    const service = await startService(postgres);
+    try {
+      expect((await (await Client.of(service)).post(COOKIE)).body.id).toBe(51);
+    } finally {
+      await service.stop();
+    }
+  });
+
+  it('counts the cookies again with doctor --fix, while the service serves', async () => {
+    await run(folder, ['import'], { input: lines(3), environment: postgres });
+    await onServer(url, (client) => client.query("UPDATE storage SET used = 7 WHERE resource = 'cookies'"));
+    const { code, stdout } = await run(folder, ['doctor', '--fix'], { environment: postgres });
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^FIX {3}counter +counted again: there are 3 cookies/m)]);
+    expect(await stored()).toMatchObject({ used: 3, count: 3 });
+  });
+
+  it('goes on behind what a killed import has stored', async () => {
+    const text = lines(20_000);
+    const child = startCommand(folder, ['import'], postgres);
+    const outcome = outcomeOf(child);
+    child.stdin!.on('error', () => {});
+    // It has the first half and waits for more.
+    child.stdin!.write(text.slice(0, text.length / 2));
+    while (((await stored().catch(() => undefined))?.used ?? 0) === 0) await sleep(20);
+    child.kill('SIGKILL');
+    await outcome;
+    const { used } = await stored();
+    expect(used).toBeGreaterThan(0);
+    expect(used).toBeLessThan(20_000);
+    expect(await run(folder, ['import'], { input: text, environment: postgres })).toMatchObject({ code: 1 });
+    expect(await run(folder, ['import', '--resume'], { input: text, environment: postgres })).toMatchObject({
+      code: 0,
+    });
+    expect(await stored()).toMatchObject({ used: 20_000, count: 20_000 });
+  });
+
+  it('stores nothing of an atomic import that meets an id which is taken', async () => {
+    await run(folder, ['import'], { input: line({ id: 3 }), environment: postgres });
+    const file = `${folder}/lines.ndjson`;
+    writeFileSync(file, lines(3));
+    const { code, stderr } = await run(folder, ['import', '--atomic', file], { environment: postgres });
+    expect(code).toBe(1);
+    expect(stderr).toContain('3');
+    expect(await stored()).toMatchObject({ used: 1, count: 1 });
+  });
+
+  it.each([
+    ['backup', 'pg_dump'],
+    ['restore', 'pg_restore'],
+  ])('leaves %s to %s', async (command, program) => {
+    const { code, stderr } = await run(folder, [command, 'file.sqlite'], { environment: postgres });
+    expect(code).toBe(1);
+    expect(stderr).toContain(program);
+  });
+
+  it('is looked at by doctor, which says what is wrong and never the password', async () => {
+    await run(folder, ['import'], { input: lines(3), environment: postgres });
+    const sound = await run(folder, ['doctor'], { environment: postgres });
+    expect(sound).toMatchObject({ code: 0, stdout: expect.stringContaining('3 cookies of 100000') });
+    await onServer(url, (client) => client.query(`UPDATE storage SET used = 4 WHERE resource = 'cookies'`));
+    const wrong = await run(folder, ['doctor'], { environment: postgres });
+    expect(wrong).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/FAIL +counter +it says 4, and there are 3/),
+    });
+    const { password } = new URL(url);
+    const away = new URL(url);
+    away.port = '1';
+    const absent = await run(folder, ['doctor'], { environment: { ...postgres, DATABASE_URL: away.href } });
+    expect(absent).toMatchObject({ code: 1, stdout: expect.stringMatching(/FAIL +migrations/) });
+    expect(absent.stdout + absent.stderr).not.toContain(decodeURIComponent(password));
+  });
+});

@@ -1,0 +1,203 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { inDatabase, line, run } from '../support/command.js';
+import { Client, temporaryFolder } from '../support/service.js';
+import { preloaded } from '../support/faults/preloaded.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+const COMMANDS = ['export', 'import', 'backup', 'restore', 'doctor', 'token'];
+
+describe('the command line', () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = temporaryFolder();
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('explains every command, with examples', async () => {
+    const { code, stdout } = await run(folder, ['--help']);
+    expect(code).toBe(0);
+    for (const command of COMMANDS) {
+      expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
+      const help = await run(folder, [command, '--help']);
+      expect(help).toMatchObject({ code: 0, stderr: '' });
+      expect(help.stdout).toMatch(new RegExp(`Examples:\n  npm run --silent cli -- ${command}`));
+    }
+    const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+    for (const command of COMMANDS) expect(readme).toContain(`npm run --silent cli -- ${command}`);
+  });
+
+  it.each([[[]], [['explode']], [['import', 'a', 'b']], [['import', '--ids', 'perhaps']], [['backup']], [['token']]])(
+    'exits with 2 when it is called wrongly: %j',
+    async (args) => {
+      const { code, stdout, stderr } = await run(folder, args);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).not.toBe('');
+    },
+  );
+
+  it('exits with 1 and names the variables when the settings are wrong', async () => {
+    const environment = { COOKIES_CAPACITY: 'many', JWT_SECRET: 'short' };
+    for (const args of [['export'], ['doctor']]) {
+      const { code, stdout, stderr } = await run(folder, args, { environment });
+      expect(code).toBe(1);
+      for (const error of ['COOKIES_CAPACITY must be', 'JWT_SECRET must have'])
+        expect(stdout + stderr).toContain(error);
+      expect(stderr).not.toMatch(/^ +at /m);
+    }
+  });
+
+  it.each([{}, { JWT_ISSUER: 'https://login.example.com/', JWT_AUDIENCE: 'cookies' }])(
+    'prints a token that the service accepts: %j',
+    async (environment) => {
+      const args = ['token', '--sub', 'alice', '--scope', 'cookies:read', '--expires', '5m'];
+      const { code, stdout } = await run(folder, args, { environment });
+      expect(code).toBe(0);
+      const service = await ServiceProcess.start(folder, environment);
+      try {
+        const client = Client.bearing(service, stdout.trim());
+        expect((await client.get('/cookies')).status).toBe(200);
+        expect((await client.post({})).status).toBe(403);
+      } finally {
+        await service.end();
+      }
+      expect(await run(folder, ['token', '--sub', 'a', '--expires', 'soon'])).toMatchObject({ code: 2 });
+    },
+  );
+
+  it.each([
+    [['--expires', '30s'], 30],
+    [['--expires', '15m'], 15 * 60],
+    [[], 3600],
+    [['--expires', '7d'], 7 * 24 * 3600],
+  ])('prints a token that expires when it should: %j', async (options, lifetime) => {
+    const environment = { JWT_MAX_LIFETIME: String(7 * 24 * 3600) };
+    const { stdout } = await run(folder, ['token', '--sub', 'alice', ...options], { environment });
+    const { sub, iat, exp } = JSON.parse(Buffer.from(stdout.split('.')[1]!, 'base64url').toString()) as {
+      sub: string;
+      iat: number;
+      exp: number;
+    };
+    expect({ sub, lifetime: exp - iat }).toEqual({ sub: 'alice', lifetime });
+    expect(Math.abs(iat - Date.now() / 1000)).toBeLessThan(30);
+  });
+
+  it('prints no token that the service would reject for its lifetime', async () => {
+    const environment = { JWT_MAX_LIFETIME: '3600' };
+    expect(await run(folder, ['token', '--sub', 'a', '--expires', '61m'], { environment })).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('--expires must be at most 3600s (JWT_MAX_LIFETIME)'),
+    });
+  });
+
+  describe('doctor', () => {
+    /** A storage of one cookie. */
+    let stored: string;
+
+    beforeAll(async () => {
+      stored = temporaryFolder();
+      expect(await run(stored, ['import'], { input: line({ id: 1 }) })).toMatchObject({ code: 0 });
+    });
+
+    afterAll(() => rmSync(stored, { recursive: true, force: true }));
+
+    const failures = (stdout: string) => stdout.split('\n').filter((text) => text.startsWith('FAIL'));
+
+    const CHECKS = [
+      'settings',
+      'keys',
+      'clock',
+      'native module',
+      'volume writable',
+      'free space',
+      'WAL mode',
+      'real write',
+    ];
+
+    it('finds all well before the first start, and makes nothing', async () => {
+      const { code, stdout } = await run(folder, ['doctor']);
+      expect({ code, failures: failures(stdout) }).toEqual({ code: 0, failures: [] });
+      expect(stdout).toContain('does not exist yet');
+      expect(readdirSync(folder)).toEqual([]);
+      expect((await run(folder, ['export'])).stderr).toContain('There is no database');
+      expect(readdirSync(folder)).toEqual([]);
+    });
+
+    it('finds all well while the service runs and after it, and leaves nothing behind', async () => {
+      const service = await ServiceProcess.start(folder);
+      let files = readdirSync(folder);
+      const running = await run(folder, ['doctor']);
+      expect(readdirSync(folder)).toEqual(files);
+      await service.end();
+      files = readdirSync(folder);
+      // File systems and clocks round: half a minute is no fault.
+      const soon = Date.now() / 1000 + 30;
+      utimesSync(join(folder, 'cookies.sqlite'), soon, soon);
+      const stopped = await run(folder, ['doctor']);
+      expect(readdirSync(folder)).toEqual(files);
+      for (const { code, stdout } of [running, stopped]) {
+        expect({ code, failures: failures(stdout) }).toEqual({ code: 0, failures: [] });
+        for (const name of CHECKS) expect(stdout).toMatch(new RegExp(`^ok    ${name} `, 'm'));
+        expect(stdout).toMatch(/^ok {4}migrations +all have run$/m);
+        expect(stdout).toMatch(/^ok {4}counter +0 cookies of 10000$/m);
+      }
+    });
+
+    it.each([
+      ['64 MiB, which are enough', 16_384, 0, /^ok {4}free space +64 MiB$/m],
+      [
+        'a byte less than 64 MiB',
+        16_383.999,
+        1,
+        /^FAIL {2}free space +63 MiB are free on the volume of .*at least 64 MiB$/m,
+      ],
+    ])('tells of a volume with %s', async (_what, bavail, code, expected) => {
+      const environment = preloaded(`
+        import fs from 'node:fs';
+        import { syncBuiltinESMExports } from 'node:module';
+        fs.statfsSync = () => ({ bavail: ${bavail}, bsize: 4096 });
+        syncBuiltinESMExports();`);
+      expect(await run(folder, ['doctor'], { environment })).toMatchObject({
+        code,
+        stdout: expect.stringMatching(expected),
+      });
+    });
+
+    it.each<[string, () => void, RegExp]>([
+      [
+        'a counter that is wrong',
+        () => inDatabase(folder, (db) => db.exec("UPDATE storage SET used = 5 WHERE resource = 'cookies'")),
+        /^FAIL {2}counter +it says 5, and there are 1 cookies: run npm run --silent cli -- doctor --fix$/m,
+      ],
+      [
+        'a newer schema',
+        () => inDatabase(folder, (db) => db.exec(`INSERT INTO migrations (timestamp, name) VALUES (9e12, 'Later9')`)),
+        /^FAIL {2}migrations +Later9 are of a newer version: use that version$/m,
+      ],
+      [
+        'a clock that is two minutes behind',
+        () => utimesSync(join(folder, 'cookies.sqlite'), Date.now() / 1000 + 120, Date.now() / 1000 + 120),
+        /^FAIL {2}clock +it is .*, but .*cookies\.sqlite was written .*: set the clock/m,
+      ],
+    ])('says what to do about %s', async (_what, damage, expected) => {
+      cpSync(stored, folder, { recursive: true });
+      damage();
+      const { code, stdout, stderr } = await run(folder, ['doctor']);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(expected) });
+      expect(stderr).toMatch(/of 12 checks failed/);
+    });
+
+    it('says that the folder cannot be written', async () => {
+      mkdirSync(join(folder, 'file'));
+      const environment = { DATABASE_URL: 'sqlite:/proc/self/cookies.sqlite' };
+      const { code, stdout } = await run(folder, ['doctor'], { environment });
+      expect({ code, stdout }).toEqual({
+        code: 1,
+        stdout: expect.stringMatching(/^FAIL {2}volume writable +\/proc\/self cannot be written .*: give the user/m),
+      });
+    });
+  });
+});

@@ -1,0 +1,676 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { Logger, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import {
+  Column,
+  DataSource,
+  Entity,
+  type EntityManager,
+  Like,
+  PrimaryGeneratedColumn,
+  QueryFailedError,
+  TypeORMError,
+} from 'typeorm';
+import { type Database, betterSqlite3, openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
+import { type Environment, loadConfig } from '../../src/config/config.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import { DatabaseUnavailableError, DiskFullError } from '../../src/database/errors.js';
+import { openSnapshot, type Snapshot } from '../../src/database/snapshot.js';
+import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+@Entity('notes')
+class Note {
+  @PrimaryGeneratedColumn()
+  id!: number;
+
+  @Column('varchar', { unique: true })
+  name!: string;
+}
+
+/** What a team would put beside `cookies/`, with nothing in it that knows of the data layer. */
+@Module({ imports: [TypeOrmModule.forFeature([Note])] })
+class NotesModule {}
+
+const CREATE_NOTES = 'CREATE TABLE notes (id integer PRIMARY KEY AUTOINCREMENT NOT NULL, name varchar NOT NULL UNIQUE)';
+const INSERT_NOTE = 'INSERT INTO notes (name) VALUES (?)';
+/** A name that is in the table already, so that to insert it violates the unique column. */
+const TAKEN = 'taken';
+
+/** Turns of the event loop while a lock is waited for, however loaded the machine is; a wait inside SQLite would have none. */
+const FEWEST_TURNS = 10;
+
+const databaseOf = (dataSource: DataSource): Database =>
+  (dataSource.driver as unknown as { databaseConnection: Database }).databaseConnection;
+
+/** The committed names, read by a connection that has nothing to do with the data source. */
+function committedNames(file: string): Set<string> {
+  const database = openDatabase(file, { readonly: true });
+  try {
+    return new Set(database.prepare('SELECT name FROM notes').pluck().all() as string[]);
+  } finally {
+    database.close();
+  }
+}
+
+async function errorOf(work: Promise<unknown>): Promise<Error | undefined> {
+  return work.then(
+    () => undefined,
+    (error: Error) => error,
+  );
+}
+
+/** Inserts `first`, lets others run, then inserts `second`, in one of the ways that TypeORM offers. */
+type Way = (dataSource: DataSource, first: string, second: string) => Promise<unknown>;
+
+async function insertBoth(manager: EntityManager, first: string, second: string): Promise<void> {
+  await manager.insert(Note, { name: first });
+  await nextTurn();
+  await manager.save(Note, { name: second });
+}
+
+const WAYS: Way[] = [
+  (dataSource, first, second) => dataSource.getRepository(Note).save([{ name: first }, { name: second }]),
+  (dataSource, first, second) => dataSource.getRepository(Note).insert([{ name: first }, { name: second }]),
+  (dataSource, first, second) =>
+    dataSource
+      .createQueryBuilder()
+      .insert()
+      .into(Note)
+      .values([{ name: first }, { name: second }])
+      .execute(),
+  (dataSource, first, second) => dataSource.transaction((manager) => insertBoth(manager, first, second)),
+  (dataSource, first, second) =>
+    dataSource.transaction(async (manager) => {
+      // A nested transaction that fails and is caught takes nothing of the outer one with it.
+      const nested = manager.transaction(async (inner) => {
+        await inner.insert(Note, { name: `doomed nested ${first}` });
+        await nextTurn();
+        throw new Error('changed my mind');
+      });
+      await expect(nested).rejects.toThrow('changed my mind');
+      await manager.transaction((inner) => insertBoth(inner, first, second));
+    }),
+  async (dataSource, first, second) => {
+    const runner = dataSource.createQueryRunner();
+    try {
+      await runner.startTransaction();
+      await insertBoth(runner.manager, first, second);
+      await runner.commitTransaction();
+    } catch (error) {
+      if (runner.isTransactionActive) await runner.rollbackTransaction();
+      throw error;
+    } finally {
+      await runner.release();
+    }
+  },
+  (dataSource, first, second) =>
+    dataSource.query('INSERT INTO notes (name) VALUES (?), (?) RETURNING id', [first, second]),
+];
+
+interface Outcome {
+  /** Operations that were to succeed and did not. */
+  readonly unexpected: string[];
+  /** Rows whose operation was reported as done, and that are not committed. */
+  readonly lost: string[];
+  /** Rows whose operation was reported as failed, and that are committed. */
+  readonly ghosts: string[];
+  /** Rows that a reader saw although their transaction rolled back. */
+  readonly dirty: string[];
+}
+
+/** 2 000 operations at once; every tenth violates the unique column with its second row. */
+async function stress(dataSource: DataSource, file: string): Promise<Outcome> {
+  const unexpected: string[] = [];
+  const done: string[] = [];
+  const failed: string[] = [];
+  const dirty = new Set<string>();
+  let running = true;
+  const reader = (async () => {
+    while (running) {
+      for (const { name } of await dataSource.getRepository(Note).findBy({ name: Like('doomed%') })) dirty.add(name);
+      await nextTurn();
+    }
+  })();
+  const operations = Array.from({ length: 2000 }, async (_, index) => {
+    const doomed = index % 10 === 0;
+    const [first, second] = doomed ? [`doomed ${index}`, TAKEN] : [`first ${index}`, `second ${index}`];
+    const error = await errorOf(WAYS[index % WAYS.length]!(dataSource, first, second));
+    if (error === undefined) done.push(first, second);
+    else failed.push(first, ...(doomed ? [] : [second]));
+    if ((error !== undefined) !== doomed) unexpected.push(`${index}: ${String(error)}`);
+  });
+  await Promise.all(operations);
+  running = false;
+  await errorOf(reader);
+  const committed = committedNames(file);
+  return {
+    unexpected,
+    lost: done.filter((name) => !committed.has(name)),
+    ghosts: [...failed, ...[...committed].filter((name) => name.startsWith('doomed nested'))].filter((name) =>
+      committed.has(name),
+    ),
+    dirty: [...dirty],
+  };
+}
+
+describe('the data layer, used by a module that knows nothing of it', () => {
+  let service: Service | undefined;
+  let dataSource: DataSource;
+  let file: string;
+
+  // A data source made outside an application has no application's logger.
+  beforeAll(() => Logger.overrideLogger(false));
+
+  const start = async (environment: Environment = {}): Promise<Service> => {
+    service = await startService(environment, [NotesModule]);
+    file = join(service.folder, 'cookies.sqlite');
+    dataSource = service.app.get(DataSource);
+    await dataSource.query(CREATE_NOTES);
+    await dataSource.query(INSERT_NOTE, [TAKEN]);
+    return service;
+  };
+
+  afterEach(async () => {
+    await service?.stop();
+    service = undefined;
+  });
+
+  it('loses nothing acknowledged, keeps nothing failed and shows nothing uncommitted under 2 000 concurrent operations', async () => {
+    const client = await Client.of(await start({ DATABASE_BUSY_TIMEOUT: '30000' }));
+    const posts = Array.from({ length: 200 }, (_, index) => client.post({ ...COOKIE, wish: `wish ${index}` }));
+    const outcome = await stress(dataSource, file);
+    expect(outcome).toEqual({ unexpected: [], lost: [], ghosts: [], dirty: [] });
+    const answers = await Promise.all(posts);
+    expect(answers.filter(({ status }) => status !== 201)).toEqual([]);
+    const stored = (await client.get('/cookies')).body.map(({ wish }: { wish: string }) => wish);
+    expect(new Set(stored).size).toBe(200);
+  });
+
+  it('shows by the same operations that the driver as TypeORM ships it would lose rows and show uncommitted ones', async () => {
+    const folder = temporaryFolder();
+    const stock = new DataSource({
+      type: 'better-sqlite3',
+      driver: betterSqlite3(),
+      database: join(folder, 'stock.sqlite'),
+      enableWAL: true,
+      entities: [Note],
+    });
+    try {
+      await stock.initialize();
+      await stock.query(CREATE_NOTES);
+      await stock.query(INSERT_NOTE, [TAKEN]);
+      const runner = stock.createQueryRunner();
+      await runner.startTransaction();
+      await runner.manager.insert(Note, { name: 'uncommitted' });
+      expect(await stock.getRepository(Note).count()).toBe(2);
+      await runner.rollbackTransaction();
+      const { unexpected, lost, ghosts } = await stress(stock, join(folder, 'stock.sqlite'));
+      expect(unexpected.length).toBeGreaterThan(0);
+      expect(lost.length + ghosts.length).toBeGreaterThan(0);
+    } finally {
+      await errorOf(stock.destroy());
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  describe('reading', () => {
+    // The transaction stays open until the read has come back: a read that waited for it would fail after a second.
+    it.each<[string, () => Promise<number>]>([
+      ['a repository', async () => (await dataSource.getRepository(Note).find()).length],
+      ['a query builder', () => dataSource.getRepository(Note).createQueryBuilder().comment('traced').getCount()],
+      ['raw SQL', async () => (await dataSource.query('SELECT name FROM notes')).length],
+      ['raw SQL led by comments', async () => (await dataSource.query('/* a */ -- b\n SELECT * FROM notes')).length],
+      ['WITH', async () => (await dataSource.query('WITH n AS (SELECT * FROM notes) SELECT * FROM n')).length],
+    ])('does not wait for an open transaction, nor see its rows: %s', async (_how, count) => {
+      await start({ DATABASE_BUSY_TIMEOUT: '1000' });
+      const runner = dataSource.createQueryRunner();
+      await runner.startTransaction();
+      await runner.manager.insert(Note, { name: 'uncommitted' });
+      expect(await count()).toBe(1);
+      expect(await runner.manager.count(Note)).toBe(2);
+      await runner.commitTransaction();
+      await runner.release();
+      expect(await count()).toBe(2);
+    });
+
+    it('sees own finished writes immediately', async () => {
+      await start();
+      const notes = dataSource.getRepository(Note);
+      const rounds = Array.from({ length: 50 }, async (_, index) => {
+        const { id } = await notes.save({ name: `mine ${index}` });
+        const saved = await notes.findOneBy({ id });
+        await dataSource.query('UPDATE notes SET name = ? WHERE id = ?', [`ours ${index}`, id]);
+        return [saved?.name, (await notes.findOneBy({ id }))?.name];
+      });
+      expect(await Promise.all(rounds)).toEqual(rounds.map((_, index) => [`mine ${index}`, `ours ${index}`]));
+    });
+
+    it('sees one state through a snapshot, from its opening to its closing', async () => {
+      await start();
+      const names = (snapshot: Snapshot) => snapshot.sql<object[]>`SELECT name FROM notes`;
+      const snapshot = await openSnapshot(dataSource);
+      await dataSource.query(INSERT_NOTE, ['after the opening']);
+      expect(await names(snapshot)).toHaveLength(1);
+      await dataSource.getRepository(Note).save({ name: 'between two reads' });
+      expect(await names(snapshot)).toHaveLength(1);
+      snapshot.close();
+      snapshot.close();
+      await expect(names(snapshot)).rejects.toThrow('has ended');
+      const later = await openSnapshot(dataSource);
+      expect(await names(later)).toHaveLength(3);
+      later.close();
+    });
+
+    it('rejects the snapshot beyond the last that may be open, and gives closed ones out again', async () => {
+      await start();
+      const open: Snapshot[] = [];
+      let refusal: Error | undefined;
+      while (refusal === undefined && open.length < 1000) {
+        refusal = await errorOf(openSnapshot(dataSource).then((snapshot) => open.push(snapshot)));
+      }
+      expect(refusal).toBeInstanceOf(DatabaseUnavailableError);
+      open.pop()!.close();
+      const again = await openSnapshot(dataSource);
+      for (const snapshot of [again, ...open]) snapshot.close();
+      await dataSource.query(INSERT_NOTE, ['unhindered']);
+    });
+  });
+
+  describe('writing', () => {
+    it('is on disk when it is acknowledged: full synchronisation, a write-ahead log, foreign keys enforced', async () => {
+      await start();
+      const writing = databaseOf(dataSource);
+      expect(writing.pragma('synchronous', { simple: true })).toBe(2);
+      expect(writing.pragma('journal_mode', { simple: true })).toBe('wal');
+      expect(writing.pragma('foreign_keys', { simple: true })).toBe(1);
+    });
+
+    it('is logged when a statement takes longer than 200 ms, without its parameters', async () => {
+      await start();
+      databaseOf(dataSource).function('after', (milliseconds, name) => {
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(milliseconds));
+        return name;
+      });
+      const warnings: string[] = [];
+      const warn = (line: string) => warnings.push(line);
+      Logger.overrideLogger({ log: () => undefined, error: () => undefined, warn });
+      try {
+        await dataSource.query('INSERT INTO notes (name) VALUES (after(0, ?))', ['quick']);
+        await dataSource.query('INSERT INTO notes (name) VALUES (after(250, ?))', ['personal']);
+      } finally {
+        Logger.overrideLogger(false);
+      }
+      const slow = /^A statement took \d{3,5} ms: INSERT INTO notes \(name\) VALUES \(after\(250, \?\)\)$/;
+      expect(warnings).toEqual([expect.stringMatching(slow)]);
+    });
+
+    it('never fails with a stale snapshot when transactions of three writers read first and then write', async () => {
+      const { folder } = await start();
+      const other = await createDataSource(loadConfig(environmentIn(folder)), [Note]);
+      const process = await ServiceProcess.start(folder);
+      try {
+        await other.initialize();
+        const client = await Client.of(process);
+        const { id } = (await client.post(COOKIE)).body;
+        await dataSource.query(INSERT_NOTE, ['0']);
+        const increments = [dataSource, other].flatMap((source) => Array.from({ length: 60 }, () => increment(source)));
+        const changes = Array.from({ length: 60 }, async (_, index) => {
+          const body = { flavor: index % 2 === 0 ? 'chocolate' : 'cinnamon', size: 'large' };
+          return (await client.request('PUT', `/cookies/${id}`, { body })).status;
+        });
+        await Promise.all(increments);
+        expect(await dataSource.query('SELECT name FROM notes WHERE id = 2')).toEqual([{ name: '120' }]);
+        expect(new Set(await Promise.all(changes))).toEqual(new Set([200]));
+      } finally {
+        await other.destroy();
+        await process.end();
+      }
+    });
+
+    it('shows by the same transactions that the driver as TypeORM ships it would fail with SQLITE_BUSY_SNAPSHOT', async () => {
+      await start();
+      const stock = new DataSource({
+        type: 'better-sqlite3',
+        driver: betterSqlite3(),
+        database: file,
+        entities: [Note],
+      });
+      await stock.initialize();
+      try {
+        await dataSource.query(INSERT_NOTE, ['0']);
+        const stale = stock.transaction(async (manager) => {
+          await manager.query('SELECT name FROM notes WHERE id = 2');
+          await increment(dataSource);
+          await manager.query('UPDATE notes SET name = 1 WHERE id = 2');
+        });
+        expect(await errorOf(stale)).toMatchObject({ driverError: { code: 'SQLITE_BUSY_SNAPSHOT' } });
+      } finally {
+        await stock.destroy();
+      }
+    });
+
+    it('rolls a transaction back that hangs, fails its later statements and its commit, and goes on with the next', async () => {
+      await start({ DATABASE_TRANSACTION_TIMEOUT: '200' });
+      const runner = dataSource.createQueryRunner();
+      await runner.startTransaction();
+      await runner.manager.insert(Note, { name: 'hanging' });
+      await dataSource.query(INSERT_NOTE, ['next']);
+      expect(await errorOf(runner.manager.insert(Note, { name: 'late' }))).toBeInstanceOf(DatabaseUnavailableError);
+      expect(await errorOf(runner.query('SELECT * FROM notes'))).toBeInstanceOf(DatabaseUnavailableError);
+      expect(await errorOf(runner.commitTransaction())).toBeInstanceOf(DatabaseUnavailableError);
+      await runner.rollbackTransaction();
+      // The runner itself is whole again.
+      await runner.startTransaction();
+      await runner.manager.insert(Note, { name: 'anew' });
+      await runner.commitTransaction();
+      await runner.release();
+      expect(committedNames(file)).toEqual(new Set([TAKEN, 'next', 'anew']));
+    });
+
+    it('keeps nothing of a transaction that was rolled back for its time, even when a nested one failed on it', async () => {
+      await start({ DATABASE_TRANSACTION_TIMEOUT: '100' });
+      const error = await errorOf(
+        dataSource.transaction(async (manager) => {
+          await manager.insert(Note, { name: 'early' });
+          await sleep(200);
+          await errorOf(manager.transaction((inner) => inner.insert(Note, { name: 'nested' })));
+          await errorOf(manager.insert(Note, { name: 'late' }));
+        }),
+      );
+      expect(error).toBeInstanceOf(DatabaseUnavailableError);
+      expect(committedNames(file)).toEqual(new Set([TAKEN]));
+    });
+
+    it('keeps nothing of a failed transaction, even of statements that were still on their way', async () => {
+      await start();
+      for (let delay = 0; delay < 60; delay++) {
+        const error = await errorOf(
+          dataSource.transaction((manager) => {
+            const late = async (): Promise<unknown> => {
+              for (let passed = 0; passed < delay; passed++) await Promise.resolve();
+              return manager.insert(Note, { name: `late ${delay}` });
+            };
+            return Promise.all([manager.insert(Note, { name: TAKEN }), late()]);
+          }),
+        );
+        expect(error).toBeInstanceOf(QueryFailedError);
+      }
+      await nextTurn();
+      expect(committedNames(file)).toEqual(new Set([TAKEN]));
+    });
+
+    it('rolls back what a released query runner left open', async () => {
+      await start();
+      const runner = dataSource.createQueryRunner();
+      await runner.startTransaction();
+      await runner.manager.insert(Note, { name: 'forgotten' });
+      await runner.release();
+      await dataSource.query(INSERT_NOTE, ['next']);
+      expect(committedNames(file)).toEqual(new Set([TAKEN, 'next']));
+    });
+
+    it('gives the turn on when a query runner is released that still waits for it', async () => {
+      await start({ DATABASE_BUSY_TIMEOUT: '1000' });
+      const [first, second] = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
+      await first.startTransaction();
+      const waiting = errorOf(second.startTransaction());
+      await second.release();
+      await first.commitTransaction();
+      await first.release();
+      expect(await waiting).toBeInstanceOf(Error);
+      await dataSource.query(INSERT_NOTE, ['next']);
+      expect(committedNames(file)).toEqual(new Set([TAKEN, 'next']));
+    });
+
+    it.each(['BEGIN', '/* traced */ BEGIN', '-- traced\nBEGIN IMMEDIATE', '; BEGIN'])(
+      'keeps acknowledged rows although someone sent %j and never ended it',
+      async (begin) => {
+        await start();
+        await errorOf(dataSource.query(begin));
+        await dataSource.query(INSERT_NOTE, ['next']);
+        await dataSource.transaction((manager) => manager.insert(Note, { name: 'and next' }));
+        expect(committedNames(file)).toEqual(new Set([TAKEN, 'next', 'and next']));
+      },
+    );
+
+    const SEVERAL = [
+      "BEGIN; INSERT INTO notes (name) VALUES ('lost'); COMMIT",
+      "ROLLBACK; INSERT INTO notes (name) VALUES ('lost')",
+      'COMMIT; DELETE FROM notes',
+      '/* traced */ END; DELETE FROM notes;',
+      "INSERT INTO notes (name) VALUES ('one'); INSERT INTO notes (name) VALUES ('two')",
+      'SELECT 1; DELETE FROM notes',
+      'PRAGMA optimize; DELETE FROM notes',
+      'BEGIN; BEGIN',
+    ];
+
+    it.each(SEVERAL)('rejects several statements in one string, and runs none of them: %s', async (sql) => {
+      await start();
+      const runner = dataSource.createQueryRunner();
+      await expect(dataSource.query(sql)).rejects.toThrow('several statements');
+      await expect(runner.query(sql)).rejects.toThrow('several statements');
+      await runner.startTransaction();
+      await runner.query(INSERT_NOTE, ['mine']);
+      const error = await errorOf(runner.query(sql));
+      expect(error).toBeInstanceOf(TypeORMError);
+      expect(error!.message).toContain('several statements');
+      await runner.commitTransaction();
+      await runner.release();
+      expect(committedNames(file)).toEqual(new Set([TAKEN, 'mine']));
+    });
+
+    it('takes a semicolon that separates nothing: in strings, names, comments and triggers, and at the end', async () => {
+      await start();
+      for (const sql of [
+        "INSERT INTO notes (name) VALUES ('a; b'); ; -- c; d",
+        'INSERT INTO notes /* e; f */ ("name") VALUES (\'g\') ; /* h; */',
+        'CREATE TABLE "odd; name" ([a;b] text);',
+        `CREATE TRIGGER again AFTER INSERT ON "odd; name" BEGIN
+           INSERT INTO notes (name) VALUES (new.[a;b]); INSERT INTO notes (name) VALUES ('by trigger'); END;`,
+        `INSERT INTO "odd; name" VALUES ('i;j')`,
+      ]) {
+        await dataSource.query(sql);
+      }
+      const runner = dataSource.createQueryRunner();
+      await runner.query('BEGIN; -- traced; by a tool');
+      await runner.query(INSERT_NOTE, ['in a transaction']);
+      await runner.query('COMMIT ; ');
+      await runner.release();
+      expect(committedNames(file)).toEqual(new Set([TAKEN, 'a; b', 'g', 'i;j', 'by trigger', 'in a transaction']));
+    });
+
+    it.each([
+      'BEGIN',
+      'begin immediate;',
+      '/* traced */ BEGIN',
+      'START TRANSACTION',
+      'SAVEPOINT a',
+      'COMMIT',
+      'ROLLBACK',
+    ])('rejects %j without a query runner, which could not keep the transaction', async (sql) => {
+      await start();
+      const repository = dataSource.getRepository(Note);
+      for (const query of [dataSource.query(sql), dataSource.manager.query(sql), repository.query(sql)]) {
+        await expect(query).rejects.toThrow('dataSource.transaction');
+      }
+    });
+
+    it.each([
+      'PRAGMA foreign_keys = OFF',
+      'pragma main."foreign_keys"(0)',
+      '/* traced */ PRAGMA foreign_keys=no',
+      'PRAGMA ignore_check_constraints = ON',
+      'PRAGMA synchronous = OFF',
+      'PRAGMA journal_mode = DELETE',
+    ])('rejects what would change the one writing connection for everyone: %s', async (sql) => {
+      await start();
+      const settings = () =>
+        ['foreign_keys', 'ignore_check_constraints', 'synchronous', 'journal_mode'].map((name) =>
+          databaseOf(dataSource).pragma(name, { simple: true }),
+        );
+      const before = settings();
+      await expect(dataSource.query(sql)).rejects.toThrow('for every caller');
+      const inside = dataSource.transaction((manager) => manager.query(sql));
+      await expect(inside).rejects.toThrow('for every caller');
+      expect(settings()).toEqual(before);
+      // To ask, and to wish for what is anyway, is no change.
+      await dataSource.query('PRAGMA foreign_keys = ON');
+      await dataSource.query('PRAGMA journal_mode');
+    });
+
+    it('closes the file, although a transaction hangs for longer than a writer would wait', async () => {
+      await start({ DATABASE_BUSY_TIMEOUT: '100', DATABASE_TRANSACTION_TIMEOUT: '500' });
+      const writing = databaseOf(dataSource);
+      const runner = dataSource.createQueryRunner();
+      await runner.startTransaction();
+      await runner.manager.insert(Note, { name: 'hanging' });
+      await service!.app.close();
+      expect(writing.open).toBe(false);
+      expect(committedNames(file)).toEqual(new Set([TAKEN]));
+    });
+  });
+
+  describe('on a full database', () => {
+    const LONG = 'x'.repeat(3000);
+    const MANY = Array.from({ length: 20 }, (_, row) => ({ name: LONG + row }));
+
+    /** The connection's own limit makes the same error as a full volume, SQLITE_FULL. */
+    const setRoom = (pages: number | undefined): void => {
+      const database = databaseOf(dataSource);
+      const used = database.pragma('page_count', { simple: true }) as number;
+      database.pragma(`max_page_count = ${pages === undefined ? 4294967294 : used + pages}`);
+    };
+
+    it.each<[string, (manager: EntityManager) => Promise<unknown>]>([
+      [
+        'one row after the other',
+        async (manager) => {
+          for (let row = 0; row < 20; row++) await manager.insert(Note, { name: LONG + row });
+        },
+      ],
+      ['many rows at once', (manager) => manager.insert(Note, MANY)],
+      // SQLite itself undoes no more than such a statement (sqlite3VdbeHalt of its vdbeaux.c).
+      ['many rows at once, whose failure is swallowed', (manager) => errorOf(manager.insert(Note, MANY))],
+      [
+        'in a nested transaction whose failure is swallowed',
+        async (manager) => {
+          for (let row = 0; row < 20; row++) {
+            await errorOf(manager.transaction((inner) => inner.insert(Note, { name: LONG + row })));
+          }
+        },
+      ],
+    ])('reports the transaction as failed and leaves nothing half-open: %s', async (_how, fill) => {
+      await start();
+      setRoom(5);
+      const filling = dataSource.transaction(async (manager) => {
+        await manager.insert(Note, { name: 'first' });
+        await fill(manager);
+      });
+      expect(await errorOf(filling)).toBeInstanceOf(DiskFullError);
+      expect(databaseOf(dataSource).inTransaction).toBe(false);
+      expect(committedNames(file)).toEqual(new Set([TAKEN]));
+      setRoom(undefined);
+      await dataSource.transaction((manager) => manager.insert(Note, { name: LONG }));
+      await dataSource.getRepository(Note).save({ name: 'and next' });
+      expect(committedNames(file)).toEqual(new Set([TAKEN, LONG, 'and next']));
+    });
+
+    it('reports a statement of its own as failed, and later writes work once there is room', async () => {
+      await start();
+      setRoom(0);
+      const failures: (Error | undefined)[] = [];
+      for (let row = 0; row < 5; row++) {
+        failures.push(await errorOf(dataSource.query(INSERT_NOTE, [LONG + row])));
+        failures.push(await errorOf(dataSource.getRepository(Note).save({ name: `${row}${LONG}` })));
+      }
+      expect(failures.filter((error) => error instanceof DiskFullError).length).toBeGreaterThan(5);
+      const kept = committedNames(file).size;
+      expect(kept).toBe(1 + failures.filter((error) => error === undefined).length);
+      setRoom(undefined);
+      await dataSource.getRepository(Note).save({ name: 'next' });
+      expect(committedNames(file).size).toBe(kept + 1);
+    });
+  });
+
+  describe('while another process holds the lock', () => {
+    let other: Database;
+
+    const lock = (): void => {
+      other = openDatabase(file);
+      other.exec('BEGIN IMMEDIATE');
+    };
+
+    afterEach(() => other.close());
+
+    it('keeps the event loop going, and writes when the lock is freed', async () => {
+      const client = await Client.of(await start({ DATABASE_BUSY_TIMEOUT: '10000' }));
+      // What is done for the first time takes its time; that is not the wait measured here.
+      await client.post(COOKIE);
+      await dataSource.getRepository(Note).save({ name: 'warm' });
+      lock();
+      const turns = new Turns();
+      const posted = client.post(COOKIE);
+      const saved = dataSource.getRepository(Note).save({ name: 'waiting' });
+      const read = await client.get('/cookies/1');
+      await sleep(700);
+      expect(committedNames(file)).toEqual(new Set([TAKEN, 'warm']));
+      other.exec('ROLLBACK');
+      expect((await posted).status).toBe(201);
+      expect((await saved).id).toBeGreaterThan(0);
+      expect(turns.end()).toBeGreaterThan(FEWEST_TURNS);
+      expect(read.status).toBe(200);
+    });
+
+    it('gives up after DATABASE_BUSY_TIMEOUT: 503 with Retry-After, nothing written, nothing stuck', async () => {
+      const client = await Client.of(await start({ DATABASE_BUSY_TIMEOUT: '400' }));
+      await client.post(COOKIE);
+      lock();
+      const turns = new Turns();
+      const began = performance.now();
+      const posts = [client.post(COOKIE), client.post(COOKIE)];
+      const writes = [
+        dataSource.query(INSERT_NOTE, ['refused']),
+        dataSource.getRepository(Note).save({ name: 'refused' }),
+        dataSource.transaction((manager) => manager.insert(Note, { name: 'refused' })),
+      ];
+      const failures = await Promise.all(writes.map(errorOf));
+      expect(failures.filter((error) => !(error instanceof DatabaseUnavailableError))).toEqual([]);
+      for (const answer of await Promise.all(posts)) {
+        expect(answer.status).toBe(503);
+        expect(answer.headers.get('retry-after')).toMatch(/^[1-9][0-9]*$/);
+      }
+      const waited = performance.now() - began;
+      expect(waited).toBeGreaterThanOrEqual(400);
+      expect(waited).toBeLessThan(3000);
+      expect(turns.end()).toBeGreaterThan(FEWEST_TURNS);
+      other.exec('ROLLBACK');
+      expect((await client.post(COOKIE)).status).toBe(201);
+      expect((await client.get('/cookies')).body).toHaveLength(2);
+      expect(committedNames(file)).toEqual(new Set([TAKEN]));
+    });
+  });
+});
+
+/** How often the event loop turns, some 1 000 times a second where nothing else runs. */
+class Turns {
+  private count = 0;
+  private readonly timer = setInterval(() => this.count++, 1);
+
+  end(): number {
+    clearInterval(this.timer);
+    return this.count;
+  }
+}
+
+/** Reads a number, lets others run, and writes its successor. */
+function increment(dataSource: DataSource): Promise<void> {
+  return dataSource.transaction(async (manager) => {
+    const note = await manager.findOneByOrFail(Note, { id: 2 });
+    await sleep(1);
+    note.name = String(Number(note.name) + 1);
+    await manager.save(note);
+  });
+}

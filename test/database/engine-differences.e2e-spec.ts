@@ -1,0 +1,119 @@
+import { Logger } from '@nestjs/common';
+import { Column, type DataSource, Entity, PrimaryGeneratedColumn, Like, type Repository } from 'typeorm';
+import { loadConfig } from '../../src/config/config.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import { describeEngines, createDatabase, dropDatabases, type EngineName } from '../support/engine.js';
+import { environmentIn, temporaryFolder } from '../support/service.js';
+
+@Entity('samples')
+class Sample {
+  @PrimaryGeneratedColumn()
+  id!: number;
+
+  @Column('varchar', { length: 5, nullable: true, unique: true })
+  text!: unknown;
+
+  @Column('smallint', { nullable: true })
+  small!: unknown;
+
+  @Column('uuid', { nullable: true })
+  uuid!: unknown;
+
+  @Column('date', { nullable: true })
+  day!: unknown;
+}
+
+interface Difference {
+  readonly what: string;
+  readonly habit: (samples: Repository<Sample>, dataSource: DataSource) => Promise<unknown>;
+  readonly sqlite: unknown;
+  readonly postgres: unknown;
+}
+
+const REJECTED = expect.objectContaining({ name: 'QueryFailedError' });
+
+const stores = (values: object) => async (samples: Repository<Sample>) => {
+  const { id } = await samples.save(values);
+  return Object.values(await samples.findOneByOrFail({ id })).filter((value) => value !== null && value !== id);
+};
+
+/** What stands as a table in `docs/extending.md`, "Where the engines differ". */
+const DIFFERENCES: Difference[] = [
+  { what: 'a text beyond its length', habit: stores({ text: 'too long' }), sqlite: ['too long'], postgres: REJECTED },
+  { what: 'a number beyond its type', habit: stores({ small: 70_000 }), sqlite: [70_000], postgres: REJECTED },
+  { what: 'a text for a number', habit: stores({ small: 'x' }), sqlite: ['x'], postgres: REJECTED },
+  { what: 'a uuid that is none', habit: stores({ uuid: 'garbage' }), sqlite: ['garbage'], postgres: REJECTED },
+  { what: 'a day that is none', habit: stores({ day: '2026-02-31' }), sqlite: ['2026-02-31'], postgres: REJECTED },
+  { what: 'NUL in a text', habit: stores({ text: 'a\0b' }), sqlite: ['a\0b'], postgres: REJECTED },
+  {
+    what: 'Like, in another case',
+    habit: async (samples) => {
+      await samples.insert({ text: 'Case' });
+      return samples.countBy({ text: Like('cas%') });
+    },
+    sqlite: 1,
+    postgres: 0,
+  },
+  {
+    what: 'null in an ascending order',
+    habit: async (samples) => {
+      await samples.insert([{ small: 1 }, {}]);
+      return (await samples.find({ order: { small: 'ASC' } })).map(({ small }) => small);
+    },
+    sqlite: [null, 1],
+    postgres: [1, null],
+  },
+  {
+    what: 'a caught unique violation inside a transaction',
+    habit: (_samples, dataSource) =>
+      dataSource.transaction(async (manager) => {
+        await manager.insert(Sample, { text: 'same' });
+        await manager.insert(Sample, { text: 'same' }).catch(() => undefined);
+        await manager.insert(Sample, { text: 'other' });
+        return manager.count(Sample);
+      }),
+    sqlite: 2,
+    postgres: REJECTED,
+  },
+  {
+    what: 'the identifiers of an insert that orIgnore() has left out',
+    habit: async (samples) => {
+      await samples.insert({ text: 'same' });
+      const { identifiers } = await samples.createQueryBuilder().insert().values({ text: 'same' }).orIgnore().execute();
+      return identifiers.filter(Boolean).length;
+    },
+    sqlite: 1,
+    postgres: 0,
+  },
+  {
+    what: 'the isolation level REPEATABLE READ',
+    habit: (_samples, dataSource) => dataSource.transaction('REPEATABLE READ', () => Promise.resolve('taken')),
+    sqlite: expect.objectContaining({ message: expect.stringMatching(/isolation/) }),
+    postgres: 'taken',
+  },
+];
+
+describeEngines('where the engines differ', (engine: EngineName) => {
+  let dataSource: DataSource;
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    const folder = temporaryFolder();
+    const url = engine === 'postgres' && { DATABASE_URL: await createDatabase(`differences_${process.pid}`) };
+    dataSource = await createDataSource(loadConfig({ ...environmentIn(folder), ...url }), [Sample]);
+    await dataSource.initialize();
+    await dataSource.driver.createSchemaBuilder().build();
+  });
+
+  beforeEach(() => dataSource.getRepository(Sample).createQueryBuilder().delete().execute());
+
+  afterAll(async () => {
+    await dataSource.destroy();
+    await dropDatabases();
+  });
+
+  it.each(DIFFERENCES)('$what', async ({ habit, [engine]: expected }) => {
+    const outcome = await habit(dataSource.getRepository(Sample), dataSource).catch((error: unknown) => error);
+    expect(outcome).toEqual(expected);
+  });
+});

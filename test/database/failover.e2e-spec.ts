@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { describePostgres } from '../support/engine.js';
+import { onServer, PostgresServer } from '../support/postgres/postgres-server.js';
+import { Client, COOKIE, type Service, startService } from '../support/service.js';
+
+/** A line of comma-separated hosts, of which the first is tried first. */
+function urlOf(...servers: PostgresServer[]): string {
+  const hosts = servers.map(({ port }) => `127.0.0.1:${port}`).join(',');
+  return servers[0]!.url().replace(/@[^/]+/, `@${hosts}`);
+}
+
+const connectionsTo = (server: PostgresServer): Promise<number> =>
+  onServer(server.url(), async (client) => {
+    const { rows } = await client.query<{ count: string }>(
+      `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cookies'`,
+    );
+    return Number(rows[0]!.count);
+  });
+
+/** Takes no writes from now on, in sessions old and new, and is alive: as an old primary whose standby was promoted. */
+async function makeReadOnly(server: PostgresServer): Promise<void> {
+  await onServer(server.url(), async (client) => {
+    await client.query('ALTER SYSTEM SET default_transaction_read_only = on');
+    await client.query('SELECT pg_reload_conf()');
+  });
+  for (let tries = 0; tries < 200; tries++) {
+    const { rows } = await onServer(server.url(), (client) => client.query('SHOW default_transaction_read_only'));
+    if (rows[0]?.default_transaction_read_only === 'on') break;
+    await sleep(10);
+  }
+  // Sessions take up what was reloaded before their next statement; those that are idle have read the signal by then.
+  await sleep(100);
+}
+
+describePostgres('a service that is given a standby and its primary, in this order', () => {
+  let primary: PostgresServer;
+  let standby: PostgresServer;
+  let service: Service;
+  let client: Client;
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    primary = await PostgresServer.create();
+    standby = await primary.makeStandby();
+    service = await startService({ DATABASE_URL: urlOf(standby, primary), DATABASE_BUSY_TIMEOUT: '3000' });
+    client = await Client.of(service);
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await standby.remove();
+    await primary.remove();
+  });
+
+  it('writes to the primary, reads there as well, and holds no connection to the standby', async () => {
+    const { status, body } = await client.post(COOKIE);
+    expect(status).toBe(201);
+    expect((await client.get(`/cookies/${body.id}`)).status).toBe(200);
+    expect((await client.get('/cookies')).body).toHaveLength(1);
+    expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
+    expect(await connectionsTo(standby)).toBe(0);
+  });
+
+  it('costs POST nothing that the standby is promoted, and reads nothing at the old primary any more', async () => {
+    const source = service.app.get(DataSource);
+    await source.query('CREATE TABLE servers (port int)');
+    // Some idle connections in each pool, all of them to the old primary.
+    await Promise.all(Array.from({ length: 6 }, () => client.get('/cookies')));
+    await Promise.all(
+      Array.from({ length: 6 }, () => source.transaction((manager) => manager.query('SELECT pg_sleep(0.05)'))),
+    );
+    expect(await connectionsTo(primary)).toBeGreaterThan(6);
+    await onServer(standby.url(), (session) => session.query('SELECT pg_promote()'));
+    await makeReadOnly(primary);
+    const { status, body } = await client.post({ ...COOKIE, wish: 'after the promotion' });
+    expect(status).toBe(201);
+    const reads = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => client.get(index % 2 === 0 ? `/cookies/${body.id}` : '/cookies')),
+    );
+    expect(reads.map((read) => read.status)).toEqual(reads.map(() => 200));
+    for (const { text } of reads) expect(text).toContain('after the promotion');
+    expect((await client.post(COOKIE)).status).toBe(201);
+    expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
+  });
+});

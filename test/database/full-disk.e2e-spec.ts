@@ -1,0 +1,127 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Site } from '../faults/fault.js';
+import { diskFull, pagesFull } from '../faults/full.js';
+import { expectKept, Ledger } from '../support/load/ledger.js';
+import { Client, COOKIE } from '../support/service.js';
+import { SmallVolume } from '../support/faults/small-volume.js';
+
+const LONGEST_WISH = 255;
+
+/** Posts the longest cookies, a few at a time, until the service has refused 20 of them in a row. */
+async function fill(client: Client, ledger: Ledger): Promise<void> {
+  for (let refusals = 0, posts = 0; refusals < 20; posts++) {
+    if (posts > 5000) throw new Error('The storage does not get full');
+    const statuses = await Promise.all(Array.from({ length: 4 }, () => postLongest(client, ledger)));
+    refusals = statuses.includes(201) ? 0 : refusals + statuses.length;
+  }
+}
+
+async function postLongest(client: Client, ledger: Ledger): Promise<number> {
+  const wish = ledger.nextWish();
+  const answer = await client.post({ ...COOKIE, wish });
+  ledger.note(wish, answer);
+  if (answer.status !== 201) {
+    expect(answer.status).toBe(507);
+    expect(answer.body).toMatchObject({ message: 'Storage is full', errorCode: 'DISK_FULL' });
+    expect(answer.headers.has('retry-after')).toBe(false);
+  }
+  return answer.status;
+}
+
+async function expectReads(client: Client, { acknowledged }: Ledger): Promise<void> {
+  const list = await client.get('/cookies');
+  expect(list.status).toBe(200);
+  expect(list.body.map(({ id }: { id: number }) => id)).toEqual([...acknowledged.values()].sort((a, b) => a - b));
+  const [[wish, id] = ['', 0]] = acknowledged;
+  expect((await client.get(`/cookies/${id}`)).body.wish).toBe(wish);
+}
+
+/** Deletes the oldest `count` of what is stored. */
+async function deleteOldest(client: Client, { acknowledged }: Ledger, count: number): Promise<void> {
+  for (const [wish, id] of [...acknowledged].slice(0, count)) {
+    expect((await client.request('DELETE', `/cookies/${id}`)).status).toBe(204);
+    acknowledged.delete(wish);
+  }
+}
+
+const onSmallVolume = SmallVolume.mountable ? it : it.skip;
+const skipped = SmallVolume.mountable ? '' : ' (skipped: this user may not mount a volume)';
+
+function onVolume(test: (site: Site, folder: string, volume: SmallVolume) => Promise<void>): () => Promise<void> {
+  return () => SmallVolume.use((volume) => Site.use((site) => test(site, volume.folder, volume)));
+}
+
+describe('a full disk', () => {
+  onSmallVolume(
+    `refuses POST with 507, reads and deletes go on, and deletes make room for new cookies${skipped}`,
+    onVolume(async (site, folder) => {
+      const service = await site.start({}, { folder });
+      const client = await Client.of(service);
+      const ledger = new Ledger('wish', LONGEST_WISH);
+      await fill(client, ledger);
+      const stored = ledger.acknowledged.size;
+      expect(stored).toBeGreaterThan(100);
+      await expectReads(client, ledger);
+      expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
+      await deleteOldest(client, ledger, Math.floor(stored / 2));
+      await expectReads(client, ledger);
+      const before = ledger.acknowledged.size;
+      await fill(client, ledger);
+      expect(ledger.acknowledged.size).toBeGreaterThan(before + stored / 4);
+      await deleteOldest(client, ledger, Infinity);
+      expect((await client.post(COOKIE)).status).toBe(201);
+      ledger.acknowledged.set(COOKIE.wish, (await client.get('/cookies')).body[0].id);
+      expect(await service.end()).toBe(0);
+      expectKept(folder, ledger);
+    }),
+  );
+
+  onSmallVolume(
+    `deletes every record while another process takes each byte that is free, also after a start on a full disk${skipped}`,
+    onVolume(async (site, folder, volume) => {
+      const ledger = new Ledger('wish', LONGEST_WISH);
+      const first = await site.start({}, { folder });
+      const writer = await Client.of(first);
+      for (let count = 0; count < 200; count++) await postLongest(writer, ledger);
+      expect(await first.end()).toBe(0);
+      volume.occupy();
+      const client = await Client.of(await site.start({}, { folder }));
+      await deleteOldest(client, ledger, 1);
+      await volume.whileSeized(async () => {
+        while (ledger.acknowledged.size > 0) {
+          await Promise.all(Array.from({ length: 4 }, () => postLongest(client, ledger)));
+          await deleteOldest(client, ledger, 5);
+        }
+      });
+      volume.giveBack();
+      for (let posts = 0; (await postLongest(client, ledger)) !== 201; posts++) {
+        expect(posts).toBeLessThan(100);
+        await sleep(100);
+      }
+    }),
+  );
+
+  onSmallVolume(
+    `loses nothing when the process is killed on a full disk and started again on it${skipped}`,
+    onVolume(async (site, folder) => {
+      const ledger = new Ledger('wish', LONGEST_WISH);
+      const killed = await site.start({}, { folder });
+      await fill(await Client.of(killed), ledger);
+      await killed.end('SIGKILL');
+      const service = await site.start({}, { folder });
+      const client = await Client.of(service);
+      await expectReads(client, ledger);
+      await deleteOldest(client, ledger, 50);
+      expect(await service.end()).toBe(0);
+      expectKept(folder, ledger);
+    }),
+  );
+
+  onSmallVolume(`goes on when someone else filled the disk under load and gave the room back${skipped}`, async () => {
+    await diskFull({ times: 1 });
+  });
+
+  it('is 507 as well where SQLite itself sets the limit; reads and deletes go on, and POST when there is room', async () => {
+    await pagesFull({ times: 1 });
+  });
+});

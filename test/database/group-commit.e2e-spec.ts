@@ -1,0 +1,260 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import type { DataSource, QueryRunner } from 'typeorm';
+import { loadConfig } from '../../src/config/config.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import { DiskFullError, OutcomeUnknownError } from '../../src/database/errors.js';
+import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
+import { transaction } from '../../src/database/transactions.js';
+import { environmentIn, temporaryFolder } from '../support/service.js';
+
+const TRANSACTION_TIMEOUT = 1000;
+
+/** The outcome of each of many writes that are sent at once. */
+const outcomes = async (writes: Promise<unknown>[]): Promise<string[]> =>
+  (await Promise.allSettled(writes)).map(({ status }) => status);
+
+describe('writes that wait together', () => {
+  let folder: string;
+  let dataSource: DataSource;
+
+  beforeEach(async () => {
+    folder = temporaryFolder();
+    const environment = { DATABASE_TRANSACTION_TIMEOUT: String(TRANSACTION_TIMEOUT) };
+    dataSource = await createDataSource(loadConfig(environmentIn(folder, environment)));
+    await dataSource.initialize();
+    await dataSource.query('CREATE TABLE notes (name TEXT UNIQUE)');
+  });
+
+  afterEach(async () => {
+    await dataSource.destroy();
+    rmSync(folder, { recursive: true });
+  });
+
+  const insert = (name: string) => dataSource.query('INSERT INTO notes VALUES (?)', [name]);
+  const insertInTransaction = (name: string) =>
+    dataSource.transaction((manager) => manager.query('INSERT INTO notes VALUES (?)', [name]));
+  const names = async () =>
+    (await dataSource.query<{ name: string }[]>('SELECT name FROM notes')).map(({ name }) => name).sort();
+
+  /** How many inserts each commit has stored while `work` ran; every statement of the writing connection still runs. */
+  async function batchSizesDuring(work: () => Promise<unknown>): Promise<number[]> {
+    const { writing } = dataSource.driver as unknown as { writing: { run(sql: string): unknown } };
+    const run = jest.spyOn(writing, 'run');
+    await work();
+    const sizes: number[] = [];
+    let size = 0;
+    for (const [sql] of run.mock.calls) {
+      if (sql.startsWith('INSERT')) size++;
+      if (sql !== 'COMMIT') continue;
+      sizes.push(size);
+      size = 0;
+    }
+    run.mockRestore();
+    return sizes;
+  }
+
+  const commitsDuring = async (work: () => Promise<unknown>): Promise<number> => (await batchSizesDuring(work)).length;
+
+  it.each([
+    ['statements', insert],
+    ['transactions', insertInTransaction],
+  ])('share one commit when they are %s', async (_what, write) => {
+    const writes = () => Promise.all(Array.from({ length: 50 }, (_, index) => write(`note ${index}`)));
+    // Two or three, on a quiet machine.
+    expect(await commitsDuring(writes)).toBeLessThan(20);
+    expect(await names()).toHaveLength(50);
+  });
+
+  it('have each their own success or failure', async () => {
+    await insert('taken');
+    const attempts = Array.from({ length: 60 }, (_, index) => (index % 3 === 0 ? 'taken' : `note ${index}`));
+    let seen: string[] = [];
+    const commits = await commitsDuring(async () => {
+      seen = await outcomes(
+        attempts.map((name, index) => (index % 2 === 0 ? insert(name) : insertInTransaction(name))),
+      );
+    });
+    expect(seen).toEqual(attempts.map((name) => (name === 'taken' ? 'rejected' : 'fulfilled')));
+    expect(await names()).toEqual(['taken', ...attempts.filter((name) => name !== 'taken')].sort());
+    expect(commits).toBeLessThan(10);
+  });
+
+  it('all fail when the commit that they share fails', async () => {
+    const writes = [insert('one'), insertInTransaction('two'), insert('three')];
+    rmSync(join(folder, 'cookies.sqlite-wal'));
+    expect(await outcomes(writes)).toEqual(['rejected', 'rejected', 'rejected']);
+  });
+
+  it('all fail with the same reason when SQLite undoes them all because one finds no space', async () => {
+    const { databaseConnection } = dataSource.driver as unknown as { databaseConnection: Database };
+    await insert('stored');
+    databaseConnection.pragma('max_page_count = 1');
+    // One after the other: the last of the batch is too large.
+    const writes = [
+      insert('one'),
+      insertInTransaction('two'),
+      dataSource.query('INSERT INTO notes VALUES (zeroblob(100000))'),
+    ];
+    const settled = await Promise.allSettled(writes);
+    const errors = settled.map((outcome) => (outcome.status === 'rejected' ? (outcome.reason as Error).name : 'none'));
+    expect(errors).toEqual(Array(3).fill(DiskFullError.name));
+    expect(await names()).toEqual(['stored']);
+  });
+
+  describe('are rejected on rows of others that the group commit then fails to store', () => {
+    const OWN_REASON = 'my own reason';
+
+    /** Finds the row that waits for its commit, makes that commit fail, and rejects because of the row. */
+    const rejectOn = async (query: (sql: string) => Promise<unknown[]>): Promise<void> => {
+      expect(await query("SELECT name FROM notes WHERE name = 'pending'")).toHaveLength(1);
+      rmSync(join(folder, 'cookies.sqlite-wal'));
+      throw new Error(OWN_REASON);
+    };
+
+    const inRunner = async (finish: (runner: QueryRunner) => Promise<void>): Promise<void> => {
+      const runner = dataSource.createQueryRunner();
+      await runner.startTransaction();
+      await expect(rejectOn((sql) => runner.query(sql))).rejects.toThrow(OWN_REASON);
+      await finish(runner);
+    };
+
+    it.each<[how: string, reject: () => Promise<unknown>]>([
+      ['a transaction of TypeORM', () => dataSource.transaction((manager) => rejectOn((sql) => manager.query(sql)))],
+      ['a lean transaction', () => transaction(dataSource, (tx) => rejectOn((sql) => tx.query(sql, [])))],
+      [
+        'a query runner that rolls back, and is out of its transaction then',
+        () =>
+          inRunner((runner) =>
+            runner.rollbackTransaction().finally(() => expect(runner.isTransactionActive).toBe(false)),
+          ),
+      ],
+      ['a query runner that sends ROLLBACK', () => inRunner((runner) => runner.query('ROLLBACK'))],
+      ['a query runner that is released', () => inRunner((runner) => runner.release())],
+    ])('and are told the failure of the commit: %s', async (_how, reject) => {
+      // Straight after a commit, what comes together shares the next, unless it takes 20 ms: a slow machine may.
+      await insert('stored');
+      const clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now());
+      const writes = [insert('pending'), insert('pending'), insertInTransaction('pending'), reject()];
+      const settled = await Promise.allSettled(writes).finally(() => clock.mockRestore());
+      const errors = settled.map((outcome) => (outcome.status === 'rejected' ? (outcome.reason as Error) : undefined));
+      expect(errors.map((error) => error?.name)).toEqual(Array(4).fill(OutcomeUnknownError.name));
+    });
+  });
+
+  it('go on after one that hangs, and what ended before it stays', async () => {
+    const before = insert('before');
+    const hanging = dataSource.transaction(async (manager) => {
+      await manager.query("INSERT INTO notes VALUES ('hanging')");
+      await sleep(2 * TRANSACTION_TIMEOUT);
+      await manager.query("INSERT INTO notes VALUES ('too late')");
+    });
+    const after = insert('after');
+    expect(await outcomes([before, hanging, after])).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await names()).toEqual(['after', 'before']);
+  });
+
+  it.each([
+    ['a conflict clause', 'CREATE TABLE strict (name TEXT UNIQUE ON CONFLICT ROLLBACK)'],
+    [
+      'a trigger',
+      `CREATE TABLE strict (name TEXT);
+       CREATE TRIGGER no_second BEFORE INSERT ON strict WHEN EXISTS (SELECT 1 FROM strict WHERE name = new.name)
+       BEGIN SELECT RAISE(ROLLBACK, 'taken'); END`,
+    ],
+  ])('are not undone by one that rolls back by %s', async (_what, schema) => {
+    (dataSource.driver as unknown as { databaseConnection: { exec(sql: string): void } }).databaseConnection.exec(
+      schema,
+    );
+    const strict = (name: string) =>
+      dataSource.transaction((manager) => manager.query('INSERT INTO strict VALUES (?)', [name]));
+    const writes = [insert('one'), strict('a'), insertInTransaction('two'), strict('a'), insert('three')];
+    expect(await outcomes(writes)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(await names()).toEqual(['one', 'three', 'two']);
+  });
+
+  it('are not undone by OR ROLLBACK: outside a transaction it runs alone, inside it is rejected', async () => {
+    await insert('taken');
+    const sql = "INSERT OR ROLLBACK INTO notes VALUES ('taken')";
+    const inside = dataSource.transaction((manager) => manager.query(sql));
+    const writes = [insert('one'), dataSource.query(sql), insert('two'), inside, insert('three')];
+    expect(await outcomes(writes)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled']);
+    await expect(inside).rejects.toThrow('use OR ABORT');
+    expect(await names()).toEqual(['one', 'taken', 'three', 'two']);
+  });
+
+  it.each([
+    ['declared so', 'REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED', ''],
+    ['deferred by a pragma', 'REFERENCES parents (id)', 'PRAGMA defer_foreign_keys = ON'],
+  ])('are not failed by a foreign key that is checked at the commit, %s', async (_what, reference, pragma) => {
+    await dataSource.query('CREATE TABLE parents (id INTEGER PRIMARY KEY)');
+    await dataSource.query(`CREATE TABLE children (parent INTEGER ${reference})`);
+    const child = (parent: number, adopt: boolean) =>
+      dataSource.transaction(async (manager) => {
+        if (pragma) await manager.query(pragma);
+        await manager.query('INSERT INTO children VALUES (?)', [parent]);
+        if (adopt) await manager.query('INSERT INTO parents VALUES (?)', [parent]);
+      });
+    const writes = [insert('one'), child(1, true), insert('two'), child(2, false), insert('three')];
+    expect(await outcomes(writes)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(await names()).toEqual(['one', 'three', 'two']);
+    expect(await dataSource.query('SELECT parent FROM children')).toEqual([{ parent: 1 }]);
+  });
+
+  it('make way for what cannot be part of a transaction', async () => {
+    const writes = [
+      insert('one'),
+      dataSource.query('VACUUM'),
+      insertInTransaction('two'),
+      dataSource.query('PRAGMA optimize'),
+    ];
+    expect(await outcomes(writes)).toEqual(Array(4).fill('fulfilled'));
+    expect(await names()).toEqual(['one', 'two']);
+  });
+
+  it('may be ten thousand, of which at most 500 share a commit', async () => {
+    const writes = () => Promise.all(Array.from({ length: 10_000 }, (_, index) => insert(`note ${index}`)));
+    const sizes = await batchSizesDuring(writes);
+    expect(await names()).toHaveLength(10_000);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(500);
+    expect(sizes.length).toBeLessThan(1000);
+  });
+
+  it('share a commit for 20 ms, so that the first do not wait for all that come after them', async () => {
+    const { databaseConnection } = dataSource.driver as unknown as { databaseConnection: Database };
+    databaseConnection.function('slowly', (name) => {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+      return name;
+    });
+    const settled: number[] = [];
+    const began = performance.now();
+    await Promise.all(
+      Array.from({ length: 60 }, async (_, index) => {
+        await dataSource.transaction((manager) =>
+          manager.query('INSERT INTO notes VALUES (slowly(?))', [`note ${index}`]),
+        );
+        settled.push(performance.now() - began);
+      }),
+    );
+    expect(Math.max(...settled)).toBeGreaterThan(60 * 5);
+    expect(Math.min(...settled)).toBeLessThan(Math.max(...settled) / 3);
+  });
+
+  it('are acknowledged and stored when the file is closed meanwhile, and rejected when they come after that', async () => {
+    const runner = dataSource.createQueryRunner();
+    await runner.startTransaction();
+    await runner.query("INSERT INTO notes VALUES ('begun')");
+    const waiting = [insert('waiting'), insert('waiting as well')];
+    const closing = dataSource.destroy();
+    await turn();
+    const late = insert('late');
+    const committing = runner.commitTransaction();
+    const seen = await outcomes([committing, ...waiting, closing, late]);
+    await dataSource.initialize();
+    expect(seen).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
+    await expect(late).rejects.toThrow('The database is closing');
+    expect(await names()).toEqual(['begun', 'waiting', 'waiting as well']);
+  });
+});

@@ -1,0 +1,121 @@
+import { execFile } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { Logger } from '@nestjs/common';
+import { migrate } from '../../src/database/schema/migrations.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import { loadConfig } from '../../src/config/config.js';
+import { describeEngines, type EngineName, createDatabase, dropDatabases, serverUrl } from '../support/engine.js';
+import { projectModule } from '../support/faults/preloaded.js';
+import { onServer } from '../support/postgres/postgres-server.js';
+import { environmentIn, temporaryFolder } from '../support/service.js';
+
+/** The hour that America/New_York has twice, and others. */
+const INSTANTS = [
+  '2026-11-01T05:30:00.123Z',
+  '2026-11-01T06:30:00.456Z',
+  '2026-03-08T07:00:00.000Z',
+  '1970-01-01T00:00:00.000Z',
+  '1912-06-23T04:05:06.789Z',
+];
+
+/** Entities in JavaScript, so that a process with another `TZ` can have them. */
+const PROGRAM = `
+  import '${projectModule('node_modules/reflect-metadata/Reflect.js')}';
+  import { EntitySchema } from '${projectModule('node_modules/typeorm/index.mjs')}';
+  import { loadConfig } from '${projectModule('dist/src/config/config.js')}';
+  import { createDataSource } from '${projectModule('dist/src/database/data-source.js')}';
+  import { engineOf } from '${projectModule('dist/src/database/engine.js')}';
+  const Moment = new EntitySchema({
+    name: 'Moment',
+    tableName: 'moments',
+    columns: {
+      id: { type: 'integer', primary: true, generated: true },
+      at: { type: Date, unique: true },
+      made: { type: Date, createDate: true },
+    },
+  });
+  const { LEGACY, WRITES, READS, DATABASE } = process.env;
+  const dataSource = await createDataSource(loadConfig({ DATABASE_URL: DATABASE, JWT_SECRET: process.env.JWT_SECRET }), [Moment]);
+  await dataSource.initialize();
+  const moments = dataSource.getRepository(Moment);
+  if (LEGACY) await dataSource.query('CREATE TABLE moments (id serial PRIMARY KEY, at timestamp UNIQUE, made timestamp DEFAULT now())');
+  else await dataSource.driver.createSchemaBuilder().build();
+  for (const at of JSON.parse(WRITES ?? '[]')) await moments.insert({ at: new Date(at) });
+  const { isoDate } = engineOf(dataSource).dialect;
+  const found = await moments.find({ order: { at: 'DESC' } });
+  const json = await dataSource.query('SELECT ' + isoDate('"at"') + ' AS at FROM moments ORDER BY moments.at DESC');
+  const one = READS && (await moments.countBy({ at: new Date(READS) }));
+  const recent = found.filter(({ made }) => Math.abs(made - Date.now()) < 60000).length;
+  console.log(JSON.stringify({ found: found.map(({ at }) => at), json: json.map(({ at }) => at), one, recent }));
+  await dataSource.destroy();`;
+
+interface Told {
+  readonly found: string[];
+  readonly json: string[];
+  readonly one: number;
+  readonly recent: number;
+}
+
+let number = 0;
+
+describeEngines('an instant', (engine: EngineName) => {
+  let folder: string;
+  let DATABASE: string;
+  let name: string;
+
+  beforeEach(async () => {
+    folder = temporaryFolder();
+    name = `instants_${process.pid}_${++number}`;
+    DATABASE = engine === 'sqlite' ? `sqlite:${folder}/instants.sqlite` : await createDatabase(name);
+    if (engine === 'postgres') {
+      await onServer(serverUrl(), (client) => client.query(`ALTER DATABASE ${name} SET timezone TO 'Asia/Kathmandu'`));
+    }
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true }));
+  beforeAll(() => Logger.overrideLogger(false));
+  afterAll(dropDatabases);
+
+  async function inZone(TZ: string, environment: Record<string, string>): Promise<Told> {
+    const { JWT_SECRET } = environmentIn(folder);
+    const env = { PATH: process.env['PATH'], TZ, JWT_SECRET, DATABASE, ...environment };
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', PROGRAM], { env });
+    return JSON.parse(stdout.trim().split('\n').at(-1)!) as Told;
+  }
+
+  it('is the same in every zone of service and session, also in the hour that clocks go back', async () => {
+    const [first, ...others] = INSTANTS;
+    await inZone('America/New_York', { WRITES: JSON.stringify([first]) });
+    await inZone('Pacific/Auckland', { WRITES: JSON.stringify(others) });
+    const expected = [...INSTANTS].sort().reverse();
+    for (const zone of ['America/New_York', 'Asia/Kathmandu', 'UTC']) {
+      const told = await inZone(zone, { READS: INSTANTS[1]! });
+      expect({ zone, ...told }).toEqual({ zone, found: expected, json: expected, one: 1, recent: INSTANTS.length });
+    }
+  });
+
+  if (engine === 'sqlite') return;
+
+  it('that an earlier version stored as local time is migrated from the zone that the migration runs in', async () => {
+    await inZone('America/New_York', { LEGACY: 'true', WRITES: JSON.stringify(INSTANTS.slice(2, 4)) });
+    const program = PROGRAM.replace('if (LEGACY) await', 'if (false) await').replace(
+      'else await dataSource.driver.createSchemaBuilder().build()',
+      `else await (await import('${projectModule('dist/src/database/schema/migrations.js')}')).migrate(dataSource)`,
+    );
+    const { JWT_SECRET } = environmentIn(folder);
+    const env = { PATH: process.env['PATH'], TZ: 'America/New_York', JWT_SECRET, DATABASE };
+    await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { env });
+    const { found, json } = await inZone('Asia/Tokyo', {});
+    expect({ found, json }).toEqual({ found: INSTANTS.slice(2, 4), json: INSTANTS.slice(2, 4) });
+  });
+
+  it('makes a migration that has its way back', async () => {
+    const dataSource = await createDataSource(loadConfig({ ...environmentIn(folder), DATABASE_URL: DATABASE }));
+    await dataSource.initialize();
+    await migrate(dataSource);
+    await dataSource.undoLastMigration();
+    expect(await migrate(dataSource)).toEqual(['KeepInstants1790000110000']);
+    await dataSource.destroy();
+  });
+});

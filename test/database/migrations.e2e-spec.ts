@@ -1,0 +1,288 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import type { DataSource, MigrationInterface } from 'typeorm';
+import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
+import { loadConfig } from '../../src/config/config.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import { migrate, pendingMigrations } from '../../src/database/schema/migrations.js';
+import { until } from '../faults/fault.js';
+import { databaseUrlFor, engineInUse, provideDatabase } from '../support/engine.js';
+import { onServer } from '../support/postgres/postgres-server.js';
+import { Client, COOKIE, environmentIn, temporaryFolder } from '../support/service.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+const ROOT = join(import.meta.dirname, '../..');
+const MIGRATION = 'CreateCookiesAndStorage1790000000000';
+const INSERT = 'INSERT INTO cookies (flavor, size, wish, revision) VALUES ($1, $2, $3, $4)';
+const NOT_NULL = /not.null/i;
+
+/** The schema as the engine itself describes it, in full; the names alone are those of our tables. */
+const SCHEMA =
+  engineInUse() === 'sqlite'
+    ? {
+        all: 'SELECT name, sql FROM sqlite_schema ORDER BY name',
+        names: `SELECT name FROM sqlite_schema WHERE type = 'table'`,
+      }
+    : {
+        all: `SELECT table_name, column_name, data_type, is_identity, is_nullable, collation_name
+              FROM information_schema.columns WHERE table_schema = 'public' ORDER BY table_name, column_name`,
+        names: `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`,
+      };
+
+/** Runs one statement past the service, as another program would. */
+async function asOtherWriter(folder: string, sql: string, parameters: unknown[]): Promise<unknown> {
+  if (engineInUse() === 'postgres') {
+    return onServer(databaseUrlFor(folder), (client) => client.query(sql, parameters));
+  }
+  const other = openDatabase(join(folder, 'cookies.sqlite'));
+  try {
+    return other.prepare(sql.replace(/\$\d/g, '?')).run(...parameters);
+  } finally {
+    other.close();
+  }
+}
+
+describe('migrations', () => {
+  let folder: string;
+
+  beforeAll(() => Logger.overrideLogger(false));
+
+  beforeEach(async () => {
+    folder = temporaryFolder();
+    await provideDatabase(folder);
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  describe('on a data source', () => {
+    let dataSource: DataSource;
+
+    beforeEach(async () => {
+      dataSource = await createDataSource(loadConfig(environmentIn(folder)));
+      await dataSource.initialize();
+    });
+
+    afterEach(() => dataSource.destroy());
+
+    const tables = async (): Promise<string[]> => {
+      const rows: { name: string }[] = await dataSource.query(SCHEMA.names);
+      return rows
+        .map(({ name }) => name)
+        .filter((name) => ['cookies', 'storage'].includes(name))
+        .sort();
+    };
+
+    it('go up, down and up again', async () => {
+      expect(await pendingMigrations(dataSource)).toContain(MIGRATION);
+      const names = await migrate(dataSource);
+      expect(names[0]).toBe(MIGRATION);
+      expect(await tables()).toEqual(['cookies', 'storage']);
+      const schema = () => dataSource.query(SCHEMA.all);
+      const before = await schema();
+      for (const _ of names) await dataSource.undoLastMigration();
+      expect(await tables()).toEqual([]);
+      expect(await migrate(dataSource)).toEqual(names);
+      expect(await schema()).toEqual(before);
+      expect(await migrate(dataSource)).toEqual([]);
+    });
+
+    it('wait for the one process that runs them, and then have nothing to do', async () => {
+      const other = await createDataSource(loadConfig(environmentIn(folder)));
+      await other.initialize();
+      let runs = 0;
+      let finish = (): void => {};
+      const finished = new Promise<void>((resolve) => (finish = resolve));
+      class Slow9000000000000 implements MigrationInterface {
+        readonly name = 'Slow9000000000000';
+        async up(): Promise<void> {
+          runs++;
+          await finished;
+        }
+        async down(): Promise<void> {}
+      }
+      try {
+        for (const each of [dataSource, other]) each.migrations.push(new Slow9000000000000());
+        const first = migrate(dataSource);
+        await until(
+          () => runs === 1,
+          () => 'the first migrates',
+        );
+        let isOver = false;
+        const second = migrate(other).finally(() => (isOver = true));
+        second.catch(() => {});
+        await sleep(300);
+        expect({ isOver, runs }).toEqual({ isOver: false, runs: 1 });
+        finish();
+        expect((await first).at(-1)).toBe('Slow9000000000000');
+        expect(await second).toEqual([]);
+        expect(runs).toBe(1);
+      } finally {
+        finish();
+        await other.destroy();
+      }
+    });
+
+    it('make exactly the schema that the entities describe', async () => {
+      await migrate(dataSource);
+      expect((await dataSource.driver.createSchemaBuilder().log()).upQueries).toEqual([]);
+      // The comparison can tell: it sees a column that no entity has.
+      await dataSource.query('ALTER TABLE cookies ADD COLUMN stale varchar');
+      expect((await dataSource.driver.createSchemaBuilder().log()).upQueries).not.toEqual([]);
+    });
+
+    it('keep foreign keys enforced afterwards', async () => {
+      await migrate(dataSource);
+      if (engineInUse() === 'postgres') return;
+      expect(await dataSource.query('PRAGMA foreign_keys')).toEqual([{ foreign_keys: 1 }]);
+    });
+
+    it('leave nothing behind when one of them fails', async () => {
+      await dataSource.query('CREATE TABLE cookies (id integer)');
+      await expect(migrate(dataSource)).rejects.toThrow('already exists');
+      expect(await tables()).toEqual(['cookies']);
+      expect(await pendingMigrations(dataSource)).toContain(MIGRATION);
+    });
+
+    it.each([
+      ['an unknown flavor', INSERT, ['Vanilla', 'small', 'w', 1], 'cookies_flavor'],
+      ['an unknown size', INSERT, ['vanilla', 'tiny', 'w', 1], 'cookies_size'],
+      ['an empty wish', INSERT, ['vanilla', 'small', '', 1], 'cookies_wish'],
+      ['a wish of 256 code points', INSERT, ['vanilla', 'small', '🍪'.repeat(256), 1], 'cookies_wish'],
+      ['no flavor', INSERT, [null, 'small', 'w', 1], NOT_NULL],
+      ['no size', INSERT, ['vanilla', null, 'w', 1], NOT_NULL],
+      ['no wish', INSERT, ['vanilla', 'small', null, 1], NOT_NULL],
+      ['no revision', INSERT, ['vanilla', 'small', 'w', null], NOT_NULL],
+      ['a negative count', "UPDATE storage SET used = $1 WHERE resource = 'cookies'", [-1], 'storage_used'],
+      ['no count', "UPDATE storage SET used = $1 WHERE resource = 'cookies'", [null], NOT_NULL],
+      ['no epoch', "UPDATE storage SET epoch = $1 WHERE resource = 'cookies'", [null], NOT_NULL],
+      [
+        'a second account of a resource',
+        `INSERT INTO storage (resource, epoch, revision, used) VALUES ('cookies', $1, 0, 0)`,
+        ['e'],
+        /unique/i,
+      ],
+    ])('keep other writers of the database from storing %s', async (_what, sql, parameters, guard) => {
+      await migrate(dataSource);
+      // Not `toThrow`: what better-sqlite3 throws is no Error of this realm once another spec of the worker has loaded it.
+      await expect(asOtherWriter(folder, sql, parameters)).rejects.toMatchObject({
+        message: expect.stringMatching(guard) as string,
+      });
+      await asOtherWriter(folder, INSERT, ['vanilla', 'small', '🍪'.repeat(255), 1]);
+    });
+  });
+
+  it('make ids that are never given twice, not even over a restart', async () => {
+    const start = () => ServiceProcess.start(folder);
+    let service = await start();
+    try {
+      let client = await Client.of(service);
+      for (const id of [1, 2, 3]) expect((await client.post(COOKIE)).body.id).toBe(id);
+      expect((await client.request('DELETE', '/cookies/3')).status).toBe(204);
+      expect((await client.post(COOKIE)).body.id).toBe(4);
+      for (const id of [1, 2, 4]) await client.request('DELETE', `/cookies/${id}`);
+      expect(await service.end()).toBe(0);
+      service = await start();
+      client = await Client.of(service);
+      expect((await client.get('/cookies')).body).toEqual([]);
+      expect((await client.post(COOKIE)).body.id).toBe(5);
+    } finally {
+      await service.end();
+    }
+  });
+
+  it('are run by exactly one of several that migrate together, and the others find it done', async () => {
+    const dataSources = await Promise.all([1, 2, 3, 4].map(() => createDataSource(loadConfig(environmentIn(folder)))));
+    try {
+      await Promise.all(dataSources.map((each) => each.initialize()));
+      const runs = await Promise.allSettled(dataSources.map(migrate));
+      expect(runs.map((run) => (run.status === 'rejected' ? String(run.reason) : 'done'))).toEqual(
+        Array(4).fill('done'),
+      );
+      const names = runs.map((run) => (run.status === 'fulfilled' ? run.value : []));
+      expect(names.filter(({ length }) => length > 0)).toEqual([expect.arrayContaining([MIGRATION])]);
+    } finally {
+      await Promise.all(dataSources.filter(({ isInitialized }) => isInitialized).map((each) => each.destroy()));
+    }
+  });
+
+  it('run in exactly one of three processes that start together on a fresh file', async () => {
+    const starts = await Promise.allSettled(Array.from({ length: 3 }, () => ServiceProcess.start(folder)));
+    const services = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
+    try {
+      expect(starts.filter(({ status }) => status === 'rejected')).toEqual([]);
+      expect(services.filter(({ output }) => output.includes(`Ran the migrations ${MIGRATION}`))).toHaveLength(1);
+      const statuses = await Promise.all(
+        services.map(async (service) => (await (await Client.of(service)).post(COOKIE)).status),
+      );
+      expect(statuses).toEqual(services.map(() => 201));
+    } finally {
+      await Promise.all(services.map((service) => service.end()));
+    }
+  });
+
+  describe('apart from the start', () => {
+    const environment = () => ({ PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }) });
+
+    /** Runs a script of package.json without the build that it begins with. */
+    const run = (script: string, ...args: string[]) => {
+      const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+        scripts: Record<string, string>;
+      };
+      const [color, command = '', ...words] = [...scripts[script]!.split(' && ').at(-1)!.split(' '), ...args];
+      // As its output goes into a pipe.
+      expect(color).toBe('NO_COLOR=1');
+      return new Promise<{ code: number; output: string }>((resolve) => {
+        execFile(
+          join(ROOT, 'node_modules/.bin', command),
+          words,
+          { cwd: ROOT, env: { ...environment(), NO_COLOR: '1' } },
+          (error, stdout, stderr) => {
+            resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr });
+          },
+        );
+      });
+    };
+
+    it('are asked for by name and command when MIGRATE_ON_START is false and the database is empty', async () => {
+      const service = ServiceProcess.spawn(folder, { MIGRATE_ON_START: 'false' });
+      expect(await service.exit()).toBe(1);
+      expect(service.output).toContain(MIGRATION);
+      expect(service.output).toContain('npm run migration:run');
+      expect(service.output).not.toMatch(/^ +at /m);
+    });
+
+    it('of a newer version keep an older one from starting', async () => {
+      const dataSource = await (await createDataSource(loadConfig(environmentIn(folder)))).initialize();
+      await migrate(dataSource);
+      await dataSource.destroy();
+      await asOtherWriter(folder, 'INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [
+        2e12,
+        'Later2000000000000',
+      ]);
+      for (const MIGRATE_ON_START of ['true', 'false']) {
+        const older = ServiceProcess.spawn(folder, { MIGRATE_ON_START });
+        expect(await older.exit()).toBe(1);
+        expect(older.output).toContain('Later2000000000000');
+        expect(older.output).not.toMatch(/^ +at /m);
+      }
+    });
+
+    it('are run, checked and reverted by the npm scripts, and the service starts on the result', async () => {
+      expect(await run('migration:run')).toMatchObject({ code: 0, output: expect.stringContaining(MIGRATION) });
+      const service = await ServiceProcess.start(folder, { MIGRATE_ON_START: 'false' });
+      expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
+      expect(await service.end()).toBe(0);
+
+      const generated = await run('migration:generate', join(folder, 'nothing'));
+      expect(generated.output).toContain('No changes in database schema were found');
+      expect(existsSync(join(folder, 'nothing.ts'))).toBe(false);
+
+      expect(await run('migration:revert')).toMatchObject({ code: 0, output: expect.stringContaining('reverted') });
+      const refused = ServiceProcess.spawn(folder, { MIGRATE_ON_START: 'false' });
+      expect(await refused.exit()).toBe(1);
+    });
+  });
+});

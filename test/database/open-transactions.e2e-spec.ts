@@ -1,0 +1,202 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import type { DataSource, QueryRunner } from 'typeorm';
+import { loadConfig } from '../../src/config/config.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import { ConnectionLostError, DatabaseUnavailableError } from '../../src/database/errors.js';
+import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
+import { onServer } from '../support/postgres/postgres-server.js';
+import { environmentIn, temporaryFolder } from '../support/service.js';
+
+const LEAKS = 1000;
+const CALLERS = 64;
+
+/** Leaves a transaction open on the runner, in one of the ways of ordinary code. */
+type Leak = (runner: QueryRunner, index: number) => Promise<unknown>;
+
+const insert = (runner: QueryRunner, name: string) => runner.query('INSERT INTO notes (name) VALUES ($1)', [name]);
+
+const LEAKS_OF_CODE: Leak[] = [
+  async (runner, index) => {
+    await runner.query('BEGIN');
+    await insert(runner, `leaked ${index}`);
+  },
+  async (runner, index) => {
+    await runner.query('/* traced */ begin;');
+    await insert(runner, `leaked ${index}`);
+    await insert(runner, 'taken').catch(() => undefined);
+  },
+  async (runner) => {
+    await runner.query('START TRANSACTION ISOLATION LEVEL REPEATABLE READ');
+    await runner.query('SELECT 1/0');
+  },
+  async (runner, index) => {
+    await runner.startTransaction();
+    await insert(runner, `leaked ${index}`);
+  },
+  async (runner, index) => {
+    await runner.query('BEGIN');
+    // Not awaited: it is in flight when the runner is released.
+    void insert(runner, `leaked ${index}`).catch(() => undefined);
+  },
+];
+
+describePostgres('a query runner that is released inside an open transaction', () => {
+  let dataSource: DataSource;
+  let url: string;
+  let warnings: string[];
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    url = await createDatabase(`open_transactions_${process.pid}`);
+    const environment = { DATABASE_URL: url, DATABASE_POOL_SIZE: '8', DATABASE_BUSY_TIMEOUT: '20000' };
+    dataSource = await createDataSource(loadConfig(environmentIn(temporaryFolder(), environment)));
+    await dataSource.initialize();
+    await dataSource.query('CREATE TABLE notes (id serial PRIMARY KEY, name text UNIQUE)');
+    await dataSource.query(`INSERT INTO notes (name) VALUES ('taken')`);
+  });
+
+  afterAll(async () => {
+    await dataSource.destroy();
+    await dropDatabases();
+  });
+
+  beforeEach(() => {
+    warnings = [];
+    const warn = (message: string) => warnings.push(message);
+    Logger.overrideLogger({ log: () => undefined, error: () => undefined, warn });
+  });
+
+  afterEach(() => Logger.overrideLogger(false));
+
+  const stored = (): Promise<string[]> =>
+    onServer(url, async (client) => {
+      const { rows } = await client.query<{ name: string }>('SELECT name FROM notes');
+      return rows.map(({ name }) => name);
+    });
+
+  const leak = async (index: number): Promise<void> => {
+    const runner = dataSource.createQueryRunner();
+    try {
+      await LEAKS_OF_CODE[index % LEAKS_OF_CODE.length]!(runner, index);
+    } catch {
+      // As a handler whose request has failed.
+    } finally {
+      await runner.release();
+    }
+  };
+
+  it(`costs ${CALLERS} callers beside ${LEAKS} of them none of their acknowledged writes`, async () => {
+    const acknowledged: string[] = [];
+    let leaking = true;
+    const write = async (caller: number): Promise<void> => {
+      for (let round = 0; leaking; round++) {
+        const name = `caller ${caller} round ${round}`;
+        await dataSource.query('INSERT INTO notes (name) VALUES ($1)', [name]);
+        acknowledged.push(name);
+      }
+    };
+    const callers = Array.from({ length: CALLERS }, (_, caller) => write(caller));
+    for (let index = 0; index < LEAKS; index += 20) {
+      await Promise.all(Array.from({ length: 20 }, (_, next) => leak(index + next)));
+    }
+    leaking = false;
+    await Promise.all(callers);
+    const names = new Set(await stored());
+    expect(acknowledged.length).toBeGreaterThan(LEAKS);
+    expect(acknowledged.filter((name) => !names.has(name))).toEqual([]);
+    expect([...names].filter((name) => name.startsWith('leaked'))).toEqual([]);
+    expect(warnings.filter((line) => line.includes('released inside an open transaction'))).toHaveLength(LEAKS);
+    console.info(`${acknowledged.length} writes acknowledged beside ${LEAKS} open transactions`);
+  });
+
+  it('is reported in the log with the statement that began the transaction and the last one, without parameters', async () => {
+    await leak(LEAKS);
+    for (let tries = 0; warnings.length === 0 && tries < 1000; tries++) await sleep(10);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatch(/began with: BEGIN .*last statement: INSERT INTO notes \(name\) VALUES \(\$1\)/);
+    expect(warnings[0]).not.toContain('leaked');
+  });
+
+  it('is not needed for BEGIN through dataSource.query, which is rejected before anything is sent', async () => {
+    const begins = ['BEGIN', 'begin;', '-- traced\nSTART TRANSACTION', "BEGIN; INSERT INTO notes (name) VALUES ('x')"];
+    for (const sql of [...begins, 'COMMIT', 'ROLLBACK', 'SAVEPOINT s']) {
+      await expect(dataSource.query(sql)).rejects.toThrow('dataSource.transaction(...)');
+      await expect(dataSource.manager.query(sql)).rejects.toThrow('dataSource.transaction(...)');
+    }
+    expect(await stored()).not.toContain('x');
+    expect(warnings).toEqual([]);
+  });
+
+  it('keeps the transaction that BEGIN and COMMIT by SQL enclose', async () => {
+    const runner = dataSource.createQueryRunner();
+    await runner.query('BEGIN');
+    await insert(runner, 'by SQL');
+    await runner.query('commit;');
+    await runner.release();
+    expect(await stored()).toContain('by SQL');
+    expect(warnings).toEqual([]);
+  });
+
+  it('is told of a write past the transaction that it is called in, which is not rolled back', async () => {
+    const insertBy = (source: Pick<DataSource, 'query'>, name: string) =>
+      source.query('INSERT INTO notes (name) VALUES ($1)', [name]);
+    const failing = dataSource.transaction('READ COMMITTED', async (manager) => {
+      await insertBy(manager, 'inside');
+      await insertBy(dataSource, 'outside');
+      await dataSource.query('SELECT count(*) FROM notes');
+      throw new Error('rolled back');
+    });
+    await expect(failing).rejects.toThrow('rolled back');
+    await Promise.all([dataSource.transaction((manager) => insertBy(manager, 'a')), insertBy(dataSource, 'b')]);
+    expect(await stored()).toEqual(expect.arrayContaining(['outside', 'a', 'b']));
+    expect(await stored()).not.toContain('inside');
+    expect(warnings).toEqual([expect.stringMatching(/goes past the transaction.*INSERT INTO notes/)]);
+  });
+
+  it('is told of a COMMIT by SQL that the server would turn into a ROLLBACK after an overlooked failure', async () => {
+    const runner = dataSource.createQueryRunner();
+    await runner.query('BEGIN');
+    await insert(runner, 'overlooked');
+    await insert(runner, 'taken').catch(() => undefined);
+    await expect(runner.query('commit')).rejects.toThrow('transaction is aborted');
+    await runner.release();
+    expect(await stored()).not.toContain('overlooked');
+  });
+
+  it('whose connection breaks in a transaction begun by SQL goes on with no other connection', async () => {
+    const runner = dataSource.createQueryRunner();
+    await runner.query('BEGIN');
+    await insert(runner, 'before the break');
+    const [{ pid }] = await runner.query('SELECT pg_backend_pid() AS pid');
+    await onServer(url, (client) => client.query('SELECT pg_terminate_backend($1)', [pid]));
+    await sleep(100);
+    await expect(runner.query('SELECT 1')).rejects.toThrow(ConnectionLostError);
+    await expect(insert(runner, 'after the break')).rejects.toThrow(ConnectionLostError);
+    await expect(runner.query('COMMIT')).rejects.toThrow(ConnectionLostError);
+    await runner.query('ROLLBACK');
+    await insert(runner, 'later');
+    await runner.release();
+    expect((await stored()).filter((name) => /break|later/.test(name))).toEqual(['later']);
+  });
+
+  it('is rolled back at DATABASE_TRANSACTION_TIMEOUT while it still runs statements, and says so', async () => {
+    const environment = { DATABASE_URL: url, DATABASE_TRANSACTION_TIMEOUT: '400' };
+    const impatient = await createDataSource(loadConfig(environmentIn(temporaryFolder(), environment)));
+    await impatient.initialize();
+    try {
+      const work = impatient.transaction(async (manager) => {
+        for (let round = 0; round < 40; round++) {
+          await manager.query('INSERT INTO notes (name) VALUES ($1)', [`late ${round}`]);
+          await sleep(50);
+        }
+      });
+      const error = await work.catch((reason: Error) => reason);
+      expect(error).toBeInstanceOf(DatabaseUnavailableError);
+      expect((error as Error).message).toBe('The transaction took longer than 400 ms and was rolled back');
+      expect((await stored()).filter((name) => name.startsWith('late '))).toEqual([]);
+    } finally {
+      await impatient.destroy();
+    }
+  });
+});

@@ -1,0 +1,376 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { loadConfig } from '../../src/config/config.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import { DatabaseUnavailableError, OutcomeUnknownError } from '../../src/database/errors.js';
+import { CookiesService } from '../../src/cookies/cookies.service.js';
+import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
+import { Site } from '../faults/fault.js';
+import { requestUntil } from '../support/load/request-until.js';
+import { endSessions, onServer, PostgresServer } from '../support/postgres/postgres-server.js';
+import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
+import { TcpProxy } from '../support/faults/tcp-proxy.js';
+
+let databases = 0;
+const freshDatabase = () => createDatabase(`connections_${process.pid}_${++databases}`);
+
+const countOf = (url: string, sql: string, parameters: unknown[] = []): Promise<number> =>
+  onServer(url, async (client) => Number((await client.query(sql, parameters)).rows[0].count));
+
+beforeAll(() => Logger.overrideLogger(false));
+afterAll(dropDatabases);
+
+describePostgres('a server with 12 slots, 3 of them reserved', () => {
+  let server: PostgresServer;
+  let url: string;
+
+  beforeAll(async () => {
+    server = await PostgresServer.create({ max_connections: '12', superuser_reserved_connections: '3' });
+    await onServer(server.url(), async (client) => {
+      await client.query(`CREATE ROLE ordinary LOGIN PASSWORD 'secret'`);
+      await client.query('CREATE DATABASE small OWNER ordinary');
+    });
+    url = server.url('small').replace(/\/\/[^@]+@/, '//ordinary:secret@');
+  });
+
+  afterAll(() => server.remove());
+
+  it('serves 60 clients of one service with pools of 10 and 8 without a 503, and is not besieged for more', async () => {
+    await Site.use(async (site) => {
+      const service = await site.start({ DATABASE_URL: url });
+      const statuses = await requestUntil(AbortSignal.timeout(5000), service, 60);
+      const rejected = server.output.match(/FATAL: .*(too many clients|connection slots)/g)?.length ?? 0;
+      console.info('12 slots, 60 clients:', Object.fromEntries(statuses), 'connections rejected:', rejected);
+      expect([...statuses.keys()].filter((status) => !/ 20[01]$/.test(status))).toEqual([]);
+      expect(rejected).toBeGreaterThan(0);
+      expect(rejected).toBeLessThan(80);
+      expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
+    });
+  });
+
+  it('that is full of the connections of others is 503 in time, and serves as soon as there is room', async () => {
+    const service = await startService({ DATABASE_URL: url, DATABASE_BUSY_TIMEOUT: '1000' });
+    const others: Promise<unknown>[] = [];
+    let leave = (): void => undefined;
+    const leaving = new Promise<void>((resolve) => (leave = resolve));
+    try {
+      const client = await Client.of(service);
+      let held = 0;
+      const hold = (): Promise<void> => {
+        held++;
+        return leaving;
+      };
+      // The service may take a slot again, until the others have all of them.
+      for (let attempt = 0; held < 9 && attempt < 100; attempt++) {
+        await endSessions(server.url());
+        for (let slot = held; slot < 9; slot++) others.push(onServer(url, hold).catch(() => undefined));
+        await sleep(100);
+      }
+      expect(held).toBe(9);
+      const began = performance.now();
+      const first = await client.get('/cookies/987654321');
+      expect(first.status).toBe(503);
+      expect(first.headers.get('retry-after')).toBe('1');
+      // The default is 5 s.
+      expect(performance.now() - began).toBeLessThan(4000);
+      leave();
+      await Promise.all(others);
+      // The sessions of clients that have left end a little later.
+      let second = await client.get('/cookies/987654321');
+      for (let asked = 0; asked < 20 && second.status === 503; asked++) second = await client.get('/cookies/987654321');
+      expect(second.status).toBe(404);
+    } finally {
+      leave();
+      await service.stop();
+      await Promise.all(others);
+    }
+  });
+});
+
+describePostgres('a server that is frozen', () => {
+  let server: PostgresServer;
+  let service: Service;
+  let client: Client;
+
+  beforeAll(async () => {
+    server = await PostgresServer.create();
+    service = await startService({
+      DATABASE_URL: server.url(),
+      DATABASE_BUSY_TIMEOUT: '1000',
+      DATABASE_STATEMENT_TIMEOUT: '1000',
+    });
+    client = await Client.of(service);
+    expect((await client.post(COOKIE)).status).toBe(201);
+  });
+
+  afterEach(() => server.thaw());
+
+  afterAll(async () => {
+    await service.stop();
+    await server.remove();
+  });
+
+  it('makes none of 1000 creates and 1000 reads wait longer than for a batch, a connection and a statement', async () => {
+    // Not over HTTP: 2000 connections would measure how fast they are accepted.
+    const { records: cookies } = service.app.get(CookiesService);
+    server.freeze();
+    const began = performance.now();
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 1000 }, () => [cookies.create(COOKIE), cookies.get(1)]).flat(),
+    );
+    const longest = performance.now() - began;
+    console.info('2000 requests at a frozen server, the longest:', Math.round(longest), 'ms');
+    expect(outcomes.every((one) => one.status === 'rejected' && one.reason instanceof DatabaseUnavailableError)).toBe(
+      true,
+    );
+    // The busy time-out twice, and the statement's with the second by which this side waits longer.
+    expect(longest).toBeLessThan(1000 + 1000 + 2000 + 4000);
+    expect((await client.post(COOKIE)).status).toBe(503);
+    server.thaw();
+    await sleep(100);
+    expect((await client.post(COOKIE)).status).toBe(201);
+  });
+
+  it('is not ready, and alive, within 2 s, however many ask', async () => {
+    server.freeze();
+    const began = performance.now();
+    const ready = Array.from({ length: 50 }, () => fetch(`${service.managementUrl}/health/ready`));
+    expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
+    for (const { status } of await Promise.all(ready)) expect(status).toBe(503);
+    expect(performance.now() - began).toBeLessThan(3000);
+    const body = (await (await fetch(`${service.managementUrl}/health/ready`)).json()) as { checks: object };
+    expect(Object.keys(body.checks)).toEqual(['running', 'database', 'migrations', 'storage']);
+    expect(performance.now() - began).toBeLessThan(5000);
+  });
+});
+
+describePostgres('hosts of which some never respond', () => {
+  const silent: Server[] = [];
+
+  beforeAll(async () => {
+    for (let index = 0; index < 3; index++) {
+      const server = createServer(() => undefined).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      silent.push(server);
+    }
+  });
+
+  afterAll(() => silent.forEach((server) => server.close()));
+
+  const address = (server: Server): string => `127.0.0.1:${(server.address() as { port: number }).port}`;
+
+  const start = async (DATABASE_URL: string, DATABASE_BUSY_TIMEOUT: string): Promise<[string, number]> => {
+    const source = await createDataSource(
+      loadConfig(environmentIn(temporaryFolder(), { DATABASE_URL, DATABASE_BUSY_TIMEOUT })),
+    );
+    const began = performance.now();
+    const outcome = await source.initialize().then(
+      () => source.destroy().then(() => 'started'),
+      (error: Error) => error.message,
+    );
+    return [outcome, performance.now() - began];
+  };
+
+  it('are left for one that does, within one DATABASE_BUSY_TIMEOUT', async () => {
+    const url = await freshDatabase();
+    const hosts = [...silent.map(address), new URL(url).host].join(',');
+    const [outcome, milliseconds] = await start(url.replace(/@[^/]+/, `@${hosts}`), '2000');
+    console.info('three silent hosts, then a good one:', Math.round(milliseconds), 'ms');
+    expect(outcome).toBe('started');
+    expect(milliseconds).toBeLessThan(2000);
+  });
+
+  it('fail within one DATABASE_BUSY_TIMEOUT where none does', async () => {
+    const url = await freshDatabase();
+    const [outcome, milliseconds] = await start(url.replace(/@[^/]+/, `@${silent.map(address).join(',')}`), '1500');
+    console.info('three silent hosts:', Math.round(milliseconds), 'ms');
+    expect(outcome).toMatch(/does not respond in time/);
+    expect(milliseconds).toBeLessThan(2000);
+  });
+});
+
+describePostgres('a pooled connection that turns out to be broken', () => {
+  let proxy: TcpProxy;
+  let service: Service;
+  let client: Client;
+
+  beforeAll(async () => {
+    proxy = await TcpProxy.start(await freshDatabase());
+    service = await startService({ DATABASE_URL: proxy.url });
+    client = await Client.of(service);
+    await service.app.get(DataSource).query('CREATE TABLE notes (id int)');
+    expect((await client.post(COOKIE)).status).toBe(201);
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await proxy.stop();
+  });
+
+  /** Every pool has some idle connections, all of them broken. */
+  const breakPools = async (): Promise<void> => {
+    await Promise.all(Array.from({ length: 6 }, () => client.get('/cookies')));
+    await Promise.all(Array.from({ length: 6 }, () => client.request('PATCH', '/cookies/1', { body: {} })));
+    proxy.breakAtNextUse();
+  };
+
+  it.each(['/cookies', '/cookies?limit=1', '/cookies/1'])('costs GET %s nothing', async (path) => {
+    await breakPools();
+    expect((await client.get(path)).status).toBe(200);
+  });
+
+  it('costs POST, PATCH and DELETE nothing', async () => {
+    await breakPools();
+    expect((await client.post(COOKIE)).status).toBe(201);
+    await breakPools();
+    expect((await client.request('PATCH', '/cookies/1', { body: { size: 'large' } })).status).toBe(204);
+    await breakPools();
+    expect((await client.request('DELETE', '/cookies/2')).status).toBe(204);
+  });
+
+  it('costs readiness nothing', async () => {
+    await fetch(`${service.managementUrl}/health/ready`);
+    await breakPools();
+    expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
+  });
+
+  it('costs a transaction and a find of plain TypeORM nothing', async () => {
+    const source = service.app.get(DataSource);
+    await breakPools();
+    await source.transaction((manager) => manager.query('INSERT INTO notes VALUES (1)'));
+    await breakPools();
+    expect(await source.query('SELECT count(*)::int AS count FROM notes')).toEqual([{ count: 1 }]);
+    await breakPools();
+    const runner = source.createQueryRunner();
+    await runner.startTransaction();
+    await runner.query('INSERT INTO notes VALUES (2)');
+    await runner.rollbackTransaction();
+    await runner.release();
+    expect(await source.query('SELECT count(*)::int AS count FROM notes')).toEqual([{ count: 1 }]);
+  });
+});
+
+describePostgres('a response to COMMIT that is lost', () => {
+  let url: string;
+  let proxy: TcpProxy;
+  let service: Service;
+  let client: Client;
+
+  beforeAll(async () => {
+    url = await freshDatabase();
+    proxy = await TcpProxy.start(url);
+    service = await startService({ DATABASE_URL: proxy.url });
+    client = await Client.of(service);
+    await service.app.get(DataSource).query('CREATE TABLE notes (id int)');
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await proxy.stop();
+  });
+
+  afterEach(() => proxy.loseResponseTo(undefined));
+
+  const expectUnknown = ({ status, headers, body }: Awaited<ReturnType<Client['post']>>): void => {
+    expect(status).toBe(503);
+    expect(body.errorCode).toBe('OUTCOME_UNKNOWN');
+    expect(body.message).toMatch(/Look first, then repeat/);
+    expect(headers.get('retry-after')).toBeNull();
+  };
+
+  const rowsOf = (wish: string) => countOf(url, 'SELECT count(*) FROM cookies WHERE wish = $1', [wish]);
+
+  it('makes a POST 503 OUTCOME_UNKNOWN without Retry-After; it was sent once and stored once', async () => {
+    proxy.loseResponseTo('COMMIT');
+    expectUnknown(await client.post({ ...COOKIE, wish: 'once' }));
+    expect(proxy.seen).toBe(1);
+    expect(await rowsOf('once')).toBe(1);
+  });
+
+  it('is documented as it is sent', async () => {
+    proxy.loseResponseTo('COMMIT');
+    const { body } = await client.post(COOKIE);
+    const document = JSON.parse((await client.get('/openapi.json')).text);
+    const { examples } = document.paths['/cookies'].post.responses[503].content['application/json'];
+    expect({ ...examples.outcomeUnknown.value, requestId: body.requestId }).toEqual(body);
+  });
+
+  it('is shared by the POSTs of one batch, each stored once', async () => {
+    proxy.loseResponseTo('COMMIT');
+    const responses = await Promise.all(Array.from({ length: 20 }, () => client.post({ ...COOKIE, wish: 'shared' })));
+    responses.forEach(expectUnknown);
+    expect(await rowsOf('shared')).toBe(20);
+    expect(proxy.seen).toBeLessThan(20);
+  });
+
+  it('makes PATCH, PUT and DELETE the same, made once', async () => {
+    const { body } = await client.post(COOKIE);
+    const path = `/cookies/${body.id}`;
+    proxy.loseResponseTo('COMMIT');
+    expectUnknown(await client.request('PATCH', path, { body: { size: 'large' } }));
+    expectUnknown(await client.request('PUT', path, { body: { flavor: 'cinnamon', size: 'medium' } }));
+    expectUnknown(await client.request('DELETE', path));
+    expect(proxy.seen).toBe(3);
+    proxy.loseResponseTo(undefined);
+    expect((await client.get(path)).status).toBe(404);
+  });
+
+  it('is an OutcomeUnknownError of plain TypeORM, in a transaction and outside of one', async () => {
+    const source = service.app.get(DataSource);
+    proxy.loseResponseTo('COMMIT');
+    const transaction = source.transaction((manager) => manager.query('INSERT INTO notes VALUES (1)'));
+    await expect(transaction).rejects.toThrow(OutcomeUnknownError);
+    proxy.loseResponseTo('INSERT INTO notes');
+    await expect(source.query('INSERT INTO notes VALUES (2)')).rejects.toThrow(OutcomeUnknownError);
+    expect(proxy.seen).toBe(1);
+    expect(await countOf(url, 'SELECT count(*) FROM notes')).toBe(2);
+  });
+
+  it('before COMMIT is 503 with Retry-After, and nothing is stored', async () => {
+    proxy.loseResponseTo('INSERT INTO "cookies"');
+    const { status, headers, body } = await client.post({ ...COOKIE, wish: 'never' });
+    expect([status, body.errorCode, headers.get('retry-after')]).toEqual([503, 'SERVICE_UNAVAILABLE', '1']);
+    expect(await rowsOf('never')).toBe(0);
+  });
+});
+
+describePostgres('a server that is silent to a statement', () => {
+  let proxy: TcpProxy;
+  let service: Service;
+  let client: Client;
+
+  beforeAll(async () => {
+    proxy = await TcpProxy.start(await freshDatabase());
+    // Time enough for another try, if there were one.
+    const timeouts = { DATABASE_BUSY_TIMEOUT: '5000', DATABASE_STATEMENT_TIMEOUT: '100' };
+    const uncached = { LIST_CACHE_BYTES: '0' };
+    service = await startService({ DATABASE_URL: proxy.url, LOG_LEVEL: 'silent', ...timeouts, ...uncached });
+    client = await Client.of(service);
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await proxy.stop();
+  });
+
+  it.each([
+    ['GET of a record', 'FROM "cookies"', () => client.get('/cookies/1')],
+    ['GET of the list', 'REPEATABLE READ', () => client.get('/cookies')],
+    ['POST', 'BEGIN', () => client.post(COOKIE)],
+    ['POST before its COMMIT', 'INSERT INTO "cookies"', () => client.post(COOKIE)],
+    ['PATCH', 'BEGIN', () => client.request('PATCH', '/cookies/1', { body: { size: 'large' } })],
+  ])(
+    'makes %s 503 with Retry-After, and is asked once: who waits would wait as long again',
+    async (_what, sql, send) => {
+      proxy.loseRequest(sql);
+      const { status, headers, body } = await send();
+      expect([status, body.errorCode, headers.get('retry-after')]).toEqual([503, 'SERVICE_UNAVAILABLE', '1']);
+      expect(proxy.seen).toBe(1);
+      proxy.loseRequest(undefined);
+      expect((await client.get('/cookies')).body).toEqual([]);
+    },
+  );
+});

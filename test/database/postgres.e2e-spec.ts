@@ -1,0 +1,481 @@
+import { chmodSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { loadConfig } from '../../src/config/config.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import { engineOf } from '../../src/database/engine.js';
+import { ConnectionLostError, DatabaseUnavailableError, OutcomeUnknownError } from '../../src/database/errors.js';
+import { openSnapshot, type Snapshot } from '../../src/database/snapshot.js';
+import { transaction } from '../../src/database/transactions.js';
+import { canMakeCertificates, makeCertificate } from '../support/certificate.js';
+import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
+import { Ledger, expectKeptIn, storedOn, writeUntil } from '../support/load/ledger.js';
+import { onServer, PostgresServer } from '../support/postgres/postgres-server.js';
+import {
+  type Answer,
+  Client,
+  COOKIE,
+  environmentIn,
+  type Service,
+  startService,
+  temporaryFolder,
+} from '../support/service.js';
+
+// https://www.postgresql.org/docs/current/errcodes-appendix.html
+const LOCK_NOT_AVAILABLE = '55P03';
+const QUERY_CANCELED = '57014';
+
+const POOLS = { DATABASE_POOL_SIZE: '4', DATABASE_LIST_POOL_SIZE: '2' };
+
+let databases = 0;
+const freshDatabase = () => createDatabase(`cookies_${process.pid}_${++databases}`);
+
+const statuses = (answers: readonly Answer[]): Record<number, number> =>
+  Object.fromEntries(
+    [...new Set(answers.map(({ status }) => status))].map((status) => [
+      status,
+      answers.filter((answer) => answer.status === status).length,
+    ]),
+  );
+
+/** Waits until `condition` holds, and says after how many milliseconds it did. */
+async function whenTrue(condition: () => Promise<boolean>, timeout = 15_000): Promise<number> {
+  const began = performance.now();
+  while (!(await condition())) {
+    if (performance.now() - began > timeout) throw new Error(`Not within ${timeout} ms`);
+    await sleep(20);
+  }
+  return performance.now() - began;
+}
+
+const isReady = async ({ managementUrl }: Service): Promise<boolean> =>
+  (await fetch(`${managementUrl}/health/ready`)).status === 200;
+
+/** How many connections the service has on its server. */
+const connections = (url: string): Promise<number> =>
+  onServer(url, async (client) => {
+    const { rows } = await client.query<{ count: string }>(
+      `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'cookies'`,
+    );
+    return Number(rows[0]!.count);
+  });
+
+beforeAll(() => Logger.overrideLogger(false));
+afterAll(dropDatabases);
+
+describePostgres('three replicas on one database', () => {
+  let replicas: Service[];
+  let clients: Client[];
+
+  beforeAll(async () => {
+    const DATABASE_URL = await freshDatabase();
+    replicas = await Promise.all([1, 2, 3].map(() => startService({ DATABASE_URL, COOKIES_CAPACITY: '25', ...POOLS })));
+    clients = await Promise.all(replicas.map((replica) => Client.of(replica)));
+  });
+
+  afterAll(() => Promise.all(replicas.map((replica) => replica.stop())));
+
+  it('let exactly 25 of 200 racing POSTs in', async () => {
+    const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => clients[index % 3]!.post(COOKIE)));
+    expect(statuses(answers)).toEqual({ 201: 25, 507: 175 });
+    expect(new Set(answers.filter(({ status }) => status === 201).map(({ body }) => body.id)).size).toBe(25);
+    for (const client of clients) {
+      const { headers, body } = await client.get('/cookies');
+      expect(headers.get('x-total-count')).toBe('25');
+      expect(body).toHaveLength(25);
+    }
+  });
+
+  it('see immediately what another has written, in the ETag of the list as well', async () => {
+    const [writer, reader] = clients as [Client, Client];
+    const { headers } = await reader.get('/cookies');
+    const { body } = await reader.get('/cookies?limit=1');
+    expect((await reader.get('/cookies', { 'if-none-match': headers.get('etag')! })).status).toBe(304);
+    expect((await writer.request('DELETE', `/cookies/${body[0].id}`)).status).toBe(204);
+    expect((await reader.get('/cookies', { 'if-none-match': headers.get('etag')! })).status).toBe(200);
+    expect((await reader.get(`/cookies/${body[0].id}`)).status).toBe(404);
+  });
+
+  it('let only one of those that change the same version succeed', async () => {
+    const { body } = await clients[0]!.get('/cookies?limit=1');
+    const path = `/cookies/${body[0].id}`;
+    for (const flavor of ['cinnamon', 'chocolate', 'vanilla', 'cinnamon']) {
+      const etag = (await clients[0]!.get(path)).headers.get('etag')!;
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, (_, index) =>
+          clients[index % 3]!.request('PATCH', path, { body: { flavor }, headers: { 'if-match': etag } }),
+        ),
+      );
+      expect(statuses(answers)).toEqual({ 204: 1, 412: 11 });
+    }
+  });
+});
+
+describePostgres('a transaction', () => {
+  let service: Service;
+  let dataSource: DataSource;
+  let url: string;
+
+  beforeAll(async () => {
+    url = await freshDatabase();
+    service = await startService({
+      DATABASE_URL: url,
+      DATABASE_BUSY_TIMEOUT: '300',
+      DATABASE_STATEMENT_TIMEOUT: '500',
+      DATABASE_TRANSACTION_TIMEOUT: '1000',
+      ...POOLS,
+    });
+    dataSource = service.app.get(DataSource);
+    await dataSource.query('CREATE TABLE notes (id bigint PRIMARY KEY, name text UNIQUE)');
+    await dataSource.query(`INSERT INTO notes VALUES (1, 'a'), (2, 'b')`);
+  });
+
+  afterAll(() => service.stop());
+
+  it('that the server undoes as a deadlock is run again, so that both succeed', async () => {
+    // Longer than deadlock_timeout, which is 1 s.
+    const DATABASE_URL = await freshDatabase();
+    const patient = await startService({ DATABASE_URL, ...POOLS });
+    try {
+      const source = patient.app.get(DataSource);
+      await source.query('CREATE TABLE notes (id int PRIMARY KEY, times int)');
+      await source.query('INSERT INTO notes VALUES (1, 0), (2, 0)');
+      let runs = 0;
+      const both = (first: number, second: number) =>
+        transaction(source, async (tx) => {
+          runs++;
+          await tx.sql`UPDATE notes SET times = times + 1 WHERE id = ${first}`;
+          await sleep(100);
+          await tx.sql`UPDATE notes SET times = times + 1 WHERE id = ${second}`;
+        });
+      await Promise.all([both(1, 2), both(2, 1)]);
+      expect(runs).toBeGreaterThan(2);
+      expect(await source.query('SELECT times FROM notes')).toEqual([{ times: 2 }, { times: 2 }]);
+    } finally {
+      await patient.stop();
+    }
+  });
+
+  it('that waits for a lock longer than it may is unavailable, and its connection is used again', async () => {
+    const runner = dataSource.createQueryRunner();
+    await runner.startTransaction();
+    await runner.query('UPDATE notes SET name = $1 WHERE id = 1', ['held']);
+    const rename = () => transaction(dataSource, (tx) => tx.sql`UPDATE notes SET name = 'late' WHERE id = 1`);
+    const error = await rename().catch((reason: Error) => reason);
+    expect(error).toBeInstanceOf(DatabaseUnavailableError);
+    // Not by the time-out of the statement, nor by that of the transaction.
+    expect(error).toMatchObject({ cause: { code: LOCK_NOT_AVAILABLE } });
+    await expect(dataSource.query('SELECT 1')).resolves.toBeDefined();
+    await runner.rollbackTransaction();
+    await runner.release();
+    await rename();
+    expect(await connections(new URL('/postgres', process.env['TEST_POSTGRES_URL']).href)).toBeLessThan(20);
+  });
+
+  it('whose statement takes longer than it may is unavailable', async () => {
+    const sleeping = transaction(dataSource, (tx) => tx.sql`SELECT pg_sleep(5)`);
+    await expect(sleeping).rejects.toThrow(DatabaseUnavailableError);
+    await expect(sleeping).rejects.toMatchObject({ cause: { code: QUERY_CANCELED } });
+  });
+
+  it('has its time-outs at the server as well, in milliseconds, and leaves none behind on its connection', async () => {
+    const LIMITS = `SELECT current_setting('lock_timeout') AS lock, current_setting('statement_timeout') AS statement,
+      current_setting('idle_in_transaction_session_timeout') AS idle`;
+    const limits = { lock: '300ms', statement: '500ms', idle: '2s' };
+    expect(await transaction(dataSource, (tx) => tx.query(LIMITS, []))).toEqual([limits]);
+    expect(await dataSource.transaction((manager) => manager.query(LIMITS))).toEqual([limits]);
+    const list = await openSnapshot(dataSource);
+    expect(await list.query(LIMITS, [])).toEqual([{ ...limits, idle: '301s' }]);
+    list.close();
+    expect(await dataSource.query(LIMITS)).toEqual([{ lock: '0', statement: '0', idle: '0' }]);
+  });
+
+  it('whose connection breaks before its COMMIT is sent is unavailable, and its outcome is known', async () => {
+    const broken = transaction(dataSource, async (tx) => {
+      await tx.sql`UPDATE notes SET name = 'broken' WHERE id = 2`;
+      const [session] = await tx.sql<[{ pid: number }]>`SELECT pg_backend_pid() AS pid`;
+      await onServer(url, (client) => client.query('SELECT pg_terminate_backend($1)', [session.pid]));
+      await sleep(100);
+    });
+    await expect(broken).rejects.toThrow(ConnectionLostError);
+    expect(await dataSource.query('SELECT name FROM notes WHERE id = 2')).toEqual([{ name: 'b' }]);
+  });
+
+  it('that holds a connection, as all others do, keeps no check of the database waiting', async () => {
+    const runners = Array.from({ length: 4 }, () => dataSource.createQueryRunner());
+    await Promise.all(runners.map((runner) => runner.startTransaction()));
+    await expect(dataSource.query('SELECT 1')).rejects.toThrow('No connection to the database was free within 300 ms');
+    await expect(engineOf(dataSource).check()).resolves.toBeUndefined();
+    for (const runner of runners) {
+      await runner.rollbackTransaction();
+      await runner.release();
+    }
+  });
+
+  it('beside a list is not seen by it; as many lists as have connections of their own are open together', async () => {
+    const read = (list: Snapshot) => list.sql<{ name: string }[]>`SELECT name FROM notes WHERE id = 2`;
+    const list = await openSnapshot(dataSource);
+    expect(await read(list)).toEqual([{ name: 'b' }]);
+    await transaction(dataSource, (tx) => tx.sql`UPDATE notes SET name = 'later' WHERE id = 2`);
+    expect(await read(list)).toEqual([{ name: 'b' }]);
+    const second = await openSnapshot(dataSource);
+    expect(await read(second)).toEqual([{ name: 'later' }]);
+    await expect(openSnapshot(dataSource)).rejects.toThrow('No connection to the database was free within 300 ms');
+    await transaction(dataSource, (tx) => tx.sql`UPDATE notes SET name = 'b' WHERE id = 2`);
+    list.close();
+    second.close();
+  });
+
+  it('is logged when a statement of it takes longer than 200 ms, as any slow statement is, without parameters', async () => {
+    const warnings: string[] = [];
+    Logger.overrideLogger({
+      log: () => undefined,
+      error: () => undefined,
+      warn: (line: string) => warnings.push(line),
+    });
+    try {
+      await transaction(dataSource, (tx) => tx.sql`SELECT pg_sleep(0.25), ${'personal'}::text AS lean`);
+      await dataSource.query('SELECT pg_sleep(0.25), $1::text AS ordinary', ['personal']);
+      await dataSource.query('SELECT 1 AS quick');
+    } finally {
+      Logger.overrideLogger(false);
+    }
+    expect(warnings).toEqual([
+      expect.stringMatching(/^A statement took \d{3,5} ms: SELECT pg_sleep\(0\.25\), \$1::text AS lean$/),
+      expect.stringMatching(/^A statement took \d{3,5}(\.\d+)? ms: SELECT pg_sleep\(0\.25\), \$1::text AS ordinary$/),
+    ]);
+  });
+
+  it('that lasts longer than it may is undone', async () => {
+    const hanging = transaction(dataSource, async (tx) => {
+      await tx.sql`UPDATE notes SET name = 'hanging' WHERE id = 2`;
+      await sleep(1500);
+      await tx.sql`SELECT 1`;
+    });
+    await expect(hanging).rejects.toThrow('longer than 1000 ms');
+    expect(await dataSource.query('SELECT name FROM notes WHERE id = 2')).toEqual([{ name: 'b' }]);
+  });
+
+  it('in which a statement failed is not committed, though the failure was overlooked', async () => {
+    const overlooking = transaction(dataSource, async (tx) => {
+      await tx.sql`UPDATE notes SET name = 'overlooked' WHERE id = 2`;
+      await tx.sql`INSERT INTO notes VALUES (2, 'twice')`.catch(() => undefined);
+    });
+    await expect(overlooking).rejects.toThrow('transaction is aborted');
+    const inTypeOrm = dataSource.transaction(async (manager) => {
+      await manager.query(`UPDATE notes SET name = 'overlooked' WHERE id = 2`);
+      await manager.query(`INSERT INTO notes VALUES (2, 'twice')`).catch(() => undefined);
+    });
+    await expect(inTypeOrm).rejects.toThrow('transaction is aborted');
+    expect(await dataSource.query('SELECT name FROM notes WHERE id = 2')).toEqual([{ name: 'b' }]);
+  });
+
+  it('of TypeORM gives rows for what returns rows, and errors as on the other engine', async () => {
+    await dataSource.transaction(async (manager) => {
+      expect(await manager.query(`UPDATE notes SET name = 'c' WHERE id = 2 RETURNING id, name`)).toEqual([
+        { id: 2, name: 'c' },
+      ]);
+      expect(await manager.sql`DELETE FROM notes WHERE id = ${2} RETURNING id`).toEqual([{ id: 2 }]);
+    });
+    await expect(dataSource.query(`INSERT INTO notes VALUES (1, 'twice')`)).rejects.toThrow('duplicate key');
+    await expect(dataSource.query('SELECT pg_sleep(5)')).rejects.toThrow(DatabaseUnavailableError);
+  });
+});
+
+describePostgres('a server', () => {
+  let server: PostgresServer;
+  let url: string;
+
+  beforeAll(async () => {
+    server = await PostgresServer.create();
+    url = server.url();
+  });
+
+  afterAll(() => server.remove());
+
+  describe('named wrongly', () => {
+    const messageFor = async (DATABASE_URL: string, environment = {}): Promise<string> => {
+      const folder = temporaryFolder();
+      const source = await createDataSource(loadConfig(environmentIn(folder, { DATABASE_URL, ...environment })));
+      const error = await source.initialize().then(
+        () => undefined,
+        (reason: Error) => reason,
+      );
+      rmSync(folder, { recursive: true });
+      if (error === undefined) await source.destroy();
+      else expect(error.name).toBe('DatabaseStartError');
+      return error?.message ?? 'none';
+    };
+
+    it.each<[string, (url: URL) => void, string]>([
+      ['host', (wrong) => (wrong.hostname = 'nowhere.invalid'), 'host name is not known'],
+      ['port', (wrong) => (wrong.port = '1'), 'nothing listens there'],
+      ['password', (wrong) => (wrong.password = 'hunter2'), 'correct user and password'],
+      ['user', (wrong) => (wrong.username = 'nobody'), 'correct user and password'],
+      ['database', (wrong) => (wrong.pathname = '/nothing'), 'has no such database'],
+      ['sslmode', (wrong) => (wrong.search = '?sslmode=require'), 'does not speak TLS'],
+    ])('says that the %s is wrong, in one line and without the password', async (_what, harm, hint) => {
+      const wrong = new URL(url);
+      harm(wrong);
+      const message = await messageFor(wrong.href);
+      expect(message).toContain(hint);
+      expect(message).not.toMatch(/\n|hunter2|secret/);
+    });
+
+    it('says that a database in another encoding will not do', async () => {
+      await onServer(url, (client) =>
+        client.query(`CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`),
+      );
+      const latin = new URL(url);
+      latin.pathname = '/latin';
+      expect(await messageFor(latin.href)).toContain('LATIN1');
+    });
+
+    it('says that the server wants TLS or a password', async () => {
+      const bare = new URL(url);
+      bare.password = '';
+      expect(await messageFor(bare.href)).toContain('wants a password');
+      const rules = 'hostssl all all all scram-sha-256\n';
+      const own = await PostgresServer.create();
+      try {
+        await own.stop();
+        own.replace('pg_hba.conf', rules);
+        await own.start();
+        expect(await messageFor(own.url())).toContain('sslmode=verify-full');
+      } finally {
+        await own.remove();
+      }
+    });
+  });
+
+  describe('under load', () => {
+    let service: Service;
+
+    beforeEach(async () => {
+      await server.start();
+      service = await startService({ DATABASE_URL: url, COOKIES_CAPACITY: '1000000', ...POOLS });
+    });
+
+    afterEach(async () => {
+      await service.stop();
+      await onServer(url, (client) => client.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public'));
+    });
+
+    it('that is killed and started again costs nothing acknowledged, and leaves no connections behind', async () => {
+      const ledger = new Ledger();
+      const stopping = new AbortController();
+      const load = writeUntil(stopping.signal, service, ledger);
+      await whenTrue(() => Promise.resolve(ledger.acknowledged.size > 100));
+      await server.crash();
+      await whenTrue(async () => !(await isReady(service)));
+      const refused = await (await Client.of(service)).get('/cookies/1');
+      expect(refused.status).toBe(503);
+      expect(refused.headers.get('retry-after')).toBe('1');
+      expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
+      await server.start();
+      expect(await whenTrue(() => isReady(service))).toBeLessThan(10_000);
+      const before = ledger.acknowledged.size;
+      await whenTrue(() => Promise.resolve(ledger.acknowledged.size > before + 100));
+      stopping.abort();
+      await load;
+      expect(ledger.answered(/unknown|500/)).toBe(0);
+      expect(ledger.answered(/503/)).toBeGreaterThan(0);
+      expectKeptIn(await storedOn(url), ledger);
+      expect(await connections(url)).toBeLessThanOrEqual(7);
+    });
+
+    it('that is frozen means 503 in time, and used again when it thaws', async () => {
+      await service.stop();
+      service = await startService({ DATABASE_URL: url, DATABASE_STATEMENT_TIMEOUT: '500', ...POOLS });
+      const client = await Client.of(service);
+      expect((await client.post(COOKIE)).status).toBe(201);
+      server.freeze();
+      const began = performance.now();
+      try {
+        const answers = await Promise.all([client.get('/cookies/1'), client.post(COOKIE), client.get('/cookies')]);
+        expect(statuses(answers)).toEqual({ 503: 3 });
+        // The time-out of a statement, and the second by which this side waits longer than the server.
+        expect(performance.now() - began).toBeLessThan(4500);
+        expect(await isReady(service)).toBe(false);
+      } finally {
+        server.thaw();
+      }
+      expect(await whenTrue(() => isReady(service))).toBeLessThan(10_000);
+      expect((await client.post(COOKIE)).status).toBe(201);
+      await whenTrue(async () => (await connections(url)) <= 7);
+    });
+
+    it('that was told not to wait for its standby any more gets nothing acknowledged', async () => {
+      const client = await Client.of(service);
+      await onServer(url, async (session) => {
+        await session.query(`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`);
+        await session.query('SELECT pg_reload_conf()');
+        try {
+          await sleep(200);
+          const waiting = [client.post(COOKIE), service.app.get(DataSource).query('CREATE TABLE notes (id int)')];
+          let settled = false;
+          const outcomes = Promise.allSettled(waiting).finally(() => (settled = true));
+          await whenTrue(async () => {
+            await session.query(`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`);
+            return settled;
+          });
+          const [post, statement] = await outcomes;
+          expect(post).toMatchObject({ value: { status: 503, body: { errorCode: 'OUTCOME_UNKNOWN' } } });
+          expect(statement).toMatchObject({ reason: expect.any(OutcomeUnknownError) });
+        } finally {
+          await session.query('ALTER SYSTEM RESET synchronous_standby_names');
+          await session.query('SELECT pg_reload_conf()');
+        }
+      });
+      expect((await client.post(COOKIE)).status).toBe(201);
+    });
+  });
+
+  (canMakeCertificates ? describe : describe.skip)('with TLS', () => {
+    let certificate: string;
+
+    beforeAll(async () => {
+      await server.stop();
+      const files = makeCertificate(server.folder);
+      certificate = readFileSync(files.certificate, 'utf8');
+      server.write('server.key', readFileSync(files.key, 'utf8'), 0o600);
+      server.write('server.crt', certificate);
+      chmodSync(join(server.folder, 'data/server.key'), 0o600);
+      server.configure({ ssl: 'on' });
+      await server.start();
+    });
+
+    const start = async (host: string, sslMode: string, DATABASE_SSL_CA?: string): Promise<string> => {
+      const folder = temporaryFolder();
+      const DATABASE_URL = `${url.replace('127.0.0.1', host)}?sslmode=${sslMode}`;
+      const source = await createDataSource(loadConfig(environmentIn(folder, { DATABASE_URL, DATABASE_SSL_CA })));
+      try {
+        await source.initialize();
+        const [row] = await source.query('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()');
+        await source.destroy();
+        return row.ssl ? 'encrypted' : 'plain';
+      } catch (error) {
+        return (error as Error).message;
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    };
+
+    it('is spoken to as sslmode says', async () => {
+      expect(await start('127.0.0.1', 'disable')).toBe('plain');
+      expect(await start('127.0.0.1', 'require')).toBe('encrypted');
+      expect(await start('127.0.0.1', 'verify-ca', certificate)).toBe('encrypted');
+      // As an environment file has it.
+      expect(await start('127.0.0.1', 'verify-ca', certificate.replaceAll('\n', '\\n'))).toBe('encrypted');
+      expect(await start('localhost', 'verify-full', certificate)).toBe('encrypted');
+    });
+
+    it('is rejected when its certificate is not trusted, or names another host', async () => {
+      expect(await start('localhost', 'verify-full')).toContain('DATABASE_SSL_CA_FILE');
+      expect(await start('127.0.0.1', 'verify-ca')).toContain('not trusted');
+      expect(await start('127.0.0.1', 'verify-full', certificate)).toContain('not trusted');
+    });
+  });
+});

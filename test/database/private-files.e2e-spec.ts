@@ -1,0 +1,174 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { run } from '../support/command.js';
+import { temporaryFolder } from '../support/service.js';
+import { SmallVolume } from '../support/faults/small-volume.js';
+import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+let folder: string;
+let umask: number;
+
+beforeEach(() => {
+  folder = temporaryFolder();
+  // The weakest there is: what is closed is closed by the service itself.
+  umask = process.umask(0);
+});
+
+afterEach(() => {
+  process.umask(umask);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The permissions of a file or folder, as `chmod` takes them. */
+const modeOf = (name: string): string => (statSync(join(folder, name)).mode & 0o777).toString(8);
+const modesIn = (name: string): Record<string, string> =>
+  Object.fromEntries(readdirSync(join(folder, name)).map((file) => [file, modeOf(join(name, file))]));
+
+describe('the files of a started service', () => {
+  const FILES = ['cookies.sqlite', 'cookies.sqlite-shm', 'cookies.sqlite-wal'];
+
+  const filesWhileRunning = async (path: string, environment: object = {}): Promise<Record<string, string>> => {
+    const service = await ServiceProcess.start(folder, {
+      DATABASE_URL: `sqlite:${join(folder, path, 'cookies.sqlite')}`,
+      ...environment,
+    });
+    try {
+      return modesIn(path);
+    } finally {
+      await service.end();
+    }
+  };
+
+  it('are its own alone, and so are the folders that it makes', async () => {
+    const modes = await filesWhileRunning('a/b', { NODE_ENV: 'development', JWT_SECRET: undefined });
+    expect(modes).toEqual(Object.fromEntries([...FILES, 'jwt-secret'].map((file) => [file, '600'])));
+    expect([modeOf('a'), modeOf('a/b')]).toEqual(['700', '700']);
+  });
+
+  it('are its own alone where the database is a link that leads nowhere yet', async () => {
+    mkdirSync(join(folder, 'real'), { mode: 0o755 });
+    mkdirSync(join(folder, 'data'), { mode: 0o755 });
+    symlinkSync('../../real/cookies.sqlite', join(folder, 'data/cookies.sqlite'));
+    await filesWhileRunning('data');
+    expect(modeOf('real/cookies.sqlite')).toBe('600');
+  });
+
+  it('have the modes that an operator gave before the start', async () => {
+    mkdirSync(join(folder, 'shared'), { mode: 0o750 });
+    writeFileSync(join(folder, 'shared/cookies.sqlite'), '', { mode: 0o640 });
+    const modes = await filesWhileRunning('shared');
+    expect(modes).toMatchObject({ 'cookies.sqlite': '640', 'cookies.sqlite-wal': '640', 'cookies.sqlite-shm': '640' });
+    expect(modeOf('shared')).toBe('750');
+  });
+});
+
+describe('the files of the command line', () => {
+  beforeEach(async () => {
+    const line = '{"id":1,"flavor":"vanilla","size":"small","wish":"Snow"}\n';
+    expect(await run(folder, ['import'], { input: line })).toMatchObject({ code: 0 });
+  });
+
+  it('are those of their maker alone: a database, a backup, an export, a restored database', async () => {
+    expect(modeOf('cookies.sqlite')).toBe('600');
+    expect(await run(folder, ['backup', 'copy.sqlite'])).toMatchObject({ code: 0 });
+    expect(await run(folder, ['export', '--output', 'cookies.ndjson'])).toMatchObject({ code: 0 });
+    expect([modeOf('copy.sqlite'), modeOf('cookies.ndjson')]).toEqual(['600', '600']);
+    expect(await run(folder, ['restore', 'copy.sqlite'])).toMatchObject({ code: 0 });
+    for (const [file, mode] of Object.entries(modesIn(''))) expect([file, mode]).toEqual([file, '600']);
+    expect(readdirSync(folder).filter((file) => file.includes('.before-'))).toHaveLength(1);
+  });
+
+  it('are those of their maker alone in a folder that restore makes', async () => {
+    expect(await run(folder, ['backup', 'copy.sqlite'])).toMatchObject({ code: 0 });
+    const environment = { DATABASE_URL: `sqlite:${join(folder, 'new/data/cookies.sqlite')}` };
+    expect(await run(folder, ['restore', 'copy.sqlite'], { environment })).toMatchObject({ code: 0 });
+    expect([modeOf('new'), modeOf('new/data'), modeOf('new/data/cookies.sqlite')]).toEqual(['700', '700', '600']);
+  });
+
+  it('keep the modes of those whose place they take', async () => {
+    for (const file of ['copy.sqlite', 'cookies.ndjson']) writeFileSync(join(folder, file), '', { mode: 0o640 });
+    chmodSync(join(folder, 'cookies.sqlite'), 0o660);
+    expect(await run(folder, ['backup', 'copy.sqlite'])).toMatchObject({ code: 0 });
+    expect(await run(folder, ['export', '--output', 'cookies.ndjson'])).toMatchObject({ code: 0 });
+    expect(await run(folder, ['restore', 'copy.sqlite'])).toMatchObject({ code: 0 });
+    expect(['copy.sqlite', 'cookies.ndjson', 'cookies.sqlite'].map(modeOf)).toEqual(['640', '640', '660']);
+    const [aside] = readdirSync(folder).filter((file) => file.includes('.before-'));
+    expect(modeOf(aside!)).toBe('660');
+  });
+});
+
+describe('deploy/make-secrets.sh', () => {
+  const NAMES = ['database_url', 'grafana_password', 'jwt_secret', 'postgres_password'];
+  const secret = (name: string): string => join(folder, 'secrets', name);
+
+  const makeSecrets = (): void => {
+    mkdirSync(join(folder, 'deploy'), { recursive: true });
+    copyFileSync(join(ROOT, 'deploy/make-secrets.sh'), join(folder, 'deploy/make-secrets.sh'));
+    // What keeps others out is the folder of the secrets alone.
+    chmodSync(folder, 0o755);
+    execFileSync('sh', [join(folder, 'deploy/make-secrets.sh')]);
+  };
+
+  const readAs = (uid: number, file: string): number | null => spawnSync('cat', [file], { uid, gid: uid }).status;
+
+  it('makes each secret once, in a folder that is closed to others', () => {
+    makeSecrets();
+    expect(modeOf('secrets')).toBe('700');
+    expect(readdirSync(join(folder, 'secrets')).sort()).toEqual(NAMES);
+    const made = NAMES.map((name) => readFileSync(secret(name), 'utf8'));
+    expect(made[2]).toMatch(/^[0-9a-f]{64}$/);
+    expect(made[0]).toBe(`postgres://cookies:${made[3]}@postgres:5432/cookies?sslmode=disable`);
+    makeSecrets();
+    expect(NAMES.map((name) => readFileSync(secret(name), 'utf8'))).toEqual(made);
+  });
+
+  it('closes a folder that others could enter', () => {
+    mkdirSync(join(folder, 'secrets'), { mode: 0o777 });
+    makeSecrets();
+    expect(modeOf('secrets')).toBe('700');
+  });
+
+  (ORDINARY_USER.uid === undefined ? it.skip : it)('lets no other user of the machine read a secret', () => {
+    mkdirSync(join(folder, 'secrets'), { mode: 0o755 });
+    makeSecrets();
+    for (const name of NAMES) expect([name, readAs(65534, secret(name))]).toEqual([name, 1]);
+  });
+
+  (SmallVolume.mountable && canRunAsOrdinaryUser() ? it : it.skip)(
+    'lets the users of the containers read what is mounted into them',
+    () => {
+      makeSecrets();
+      const mounted = join(folder, 'mounted');
+      for (const [name, uid] of [
+        ['jwt_secret', 10_001],
+        ['database_url', 10_001],
+        ['postgres_password', 999],
+        ['grafana_password', 472],
+      ] as const) {
+        if (!existsSync(mounted)) writeFileSync(mounted, '');
+        // As compose does with the file of a secret.
+        execFileSync('mount', ['--bind', secret(name), mounted]);
+        try {
+          expect([name, readAs(uid, mounted)]).toEqual([name, 0]);
+        } finally {
+          execFileSync('umount', [mounted]);
+        }
+      }
+    },
+  );
+});

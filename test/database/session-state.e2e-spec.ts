@@ -1,0 +1,115 @@
+import { once } from 'node:events';
+import type { DataSource } from 'typeorm';
+import { loadConfig } from '../../src/config/config.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import { UnsafeIntegerError } from '../../src/database/errors.js';
+import { describePostgres, dropDatabases, provideDatabase, usePostgres } from '../support/engine.js';
+import { environmentIn, temporaryFolder } from '../support/service.js';
+
+usePostgres();
+
+describePostgres('the connections that all share on PostgreSQL', () => {
+  let dataSource: DataSource;
+
+  beforeAll(async () => {
+    const folder = temporaryFolder();
+    await provideDatabase(folder);
+    dataSource = await createDataSource(loadConfig(environmentIn(folder, { DATABASE_POOL_SIZE: '2' })));
+    await dataSource.initialize();
+  });
+
+  afterAll(async () => {
+    await dataSource.destroy();
+    await dropDatabases();
+  });
+
+  it.each([
+    "SET search_path TO 'nowhere'",
+    '/* traced */ SET SESSION statement_timeout = 1',
+    'RESET ALL',
+    "SELECT set_config('statement_timeout', '1', false)",
+    'SELECT pg_advisory_lock(1)',
+    'SELECT pg_try_advisory_lock_shared(1)',
+    'LISTEN news',
+    'CREATE TEMP TABLE cookies (id integer)',
+    'CREATE LOCAL TEMPORARY TABLE cookies (id integer)',
+    'PREPARE plan AS SELECT 1',
+    'DECLARE c CURSOR WITH HOLD FOR SELECT 1',
+    'SELECT 1 AS one INTO TEMP ones',
+  ])('are not changed by %s outside a transaction', async (sql) => {
+    await expect(dataSource.query(sql)).rejects.toThrow('dataSource.transaction(...), or a query runner of your own');
+    await expect(dataSource.manager.query(sql)).rejects.toThrow('SET LOCAL');
+  });
+
+  it.each([
+    ['SET LOCAL lock_timeout = 7', undefined],
+    ["SELECT set_config('lock_timeout', '7', true)", undefined],
+    ['SELECT pg_advisory_xact_lock(3)', undefined],
+    ["SELECT 'SET x = 1; pg_advisory' AS text", undefined],
+  ])('take %s', async (sql) => {
+    await dataSource.query(sql);
+    expect(await settings()).toEqual(['0']);
+  });
+
+  /** What every connection of the pool says, one after the other. */
+  async function settings(): Promise<string[]> {
+    const values = await Promise.all(
+      Array.from({ length: 12 }, () => dataSource.query<{ lock_timeout: string }[]>('SHOW lock_timeout')),
+    );
+    return [...new Set(values.map(([row]) => row!.lock_timeout))];
+  }
+
+  it('keep nothing of what a query runner of its own or a transaction has set', async () => {
+    const runner = dataSource.createQueryRunner();
+    await runner.query('SET lock_timeout = 7');
+    await runner.query('CREATE TEMP TABLE kept (id integer)');
+    expect(await runner.query('SHOW lock_timeout')).toEqual([{ lock_timeout: '7ms' }]);
+    expect(await runner.query('SELECT count(*) AS number FROM kept')).toEqual([{ number: 0 }]);
+    await runner.release();
+    await dataSource.transaction((manager) => manager.query('SET lock_timeout = 8'));
+    expect(await settings()).toEqual(['0']);
+    await expect(dataSource.query('SELECT * FROM kept')).rejects.toThrow('does not exist');
+  });
+
+  it('give up the lock of a session when its query runner is released', async () => {
+    const [one, other] = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
+    await one.query('SELECT pg_advisory_lock(42)');
+    await one.release();
+    for (let attempt = 0; ; attempt++) {
+      const [row] = (await other.query('SELECT pg_try_advisory_lock(42) AS locked')) as { locked: boolean }[];
+      if (row!.locked) break;
+      // The server notices the end of a connection in its own time.
+      if (attempt === 200) throw new Error('The lock is still held');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await other.release();
+  });
+
+  it('take no statement with more parameters than the protocol can count, and say so', async () => {
+    const many = Array.from({ length: 65_536 }, (_, index) => index);
+    const sql = `SELECT ${many.length} AS length WHERE 1 IN (${many.map((_, index) => `$${index + 1}::integer`).join()})`;
+    const message = 'The statement has 65536 parameters, and PostgreSQL takes 65535';
+    await expect(dataSource.query(sql, many)).rejects.toThrow(message);
+    await expect(dataSource.transaction((manager) => manager.query(sql, many))).rejects.toThrow(message);
+    expect(await dataSource.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  it('stream rows, and end the stream with an error at an integer that no number can hold', async () => {
+    const runner = dataSource.createQueryRunner();
+    const numbers = 'SELECT n::bigint AS n FROM generate_series(9007199254740990, $1::bigint) AS n';
+    const rows: unknown[] = [];
+    for await (const row of await runner.stream(numbers, ['9007199254740991'])) rows.push(row);
+    expect(rows).toEqual([{ n: 9007199254740990 }, { n: 9007199254740991 }]);
+    const onError = new Promise<Error>((resolve) => {
+      void runner.stream(numbers, ['9007199254740999'], undefined, resolve).then((stream) => stream.resume());
+    });
+    expect(await onError).toBeInstanceOf(UnsafeIntegerError);
+    await runner.release();
+    const other = dataSource.createQueryRunner();
+    const ended = await other.stream('SELECT 1 AS one');
+    ended.resume();
+    await once(ended, 'end');
+    await expect(other.query('SELECT 9007199254740999::bigint')).rejects.toBeInstanceOf(UnsafeIntegerError);
+    await other.release();
+  });
+});

@@ -1,0 +1,168 @@
+import { rmSync } from 'node:fs';
+import { Logger } from '@nestjs/common';
+import { type DataSource, type MigrationInterface, type QueryRunner, TableColumn } from 'typeorm';
+import { loadConfig } from '../../src/config/config.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import { migrate } from '../../src/database/schema/migrations.js';
+import { environmentIn, temporaryFolder } from '../support/service.js';
+
+const COLUMNS = '"id" integer PRIMARY KEY AUTOINCREMENT NOT NULL, "name" varchar NOT NULL';
+
+class CreateRelated2000000000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`CREATE TABLE "jars" (${COLUMNS})`);
+    await runner.query('CREATE TABLE "lids" ("jar" integer NOT NULL REFERENCES "jars" ("id") ON DELETE CASCADE)');
+    await runner.query('CREATE TABLE "labels" ("jar" integer REFERENCES "jars" ("id") ON DELETE SET NULL)');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    for (const table of ['labels', 'lids', 'jars']) await runner.query(`DROP TABLE "${table}"`);
+  }
+}
+
+/** As `migration:generate` writes it. */
+class Generated2000000000001 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`CREATE TABLE "temporary_jars" (${COLUMNS}, "size" varchar)`);
+    await runner.query('INSERT INTO "temporary_jars"("id", "name") SELECT "id", "name" FROM "jars"');
+    await runner.query('DROP TABLE "jars"');
+    await runner.query('ALTER TABLE "temporary_jars" RENAME TO "jars"');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('ALTER TABLE "jars" RENAME TO "temporary_jars"');
+    await runner.query(`CREATE TABLE "jars" (${COLUMNS})`);
+    await runner.query('INSERT INTO "jars"("id", "name") SELECT "id", "name" FROM "temporary_jars"');
+    await runner.query('DROP TABLE "temporary_jars"');
+  }
+}
+
+/** By the methods of the query runner, which rebuild the table. */
+class ByMethods2000000000001 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.addColumn('jars', new TableColumn({ name: 'size', type: 'varchar', isNullable: true }));
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.dropColumn('jars', 'size');
+  }
+}
+
+class Renaming2000000000001 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('ALTER TABLE "jars" RENAME TO "vessels"');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('ALTER TABLE "vessels" RENAME TO "jars"');
+  }
+}
+
+class FailingOnTheWayBack2000000000001 extends Generated2000000000001 {
+  override async down(runner: QueryRunner): Promise<void> {
+    await super.down(runner);
+    throw new Error('on the way back');
+  }
+}
+
+type Migration = new () => MigrationInterface;
+
+describe('a migration that rebuilds a table which others refer to', () => {
+  let folder: string;
+  let dataSource: DataSource;
+
+  beforeAll(() => Logger.overrideLogger(false));
+
+  const openWith = async (...migrations: Migration[]): Promise<void> => {
+    dataSource = await createDataSource(loadConfig(environmentIn(folder)));
+    const own = dataSource.options.migrations as Migration[];
+    dataSource.setOptions({ migrations: [...own, ...migrations] });
+    await dataSource.initialize();
+  };
+
+  beforeEach(async () => {
+    folder = temporaryFolder();
+    await openWith(CreateRelated2000000000000);
+    await migrate(dataSource);
+    await dataSource.query("INSERT INTO jars (name) VALUES ('oak'), ('glass'), ('tin')");
+    await dataSource.query('DELETE FROM jars WHERE id = 3');
+    await dataSource.query('INSERT INTO lids (jar) VALUES (1), (2), (2)');
+    await dataSource.query('INSERT INTO labels (jar) VALUES (2), (NULL), (1)');
+    await dataSource.destroy();
+  });
+
+  afterEach(async () => {
+    await dataSource.destroy();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** Every row, what the foreign keys name, and whether they are enforced and kept. */
+  const state = async (jars = 'jars') => ({
+    jars: await dataSource.query(`SELECT id, name FROM ${jars} ORDER BY id`),
+    lids: await dataSource.query('SELECT rowid, jar FROM lids ORDER BY rowid'),
+    labels: await dataSource.query('SELECT rowid, jar FROM labels ORDER BY rowid'),
+    references: await dataSource.query(
+      `SELECT "table", on_delete FROM pragma_foreign_key_list('lids')
+       UNION ALL SELECT "table", on_delete FROM pragma_foreign_key_list('labels')`,
+    ),
+    violations: await dataSource.query('PRAGMA foreign_key_check'),
+    settings: [await dataSource.query('PRAGMA foreign_keys'), await dataSource.query('PRAGMA legacy_alter_table')],
+  });
+
+  it.each<[how: string, transaction: 'all' | 'each' | 'none', migration: Migration]>([
+    ['as TypeORM generates it', 'all', Generated2000000000001],
+    ['as TypeORM generates it, reverted without a transaction', 'none', Generated2000000000001],
+    ['by the methods of the query runner', 'each', ByMethods2000000000001],
+  ])('keeps every row up, down and up again: %s', async (_how, transaction, migration) => {
+    await openWith(CreateRelated2000000000000, migration);
+    const before = await state();
+    expect(before.lids).toHaveLength(3);
+    expect(await migrate(dataSource)).toHaveLength(1);
+    expect(await state()).toEqual(before);
+    await dataSource.undoLastMigration({ transaction });
+    expect(await state()).toEqual(before);
+    expect(await migrate(dataSource)).toHaveLength(1);
+    expect(await state()).toEqual(before);
+    await expect(dataSource.query('INSERT INTO lids (jar) VALUES (9)')).rejects.toThrow('FOREIGN KEY');
+  });
+
+  it('takes the foreign keys of others along when it renames the table for good', async () => {
+    await openWith(CreateRelated2000000000000, Renaming2000000000001);
+    const before = await state();
+    await migrate(dataSource);
+    const renamed = await state('vessels');
+    expect(renamed.violations).toEqual([]);
+    expect(renamed.references).toMatchObject([{ table: 'vessels' }, { table: 'vessels' }]);
+    await dataSource.undoLastMigration();
+    expect(await state()).toEqual(before);
+  });
+
+  it('changes nothing when it fails on the way back, and foreign keys are enforced again', async () => {
+    await openWith(CreateRelated2000000000000, FailingOnTheWayBack2000000000001);
+    await migrate(dataSource);
+    const before = await state();
+    await expect(dataSource.undoLastMigration()).rejects.toThrow('on the way back');
+    expect(await state()).toEqual(before);
+  });
+
+  it('is rejected in a transaction that has done something, where foreign keys cannot be switched off any more', async () => {
+    await openWith(CreateRelated2000000000000);
+    const runner = dataSource.createQueryRunner();
+    await runner.startTransaction();
+    await runner.query("INSERT INTO jars (name) VALUES ('clay')");
+    await expect(runner.beforeMigration()).rejects.toThrow('before startTransaction()');
+    await runner.rollbackTransaction();
+    await runner.release();
+  });
+
+  it('leaves foreign keys enforced when its query runner is released in the midst of it', async () => {
+    await openWith(CreateRelated2000000000000);
+    const before = await state();
+    const runner = dataSource.createQueryRunner();
+    await runner.beforeMigration();
+    await runner.startTransaction();
+    await runner.query('DROP TABLE jars');
+    await runner.release();
+    expect(await state()).toEqual(before);
+  });
+});

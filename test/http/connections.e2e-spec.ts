@@ -1,0 +1,392 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
+import type { Environment } from '../../src/config/config.js';
+import { until } from '../faults/fault.js';
+import { untilMetric } from '../support/metrics.js';
+import { responsesIn } from '../support/raw-http.js';
+import { type LoggedService, startLoggedService } from '../support/logged-service.js';
+import { Client, COOKIE, token } from '../support/service.js';
+
+const RECORDS = 2000;
+
+let service: LoggedService;
+let bearer: string;
+let sockets: Socket[];
+
+beforeEach(async () => {
+  bearer = await token();
+  sockets = [];
+});
+
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  await service.stop();
+});
+
+/** Starts the service on `RECORDS` cookies with the longest wishes; a page of 1000 of them has 300 KB. */
+async function start(environment: Environment = {}): Promise<void> {
+  service = await startLoggedService(environment);
+  const database = openDatabase(join(service.folder, 'cookies.sqlite'));
+  database.exec(`
+    BEGIN;
+    WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${RECORDS})
+    INSERT INTO cookies (flavor, size, wish, revision) SELECT 'cinnamon', 'small', '${'w'.repeat(255)}', number FROM numbers;
+    UPDATE storage SET used = used + ${RECORDS}, revision = revision + ${RECORDS} WHERE resource = 'cookies';
+    COMMIT`);
+  database.close();
+}
+
+async function connection({ reads, localAddress }: { reads: boolean; localAddress?: string }): Promise<Socket> {
+  const { hostname, port } = new URL(service.url);
+  const host = localAddress === undefined ? hostname : '127.0.0.1';
+  const socket = connect({ host, port: Number(port), allowHalfOpen: true, localAddress });
+  sockets.push(socket);
+  // Being cut off may show as a reset.
+  socket.on('error', () => {});
+  socket.on('end', () => socket.end());
+  await once(socket, 'connect');
+  if (!reads) socket.pause();
+  return socket;
+}
+
+function get(path: string, id = 'get'): string {
+  return `GET ${path} HTTP/1.1\r\nHost: cookies\r\nX-Request-Id: ${id}\r\nAuthorization: Bearer ${bearer}\r\n\r\n`;
+}
+
+function post(wish: string, id = wish): string {
+  const body = JSON.stringify({ ...COOKIE, wish });
+  const fields = `Host: cookies\r\nX-Request-Id: ${id}\r\nAuthorization: Bearer ${bearer}`;
+  return `POST /cookies HTTP/1.1\r\n${fields}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+/** What the log says of the requests with these ids. */
+function logged(id: string): { msg: string; status?: number; route: string; address: string }[] {
+  const lines = service.output.split('\n').filter((line) => line.includes(`"requestId":"${id}"`));
+  return lines.map((line) => JSON.parse(line));
+}
+
+async function metric(name: string): Promise<number> {
+  const text = await (await fetch(`${service.managementUrl}/metrics`)).text();
+  const line = text.split('\n').find((each) => each.startsWith(name));
+  return Number(line?.slice(line.lastIndexOf(' ') + 1));
+}
+
+function stored(wish: string): number {
+  const database = openDatabase(join(service.folder, 'cookies.sqlite'), { readonly: true });
+  const { count } = database.prepare('SELECT count(*) AS count FROM cookies WHERE wish = ?').get(wish) as {
+    count: number;
+  };
+  database.close();
+  return count;
+}
+
+describe('a client that sends requests and does not read', () => {
+  const pages = (): string[] => Array.from({ length: 200 }, (_, index) => get('/cookies?limit=1000', `page-${index}`));
+
+  it('gets its response later, in order, and what waits behind an unread response is not done before', async () => {
+    await start();
+    const socket = await connection({ reads: false });
+    socket.write(pages().join('') + post('behind'));
+    await until(
+      () => logged('page-1').length === 1,
+      () => 'the second page is answered',
+    );
+    await sleep(500);
+    expect(stored('behind')).toBe(0);
+    expect(logged('page-199')).toEqual([]);
+    const received: Buffer[] = [];
+    socket.on('data', (chunk) => received.push(chunk));
+    socket.resume();
+    await until(
+      () => logged('behind').length === 1,
+      () => 'the POST is answered',
+    );
+    socket.end();
+    await once(socket, 'close');
+    const responses = responsesIn(Buffer.concat(received));
+    expect(responses.map(({ status }) => status)).toEqual([...pages().map(() => 200), 201]);
+    expect(responses.map(({ headers }) => headers.get('x-request-id'))).toEqual([
+      ...pages().map((_, index) => `page-${index}`),
+      'behind',
+    ]);
+    expect(stored('behind')).toBe(1);
+  });
+
+  it('is cut off when it takes nothing for RESPONSE_STALL_TIMEOUT, with one line in the log for each request', async () => {
+    await start({ RESPONSE_STALL_TIMEOUT: '500' });
+    const socket = await connection({ reads: false });
+    const began = performance.now();
+    socket.write(pages().join('') + post('behind'));
+    await until(
+      () => service.output.includes('request cut off'),
+      () => 'the connection is cut off',
+      15_000,
+    );
+    expect(performance.now() - began).toBeGreaterThan(500);
+    socket.resume();
+    await until(
+      () => logged('behind').length > 0,
+      () => 'the connection is cut off',
+    );
+    const ends = pages().map((_, index) => logged(`page-${index}`).map(({ msg }) => msg));
+    expect(ends.every((lines) => lines.length === 1)).toBe(true);
+    expect(ends.flat().filter((msg) => msg === 'request cut off')).toHaveLength(1);
+    expect(logged('behind')).toEqual([expect.objectContaining({ msg: 'request dropped', method: 'POST' })]);
+    expect(stored('behind')).toBe(0);
+    expect(await metric('http_requests_in_flight')).toBe(0);
+    expect(await metric('http_response_buffer_bytes')).toBe(0);
+    expect(await metric('http_connections_cut_total{reason="stalled"}')).toBe(1);
+  });
+
+  it('is cut off first when RESPONSE_BUFFER_BYTES is used up, and others still get theirs', async () => {
+    await start({ RESPONSE_BUFFER_BYTES: '6000000' });
+    const good = await Client.of(service);
+    for (let reader = 0; reader < 40; reader++) {
+      (await connection({ reads: false })).write(pages().join(''));
+      expect((await good.get('/cookies?limit=1000')).status).toBe(200);
+      expect(await metric('http_response_buffer_bytes')).toBeLessThan(6_000_000);
+    }
+    await until(
+      () => logged('page-199').length > 0,
+      () => 'some have been cut off',
+    );
+    expect(await metric('http_connections_cut_total{reason="overload"}')).toBeGreaterThan(0);
+  });
+
+  it('is cut off for another only after those that have read nothing for longer', async () => {
+    await start({ RESPONSE_BUFFER_BYTES: '9000000' });
+    const cuts = (): Promise<number> => metric('http_connections_cut_total{reason="overload"}');
+    let readers = 0;
+    for (; readers < 30 && (await cuts()) === 0; readers++) {
+      const ids = Array.from({ length: 200 }, (_, index) => `reader-${readers}.${index}`);
+      (await connection({ reads: false })).write(ids.map((id) => get('/cookies?limit=1000', id)).join(''));
+      // The service looks once a second who has read.
+      await sleep(1100);
+    }
+    const count = await cuts();
+    expect(count).toBeLessThan(readers);
+    const cutOff = (): string[] =>
+      [...service.output.matchAll(/"reader-(\d+)\.\d+".*"request cut off"/g)].map(([, reader]) => reader!);
+    await until(
+      () => cutOff().length >= count,
+      () => `${count} lines in the log`,
+    );
+    expect(cutOff().toSorted((a, b) => Number(a) - Number(b))).toEqual(
+      Array.from({ length: count }, (_, reader) => String(reader)),
+    );
+  });
+
+  it('leaves one line with the status of a POST that takes effect after the client has reset the connection', async () => {
+    await start();
+    const other = openDatabase(join(service.folder, 'cookies.sqlite'));
+    other.exec('BEGIN IMMEDIATE');
+    const socket = await connection({ reads: true });
+    socket.write(post('reset'));
+    await untilMetric(service, 'http_requests_in_flight', 1);
+    socket.resetAndDestroy();
+    await untilMetric(service, 'http_connections_open', 0);
+    expect(logged('reset')).toEqual([]);
+    other.exec('ROLLBACK');
+    other.close();
+    await until(
+      () => logged('reset').length > 0,
+      () => 'the POST is logged',
+    );
+    expect(logged('reset')).toEqual([
+      expect.objectContaining({ msg: 'request cut off', status: 201, route: '/cookies', address: '127.0.0.1' }),
+    ]);
+    expect(stored('reset')).toBe(1);
+    expect(await metric('http_requests_in_flight')).toBe(0);
+  });
+});
+
+describe('GET /cookies of a page for which RESPONSE_BUFFER_BYTES has no room', () => {
+  it('is 503 without ETag and Link, and a short one is 200', async () => {
+    await start({ RESPONSE_BUFFER_BYTES: '65536' });
+    const client = await Client.of(service);
+    const { status, headers, body } = await client.get('/cookies?limit=1000', { 'x-request-id': 'large' });
+    expect([status, headers.get('retry-after'), headers.get('cache-control')]).toEqual([503, '1', 'no-store']);
+    expect(body).toMatchObject({ errorCode: 'SERVICE_UNAVAILABLE', requestId: 'large' });
+    expect(['etag', 'link', 'x-total-count'].map((name) => headers.get(name))).toEqual([null, null, null]);
+    expect(headers.get('x-request-id')).toBe('large');
+    const short = await client.get('/cookies?limit=10');
+    expect([short.status, short.headers.get('link')]).toEqual([200, expect.any(String)]);
+    expect(await metric('http_response_buffer_bytes')).toBe(0);
+  });
+});
+
+describe('a client that sends more requests than it reads responses', () => {
+  it('has one response in memory at a time, and the requests that wait behind it', async () => {
+    await start();
+    const socket = await connection({ reads: false });
+    socket.setNoDelay(true);
+    // Some 20 of the responses fill the sockets of both sides.
+    for (let page = 0; page < 250; page++) {
+      socket.write(get('/cookies?limit=1000', `page-${page}`));
+      await sleep(2);
+    }
+    for (let looks = 0; looks < 500 && (await metric('http_response_buffer_bytes')) <= 16 * 4096; looks++)
+      await sleep(10);
+    await sleep(500);
+    const response = 700_000;
+    expect(await metric('http_response_buffer_bytes')).toBeGreaterThan(16 * 4096);
+    expect(await metric('http_response_buffer_bytes')).toBeLessThan(250 * 4096 + response);
+  });
+
+  it('has 16 of them waiting behind one that takes long, and a response to each in the end', async () => {
+    await start({ DATABASE_BUSY_TIMEOUT: '60000' });
+    const socket = await connection({ reads: true });
+    const received: Buffer[] = [];
+    socket.on('data', (chunk: Buffer) => received.push(chunk));
+    const text = () => Buffer.concat(received).toString();
+    const database = openDatabase(join(service.folder, 'cookies.sqlite'));
+    database.exec('BEGIN IMMEDIATE');
+    const requests = Array.from({ length: 1000 }, (_, index) => get('/cookies/1', `behind-${index}`));
+    socket.write(post('held') + requests.join(''));
+    const waiting = () => metric('http_response_buffer_bytes');
+    for (let looks = 0; looks < 500 && (await waiting()) < 16 * 4096; looks++) await sleep(10);
+    await sleep(200);
+    expect(await waiting()).toBeGreaterThanOrEqual(16 * 4096);
+    // Those that came in one piece with the sixteenth have been read, too; it has 64 KiB at most, as Node reads from a socket.
+    const inOnePiece = Math.ceil(65_536 / requests[0]!.length);
+    expect(await waiting()).toBeLessThanOrEqual((16 + inOnePiece) * 4096);
+    database.exec('ROLLBACK');
+    database.close();
+    await until(
+      () => text().split('HTTP/1.1 ').length === 1002 && text().endsWith('}'),
+      () => `${text().split('HTTP/1.1 ').length - 1} responses of 1001 have come`,
+    );
+    expect(responsesIn(Buffer.concat(received)).map(({ status }) => status)).toEqual([
+      201,
+      ...Array<number>(1000).fill(200),
+    ]);
+    expect(await waiting()).toBe(0);
+  });
+});
+
+describe('connections', () => {
+  it('are bounded for each address: the oldest that has sent nothing gives way to a newcomer', async () => {
+    await start({ MAX_CONNECTIONS_PER_ADDRESS: '10' });
+    const first = await connection({ reads: true });
+    first.write(get('/cookies/1'));
+    await once(first, 'data');
+    for (let number = 0; number < 30; number++) await connection({ reads: true });
+    await untilMetric(service, 'http_connections_cut_total{reason="too many connections"}', 21);
+    await untilMetric(service, 'http_connections_open', 10);
+    expect(await metric('http_connections_cut_total{reason="too many connections"}')).toBe(21);
+    // One that has been of use is kept before those that have not.
+    first.write(get('/cookies/2'));
+    expect(String((await once(first, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it('are bounded in all, to the one, with a place for each address that has few', async () => {
+    await start({ MAX_CONNECTIONS: '5', MAX_CONNECTIONS_PER_ADDRESS: '3', HOST: '::' });
+    for (const localAddress of ['127.0.0.2', '127.0.0.3', '127.0.0.3']) await connection({ reads: true, localAddress });
+    for (let number = 0; number < 2; number++) await connection({ reads: true, localAddress: '127.0.0.2' });
+    await untilMetric(service, 'http_connections_open', 5);
+    expect(await metric('http_connections_cut_total{reason="too many connections"}')).toBe(0);
+    await connection({ reads: true, localAddress: '127.0.0.4' });
+    await untilMetric(service, 'http_connections_cut_total{reason="too many connections"}', 1);
+    expect(await metric('http_connections_open')).toBe(5);
+  });
+
+  const HALF_HEAD = 'GET /cookies HTTP/1.1\r\nHost: coo';
+  const HALF_BODY = 'POST /cookies HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\nContent-Type: application/json\r\n';
+
+  it.each([
+    ['url', 'half a header section', HALF_HEAD],
+    ['url', 'half a body', `${HALF_BODY}Authorization: Bearer TOKEN\r\n\r\nabc`],
+    ['managementUrl', 'half a header section', HALF_HEAD],
+  ] as const)('end with 408 when after REQUEST_TIMEOUT there is still (at %s) %s', async (port, _what, half) => {
+    await start({ REQUEST_TIMEOUT: '1000' });
+    const { hostname, port: number } = new URL(service[port]);
+    const socket = connect({ host: hostname, port: Number(number) });
+    sockets.push(socket);
+    const received: Buffer[] = [];
+    socket.on('data', (chunk) => received.push(chunk));
+    const began = performance.now();
+    socket.write(half.replace('TOKEN', await token()));
+    // Node itself looks only every 30 s.
+    await once(socket, 'close', { signal: AbortSignal.timeout(15_000) });
+    expect(performance.now() - began).toBeGreaterThan(950);
+    expect(responsesIn(Buffer.concat(received)).map(({ status }) => status)).toEqual([408]);
+  });
+
+  it.each([
+    ['without a token', 401, ''],
+    ['without the scope', 403, 'Authorization: Bearer TOKEN\r\n'],
+  ])('get their response and end before the body has come, %s', async (_what, status, field) => {
+    await start({ REQUEST_TIMEOUT: '60000' });
+    const { hostname, port } = new URL(service.url);
+    const socket = connect({ host: hostname, port: Number(port) });
+    sockets.push(socket);
+    const received: Buffer[] = [];
+    socket.on('data', (chunk) => received.push(chunk));
+    socket.write(
+      `${HALF_BODY}Expect: 100-continue\r\n${field}\r\nabc`.replace('TOKEN', await token({ scope: 'cookies:read' })),
+    );
+    await once(socket, 'end', { signal: AbortSignal.timeout(15_000) });
+    const [response] = responsesIn(Buffer.concat(received));
+    expect(response).toMatchObject({ status });
+    expect(String(Buffer.concat(received))).not.toContain('100 Continue');
+    expect(response!.headers.get('connection')).toBe('close');
+  });
+
+  it('make room for a newcomer that is honest by those whose requests are still arriving', async () => {
+    await start({ MAX_CONNECTIONS: '10' });
+    const bearer = await token();
+    const arriving = `${HALF_BODY}Authorization: Bearer ${bearer}\r\n\r\nabc`;
+    for (let number = 0; number < 12; number++) (await connection({ reads: true })).write(arriving);
+    await untilMetric(service, 'http_requests_in_flight', 10);
+    const honest = await connection({ reads: true });
+    honest.write(get('/cookies/1'));
+    expect(String((await once(honest, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it('have no limit for each address where they come from a proxy in TRUST_PROXY', async () => {
+    await start({ MAX_CONNECTIONS_PER_ADDRESS: '3', TRUST_PROXY: 'loopback' });
+    for (let number = 0; number < 10; number++) await connection({ reads: true });
+    await untilMetric(service, 'http_connections_open', 10);
+    expect(await metric('http_connections_cut_total{reason="too many connections"}')).toBe(0);
+  });
+
+  it('are closed 2 s after an error that ends them, also where the client keeps its side open', async () => {
+    await start();
+    const { hostname, port } = new URL(service.url);
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+    sockets.push(socket);
+    socket.on('error', () => {});
+    const began = performance.now();
+    socket.write('nonsense\r\n\r\n');
+    const [response] = (await once(socket, 'data')) as [Buffer];
+    expect(responsesIn(response).map(({ status }) => status)).toEqual([400]);
+    await untilMetric(service, 'http_connections_open', 0);
+    expect(performance.now() - began).toBeGreaterThan(1950);
+  });
+
+  it('are closed without a response when nothing was asked on them', async () => {
+    await start({ REQUEST_TIMEOUT: '1000' });
+    const socket = await connection({ reads: true });
+    const received: Buffer[] = [];
+    socket.on('data', (chunk) => received.push(chunk));
+    await once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
+    expect(received).toEqual([]);
+  });
+});
+
+describe('readers of long lists', () => {
+  it('that stall do not keep another subject from reading one', async () => {
+    await start({ LIST_CACHE_BYTES: '0' });
+    const database = openDatabase(join(service.folder, 'cookies.sqlite'));
+    database.exec(`
+      INSERT INTO cookies (flavor, size, wish, revision) SELECT a.flavor, a.size, a.wish, a.revision FROM cookies AS a, (SELECT 1 FROM cookies LIMIT 20);
+      UPDATE storage SET used = (SELECT count(*) FROM cookies), revision = revision + 1 WHERE resource = 'cookies'`);
+    database.close();
+    for (let reader = 0; reader < 60; reader++) (await connection({ reads: false })).write(get('/cookies', 'stalled'));
+    const bob = await Client.of(service, { subject: 'bob' });
+    for (let time = 0; time < 3; time++) expect((await bob.get('/cookies')).status).toBe(200);
+  });
+});

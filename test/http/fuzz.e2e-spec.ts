@@ -1,0 +1,20 @@
+import { fuzz, type Part } from '../fuzz/fuzz.js';
+
+describe('a short run of the fuzzer', () => {
+  it.each<[Part, string]>([
+    [
+      'raw',
+      'mutated bytes are answered in order, once, with a documented status, and leave one request line for each change',
+    ],
+    ['model', 'right and wrong operations of concurrent clients are answered as the contract says'],
+  ])(
+    'of the part %s: %s',
+    async (part) => {
+      const reports: string[] = [];
+      const run = { seed: 9, requests: 1500, clients: 8, parts: [part], report: (text: string) => reports.push(text) };
+      const passed = await fuzz({ ...run, progress: (text) => reports.push(text) });
+      expect({ passed, reports }).toMatchObject({ passed: true });
+    },
+    120_000,
+  );
+});

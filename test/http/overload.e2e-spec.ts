@@ -1,0 +1,55 @@
+import { DataSource } from 'typeorm';
+import { MOST_WAITING } from '../../src/database/wait-queue.js';
+import { Site } from '../faults/fault.js';
+import { requestUntil } from '../support/load/request-until.js';
+import { engineInUse } from '../support/engine.js';
+import { startService } from '../support/service.js';
+
+describe('600 clients', () => {
+  it('do not make GET /health/ready anything but 200', async () => {
+    await Site.use(async (site) => {
+      const service = await site.start();
+      const probes: { status: number; milliseconds: number }[] = [];
+      const signal = AbortSignal.timeout(8000);
+      const probe = async (): Promise<void> => {
+        while (!signal.aborted) {
+          const began = performance.now();
+          const { status } = await fetch(`${service.managementUrl}/health/ready`);
+          probes.push({ status, milliseconds: performance.now() - began });
+          await new Promise((resolve) => setTimeout(resolve, 50));
+        }
+      };
+      const [statuses] = await Promise.all([requestUntil(signal, service, 600), probe()]);
+      const slowest = Math.max(...probes.map(({ milliseconds }) => milliseconds));
+      const failed = probes.filter(({ status }) => status !== 200).length;
+      console.info(engineInUse(), Object.fromEntries(statuses), { probes: probes.length, failed, slowest });
+      expect(probes.length).toBeGreaterThan(3);
+      expect(failed).toBe(0);
+    });
+  });
+});
+
+describe('a transaction that everybody waits for', () => {
+  it(`is waited for by ${MOST_WAITING}; the next one is rejected immediately`, async () => {
+    const service = await startService({
+      DATABASE_POOL_SIZE: '1',
+      DATABASE_BUSY_TIMEOUT: '120000',
+      DATABASE_TRANSACTION_TIMEOUT: '120000',
+    });
+    const source = service.app.get(DataSource);
+    const holder = source.createQueryRunner();
+    try {
+      await holder.startTransaction();
+      const write = () => source.query(`UPDATE storage SET used = used WHERE resource = 'none'`);
+      const waiting = Array.from({ length: MOST_WAITING }, () => write().then(() => 'done'));
+      const began = performance.now();
+      await expect(write()).rejects.toThrow('Overloaded');
+      expect(performance.now() - began).toBeLessThan(10_000);
+      await holder.rollbackTransaction();
+      await holder.release();
+      expect((await Promise.all(waiting)).every((outcome) => outcome === 'done')).toBe(true);
+    } finally {
+      await service.stop();
+    }
+  }, 180_000);
+});

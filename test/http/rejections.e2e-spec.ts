@@ -1,0 +1,293 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { expectError } from '../support/expect-error.js';
+import { exchange, exchangeOne, request } from '../support/raw-http.js';
+import { Client, COOKIE, type Service, startService, token } from '../support/service.js';
+
+const LIMIT = 16 * 1024;
+
+// What any resource rejects is in `describeResource`; here is what no resource has to do with.
+
+let service: Service;
+let client: Client;
+let bearer: string;
+
+beforeAll(async () => {
+  service = await startService({ COOKIES_CAPACITY: '1' });
+  client = await Client.of(service);
+  bearer = `Authorization: Bearer ${await token()}`;
+  // The only place is taken: whatever refuses a POST other than 507 has come before the capacity.
+  expect((await client.post(COOKIE)).status).toBe(201);
+});
+
+afterAll(() => service.stop());
+
+/** A refused request has changed nothing: neither the records nor, finer, the revision behind the ETags. */
+async function unchanged<T>(act: () => Promise<T>): Promise<T> {
+  const state = async () => {
+    const { text, headers } = await client.get('/cookies');
+    return createHash('sha256').update(text).update(headers.get('etag')!).digest('hex');
+  };
+  const before = await state();
+  const result = await act();
+  expect(await state()).toBe(before);
+  return result;
+}
+
+const cookieOf = (size: number): string => JSON.stringify(COOKIE).padEnd(size);
+
+describe('a request for what does not exist', () => {
+  it.each(['/', '/cookie', '/cookies/?limit=1', '/cookies/1/wish', '/health/live', '/metrics', '/.env', '/%63ookie'])(
+    'GET %s returns 404',
+    async (path) => {
+      const response = await client.get(path);
+      expectError(response, 404, 'NOT_FOUND');
+      expect(response.body.message).toBe('There is nothing at this path');
+    },
+  );
+
+  it('DELETE /openapi.json returns 405', async () => {
+    expectError(await client.request('DELETE', '/openapi.json'), 405, 'METHOD_NOT_ALLOWED');
+  });
+});
+
+describe('a request that only a socket can send', () => {
+  const HOST = 'Host: localhost';
+  const CLOSE = 'Connection: close';
+  const JSON_TYPE = 'Content-Type: application/json';
+  const body = JSON.stringify(COOKIE);
+
+  /** A POST whose body is framed by `framing`. */
+  const post = (framing: string[], sent: string | Buffer): Buffer =>
+    request(['POST /cookies HTTP/1.1', HOST, CLOSE, bearer, JSON_TYPE, ...framing], sent);
+  const get = (line: string, ...lines: string[]): Buffer => request([line, HOST, CLOSE, bearer, ...lines]);
+
+  it.each<[status: number, errorCode: string, what: string, bytes: () => Buffer]>([
+    [400, 'BAD_REQUEST', 'garbage', () => Buffer.from('garbage\r\n\r\n')],
+    [400, 'BAD_REQUEST', 'the hello of TLS', () => Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc])],
+    [400, 'BAD_REQUEST', 'the preface of HTTP/2', () => Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
+    [400, 'BAD_REQUEST', 'an unknown method', () => get('BREW /cookies HTTP/1.1')],
+    [400, 'BAD_REQUEST', 'a method in small letters', () => get('get /cookies HTTP/1.1')],
+    [400, 'BAD_REQUEST', 'a blank in the path', () => get('GET /cookies /1 HTTP/1.1')],
+    [400, 'BAD_REQUEST', 'another protocol', () => get('GET /cookies SIP/2.0')],
+    [505, 'HTTP_VERSION_NOT_SUPPORTED', 'another version', () => get('GET /cookies HTTP/3.1')],
+    [400, 'BAD_REQUEST', 'no Host', () => request(['GET /cookies HTTP/1.1', CLOSE, bearer])],
+    [400, 'BAD_REQUEST', 'no Host and no token', () => request(['GET /cookies HTTP/1.1', CLOSE])],
+    [
+      400,
+      'BAD_REQUEST',
+      'two Hosts (RFC 9112 section 3.2)',
+      () => get('GET /cookies HTTP/1.1', 'Host: elsewhere.example'),
+    ],
+    [400, 'BAD_REQUEST', 'a header without a colon', () => get('GET /cookies HTTP/1.1', 'nonsense')],
+    [400, 'BAD_REQUEST', 'a header with a blank in its name', () => get('GET /cookies HTTP/1.1', 'Bad Name: x')],
+    [400, 'BAD_REQUEST', 'a header with a control character', () => get('GET /cookies HTTP/1.1', 'X-A: a\0b')],
+    [400, 'BAD_REQUEST', 'broken percent-encoding', () => get('GET /cookies/%zz HTTP/1.1')],
+    [400, 'INVALID_REQUEST', 'a dot in percent-encoding for an id', () => get('GET /cookies/%2E HTTP/1.1')],
+    [400, 'BAD_REQUEST', 'broken percent-encoding without a token', () => request(['GET /%zz HTTP/1.1', HOST, CLOSE])],
+    [
+      431,
+      'REQUEST_HEADER_FIELDS_TOO_LARGE',
+      'an oversized header',
+      () => get('GET /cookies HTTP/1.1', `X-A: ${'x'.repeat(20_000)}`),
+    ],
+    [
+      431,
+      'REQUEST_HEADER_FIELDS_TOO_LARGE',
+      'an oversized target',
+      () => get(`GET /cookies/${'1'.repeat(20_000)} HTTP/1.1`),
+    ],
+    [404, 'NOT_FOUND', 'OPTIONS *', () => request(['OPTIONS * HTTP/1.1', HOST, CLOSE])],
+    [404, 'NOT_FOUND', 'two slashes', () => get('GET //cookies HTTP/1.1')],
+    [404, 'NOT_FOUND', 'a path that goes up', () => get('GET /cookies/../cookies HTTP/1.1')],
+    [404, 'NOT_FOUND', 'a whole URL of nothing', () => get('GET http://localhost/nowhere HTTP/1.1')],
+    [
+      401,
+      'UNAUTHENTICATED',
+      'a whole URL without a token',
+      () => request(['GET http://localhost/cookies HTTP/1.1', HOST, CLOSE]),
+    ],
+    [
+      400,
+      'INVALID_REQUEST',
+      'a whole URL with a bad query',
+      () => get('GET http://localhost/cookies?limit=0 HTTP/1.1'),
+    ],
+    [405, 'METHOD_NOT_ALLOWED', 'TRACE', () => request(['TRACE /cookies HTTP/1.1', HOST, CLOSE])],
+    [405, 'METHOD_NOT_ALLOWED', 'CONNECT', () => request(['CONNECT localhost:443 HTTP/1.1', HOST, CLOSE])],
+    [
+      417,
+      'EXPECTATION_FAILED',
+      'an Expect of the impossible',
+      () => get('GET /cookies HTTP/1.1', 'Expect: the-impossible'),
+    ],
+    [
+      413,
+      'PAYLOAD_TOO_LARGE',
+      'a length over the limit',
+      () => post([`Content-Length: ${LIMIT + 1}`], cookieOf(LIMIT + 1)),
+    ],
+    [413, 'PAYLOAD_TOO_LARGE', 'a length beyond all numbers', () => post(['Content-Length: 9007199254740991'], 'x')],
+    [
+      413,
+      'PAYLOAD_TOO_LARGE',
+      'chunks over the limit',
+      () => post(['Transfer-Encoding: chunked'], chunks(...Array<string>(5).fill(' '.repeat(4000)))),
+    ],
+    [
+      401,
+      'UNAUTHENTICATED',
+      'chunks over the limit without a token',
+      () =>
+        request(
+          ['POST /cookies HTTP/1.1', HOST, CLOSE, JSON_TYPE, 'Transfer-Encoding: chunked'],
+          chunks(' '.repeat(LIMIT + 1)),
+        ),
+    ],
+    [
+      413,
+      'PAYLOAD_TOO_LARGE',
+      'a long extension of a chunk',
+      () => post(['Transfer-Encoding: chunked'], `1;${'x'.repeat(20_000)}\r\n{\r\n0\r\n\r\n`),
+    ],
+    [400, 'BAD_REQUEST', 'a length that is no number', () => post(['Content-Length: ten'], body)],
+    [400, 'BAD_REQUEST', 'a negative length', () => post(['Content-Length: -1'], body)],
+    [400, 'BAD_REQUEST', 'two lengths', () => post([`Content-Length: ${body.length}`, 'Content-Length: 3'], body)],
+    [
+      400,
+      'BAD_REQUEST',
+      'a length beside chunks, as smugglers send it',
+      () => post([`Content-Length: 3`, 'Transfer-Encoding: chunked'], chunks(body)),
+    ],
+    [400, 'BAD_REQUEST', 'a coding after chunked', () => post(['Transfer-Encoding: chunked, identity'], chunks(body))],
+    [
+      415,
+      'UNSUPPORTED_MEDIA_TYPE',
+      'a body without a type',
+      () => request(['POST /cookies HTTP/1.1', HOST, CLOSE, bearer, `Content-Length: ${body.length}`], body),
+    ],
+    [400, 'MALFORMED_JSON', 'no chunk but the last', () => post(['Transfer-Encoding: chunked'], chunks())],
+  ])('gets %i %s: %s', async (status, errorCode, _what, bytes) => {
+    expectError(await unchanged(() => exchangeOne(service, bytes())), status, errorCode);
+  });
+
+  it.each<[status: number, what: string, bytes: () => Buffer]>([
+    [400, 'no Host', () => request(['GET /cookies HTTP/1.1', CLOSE, 'X-Request-Id: mine'])],
+    [404, 'OPTIONS *', () => request(['OPTIONS * HTTP/1.1', HOST, CLOSE, 'X-Request-Id: mine'])],
+    [400, 'broken percent-encoding', () => get('GET /cookies/%zz HTTP/1.1', 'X-Request-Id: mine')],
+    [405, 'TRACE', () => request(['TRACE /cookies HTTP/1.1', HOST, CLOSE, 'X-Request-Id: mine'])],
+    [405, 'CONNECT', () => request(['CONNECT localhost:443 HTTP/1.1', HOST, 'X-Request-Id: mine'])],
+    [417, 'an Expect of the impossible', () => get('GET /cookies HTTP/1.1', 'Expect: x', 'X-Request-Id: mine')],
+  ])('finds its X-Request-Id in the %i: %s', async (status, _what, bytes) => {
+    const answer = await exchangeOne(service, bytes());
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('x-request-id')).toBe('mine');
+  });
+
+  it.each(['CONNECT localhost:443 HTTP/1.1', 'TRACE /cookies HTTP/1.1'])(
+    'is told what is allowed with the 405 to %s (RFC 9110 section 15.5.6)',
+    async (line) => {
+      const { headers } = await exchangeOne(service, request([line, HOST, CLOSE]));
+      expect(headers.get('allow')).not.toBeNull();
+    },
+  );
+
+  it('is rejected when its body ends before its length', async () => {
+    const bytes = post([`Content-Length: ${body.length + 10}`], body);
+    await unchanged(async () => {
+      for (const answer of await exchange(service, bytes, { end: true })) expectError(answer, 400, 'BAD_REQUEST');
+    });
+  });
+
+  it('is rejected when its body goes on after its length', async () => {
+    const bytes = request(
+      ['POST /cookies HTTP/1.1', HOST, bearer, JSON_TYPE, `Content-Length: ${body.length - 1}`],
+      `${body}garbage\r\n\r\n`,
+    );
+    // Node may refuse the rest before the first part is answered; either answer tells that the whole is wrong.
+    const answers = await unchanged(() => exchange(service, bytes));
+    expect(answers).not.toHaveLength(0);
+    for (const answer of answers) expectError(answer, 400, answer.body.errorCode);
+  });
+
+  it('does not keep the next request of its connection from its response', async () => {
+    const bytes = Buffer.concat([
+      request(['GET /cookies/abc HTTP/1.1', HOST, bearer]),
+      request(['PUT /cookies HTTP/1.1', HOST, 'Content-Length: 3'], 'abc'),
+      get('GET /cookies/1 HTTP/1.1'),
+    ]);
+    const answers = await exchange(service, bytes);
+    expect(answers.map(({ status }) => status)).toEqual([400, 405, 200]);
+    expect(answers[2]!.body).toEqual({ id: 1, ...COOKIE });
+  });
+});
+
+/** A body in chunks. */
+function chunks(...texts: string[]): string {
+  const parts = texts.map((text) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
+  return `${parts.join('')}0\r\n\r\n`;
+}
+
+describe('what is near to an error and is none', () => {
+  let roomy: Service;
+  let welcome: Client;
+
+  beforeAll(async () => {
+    roomy = await startService();
+    welcome = await Client.of(roomy);
+  });
+
+  afterAll(() => roomy.stop());
+
+  const lines = ['POST /cookies HTTP/1.1', 'Host: localhost', 'Connection: close', 'Content-Type: application/json'];
+  const body = JSON.stringify(COOKIE);
+
+  it('stores a cookie from a body with Content-Encoding Identity', async () => {
+    expect((await welcome.post(COOKIE, { 'content-encoding': 'Identity' })).status).toBe(201);
+  });
+
+  it.each(['chunked', 'Chunked'])('stores a cookie from a body with Transfer-Encoding %s', async (coding) => {
+    const sent = request([...lines, bearer, `Transfer-Encoding: ${coding}`], chunks(body.slice(0, 5), body.slice(5)));
+    expect((await exchangeOne(roomy, sent)).status).toBe(201);
+  });
+
+  it('stores a cookie from a client that waits for 100 (Continue)', async () => {
+    const [name, authorization] = bearer.split(': ');
+    const fields = { [name!]: authorization, 'content-type': 'application/json', 'content-length': body.length };
+    const sent = httpRequest(`${roomy.url}/cookies`, {
+      method: 'POST',
+      headers: { ...fields, expect: '100-continue' },
+    });
+    sent.flushHeaders();
+    await once(sent, 'continue', { signal: AbortSignal.timeout(10_000) });
+    sent.end(body);
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    expect(response.resume().statusCode).toBe(201);
+  });
+
+  it('tells of a stored cookie with 201, whatever nonsense follows on its connection', async () => {
+    const count = async () => (await welcome.get('/cookies?limit=1')).headers.get('x-total-count');
+    const before = Number(await count());
+    const kept = lines.filter((line) => !line.startsWith('Connection'));
+    const sent = request([...kept, bearer, `Content-Length: ${body.length}`], `${body}garbage\r\n\r\n`);
+    const [first] = await exchange(roomy, sent);
+    expect({ status: first!.status, count: Number(await count()) }).toEqual({ status: 201, count: before + 1 });
+  });
+
+  it('accepts a whole URL as the target', async () => {
+    const sent = request(['GET http://localhost/cookies HTTP/1.1', 'Host: localhost', 'Connection: close', bearer]);
+    expect((await exchangeOne(roomy, sent)).status).toBe(200);
+  });
+
+  it('accepts HTTP/1.0 without a Host', async () => {
+    expect((await exchangeOne(roomy, request(['GET /cookies HTTP/1.0', bearer]))).status).toBe(200);
+  });
+
+  it.each(['?', '?limit=1000', '?limit=1&after=0', '?after=9007199254740991', '?flavor=%76anilla', '?sort=%2Did'])(
+    'answers GET /cookies%s',
+    async (query) => {
+      expect((await welcome.get(`/cookies${query}`)).status).toBe(200);
+    },
+  );
+});

@@ -1,0 +1,537 @@
+import { Body, Controller, Get, Logger, Module, Param, ParseArrayPipe, Post, Query, type Type } from '@nestjs/common';
+import { Transform, Type as TypeOf } from 'class-transformer';
+import {
+  IsArray,
+  IsEmail,
+  IsInt,
+  IsNotEmpty,
+  IsObject,
+  IsOptional,
+  Matches,
+  Max,
+  Min,
+  ValidateBy,
+  ValidateIf,
+  ValidateNested,
+} from 'class-validator';
+import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
+import { IsCodePointLength } from '../../src/http/validation/is-code-point-length.decorator.js';
+import { arrayOf } from '../../src/http/validation/validation.pipe.js';
+import { expectError } from '../support/expect-error.js';
+import { Client, type Service, startService } from '../support/service.js';
+
+class PathParameters {
+  @Matches(/^[a-z]{3}$/)
+  shelf!: string;
+}
+
+class TasteDto {
+  @IsCodePointLength(1, 5)
+  name!: string;
+}
+
+class BoxDto {
+  @IsOptional()
+  @ValidateNested()
+  @TypeOf(() => TasteDto)
+  taste?: TasteDto;
+
+  @IsOptional()
+  @ValidateNested({ each: true })
+  @TypeOf(() => TasteDto)
+  others?: TasteDto[];
+
+  @IsOptional()
+  @ValidateNested()
+  @TypeOf(() => BoxDto)
+  inner?: BoxDto;
+}
+
+let looks = 0;
+
+/** As a look into a database would be. */
+const isFree = async (value: unknown): Promise<boolean> => {
+  looks += 1;
+  await new Promise(setImmediate);
+  if (value === 'unknown') throw new Error('The database is away');
+  return value !== 'taken';
+};
+
+class LabelDto {
+  @ValidateBy({ name: 'free', async: true, validator: { validate: isFree, defaultMessage: () => 'is taken' } })
+  label!: string;
+}
+
+class UnmarkedLabelDto {
+  @ValidateBy({ name: 'free', validator: { validate: isFree, defaultMessage: () => 'is taken' } })
+  label!: string;
+}
+
+class PriceDto {
+  @IsInt()
+  @Min(0)
+  @Max(100)
+  price!: number;
+}
+
+class PricedNameDto extends PriceDto {
+  @IsCodePointLength(1, 5)
+  name!: string;
+}
+
+class AddressDto {
+  @IsEmail()
+  email!: string;
+
+  @IsOptional()
+  @ValidateNested({ each: true })
+  @TypeOf(() => AddressDto)
+  others?: AddressDto[];
+}
+
+class TrimmedDto {
+  @Transform(({ value }) => String(value).trim())
+  @IsCodePointLength(1, 5)
+  name!: string;
+}
+
+class SizesDto {
+  @IsInt({ each: true })
+  sizes!: number[];
+}
+
+class NamesDto {
+  @IsNotEmpty({ each: true })
+  names!: string[];
+
+  /** Anything. */
+  @IsOptional()
+  @IsObject()
+  more?: object;
+}
+
+class LabelledDto {
+  @ValidateNested()
+  @TypeOf(() => LabelDto)
+  of!: LabelDto;
+}
+
+let isColourRequired = false;
+
+class FiltersDto {
+  @IsOptional()
+  @IsInt()
+  size?: number;
+
+  @ValidateIf(() => isColourRequired)
+  @Matches(/^[a-z]+$/)
+  colour?: string;
+}
+
+@Controller('things')
+@Scopes('cookies:write')
+class ThingsController {
+  @Get('shelves/:shelf')
+  shelf(@Param() parameters: PathParameters): object {
+    return { isDto: parameters instanceof PathParameters, ...parameters };
+  }
+
+  @Post('boxes')
+  box(@Body() box: BoxDto): object {
+    const isDto = [box.taste, ...(box.others ?? [])].every((each) => each === undefined || each instanceof TasteDto);
+    return { isDto, box };
+  }
+
+  @Post('tastes')
+  tastes(@Body(arrayOf(TasteDto)) tastes: TasteDto[]): object {
+    return { isDto: tastes.every((each) => each instanceof TasteDto), tastes };
+  }
+
+  @Post('parsed-tastes')
+  parsed(@Body(new ParseArrayPipe({ items: TasteDto })) tastes: TasteDto[]): object {
+    return { isDto: tastes.every((each) => each instanceof TasteDto), tastes };
+  }
+
+  @Post('labels')
+  label(@Body() label: LabelDto): object {
+    return label;
+  }
+
+  @Post('unmarked-labels')
+  unmarked(@Body() label: UnmarkedLabelDto): object {
+    return label;
+  }
+
+  @Post('prices')
+  price(@Body() price: PriceDto): object {
+    return price;
+  }
+
+  @Post('priced-names')
+  pricedName(@Body() priced: PricedNameDto): object {
+    return priced;
+  }
+
+  @Post('pairs')
+  pair(@Body() one: TasteDto, @Body() other: TasteDto): object {
+    return [one, other];
+  }
+
+  @Post('addresses')
+  address(@Body() address: AddressDto): object {
+    return address;
+  }
+
+  @Post('trimmed')
+  trimmed(@Body() trimmed: TrimmedDto): object {
+    return trimmed;
+  }
+
+  @Post('sizes')
+  sizes(@Body() sizes: SizesDto): object {
+    return sizes;
+  }
+
+  @Post('names')
+  names(@Body() names: NamesDto): object {
+    return names;
+  }
+
+  @Post('labelled')
+  labelled(@Body() labelled: LabelledDto): object {
+    return labelled;
+  }
+
+  @Get('filtered')
+  filtered(@Query() query: FiltersDto): object {
+    return { isDto: query instanceof FiltersDto };
+  }
+
+  @Get('search')
+  search(@Query() query: LabelDto): object {
+    return query;
+  }
+}
+
+@Module({ controllers: [ThingsController] })
+class ThingsModule {}
+
+describe('the validation of a feature', () => {
+  let service: Service;
+  let client: Client;
+
+  beforeAll(async () => {
+    service = await startService({}, [ThingsModule]);
+    client = await Client.of(service);
+  });
+
+  afterAll(() => service.stop());
+
+  const TASTE = { name: 'nut' };
+  const nested = (times: number): object => JSON.parse('{"inner":'.repeat(times) + '{}' + '}'.repeat(times)) as object;
+  const LONG = { name: 'too long' };
+  const POST = 'POST';
+
+  it.each<[what: string, method: string, path: string, body: unknown, response: object]>([
+    ['a path as a DTO', 'GET', 'shelves/abc', undefined, { isDto: true, shelf: 'abc' }],
+    ['a nested DTO', POST, 'boxes', { taste: TASTE }, { isDto: true, box: { taste: TASTE } }],
+    ['an array of nested DTOs', POST, 'boxes', { others: [TASTE] }, { isDto: true, box: { others: [TASTE] } }],
+    ['a DTO 30 times within itself', POST, 'boxes', nested(30), { isDto: true, box: nested(30) }],
+    ['a DTO within itself', POST, 'boxes', { inner: { inner: { taste: TASTE } } }, { isDto: true }],
+    ['an array of DTOs', POST, 'tastes', [TASTE, TASTE], { isDto: true, tastes: [TASTE, TASTE] }],
+    ['an empty array', POST, 'tastes', [], { isDto: true, tastes: [] }],
+    ['an array with a pipe of Nest', POST, 'parsed-tastes', [TASTE], { isDto: true, tastes: [TASTE] }],
+    ['a body that two arguments take', POST, 'pairs', TASTE, [TASTE, TASTE]],
+    ['what a decorator transforms', POST, 'trimmed', { name: '  nut  ' }, { name: 'nut' }],
+    ['an array whose items are validated', POST, 'sizes', { sizes: [1, 2] }, { sizes: [1, 2] }],
+    ['what an asynchronous validator accepts', POST, 'labels', { label: 'new' }, { label: 'new' }],
+    ['the same without the mark', POST, 'unmarked-labels', { label: 'new' }, { label: 'new' }],
+    ['the same in a nested DTO', POST, 'labelled', { of: { label: 'new' } }, { of: { label: 'new' } }],
+    ['the same in a query', 'GET', 'search?label=new', undefined, { label: 'new' }],
+  ])('%s is accepted', async (_what, method, path, body, expected) => {
+    const response = await client.request(method, `/things/${path}`, { body });
+    expect(response).toMatchObject({ status: method === 'GET' ? 200 : 201, body: expected });
+  });
+
+  it('GET without parameters returns 400 while the condition of one of them holds, and 200 while none does', async () => {
+    isColourRequired = true;
+    const missing = await client.get('/things/filtered');
+    isColourRequired = false;
+    expectError(missing, 400, 'INVALID_REQUEST');
+    expect(missing.body.details).toEqual([{ parameter: 'colour', message: expect.any(String) }]);
+    expect((await client.get('/things/filtered')).body).toEqual({ isDto: true });
+  });
+
+  it.each<[what: string, method: string, path: string, body: unknown, place: string]>([
+    ['a path that its DTO rejects', 'GET', 'shelves/ab1', undefined, 'shelf'],
+    ['a value in a nested DTO', POST, 'boxes', { taste: LONG }, '/taste/name'],
+    ['an unknown property of a nested DTO', POST, 'boxes', { taste: { ...TASTE, x: 1 } }, '/taste/x'],
+    ['an array instead of a nested DTO', POST, 'boxes', { taste: [TASTE] }, '/taste'],
+    ['a string instead of a nested DTO', POST, 'boxes', { taste: 'nut' }, '/taste'],
+    ['an object instead of an array', POST, 'boxes', { others: TASTE }, '/others'],
+    ['a value in an array', POST, 'boxes', { others: [TASTE, LONG] }, '/others/1/name'],
+    ['an unknown property in an array', POST, 'boxes', { others: [{ ...TASTE, x: 1 }] }, '/others/0/x'],
+    ['a number in an array', POST, 'boxes', { others: [TASTE, 5] }, '/others/1'],
+    ['an array in an array', POST, 'boxes', { others: [[TASTE]] }, '/others/0'],
+    ['a value far inside', POST, 'boxes', { inner: { inner: { taste: LONG } } }, '/inner/inner/taste/name'],
+    ['an unknown property far inside', POST, 'boxes', { inner: { inner: { x: 1 } } }, '/inner/inner/x'],
+    ['an item of a body', POST, 'tastes', [TASTE, LONG], '/1/name'],
+    ['an unknown property of an item', POST, 'tastes', [{ ...TASTE, x: 1 }], '/0/x'],
+    ['an item that is null', POST, 'tastes', [null], '/0'],
+    ['an object instead of an array as body', POST, 'tastes', TASTE, ''],
+    ['what is wrong once it is transformed', POST, 'trimmed', { name: '   ' }, '/name'],
+    ['what a validator throws at', POST, 'addresses', { email: '\ud800@b.example' }, '/email'],
+    [
+      'the same far inside',
+      POST,
+      'addresses',
+      { email: 'a@b.example', others: [{ email: '\ud800@b.example' }] },
+      '/others',
+    ],
+    ['an item that is validated', POST, 'sizes', { sizes: [1, '2'] }, '/sizes'],
+    ['an item that must not be empty', POST, 'names', { names: [''] }, '/names'],
+    ['"__proto__" far inside', POST, 'names', { names: ['a'], more: { a: JSON.parse('{"__proto__":1}') } }, '/more'],
+    ['"constructor" far inside', POST, 'names', { names: ['a'], more: { a: { constructor: 1 } } }, '/more'],
+    ['"prototype" far inside', POST, 'names', { names: ['a'], more: { a: [{ prototype: 1 }] } }, '/more'],
+    ['what is nested very deep', POST, 'boxes', nested(1500), '/inner'],
+    ['one item more than 1000', POST, 'tastes', Array(1001).fill({ name: 'n' }), ''],
+    ['what an asynchronous validator rejects', POST, 'labels', { label: 'taken' }, '/label'],
+    ['the same without the mark', POST, 'unmarked-labels', { label: 'taken' }, '/label'],
+    ['the same in a nested DTO', POST, 'labelled', { of: { label: 'taken' } }, '/of/label'],
+    ['the same in a query', 'GET', 'search?label=taken', undefined, 'label'],
+  ])('%s is rejected with 400 and its place', async (_what, method, path, body, place) => {
+    const response = await client.request(method, `/things/${path}`, { body });
+    expectError(response, 400, 'INVALID_REQUEST');
+    const name = method === 'GET' ? 'parameter' : 'pointer';
+    expect(response.body.details).toEqual([{ [name]: place, message: expect.stringMatching(/\S/) }]);
+  });
+
+  it('an array of 1000 items is accepted', async () => {
+    const { status, body } = await client.request(POST, '/things/tastes', { body: Array(1000).fill({ name: 'n' }) });
+    expect([status, body.isDto, body.tastes.length]).toEqual([201, true, 1000]);
+  });
+
+  it('the message names the first of several wrong properties, in the order of the class and its parent, and their number', async () => {
+    const { body } = await client.request(POST, '/things/priced-names', { body: { name: '', price: 'free' } });
+    expect(body.message).toBe('/price: must be an integer number (and 1 more)');
+    expect(body.details.map(({ pointer }: { pointer: string }) => pointer)).toEqual(['/price', '/name']);
+    const whole = await client.request(POST, '/things/tastes', { body: {} });
+    expect(whole.body.message).toBe('body: must be an array of at most 1000 items');
+  });
+
+  it('of 50 unknown properties the first ten are named', async () => {
+    const names = Array.from({ length: 50 }, (_, index) => `x${index}`);
+    const response = await client.request(POST, '/things/names', {
+      body: Object.fromEntries(names.map((name) => [name, 1])),
+    });
+    expectError(response, 400, 'INVALID_REQUEST');
+    expect(response.body.details.map(({ pointer }: { pointer: string }) => pointer)).toEqual(
+      names.slice(0, 10).map((name) => `/${name}`),
+    );
+  });
+
+  it('an asynchronous validator that fails is 500 to its request alone, and each is asked once', async () => {
+    for (const path of ['labels', 'unmarked-labels']) {
+      expectError(
+        await client.request(POST, `/things/${path}`, { body: { label: 'unknown' } }),
+        500,
+        'INTERNAL_SERVER_ERROR',
+      );
+      looks = 0;
+      expect((await client.request(POST, `/things/${path}`, { body: { label: 'new' } })).status).toBe(201);
+      expect(looks).toBe(1);
+    }
+  });
+
+  it.each<[what: string, body: object, message: string]>([
+    ['that is missing', {}, 'must be an integer number'],
+    ['of another type', { price: '5' }, 'must be an integer number'],
+    ['that is null', { price: null }, 'must be an integer number'],
+    ['beyond the range', { price: 101 }, 'must not be greater than 100'],
+  ])('a property %s is reported by the first decorator that rejects it', async (_what, body, message) => {
+    const response = await client.request(POST, '/things/prices', { body });
+    expectError(response, 400, 'INVALID_REQUEST');
+    expect(response.body.details).toEqual([{ pointer: '/price', message }]);
+  });
+});
+
+interface Loose {
+  readonly name: string;
+}
+
+class Plain {
+  name!: string;
+}
+
+class HalfNested {
+  @ValidateNested()
+  taste!: object;
+}
+
+class NotNested {
+  @IsObject()
+  taste!: TasteDto;
+}
+
+class NotNestedArray {
+  @IsArray()
+  @TypeOf(() => TasteDto)
+  tastes!: TasteDto[];
+}
+
+class Outer {
+  @ValidateNested()
+  @TypeOf(() => NotNested)
+  inner!: NotNested;
+}
+
+@Controller('odd')
+@Public()
+class Interfaces {
+  @Post()
+  take(@Body() body: Loose): unknown {
+    return body;
+  }
+}
+
+@Controller('odd')
+@Public()
+class Records {
+  @Get()
+  take(@Query() query: Record<string, string>): unknown {
+    return query;
+  }
+}
+
+@Controller('odd')
+@Public()
+class Arrays {
+  @Post()
+  take(@Body() body: TasteDto[]): unknown {
+    return body;
+  }
+}
+
+@Controller('odd')
+@Public()
+class Properties {
+  @Post()
+  take(@Body('name') name: string): unknown {
+    return name;
+  }
+}
+
+@Controller('odd')
+@Public()
+class Primitives {
+  @Post()
+  take(@Body() body: string): unknown {
+    return body;
+  }
+}
+
+@Controller('odd')
+@Public()
+class QueryProperties {
+  @Get()
+  take(@Query('filter') filter: TasteDto): unknown {
+    return filter;
+  }
+}
+
+/** A DTO class with one property. */
+function named(property: string): Type {
+  class Named {}
+  IsInt()(Named.prototype, property);
+  return Named;
+}
+
+/** A controller whose only route takes the class as its body. */
+function taking(dto: Type): Type {
+  class Takes {
+    take(body: unknown): unknown {
+      return body;
+    }
+  }
+  const descriptor = Object.getOwnPropertyDescriptor(Takes.prototype, 'take')!;
+  Reflect.defineMetadata('design:paramtypes', [dto], Takes.prototype, 'take');
+  Body()(Takes.prototype, 'take', 0);
+  Post()(Takes.prototype, 'take', descriptor);
+  Public()(Takes);
+  Controller('odd')(Takes);
+  return Takes;
+}
+
+describe('a start with a handler that could not be validated', () => {
+  it.each<[what: string, controller: Type, message: RegExp]>([
+    ['a body that is an interface', Interfaces, /Interfaces\.take: @Body\(\) is an interface/],
+    ['a query that is a record', Records, /Records\.take: @Query\(\) is an interface/],
+    ['an array without its class', Arrays, /Arrays\.take: @Body\(\) is an array; use @Body\(arrayOf\(ItemDto\)\)/],
+    ['one property of the body', Properties, /Properties\.take: @Body\('name'\) is not supported; declare a DTO class/],
+    ['a string', Primitives, /Primitives\.take: @Body\(\) is String; declare a DTO class/],
+    ['a class for one parameter', QueryProperties, /QueryProperties\.take: @Query\('filter'\) cannot be a TasteDto/],
+    ['a class without decorators', taking(Plain), /Takes\.take: Plain has no validation decorators/],
+    ['@ValidateNested() without @Type()', taking(HalfNested), /HalfNested\.taste .*needs @Type/],
+    ['a DTO that is not validated', taking(NotNested), /NotNested\.taste is a TasteDto that nothing validates/],
+    ['an array of them', taking(NotNestedArray), /NotNestedArray\.tastes is a TasteDto that nothing validates/],
+    ['one within another', taking(Outer), /NotNested\.taste is a TasteDto that nothing validates/],
+    ...['toString', 'constructor', '__proto__', 'hasOwnProperty', 'valueOf'].map((name): [string, Type, RegExp] => [
+      `a property with the name ${name}`,
+      taking(named(name)),
+      new RegExp(`Takes\\.take: Named\\.${name} has a name that every object has: choose another`),
+    ]),
+  ])('fails for %s, with the name of the handler', async (_what, controller, message) => {
+    @Module({ controllers: [controller] })
+    class OddModule {}
+    const started = startService({}, [OddModule]);
+    const error = await started.then(
+      (service) => service.stop(),
+      (reason: unknown) => reason as Error,
+    );
+    expect(error?.message).toMatch(message);
+  });
+});
+
+@Controller('closed')
+class ClosedController {
+  @Get()
+  list(): string[] {
+    return [];
+  }
+
+  @Get('open')
+  @Public()
+  open(): string[] {
+    return [];
+  }
+}
+
+@Module({ controllers: [ClosedController] })
+class ClosedModule {}
+
+it('the start warns of a route without @Scopes and @Public, with the name of its handler', async () => {
+  const warnings: string[] = [];
+  const service = await startService({ LOG_LEVEL: 'warn' }, [ClosedModule, loggingTo(warnings)]);
+  try {
+    const client = await Client.of(service);
+    expectError(await client.get('/closed'), 403, 'FORBIDDEN');
+    expect((await client.get('/closed/open')).status).toBe(200);
+    const about = warnings.filter((text) => text.includes('@Scopes'));
+    expect(about).toEqual(['ClosedController.list has neither @Scopes() nor @Public(): it is 403 for everyone']);
+  } finally {
+    await service.stop();
+  }
+});
+
+/** A module that takes the log when all modules are made; the service has set its own logger by then. */
+function loggingTo(warnings: string[]): Type {
+  @Module({})
+  class LogModule {
+    onModuleInit(): void {
+      const ignore = () => {};
+      const warn = (message: unknown) => void warnings.push(String(message));
+      Logger.overrideLogger({ log: ignore, error: ignore, warn });
+    }
+  }
+  return LogModule;
+}

@@ -1,0 +1,250 @@
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
+import { leaveNoRoom } from '../support/faults/full-database.js';
+import { describePostgres } from '../support/engine.js';
+import { expectError } from '../support/expect-error.js';
+import { onServer, PostgresServer } from '../support/postgres/postgres-server.js';
+import { Client, COOKIE, type Service, startService, temporaryFolder } from '../support/service.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+const PAGE = 4096;
+const RECORDS = 20_000;
+
+interface Line {
+  readonly level: string;
+  readonly message: string;
+  readonly rest: unknown[];
+}
+
+/** Takes what the service logs through Nest from now on. */
+function captureLog(): Line[] {
+  const lines: Line[] = [];
+  const at =
+    (level: string) =>
+    (message: unknown, ...rest: unknown[]) =>
+      lines.push({ level, message: String(message), rest });
+  const logger = { log: at('log'), warn: at('warn'), error: at('error'), fatal: at('fatal') };
+  Logger.overrideLogger(logger);
+  return lines;
+}
+
+const problems = (lines: Line[]): Line[] => lines.filter(({ level }) => level !== 'log');
+const hasStack = ({ message, rest }: Line): boolean => /\n +at /.test([message, ...rest].join('\n'));
+
+async function metric(service: { readonly managementUrl: string }, name: string): Promise<number> {
+  const text = await (await fetch(`${service.managementUrl}/metrics`)).text();
+  const line = text.split('\n').find((each) => each.startsWith(`${name} `));
+  return line === undefined ? NaN : Number(line.split(' ').at(-1));
+}
+
+/** Writes nonsense over the page in the middle of the table's. */
+function damage(path: string): void {
+  const file = openDatabase(path);
+  file
+    .prepare(
+      `WITH RECURSIVE numbers(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM numbers WHERE id < ${RECORDS})
+     INSERT INTO cookies (flavor, size, wish, revision) SELECT 'vanilla', 'small', 'wish ' || id, id FROM numbers`,
+    )
+    .run();
+  file.prepare("UPDATE storage SET used = ?, revision = ? WHERE resource = 'cookies'").run(RECORDS, RECORDS);
+  file.pragma('wal_checkpoint(TRUNCATE)');
+  const pages = file.pragma('page_count', { simple: true }) as number;
+  file.close();
+  const descriptor = openSync(path, 'r+');
+  writeSync(descriptor, Buffer.alloc(PAGE, 0xff), 0, PAGE, Math.floor(pages / 2) * PAGE);
+  closeSync(descriptor);
+}
+
+describe('the log of a service in trouble', () => {
+  describe('without the storage row of a resource', () => {
+    it('POST is 500, and the log says what is missing and what to do', async () => {
+      const service = await startService();
+      try {
+        const client = await Client.of(service);
+        expect((await client.post(COOKIE)).status).toBe(201);
+        await service.app.get(DataSource).query("DELETE FROM storage WHERE resource = 'cookies'");
+        const lines = captureLog();
+        expect((await client.post(COOKIE)).status).toBe(500);
+        const [line] = problems(lines);
+        expect([line?.message, ...(line?.rest ?? [])].join(' ')).toMatch(/no row for "cookies".*restore a backup/s);
+      } finally {
+        await service.stop();
+      }
+    });
+  });
+
+  describe('with a damaged page', () => {
+    let service: Service;
+    let client: Client;
+    let lines: Line[];
+
+    beforeAll(async () => {
+      service = await startService({ COOKIES_CAPACITY: '1000000' });
+      client = await Client.of(service);
+      damage(join(service.folder, 'cookies.sqlite'));
+      lines = captureLog();
+    });
+
+    afterAll(() => service.stop());
+
+    it('has an error for each GET of a list that breaks off, with cause, request id, route and length', async () => {
+      for (const id of ['first-list', 'second-list']) {
+        await expect(client.get('/cookies', { 'x-request-id': id })).rejects.toThrow();
+        const [line] = lines.filter(({ message }) => message.includes(`(request ${id})`));
+        expect(line).toMatchObject({
+          level: 'error',
+          message: expect.stringMatching(/^GET \/cookies broke off after [1-9]\d+ bytes .*SQLITE_CORRUPT.*malformed/),
+        });
+      }
+      expect(lines.filter(hasStack)).toEqual([]);
+    });
+
+    it('has one error for all requests that are rejected with 503, and the metric counts them', async () => {
+      const before = await metric(service, 'database_errors_total{kind="corrupt"}');
+      expect(before).toBeGreaterThan(0);
+      const responses = await Promise.all(
+        Array.from({ length: 5 }, () => client.get('/cookies?limit=1000&flavor=chocolate')),
+      );
+      expect(responses.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);
+      expect(await metric(service, 'database_errors_total{kind="corrupt"}')).toBe(before + 5);
+      const damaged = lines.filter(({ message }) => message.startsWith('The database is damaged'));
+      expect(damaged).toEqual([
+        expect.objectContaining({ level: 'error', message: expect.stringMatching(/SQLITE_CORRUPT.*first-list/) }),
+      ]);
+      expect(problems(lines)).toHaveLength(3);
+    });
+  });
+
+  it('has one error without a stack for all writes that are rejected with 507 DISK_FULL, and PATCH and PUT are, too', async () => {
+    const service = await startService();
+    try {
+      const client = await Client.of(service);
+      const { id } = (await client.post(COOKIE)).body;
+      const lines = captureLog();
+      leaveNoRoom(service);
+      const requests = [
+        client.post(COOKIE),
+        client.request('PUT', `/cookies/${id}`, { body: { flavor: 'chocolate', size: 'small' } }),
+        client.request('PATCH', `/cookies/${id}`, { body: { flavor: 'chocolate' } }),
+      ];
+      for (const { status, body } of await Promise.all(requests)) {
+        expect({ status, ...body }).toMatchObject({
+          status: 507,
+          error: 'Insufficient Storage',
+          message: 'Storage is full',
+          errorCode: 'DISK_FULL',
+        });
+      }
+      expect((await client.get(`/cookies/${id}`)).status).toBe(200);
+      expect(problems(lines)).toEqual([
+        expect.objectContaining({
+          level: 'error',
+          message: expect.stringMatching(/^The volume of the database is full/),
+        }),
+      ]);
+      expect(lines.filter(hasStack)).toEqual([]);
+      expect(await metric(service, 'database_errors_total{kind="full"}')).toBeGreaterThanOrEqual(3);
+      expect(await metric(service, 'database_volume_free_bytes')).toBeGreaterThan(0);
+    } finally {
+      await service.stop();
+    }
+  });
+
+  it('has one warning for writes that wait for a lock in vain', async () => {
+    const service = await startService({ DATABASE_BUSY_TIMEOUT: '100' });
+    const other = openDatabase(join(service.folder, 'cookies.sqlite'));
+    try {
+      const client = await Client.of(service);
+      const lines = captureLog();
+      other.exec('BEGIN IMMEDIATE');
+      for (let count = 0; count < 3; count++) expect((await client.post(COOKIE)).status).toBe(503);
+      expect(problems(lines)).toEqual([
+        expect.objectContaining({ level: 'warn', message: expect.stringMatching(/^Requests are rejected with 503: /) }),
+      ]);
+    } finally {
+      other.close();
+      await service.stop();
+    }
+  });
+
+  describePostgres('on PostgreSQL', () => {
+    let server: PostgresServer;
+    let folder: string;
+    let service: ServiceProcess;
+
+    beforeAll(async () => {
+      folder = temporaryFolder();
+      server = await PostgresServer.create();
+      service = await ServiceProcess.start(folder, { DATABASE_URL: server.url() });
+    });
+
+    afterAll(async () => {
+      await service?.end();
+      await server?.remove();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    const problemLines = (): { level: string; msg: string }[] =>
+      service.output
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .map((line) => JSON.parse(line) as { level: string; msg: string })
+        .filter(({ msg }) => /^(The database is|Requests are|The volume)/.test(msg));
+
+    it('says once that the server is away, and once that it is back, for how long and with how many rejections', async () => {
+      const client = await Client.of(service);
+      expect((await client.post(COOKIE)).status).toBe(201);
+      await server.stop();
+      for (let count = 0; count < 5; count++) expect((await client.get('/cookies/1')).status).toBe(503);
+      await sleep(1500);
+      expect((await client.post(COOKIE)).status).toBe(503);
+      await server.start();
+      for (let waited = 0; waited < 30_000 && !service.output.includes('is back'); waited += 50) await sleep(50);
+      expect((await client.get('/cookies/1')).status).toBe(200);
+      expect(problemLines().map(({ level, msg }) => ({ level, msg }))).toEqual([
+        { level: 'error', msg: expect.stringMatching(/^The database is away: .*(ECONNREFUSED|terminat)/) },
+        {
+          level: 'info',
+          msg: expect.stringMatching(/^The database is back after \d+\.\d s, in which 6 requests were rejected$/),
+        },
+      ]);
+      expect(service.output).not.toMatch(/\\n +at /);
+      expect(await metric(service, 'database_errors_total{kind="unreachable"}')).toBeGreaterThan(0);
+    });
+
+    /** Lets every POST fail at the server with an SQLSTATE. */
+    const failWith = (code: string) =>
+      onServer(server.url(), (client) =>
+        client.query(`
+          CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '${code}'; END $$;
+          CREATE OR REPLACE TRIGGER fail BEFORE UPDATE ON storage EXECUTE FUNCTION fail()`),
+      );
+
+    it.each(['53200', '53300', '53400'])(
+      'responds 503 where the server lacks resources (SQLSTATE %s)',
+      async (code) => {
+        await failWith(code);
+        const response = await (await Client.of(service)).post(COOKIE);
+        expectError(response, 503, 'SERVICE_UNAVAILABLE');
+        expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+      },
+    );
+
+    it('responds 507 DISK_FULL where the server has no room (SQLSTATE 53100), with one error', async () => {
+      await failWith('53100');
+      const client = await Client.of(service);
+      for (let count = 0; count < 3; count++) {
+        expect((await client.post(COOKIE)).body).toMatchObject({ statusCode: 507, errorCode: 'DISK_FULL' });
+      }
+      await sleep(1200);
+      expect(problemLines().filter(({ msg }) => msg.startsWith('The volume'))).toEqual([
+        expect.objectContaining({ level: 'error', msg: expect.stringMatching(/could not extend file/) }),
+      ]);
+    });
+  });
+});

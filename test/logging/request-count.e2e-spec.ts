@@ -1,0 +1,150 @@
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { metricsOf } from '../support/metrics.js';
+import { Client, COOKIE, temporaryFolder, token } from '../support/service.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+const REQUESTS = 20_000;
+const CONNECTIONS = 8;
+/** Requests that wait on a connection; the service stops reading at 16. */
+const IN_FLIGHT = 12;
+/** Requests of one connection; one connection in eight is reset while its last responses are on their way. */
+const ON_ONE = 250;
+const COUNT = 'http_request_duration_seconds_count';
+
+interface Sent {
+  readonly id: string;
+  readonly status: number;
+}
+
+describe('the log and the metrics of 20 000 requests, some connections being reset,', () => {
+  let folder: string;
+  let service: ServiceProcess;
+  let lines: Record<string, unknown>[];
+  let counts: Map<string, number>;
+  /** Requests whose response has arrived; of the others it is not known whether they did. */
+  const answered: Sent[] = [];
+
+  beforeAll(async () => {
+    folder = temporaryFolder();
+    const file = join(folder, 'log');
+    // In a pipe, the log would hold what this process is too slow to read.
+    service = await startWithLog(file);
+    expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
+    const authorization = `Authorization: Bearer ${await token()}\r\n`;
+    let next = 0;
+    await Promise.all(
+      Array.from({ length: CONNECTIONS }, async () => {
+        while (next < REQUESTS) {
+          const first = next;
+          next = Math.min(REQUESTS, first + ON_ONE);
+          const isReset = (first / ON_ONE) % CONNECTIONS === 0;
+          await sendOnOne(service.url, first, next, authorization, isReset, answered);
+        }
+      }),
+    );
+    await untilNoneInFlight(service);
+    counts = await metricsOf(service);
+    expect(await service.end()).toBe(0);
+    lines = readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line.includes('"requestId":"r-'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  }, 240_000);
+
+  afterAll(async () => {
+    await service.end('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('have each once that was answered, with its status, and none twice', () => {
+    const byId = new Map(lines.map(({ requestId, status }) => [requestId, status]));
+    expect(byId.size).toBe(lines.length);
+    // What a reset takes away may not have arrived.
+    expect(answered.length).toBeGreaterThan(REQUESTS - (REQUESTS / ON_ONE) * IN_FLIGHT);
+    expect(lines.length).toBeGreaterThanOrEqual(answered.length);
+    expect(answered.filter(({ id, status }) => byId.get(id) !== status)).toEqual([]);
+  });
+
+  it('agree on how many there were of each method, route and status', () => {
+    const logged = new Map<string, number>();
+    for (const { method, route, status } of lines) {
+      const series = `${COUNT}{method="${String(method)}",route="${String(route)}",status="${status === undefined ? 'none' : Number(status)}"}`;
+      logged.set(series, (logged.get(series) ?? 0) + 1);
+    }
+    const counted = [...counts].filter(([name]) => name.startsWith(COUNT) && !name.includes('"POST"'));
+    expect(counted.length).toBeGreaterThanOrEqual(4);
+    expect(new Map(counted)).toEqual(logged);
+  });
+});
+
+/** Starts the service with its log in a file, from which its addresses are read. */
+async function startWithLog(file: string): Promise<ServiceProcess> {
+  const descriptor = openSync(file, 'w');
+  const service = ServiceProcess.spawn(join(file, '..'), {}, { stdout: descriptor });
+  closeSync(descriptor);
+  for (let waited = 0; waited < 20_000; waited += 20) {
+    service.output = readFileSync(file, 'utf8');
+    if (/Management: +http/.test(service.output)) return service;
+    await sleep(20);
+  }
+  throw new Error(`The service did not start: ${service.output}`);
+}
+
+/** GET of a record, of none, of the list without a token, and of a path without a route, in turn. */
+function request(number: number, authorization: string): string {
+  const [path, fields] = [
+    ['/cookies/1', authorization],
+    ['/cookies/987', authorization],
+    ['/cookies', ''],
+    [`/nothing-${number}`, authorization],
+  ][number % 4]!;
+  return `GET ${path} HTTP/1.1\r\nHost: cookies\r\n${fields}X-Request-Id: r-${number}\r\n\r\n`;
+}
+
+/** Sends the requests of these numbers over one connection, which it resets before the last responses, or closes after them. */
+async function sendOnOne(
+  url: string,
+  first: number,
+  end: number,
+  authorization: string,
+  isReset: boolean,
+  answered: Sent[],
+): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname).on('error', () => undefined);
+  let [sent, done, rest] = [first, first, ''];
+  const sendMore = (): void => {
+    let requests = '';
+    for (; sent < end && sent - done < IN_FLIGHT; sent++) requests += request(sent, authorization);
+    if (requests !== '') socket.write(requests);
+  };
+  socket.on('data', (chunk) => {
+    // The body of one stands before the status line of the next.
+    const heads = (rest + chunk.toString('latin1')).split('\r\n\r\n');
+    rest = heads.pop()!;
+    for (const head of heads) {
+      const [, status] = /HTTP\/1\.1 (\d+) /.exec(head)!;
+      const [, id] = /^x-request-id: (\S+)$/im.exec(head)!;
+      answered.push({ id: id!, status: Number(status) });
+    }
+    done += heads.length;
+    if (isReset && done >= end - IN_FLIGHT) socket.resetAndDestroy();
+    else if (done === end) socket.end();
+    else sendMore();
+  });
+  sendMore();
+  await once(socket, 'close');
+  if (!isReset) expect(done).toBe(end);
+}
+
+async function untilNoneInFlight(service: ServiceProcess): Promise<void> {
+  for (let waited = 0; waited < 30_000; waited += 50) {
+    if ((await metricsOf(service)).get('http_requests_in_flight') === 0) return;
+    await sleep(50);
+  }
+  throw new Error('Requests are still in flight');
+}

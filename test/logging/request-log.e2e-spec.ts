@@ -1,0 +1,372 @@
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import { Body, type CanActivate, Controller, Get, Logger, Module, Post, Res, UseGuards } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { Scopes } from '../../src/auth/scopes.decorator.js';
+import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
+import { CreateCookieDto } from '../../src/cookies/dto/create-cookie.dto.js';
+import { type Connections, connectionsOf } from '../../src/http/connections/connections.js';
+import { until } from '../faults/fault.js';
+import { Client, COOKIE, type Service, startService, temporaryFolder, token } from '../support/service.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { preloaded } from '../support/faults/preloaded.js';
+import { StallingClient } from '../support/faults/stalling-client.js';
+import { untilMetric } from '../support/metrics.js';
+
+type Line = Record<string, unknown> & { readonly msg: string };
+
+let folder: string;
+let service: ServiceProcess;
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  service = await ServiceProcess.start(folder, {
+    COOKIES_CAPACITY: '2',
+    DATABASE_BUSY_TIMEOUT: '300',
+    RESPONSE_STALL_TIMEOUT: '600000',
+    TRUST_PROXY: 'loopback',
+  });
+});
+
+afterAll(async () => {
+  await service.end('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const linesOf = ({ output }: ServiceProcess): Line[] =>
+  output
+    .split('\n')
+    .slice(0, -1)
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Line);
+
+/** The lines of requests with this id, as soon as there is one. */
+async function logged(id: string): Promise<Line[]> {
+  const lines = () => linesOf(service).filter(({ requestId }) => requestId === id);
+  await until(
+    () => lines().length > 0,
+    () => `a line of request ${id}`,
+  );
+  return lines();
+}
+
+type Asked = [what: string, id: string, method: string, path: string, body: unknown, status: number, route: string];
+
+const ASKED: readonly Asked[] = [
+  ['a POST', 'post', 'POST', '/cookies', COOKIE, 201, '/cookies'],
+  ['a GET, with the pattern of its route', 'get', 'GET', '/cookies/1?', undefined, 200, '/cookies/:id'],
+  ['a PATCH', 'patch', 'PATCH', '/cookies/1', { size: 'large' }, 204, '/cookies/:id'],
+  ['a rejected body', 'body', 'POST', '/cookies', { wish: 'secret wish' }, 400, '/cookies'],
+  ['an unknown record', 'record', 'GET', '/cookies/987', undefined, 404, '/cookies/:id'],
+  ['an unknown path, without that path', 'path', 'GET', '/secret-path?x=secret', undefined, 404, 'unknown'],
+  ['an unknown method', 'method', 'POST', '/cookies/1', {}, 405, 'unknown'],
+  ['a path that cannot be decoded', 'decode', 'GET', '/secret%zz', undefined, 400, 'unknown'],
+];
+
+describe('a forwarded address', () => {
+  it.each(['<script>', 'unknown', '192.0.2.7:80', 'x'.repeat(500)])(
+    'that is none is not logged: %s',
+    async (forwarded) => {
+      const id = `forwarded-${forwarded.length}`;
+      await fetch(`${service.url}/cookies`, { headers: { 'x-request-id': id, 'x-forwarded-for': forwarded } });
+      expect(await logged(id)).toEqual([expect.objectContaining({ address: '127.0.0.1' })]);
+    },
+  );
+});
+
+describe('the log has one line for', () => {
+  // Lines of requests are written together: all are sent before any is looked for.
+  beforeAll(async () => {
+    const client = await Client.of(service, { subject: 'carol' });
+    for (const [, id, method, path, body, status] of ASKED) {
+      const headers = { 'x-request-id': id, 'x-forwarded-for': '192.0.2.7' };
+      expect((await client.request(method, path, { body, headers })).status).toBe(status);
+    }
+    await Client.bearing(service).get('/cookies', { 'x-request-id': 'no-token' });
+  });
+
+  it.each(ASKED)('%s', async (_what, id, method, _path, _body, status, route) => {
+    const [line, ...others] = await logged(id);
+    expect(others).toEqual([]);
+    expect(line).toEqual({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      requestId: id,
+      method,
+      route,
+      status,
+      milliseconds: expect.any(Number),
+      // Who asks is known only where a token is asked for.
+      ...(route !== 'unknown' && { subject: 'carol' }),
+      // What Fastify rejects before any hook runs is known by its connection only.
+      address: id === 'decode' ? '127.0.0.1' : '192.0.2.7',
+      msg: 'request',
+    });
+    expect(line!['milliseconds']).toBeGreaterThan(0);
+    expect(service.output).not.toContain('secret');
+  });
+
+  it('a request without a token, without a subject', async () => {
+    const [line, ...others] = await logged('no-token');
+    expect([line, others]).toEqual([expect.objectContaining({ status: 401, route: '/cookies', msg: 'request' }), []]);
+    expect(line).not.toHaveProperty('subject');
+  });
+
+  it('a 503, with the time it has waited in milliseconds, and a warning with its cause', async () => {
+    const other = openDatabase(join(folder, 'cookies.sqlite'));
+    other.exec('BEGIN IMMEDIATE');
+    const began = Date.now();
+    let ended: number;
+    try {
+      const client = await Client.of(service);
+      const { status, headers } = await client.post(COOKIE, { 'x-request-id': 'waits' });
+      expect([status, headers.get('retry-after')]).toEqual([503, '1']);
+      ended = Date.now();
+    } finally {
+      other.close();
+    }
+    const lines = await logged('waits');
+    expect(lines).toEqual([expect.objectContaining({ status: 503, method: 'POST', route: '/cookies' })]);
+    expect(Date.parse(lines[0]!['time'] as string)).toBeGreaterThanOrEqual(began);
+    expect(Date.parse(lines[0]!['time'] as string)).toBeLessThanOrEqual(ended + 100);
+    expect(lines[0]!['milliseconds']).toBeGreaterThan(290);
+    expect(lines[0]!['milliseconds']).toBeLessThan(20_000);
+    const warnings = linesOf(service).filter(({ level }) => level === 'warn');
+    expect(warnings).toEqual([
+      expect.objectContaining({
+        msg: expect.stringMatching(
+          /^Requests are rejected with 503: .*\(first met by request waits, POST \/cookies\)$/,
+        ),
+      }),
+    ]);
+  });
+
+  it('a request whose client has left, with "cut off", its status and its subject', async () => {
+    const other = openDatabase(join(folder, 'cookies.sqlite'));
+    other.exec('BEGIN IMMEDIATE');
+    const fields = `Host: cookies\r\nAuthorization: Bearer ${await token({ subject: 'dave' })}\r\nX-Request-Id: `;
+    const body = 'Content-Type: application/json\r\nContent-Length: 16\r\n\r\n{"size":"large"}';
+    const client = await StallingClient.send(
+      service,
+      `PATCH /cookies/1 HTTP/1.1\r\n${fields}left\r\n${body}GET /cookies/1 HTTP/1.1\r\n${fields}behind\r\n\r\n`,
+    );
+    await untilMetric(service, 'http_requests_in_flight', 1);
+    client.reset();
+    await logged('behind');
+    other.close();
+    expect(await logged('left')).toEqual([
+      expect.objectContaining({ msg: 'request cut off', status: expect.any(Number), subject: 'dave', method: 'PATCH' }),
+    ]);
+    // What waits behind it has not been handed on: nothing of it has been done.
+    const [behind] = await logged('behind');
+    expect(behind).toMatchObject({ msg: 'request dropped', method: 'GET', milliseconds: 0 });
+    expect(behind).not.toHaveProperty('status');
+  });
+
+  it('what was no request to the parser, with its status', async () => {
+    const before = linesOf(service).length;
+    const { hostname, port } = new URL(service.url);
+    const socket = connect({ host: hostname, port: Number(port) }).on('error', () => undefined);
+    socket.resume().write('nonsense\r\n\r\n');
+    await once(socket, 'close');
+    await until(
+      () => linesOf(service).length > before,
+      () => 'the line of it',
+    );
+    expect(linesOf(service).slice(before)).toEqual([
+      expect.objectContaining({ msg: 'request', method: 'unknown', route: 'unknown', status: 400 }),
+    ]);
+  });
+});
+
+let letPass: (() => void) | undefined;
+
+/** Does not decide before it is told to. */
+class WaitingGuard implements CanActivate {
+  canActivate(): Promise<boolean> {
+    return new Promise((resolve) => (letPass = () => resolve(true)));
+  }
+}
+
+@Controller()
+@Scopes('cookies:read')
+class FailingController {
+  @Get('failing/:id')
+  fail(): never {
+    throw new Error('the outer error', { cause: new TypeError('the inner cause') });
+  }
+
+  @Get('half')
+  failHalfWay(@Res() reply: FastifyReply): never {
+    reply.raw.writeHead(200, { 'content-type': 'application/json' });
+    reply.raw.write('[1');
+    throw new Error('the rest cannot be made');
+  }
+
+  @Get('endless')
+  neverEnd(): Promise<never> {
+    return new Promise(() => undefined);
+  }
+
+  @Post('guarded')
+  @UseGuards(WaitingGuard)
+  guarded(@Body() body: CreateCookieDto): object {
+    return body;
+  }
+}
+
+@Module({ controllers: [FailingController] })
+class FailingModule {}
+
+describe('the log of a handler that throws', () => {
+  let failing: Service;
+  let client: Client;
+  let lines: unknown[][];
+
+  beforeAll(async () => {
+    failing = await startService({ LOG_LEVEL: 'silent' }, [FailingModule]);
+    client = await Client.of(failing);
+  });
+
+  beforeEach(() => {
+    lines = [];
+    const ignore = (): void => undefined;
+    Logger.overrideLogger({ log: ignore, warn: ignore, error: (...line: unknown[]) => lines.push(line) });
+  });
+
+  afterAll(async () => {
+    Logger.overrideLogger(false);
+    await failing.stop();
+  });
+
+  it('has an error with the pattern of the route, the request id, the stack and that of its cause; it is 500', async () => {
+    const { status, text } = await client.get('/failing/7', { 'x-request-id': 'fails' });
+    expect(status).toBe(500);
+    expect(text).not.toMatch(/outer|inner/);
+    expect(lines).toHaveLength(1);
+    const [message, stack, context] = lines[0]!;
+    expect([message, context]).toEqual(['GET /failing/:id failed (request fails)', 'Error']);
+    expect(stack).toMatch(/^Error: the outer error\n +at .*FailingController/);
+    expect(stack).toMatch(/\nCaused by: TypeError: the inner cause\n +at /);
+  });
+
+  it('has an error where the beginning was sent, and the response breaks off, so that nobody takes it for whole', async () => {
+    await expect(client.get('/half', { 'x-request-id': 'half' })).rejects.toThrow();
+    expect(lines.map(([message]) => message)).toEqual(['GET /half failed (request half)']);
+  });
+});
+
+describe('a request whose client has left', () => {
+  let left: Service;
+  let connections: Connections;
+  let records: object[];
+
+  beforeAll(async () => {
+    left = await startService({ LOG_LEVEL: 'silent' }, [FailingModule]);
+    connections = connectionsOf(left.app.getHttpServer());
+    connections.requests.onEnd(({ route, status }, end) => records.push({ route, status, end }));
+  });
+
+  beforeEach(() => {
+    records = [];
+  });
+
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  afterAll(() => left.stop());
+
+  /** Sends a request and leaves while it is in progress. */
+  async function abandon(line: string, rest = '', isAtWork = () => connections.requests.inFlight === 1): Promise<void> {
+    const fields = `Host: cookies\r\nAuthorization: Bearer ${await token()}\r\n`;
+    const client = await StallingClient.send(left, `${line} HTTP/1.1\r\n${fields}${rest}\r\n`);
+    await until(isAtWork, () => 'the request is in progress');
+    client.reset();
+    await until(
+      () => connections.open === 0,
+      () => 'the client has left',
+    );
+  }
+
+  async function untilRecorded(): Promise<void> {
+    await until(
+      () => records.length > 0,
+      () => 'a record of the request',
+    );
+    expect(connections.requests.inFlight).toBe(0);
+  }
+
+  it('and whose handler never ends is recorded as cut off, without a status, after a minute', async () => {
+    await abandon('GET /endless');
+    const now = performance.now.bind(performance);
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + 55_000);
+    await sleep(2100);
+    expect(records).toEqual([]);
+    clock.mockImplementation(() => now() + 61_000);
+    await untilRecorded();
+    expect(records).toEqual([{ route: '/endless', status: undefined, end: 'cut off' }]);
+  });
+
+  it('right after the head of its request is recorded at once', async () => {
+    const rest = 'Content-Type: application/json\r\nContent-Length: 60\r\n';
+    for (let time = 0; time < 20; time++) {
+      const fields = `Host: cookies\r\nAuthorization: Bearer ${await token({ subject: `${time}` })}\r\n`;
+      const client = await StallingClient.send(left, `POST /cookies HTTP/1.1\r\n${fields}${rest}\r\n{`);
+      await new Promise(setImmediate);
+      client.reset();
+    }
+    await until(
+      () => records.length === 20 && connections.requests.inFlight === 0,
+      () => `${records.length} requests of 20 are recorded`,
+    );
+  });
+
+  it('while a guard was at work, before its body had arrived, is recorded with 400', async () => {
+    await abandon(
+      'POST /guarded',
+      'Content-Type: application/json\r\nContent-Length: 2\r\n',
+      () => letPass !== undefined,
+    );
+    letPass!();
+    await untilRecorded();
+    expect(records).toEqual([{ route: '/guarded', status: 400, end: 'cut off' }]);
+  });
+});
+
+describe('the log of a service that ends', () => {
+  it('has the line of the last request before an exception that nobody catches', async () => {
+    const own = temporaryFolder();
+    const failing = preloaded(`process.on('SIGUSR2', () => { throw new Error('nobody catches this'); });`);
+    const ending = await ServiceProcess.start(own, failing);
+    try {
+      await (await Client.of(ending)).get('/cookies', { 'x-request-id': 'the-last' });
+      ending.child.kill('SIGUSR2');
+      expect(await ending.exit()).not.toBe(0);
+      if (!ending.child.stdout!.readableEnded) await once(ending.child.stdout!, 'end');
+      expect(linesOf(ending).filter(({ requestId }) => requestId === 'the-last')).toHaveLength(1);
+    } finally {
+      await ending.end('SIGKILL');
+      rmSync(own, { recursive: true, force: true });
+    }
+  });
+
+  it('has the line of the last request before SIGTERM', async () => {
+    const own = temporaryFolder();
+    const ending = await ServiceProcess.start(own);
+    try {
+      const client = await Client.of(ending);
+      await client.get('/cookies', { 'x-request-id': 'the-last' });
+      expect(await ending.end()).toBe(0);
+      if (!ending.child.stdout!.readableEnded) await once(ending.child.stdout!, 'end');
+      expect(linesOf(ending).filter(({ requestId }) => requestId === 'the-last')).toHaveLength(1);
+    } finally {
+      await ending.end('SIGKILL');
+      rmSync(own, { recursive: true, force: true });
+    }
+  });
+});

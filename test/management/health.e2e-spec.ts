@@ -1,0 +1,169 @@
+import { rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { loadConfig } from '../../src/config/config.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import { migrate } from '../../src/database/schema/migrations.js';
+import { Health } from '../../src/management/health.js';
+import { Lifecycle } from '../../src/management/lifecycle.js';
+import { ReportedResources } from '../../src/management/reported-resources.js';
+import { createDatabase, describeEngines, describePostgres, dropDatabases } from '../support/engine.js';
+import { endSessions, onServer, PostgresServer } from '../support/postgres/postgres-server.js';
+import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
+import { TcpProxy } from '../support/faults/tcp-proxy.js';
+
+interface Probe {
+  readonly status: number;
+  readonly cacheControl: string | null;
+  readonly retryAfter: string | null;
+  readonly body: { status: string; checks?: Record<string, string> };
+  readonly milliseconds: number;
+}
+
+async function probe({ managementUrl }: Service, name: 'live' | 'ready' = 'ready'): Promise<Probe> {
+  const began = performance.now();
+  const response = await fetch(`${managementUrl}/health/${name}`);
+  const body = (await response.json()) as Probe['body'];
+  const milliseconds = performance.now() - began;
+  const [cacheControl, retryAfter] = ['cache-control', 'retry-after'].map((field) => response.headers.get(field));
+  return { status: response.status, cacheControl: cacheControl!, retryAfter: retryAfter!, body, milliseconds };
+}
+
+const OK = { running: 'ok', database: 'ok', migrations: 'ok', storage: 'ok' };
+const READY = { status: 200, cacheControl: 'no-store', retryAfter: null, body: { status: 'ready', checks: OK } };
+const LIVE = { status: 200, cacheControl: 'no-store', retryAfter: null, body: { status: 'live' } };
+
+const notReady = (checks: object) => ({
+  status: 503,
+  cacheControl: 'no-store',
+  retryAfter: '1',
+  body: { status: 'not ready', checks: { ...OK, ...checks } },
+});
+
+afterAll(dropDatabases);
+
+describeEngines('GET /health/ready', (engine) => {
+  const database = async (name: string): Promise<{ DATABASE_URL?: string }> =>
+    engine === 'sqlite' ? {} : { DATABASE_URL: await createDatabase(`health_${name}_${process.pid}`) };
+
+  it('is 200 and says so of each check, and no cache keeps it', async () => {
+    const service = await startService(await database('ok'));
+    try {
+      expect(await probe(service)).toMatchObject(READY);
+      expect(await probe(service, 'live')).toMatchObject(LIVE);
+    } finally {
+      await service.stop();
+    }
+  });
+});
+
+describe('readiness', () => {
+  it('names the migrations while they are due, and says ok as soon as they have been run', async () => {
+    const folder = temporaryFolder();
+    const dataSource = await createDataSource(loadConfig(environmentIn(folder)));
+    await dataSource.initialize();
+    try {
+      const health = new Health(new Lifecycle(), new ReportedResources(), dataSource);
+      const due = { migrations: expect.stringMatching(/^not run yet: .*CreateImports/), storage: 'not known' };
+      await health.onApplicationBootstrap();
+      expect(await health.readiness()).toEqual({ ready: false, checks: { ...OK, ...due } });
+      await migrate(dataSource);
+      expect(await health.readiness()).toEqual({ ready: true, checks: OK });
+    } finally {
+      await dataSource.destroy();
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+describePostgres('GET /health/ready', () => {
+  let server: PostgresServer;
+  let service: Service;
+
+  beforeAll(async () => {
+    server = await PostgresServer.create();
+    // Longer than readiness waits.
+    const timeouts = { DATABASE_BUSY_TIMEOUT: '8000', DATABASE_STATEMENT_TIMEOUT: '8000' };
+    service = await startService({ DATABASE_URL: server.url(), LOG_LEVEL: 'silent', ...timeouts });
+    await (await Client.of(service)).post(COOKIE);
+  });
+
+  afterAll(async () => {
+    server.thaw();
+    await service.stop();
+    await server.remove();
+  });
+
+  afterEach(() => server.thaw());
+
+  /** Waits until it is ready, at most as long as a check of a silent server may take. */
+  const untilReady = async (): Promise<Probe> => {
+    let last = await probe(service);
+    for (let waited = 0; waited < 15_000 && last.status !== 200; waited += 100) {
+      await sleep(100);
+      last = await probe(service);
+    }
+    return last;
+  };
+
+  it('is 503 after 2 s while PostgreSQL is silent, and 200 when it responds again', async () => {
+    expect(await probe(service)).toMatchObject(READY);
+    server.freeze();
+    const probes = await Promise.all(Array.from({ length: 5 }, () => probe(service)));
+    for (const each of probes) {
+      const silent = {
+        database: expect.stringMatching(/no response|did not respond/),
+        migrations: 'not known',
+        storage: 'not known',
+      };
+      expect(each).toMatchObject(notReady(silent));
+      expect(each.milliseconds).toBeGreaterThan(1900);
+      expect(each.milliseconds).toBeLessThan(6000);
+    }
+    expect(await probe(service, 'live')).toMatchObject(LIVE);
+    server.thaw();
+    expect(await untilReady()).toMatchObject(READY);
+  });
+
+  it('is 503 once when the connections have died without a word, and then 200 on a new one', async () => {
+    const proxy = await TcpProxy.start(server.url());
+    const timeouts = { DATABASE_BUSY_TIMEOUT: '8000', DATABASE_STATEMENT_TIMEOUT: '8000' };
+    const behind = await startService({ DATABASE_URL: proxy.url, LOG_LEVEL: 'silent', ...timeouts });
+    try {
+      expect(await probe(behind)).toMatchObject(READY);
+      proxy.silenceConnections();
+      expect((await probe(behind)).status).toBe(503);
+      await sleep(500);
+      expect(await probe(behind)).toMatchObject(READY);
+    } finally {
+      await behind.stop();
+      await proxy.stop();
+    }
+  });
+
+  it('is 503 where PostgreSQL takes no writes, as a standby does, and 200 when it does again', async () => {
+    /** For the sessions that begin from now on. */
+    const setReadOnly = async (value: 'on' | 'off', query = ''): Promise<void> => {
+      const sql = `ALTER DATABASE postgres SET default_transaction_read_only = ${value}`;
+      await onServer(server.url('postgres', query), (client) => client.query(sql));
+      await endSessions(server.url());
+    };
+    await setReadOnly('on');
+    const { status, body } = await probe(service);
+    expect(status).toBe(503);
+    expect(body.checks).toMatchObject({ running: 'ok', database: expect.stringMatching(/read-only/) });
+    // An ALTER of a read-only session is rejected, too.
+    await setReadOnly('off', '?options=-c%20default_transaction_read_only%3Doff');
+    expect(await untilReady()).toMatchObject(READY);
+  });
+
+  it('is 503 while PostgreSQL is away, and says why', async () => {
+    await server.stop('SIGQUIT');
+    const { status, body, milliseconds } = await probe(service);
+    expect(status).toBe(503);
+    expect(body.checks).toMatchObject({ migrations: 'not known', storage: 'not known' });
+    expect(body.checks!['database']).not.toBe('ok');
+    expect(milliseconds).toBeLessThan(6000);
+    await server.start();
+    expect(await untilReady()).toMatchObject(READY);
+  });
+});

@@ -1,0 +1,226 @@
+import { statSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DataSource } from 'typeorm';
+import {
+  createDatabase,
+  describeEngines,
+  describePostgres,
+  dropDatabases,
+  type EngineName,
+} from '../support/engine.js';
+import { PostgresServer } from '../support/postgres/postgres-server.js';
+import { Client, COOKIE, type Service, startService, token } from '../support/service.js';
+import { StallingClient } from '../support/faults/stalling-client.js';
+import { growthDuring, metricsOf, untilMetric } from '../support/metrics.js';
+
+const COUNT = 'http_request_duration_seconds_count';
+const SUM = 'http_request_duration_seconds_sum';
+
+let databases = 0;
+
+/** `DATABASE_URL` of an empty database; none for the SQLite file that a test service makes itself. */
+async function databaseOn(engine: EngineName): Promise<{ DATABASE_URL?: string }> {
+  if (engine === 'sqlite') return {};
+  return { DATABASE_URL: await createDatabase(`metrics_${process.pid}_${++databases}`) };
+}
+
+/** A statement that keeps the engine busy for more than 100 ms. */
+const SLOW: Readonly<Record<EngineName, string>> = {
+  sqlite: 'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) SELECT count(*) FROM n',
+  postgres: 'SELECT pg_sleep(0.3)',
+};
+
+/** Holds the `storage` row, or the whole file, until `release` is called, which resolves when that is done. */
+async function holdWrites(service: Service): Promise<{ release: () => Promise<unknown> }> {
+  let [holds, end] = [() => undefined as void, () => undefined as void];
+  const held = new Promise<void>((resolve) => (holds = resolve));
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  const released = service.app.get(DataSource).transaction(async (transaction) => {
+    await transaction.query('UPDATE storage SET used = used');
+    holds();
+    await ended;
+  });
+  await Promise.race([held, released]);
+  const release = (): Promise<unknown> => {
+    end();
+    return released;
+  };
+  return { release };
+}
+
+afterAll(dropDatabases);
+
+describeEngines('GET /metrics', (engine) => {
+  let service: Service;
+  let client: Client;
+
+  beforeAll(async () => {
+    service = await startService({ COOKIES_CAPACITY: '3', ...(await databaseOn(engine)) });
+    client = await Client.of(service);
+    await client.post(COOKIE);
+  });
+
+  afterAll(() => service.stop());
+
+  it('counts each request under its method, the pattern of its route, and its status', async () => {
+    const growth = await growthDuring(service, async () => {
+      for (let count = 0; count < 3; count++) await client.post(COOKIE);
+      for (const path of ['/cookies', '/cookies/1', '/cookies/2', '/cookies/987', '/cookies/x']) await client.get(path);
+      for (let path = 0; path < 20; path++) await client.get(`/nothing-${path}`);
+      await client.request('PATCH', '/cookies/1', { body: { size: 'large' } });
+      await client.request('POST', '/cookies/1', { body: {} });
+      await client.request('HEAD', '/cookies/1');
+      await client.get('/cookies/1', { 'if-none-match': '*' });
+      await Client.bearing(service).get('/cookies');
+      await untilMetric(service, `${COUNT}{method="GET",route="/cookies",status="401"}`, 1);
+    });
+    const counts = [...growth].filter(([name]) => name.startsWith(COUNT));
+    expect(Object.fromEntries(counts.map(([name, count]) => [name.slice(COUNT.length), count]))).toEqual({
+      '{method="POST",route="/cookies",status="201"}': 2,
+      '{method="POST",route="/cookies",status="507"}': 1,
+      '{method="GET",route="/cookies",status="200"}': 1,
+      '{method="GET",route="/cookies/:id",status="200"}': 2,
+      '{method="GET",route="/cookies/:id",status="404"}': 1,
+      '{method="GET",route="/cookies/:id",status="400"}': 1,
+      '{method="GET",route="unknown",status="404"}': 20,
+      '{method="PATCH",route="/cookies/:id",status="204"}': 1,
+      '{method="POST",route="unknown",status="405"}': 1,
+      '{method="HEAD",route="/cookies/:id",status="200"}': 1,
+      '{method="GET",route="/cookies/:id",status="304"}': 1,
+      '{method="GET",route="/cookies",status="401"}': 1,
+    });
+  });
+
+  it('is the text format of Prometheus, which no cache keeps', async () => {
+    const { headers } = await fetch(`${service.managementUrl}/metrics`);
+    expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('says how many records are stored and may be stored', async () => {
+    await client.request('DELETE', '/cookies/2');
+    const stored = Number((await client.get('/cookies')).headers.get('x-total-count'));
+    const metrics = await metricsOf(service);
+    expect(stored).toBeLessThan(3);
+    expect(metrics.get('storage_records{resource="cookies"}')).toBe(stored);
+    expect(metrics.get('storage_capacity_records{resource="cookies"}')).toBe(3);
+  });
+
+  it('measures a request from its arrival to its response, in seconds, and has it in flight meanwhile', async () => {
+    const series = 'method="PATCH",route="/cookies/:id",status="204"';
+    const growth = await growthDuring(service, async () => {
+      const { release } = await holdWrites(service);
+      const response = client.request('PATCH', '/cookies/1', { body: { flavor: 'cinnamon' } });
+      await untilMetric(service, 'http_requests_in_flight', 1);
+      await sleep(250);
+      await release();
+      expect((await response).status).toBe(204);
+      await untilMetric(service, 'http_requests_in_flight', 0);
+    });
+    expect(growth.get(`${SUM}{${series}}`)).toBeGreaterThan(0.2);
+    expect(growth.get(`${SUM}{${series}}`)).toBeLessThan(30);
+    expect(growth.get(`http_request_duration_seconds_bucket{le="0.1",${series}}`)).toBeUndefined();
+    expect(growth.get(`http_request_duration_seconds_bucket{le="+Inf",${series}}`)).toBe(1);
+  });
+
+  it('measures statements that read as reads and statements that write as writes', async () => {
+    const count = (kind: string): string => `database_statement_duration_seconds_count{kind="${kind}"}`;
+    const idle = await growthDuring(service, () => Promise.resolve());
+    const reading = await growthDuring(service, () => client.get('/cookies/1'));
+    expect(reading.get(count('read'))! - (idle.get(count('read')) ?? 0)).toBe(1);
+    expect(reading.get(count('write'))).toBeUndefined();
+    const writing = await growthDuring(service, () =>
+      client.request('PATCH', '/cookies/1', { body: { size: 'medium' } }),
+    );
+    expect(writing.get(count('write'))).toBeGreaterThan(0);
+  });
+
+  it('measures statements in seconds', async () => {
+    let seconds = 0;
+    const growth = await growthDuring(service, async () => {
+      const began = performance.now();
+      await service.app.get(DataSource).query(SLOW[engine]);
+      seconds = (performance.now() - began) / 1000;
+    });
+    const measured = growth.get('database_statement_duration_seconds_sum{kind="read"}')!;
+    expect(measured).toBeGreaterThan(0.05);
+    // Not milliseconds; on a busy machine the service's own statements add some.
+    expect(measured).toBeLessThan(10 * seconds);
+  });
+
+  it('counts a request whose connection closes before it is handed on under the status "none"', async () => {
+    const { release } = await holdWrites(service);
+    const fields = `Host: cookies\r\nAuthorization: Bearer ${await token()}`;
+    const body = 'Content-Type: application/json\r\nContent-Length: 16\r\n\r\n{"size":"large"}';
+    const left = await StallingClient.send(
+      service,
+      `PATCH /cookies/1 HTTP/1.1\r\n${fields}\r\n${body}GET /cookies/1 HTTP/1.1\r\n${fields}\r\n\r\n`,
+    );
+    await untilMetric(service, 'http_requests_in_flight', 1);
+    left.reset();
+    await untilMetric(service, `${COUNT}{method="GET",route="unknown",status="none"}`, 1);
+    await release();
+    await untilMetric(service, 'http_requests_in_flight', 0);
+  });
+});
+
+describe('GET /metrics', () => {
+  it('says what room is left for the SQLite file, in bytes, and how large its write-ahead log is', async () => {
+    const service = await startService();
+    try {
+      await (await Client.of(service)).post(COOKIE);
+      const metrics = await metricsOf(service);
+      const { bavail, bsize } = await statfs(service.folder);
+      const free = metrics.get('database_volume_free_bytes')!;
+      expect(free / (bavail * bsize)).toBeCloseTo(1, 1);
+      expect(metrics.get('database_wal_bytes')).toBe(statSync(join(service.folder, 'cookies.sqlite-wal')).size);
+    } finally {
+      await service.stop();
+    }
+  });
+
+  describePostgres('while PostgreSQL', () => {
+    let server: PostgresServer;
+    let service: Service;
+
+    beforeAll(async () => {
+      server = await PostgresServer.create();
+      // Longer than a scraper waits.
+      const timeouts = { DATABASE_BUSY_TIMEOUT: '20000', DATABASE_STATEMENT_TIMEOUT: '20000' };
+      service = await startService({ DATABASE_URL: server.url(), LOG_LEVEL: 'silent', ...timeouts });
+      await (await Client.of(service)).post(COOKIE);
+    });
+
+    afterAll(async () => {
+      server.thaw();
+      await service.stop();
+      await server.remove();
+    });
+
+    afterEach(() => server.thaw());
+
+    it('is frozen comes in time for a scraper, without the number of records', async () => {
+      expect((await metricsOf(service)).get('storage_records{resource="cookies"}')).toBe(1);
+      server.freeze();
+      const began = performance.now();
+      const metrics = await metricsOf(service);
+      // As long as Prometheus waits unless told otherwise.
+      expect(performance.now() - began).toBeLessThan(10_000);
+      expect(metrics.get('storage_capacity_records{resource="cookies"}')).toBe(10_000);
+      expect(metrics.has('storage_records{resource="cookies"}')).toBe(false);
+    });
+
+    it('is away has all other figures', async () => {
+      await server.stop('SIGQUIT');
+      const metrics = await metricsOf(service);
+      expect(metrics.get('storage_capacity_records{resource="cookies"}')).toBe(10_000);
+      expect(metrics.has('storage_records{resource="cookies"}')).toBe(false);
+      // The errors of one scrape are in the next.
+      expect((await metricsOf(service)).get('database_errors_total{kind="unreachable"}')).toBeGreaterThan(0);
+      await server.start();
+      await untilMetric(service, 'storage_records{resource="cookies"}', 1);
+    });
+  });
+});

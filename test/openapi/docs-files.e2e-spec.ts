@@ -1,0 +1,229 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { runInNewContext } from 'node:vm';
+import { expectError } from '../support/expect-error.js';
+import { Client, type Service, startService, temporaryFolder } from '../support/service.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+const HTML = 'text/html; charset=utf-8';
+const CSS = 'text/css; charset=utf-8';
+const SCRIPT = 'text/javascript; charset=utf-8';
+
+const FILES = [
+  ['/openapi.json', JSON_TYPE],
+  ['/docs', HTML],
+  ['/docs/', HTML],
+  ['/docs/swagger-initializer.js', SCRIPT],
+  ['/docs/swagger-ui-bundle.js', SCRIPT],
+  ['/docs/swagger-ui.css', CSS],
+  ['/docs/index.css', CSS],
+  ['/docs/favicon-32x32.png', 'image/png'],
+] as const;
+
+/** What Swagger UI has beside them, and what could be reached through a careless file server. */
+const OTHERS = [
+  '/docs/index.html',
+  '/docs/LICENSE',
+  '/docs/oauth2-redirect.html',
+  '/docs/package.json',
+  '/docs/swagger-ui.js',
+  '/docs/swagger-ui-bundle.js.map',
+  '/docs/swagger-ui-standalone-preset.js',
+  '/docs/docs/swagger-ui.css',
+  '/docs/%2e%2e/package.json',
+  '/docs/..%2fpackage.json',
+  '/docs/swagger-ui.css/',
+  '/docs//swagger-ui.css',
+  '/openapi.json/',
+  '/docs-json',
+];
+
+describe('the files of the docs', () => {
+  let service: Service;
+  let client: Client;
+
+  beforeAll(async () => {
+    service = await startService();
+    client = Client.bearing(service);
+  });
+
+  afterAll(() => service.stop());
+
+  it.each(FILES)('GET %s is 200 with type, length, ETag and no-cache', async (path, mediaType) => {
+    const response = await fetch(service.url + path);
+    const { byteLength } = await response.arrayBuffer();
+    expect(response.status).toBe(200);
+    expect(byteLength).toBeGreaterThan(100);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': mediaType,
+      'content-length': String(byteLength),
+      'cache-control': 'no-cache',
+      etag: expect.stringMatching(/^"[\w-]{43}"$/),
+      'x-content-type-options': 'nosniff',
+    });
+  });
+
+  it.each(FILES)('HEAD %s is 200 with the header fields of GET and no content', async (path) => {
+    const [get, head] = await Promise.all([client.get(path), client.request('HEAD', path)]);
+    expect([head.status, head.text]).toEqual([200, '']);
+    expect(fieldsOf(head.headers)).toEqual(fieldsOf(get.headers));
+  });
+
+  it.each(FILES)('GET and HEAD %s with its ETag are 304', async (path) => {
+    const etag = (await client.get(path)).headers.get('etag')!;
+    for (const condition of [etag, `W/${etag}`, `"another", ${etag}`, '*']) {
+      for (const method of ['GET', 'HEAD']) {
+        const answer = await client.request(method, path, { headers: { 'if-none-match': condition } });
+        expect([answer.status, answer.text.length, answer.headers.get('etag')]).toEqual([304, 0, etag]);
+        expect(answer.headers.get('cache-control')).toBe('no-cache');
+      }
+    }
+    expect((await client.get(path, { 'if-none-match': '"another"' })).status).toBe(200);
+  });
+
+  it('GET /openapi.json has the same ETag in another process, and another for another file', async () => {
+    const other = await startService();
+    try {
+      const etagOf = async (path: string, from = service) =>
+        (await fetch(from.url + path, { method: 'HEAD' })).headers.get('etag');
+      expect(await etagOf('/openapi.json', other)).toBe(await etagOf('/openapi.json'));
+      const etags = await Promise.all(FILES.map(([path]) => etagOf(path)));
+      expect(new Set(etags).size).toBe(FILES.length);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it.each(FILES.filter(([path]) => path !== '/openapi.json'))(
+    'GET %s forbids everything but what comes from this origin',
+    async (path) => {
+      const policy = (await client.get(path)).headers.get('content-security-policy')!;
+      expect(policy.split('; ').sort()).toEqual([
+        "base-uri 'none'",
+        "connect-src 'self'",
+        "default-src 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "img-src 'self' data:",
+        "script-src 'self'",
+        "style-src 'self'",
+      ]);
+    },
+  );
+
+  it.each(['/docs', '/docs/'])('GET %s names only files that are served', async (path) => {
+    const { text } = await client.get(path);
+    const names = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, name]) => name!);
+    const paths = names.map((name) => new URL(name, service.url + path).pathname);
+    expect(paths).toHaveLength(5);
+    expect(FILES.map(([file]) => file)).toEqual(expect.arrayContaining(paths));
+  });
+
+  it('the page keeps no token, takes no settings from its address, and sends the document to nobody', async () => {
+    const { text } = await client.get('/docs/swagger-initializer.js');
+    let options: unknown;
+    const document = { currentScript: { src: `${service.url}/docs/swagger-initializer.js` } };
+    runInNewContext(text, { URL, document, SwaggerUIBundle: (given: unknown) => (options = given) });
+    const closed = { persistAuthorization: false, queryConfigEnabled: false, validatorUrl: null };
+    expect(options).toMatchObject({ ...closed, url: `${service.url}/openapi.json` });
+  });
+
+  it.each(OTHERS)('GET %s is 404 in the one shape of errors', async (path) => {
+    expectError(await client.get(path), 404, 'NOT_FOUND');
+  });
+
+  it.each(FILES)('another method on %s is 405, and OPTIONS names those there are', async (path) => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      const answer = await client.request(method, path);
+      expectError(answer, 405, 'METHOD_NOT_ALLOWED');
+      expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
+    }
+    const options = await client.request('OPTIONS', path);
+    expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS']);
+  });
+});
+
+describe.each([
+  { NODE_ENV: 'production', served: false },
+  { NODE_ENV: 'production', DOCS: 'true', served: true },
+  { NODE_ENV: 'development', served: true },
+  { NODE_ENV: 'development', DOCS: 'false', served: false },
+])('with NODE_ENV=$NODE_ENV and DOCS=$DOCS', ({ served, ...environment }) => {
+  it(`every file of the docs is ${served ? 200 : 404}`, async () => {
+    const service = await startService(environment);
+    try {
+      const client = Client.bearing(service);
+      for (const [path] of FILES) {
+        const answer = await client.get(path);
+        if (served) expect(answer.status).toBe(200);
+        else expectError(answer, 404, 'NOT_FOUND');
+      }
+    } finally {
+      await service.stop();
+    }
+  });
+});
+
+const CONNECTIONS = 20;
+const REQUESTS = 10;
+
+(process.platform === 'linux' ? describe : describe.skip)('clients that leave unread responses of the docs', () => {
+  let folder: string;
+  let service: ServiceProcess;
+
+  beforeAll(async () => {
+    folder = temporaryFolder();
+    service = await ServiceProcess.start(folder, { DOCS: 'true' });
+  });
+
+  afterAll(async () => {
+    await service.end();
+    rmSync(folder, { recursive: true });
+  });
+
+  const descriptors = (): number => readdirSync(`/proc/${service.child.pid}/fd`).length;
+
+  it.each(['/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/openapi.json'])(
+    'leave no descriptor open (GET %s)',
+    async (path) => {
+      await (await fetch(service.url + path, { headers: { connection: 'close' } })).arrayBuffer();
+      const before = await settled(descriptors);
+      const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, () => pipeline(service.url, path)));
+      await sleep(200);
+      for (const socket of sockets) socket.resetAndDestroy();
+      expect(await settled(descriptors, before)).toBeLessThanOrEqual(before);
+    },
+  );
+});
+
+/** Sends requests at once on a connection and reads only the first bytes of what is answered. */
+async function pipeline(url: string, path: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.on('error', () => {});
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: cookies\r\n\r\n`.repeat(REQUESTS));
+  await new Promise((resolve) => socket.once('data', resolve));
+  socket.pause();
+  return socket;
+}
+
+/** A number once it is no more than the goal, or has not changed for half a second; after 20 s whatever it is. */
+async function settled(read: () => number, goal = -1): Promise<number> {
+  let [value, unchanged] = [read(), 0];
+  for (let waited = 0; waited < 20_000 && value > goal && unchanged < 500; waited += 50) {
+    await sleep(50);
+    const next = read();
+    unchanged = next === value ? unchanged + 50 : 0;
+    value = next;
+  }
+  return value;
+}
+
+const OF_ONE_RESPONSE = ['connection', 'date', 'keep-alive', 'x-request-id'];
+
+/** Header fields without those of the one response. */
+function fieldsOf(headers: Headers): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => !OF_ONE_RESPONSE.includes(name)));
+}

@@ -1,0 +1,151 @@
+import { existsSync } from 'node:fs';
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
+import { Client, COOKIE, type Service, startService, token } from '../support/service.js';
+
+const CHROMIUM = process.env['CHROMIUM_PATH'] || '/usr/bin/chromium';
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+// Where every change is judged, a browser that is missing is a failure.
+const canRun = existsSync(CHROMIUM) || Boolean(process.env['CI']);
+if (!canRun) {
+  console.warn(`Skipped: the docs page needs a browser, and there is no chromium at ${CHROMIUM} (CHROMIUM_PATH)`);
+}
+
+(canRun ? describe : describe.skip)('the docs page', () => {
+  let service: Service;
+  let browser: Browser;
+  let page: Page;
+  const requests: string[] = [];
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    service = await startService();
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await service.stop();
+  });
+
+  beforeEach(async () => {
+    const context = await browser.newContext();
+    requests.length = 0;
+    complaints.length = 0;
+    context.on('request', (request) => requests.push(request.url()));
+    context.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    });
+    context.on('weberror', (error) => complaints.push(String(error.error())));
+    page = await context.newPage();
+    await page.goto(`${service.url}/docs`);
+  });
+
+  afterEach(() => page?.context().close());
+
+  it('creates a cookie with a token that the reader enters', async () => {
+    await authorize(await token());
+    const operation = await tryOut('createCookie');
+    await operation.getByRole('button', { name: 'Execute' }).click();
+    expect(await operation.locator('.live-responses-table .response-col_status').last().innerText()).toMatch(/^201/);
+    const created = await answerOf(operation);
+    expect(created).toEqual({ id: expect.any(Number), ...COOKIE });
+    const client = await Client.of(service);
+    expect((await client.get(`/cookies/${created.id}`)).body).toEqual(created);
+    expectNothingFromElsewhere();
+  });
+
+  it('lists every cookie with the parameters that it fills in', async () => {
+    const client = await Client.of(service);
+    await client.post(COOKIE);
+    const stored = await client.get('/cookies');
+    await authorize(await token());
+    const operation = await tryOut('listCookies');
+    await operation.getByRole('button', { name: 'Execute' }).click();
+    expect(await answerOf(operation)).toEqual(stored.body);
+    expectNothingFromElsewhere();
+  });
+
+  it('shows every operation', async () => {
+    await page.locator('.opblock').first().waitFor();
+    const shown = await page.locator('.opblock').evaluateAll((blocks) => blocks.map(({ id }) => id));
+    const names = ['listCookies', 'createCookie', 'getCookie', 'replaceCookie', 'patchCookie', 'deleteCookie'];
+    expect(shown.sort()).toEqual(names.map((name) => `operations-cookies-${name}`).sort());
+    expectNothingFromElsewhere();
+  });
+
+  it('shows the details of every operation and schema within its Content-Security-Policy', async () => {
+    const summaries = page.locator('.opblock-summary-control');
+    await summaries.first().waitFor();
+    for (const summary of await summaries.all()) await summary.click();
+    const schemas = page.locator('.models .model-container button[aria-expanded="false"]');
+    const count = await schemas.count();
+    expect(count).toBeGreaterThan(3);
+    for (let schema = 0; schema < count; schema++) await schemas.first().click();
+    await page.locator('.opblock.is-open .responses-table').last().waitFor();
+    expect(await page.locator('.opblock.is-open').count()).toBe(6);
+    expectNothingFromElsewhere();
+  });
+
+  it('forgets the token with the page, and keeps it in no storage of the browser', async () => {
+    const bearer = await token();
+    await authorize(bearer);
+    const kept = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])');
+    expect(kept).not.toContain(bearer.slice(0, 16));
+    await page.reload();
+    const operation = await tryOut('listCookies');
+    await operation.getByRole('button', { name: 'Execute' }).click();
+    expect(await operation.locator('.live-responses-table .response-col_status').last().innerText()).toMatch(/^401/);
+  });
+
+  it('works under /docs/, too', async () => {
+    await page.goto(`${service.url}/docs/`);
+    await page.locator('.opblock').first().waitFor();
+    expectNothingFromElsewhere();
+  });
+
+  it('is shown in no frame', async () => {
+    await page.goto('about:blank');
+    const blocked = page.waitForEvent('framenavigated', {
+      predicate: (frame) => frame.url().startsWith('chrome-error:'),
+      timeout: 5000,
+    });
+    await page.setContent(`<iframe src="${service.url}/docs"></iframe>`);
+    await blocked;
+  });
+
+  async function authorize(bearer: string): Promise<void> {
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    const dialog = page.locator('.dialog-ux');
+    await dialog.locator('input').fill(bearer);
+    await dialog.getByRole('button', { name: 'Apply credentials' }).click();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+  }
+
+  async function tryOut(operationId: string): Promise<Locator> {
+    const operation = page.locator(`#operations-cookies-${operationId}`);
+    await operation.locator('.opblock-summary-control').click();
+    await operation.getByRole('button', { name: 'Try it out' }).click();
+    return operation;
+  }
+
+  async function answerOf(operation: Locator): Promise<any> {
+    return JSON.parse(await operation.locator('.live-responses-table .highlight-code code').first().innerText());
+  }
+
+  /** No request left the origin of the service, and the browser found nothing to complain of. */
+  function expectNothingFromElsewhere(): void {
+    const sent = requests.filter((url) => !url.startsWith('data:'));
+    expect(sent.length).toBeGreaterThan(0);
+    expect(sent.filter((url) => new URL(url).origin !== service.url)).toEqual([]);
+    expect(complaints).toEqual([]);
+  }
+});

@@ -1,0 +1,476 @@
+import { closeSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
+import type { Environment } from '../../src/config/config.js';
+import { withoutRequestId } from '../support/expect-error.js';
+import { leaveNoRoom } from '../support/faults/full-database.js';
+import { OpenApiDocument } from '../support/openapi-document.js';
+import { exchangeOne, request } from '../support/raw-http.js';
+import {
+  type Answer,
+  Client,
+  COOKIE,
+  type RequestOptions,
+  type Service,
+  startService,
+  token,
+} from '../support/service.js';
+
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+type Operation = readonly [Method, '/cookies' | '/cookies/{id}'];
+
+const OPERATIONS: readonly Operation[] = [
+  ['get', '/cookies'],
+  ['post', '/cookies'],
+  ['get', '/cookies/{id}'],
+  ['put', '/cookies/{id}'],
+  ['patch', '/cookies/{id}'],
+  ['delete', '/cookies/{id}'],
+];
+const ON_A_RECORD = OPERATIONS.filter(([, path]) => path === '/cookies/{id}');
+const READS = OPERATIONS.filter(([method]) => method === 'get');
+const WRITES_OF_A_RECORD = ON_A_RECORD.filter(([method]) => method !== 'get');
+const WITH_A_BODY = OPERATIONS.filter(([method]) => ['post', 'put', 'patch'].includes(method));
+
+const { wish: _, ...REPLACEMENT } = { ...COOKIE, size: 'large' };
+const BODIES: Partial<Record<Method, object>> = { post: COOKIE, put: REPLACEMENT, patch: { flavor: 'cinnamon' } };
+
+/** What differs from a good request on record 1. */
+interface Given extends RequestOptions {
+  readonly id?: string;
+  readonly query?: string;
+}
+
+interface Seen {
+  readonly operation: Operation;
+  readonly answer: Answer;
+}
+
+/** Only a connection that breaks while the database commits does; `postgres-connections.e2e-spec.ts` holds it to its example. */
+const NEEDS_A_LOST_RESPONSE = 'OUTCOME_UNKNOWN';
+
+describe('the OpenAPI document', () => {
+  let document: any;
+  let ordinary: Service;
+  const seen: Seen[] = [];
+  let described: OpenApiDocument;
+
+  beforeAll(async () => {
+    ordinary = await startService();
+    described = await OpenApiDocument.of(ordinary);
+    document = described.json;
+    await driveOrdinaryAnswers();
+    await driveProtocolErrors();
+    await driveLateRequests();
+    await driveRefusals();
+    await driveUnconditionalWrites();
+    await driveFullStorage();
+    await driveFullVolume();
+    await driveBrokenDatabases();
+  });
+
+  afterAll(() => ordinary.stop());
+
+  /** Sends a request of the operation, a good one but for what is given, and keeps the answer. */
+  async function drive(client: Client, operation: Operation, given: Given = {}): Promise<void> {
+    const [method, path] = operation;
+    const { id = '1', query = '', body = BODIES[method], headers } = given;
+    const answer = await client.request(method.toUpperCase(), path.replace('{id}', id) + query, { body, headers });
+    seen.push({ operation, answer });
+  }
+
+  async function driveOrdinaryAnswers(): Promise<void> {
+    const client = await Client.of(ordinary);
+    await drive(client, ['post', '/cookies']);
+    await drive(client, ['post', '/cookies']);
+    for (const query of ['?limit=1', '?flavor=vanilla&flavor=chocolate', '?limit=0', '?colour=red']) {
+      await drive(client, ['get', '/cookies'], { query });
+    }
+    for (const operation of READS) {
+      await drive(client, operation);
+      await drive(client, operation, { headers: { 'if-none-match': '*' } });
+      await drive(client, operation, { headers: { 'if-match': '"another"' } });
+    }
+    for (const operation of WRITES_OF_A_RECORD) {
+      await drive(client, operation, { headers: { 'if-match': '"another"' } });
+      await drive(client, operation, { headers: { 'if-none-match': '*' } });
+      await drive(client, operation);
+    }
+    // The last of these was DELETE.
+    for (const operation of ON_A_RECORD) await drive(client, operation);
+  }
+
+  async function driveRefusals(): Promise<void> {
+    const client = await Client.of(ordinary);
+    const unscoped = await Client.of(ordinary, { scope: 'none' });
+    const expired = `Bearer ${await token({ expiresIn: -60 })}`;
+    for (const operation of OPERATIONS) {
+      await drive(unscoped, operation);
+      await drive(client, operation, { headers: { authorization: expired } });
+      await drive(client, operation, { headers: { authorization: '' } });
+    }
+    for (const operation of WITH_A_BODY) {
+      await drive(client, operation, { headers: { 'content-type': 'text/plain' } });
+      await drive(client, operation, { headers: { 'content-encoding': 'gzip' } });
+      await drive(client, operation, { body: '' });
+      await drive(client, operation, { body: '[]' });
+      await drive(client, operation, { body: { ...BODIES[operation[0]], flavor: 'salt' } });
+    }
+    for (const operation of [...WITH_A_BODY, ...WRITES_OF_A_RECORD]) {
+      await drive(client, operation, { body: 'x'.repeat(16 * 1024 + 1) });
+      await drive(client, operation, { query: '?limit=1' });
+    }
+    await drive(client, ['get', '/cookies/{id}'], { query: '?limit=1' });
+    for (const operation of ON_A_RECORD) await drive(client, operation, { id: '0' });
+  }
+
+  /** What the service rejects before it looks for an operation. */
+  async function driveProtocolErrors(): Promise<void> {
+    const host = 'Host: cookies';
+    const extension = `1;${'x'.repeat(20_000)}\r\n \r\n0\r\n\r\n`;
+    const heads: readonly (readonly [version: string, lines: readonly string[], body?: string])[] = [
+      ['HTTP/1.1', [host, 'Not a header field']],
+      ['HTTP/1.1', ['Connection: close']],
+      ['HTTP/1.1', [host, 'Expect: the-impossible', 'Connection: close']],
+      ['HTTP/1.1', [host, `X-Padding: ${'x'.repeat(20_000)}`]],
+      ['HTTP/1.1', [host, 'Connection: close', ...Array<string>(2000).fill('A:')]],
+      ['HTTP/1.1', [host, 'Transfer-Encoding: gzip, chunked', 'Connection: close']],
+      ['HTTP/1.1', [host, 'Transfer-Encoding: chunked', 'Connection: close'], extension],
+      ['HTTP/2.0', [host]],
+    ];
+    for (const operation of OPERATIONS) {
+      for (const [version, lines, body] of heads) {
+        const bytes = request([`${requestTarget(operation)} ${version}`, ...lines], body);
+        seen.push({ operation, answer: await exchangeOne(ordinary, bytes) });
+      }
+    }
+  }
+
+  async function driveLateRequests(): Promise<void> {
+    await onServiceWith({ REQUEST_TIMEOUT: '1000' }, async (_client, service) => {
+      const answers = OPERATIONS.map(async (operation) => {
+        const half = Buffer.from(`${requestTarget(operation)} HTTP/1.1\r\nHost: coo`);
+        return { operation, answer: await exchangeOne(service, half) };
+      });
+      seen.push(...(await Promise.all(answers)));
+    });
+  }
+
+  async function driveUnconditionalWrites(): Promise<void> {
+    await onServiceWith({ REQUIRE_IF_MATCH: 'true' }, async (client) => {
+      await client.post(COOKIE);
+      for (const operation of WRITES_OF_A_RECORD) await drive(client, operation);
+    });
+  }
+
+  async function driveFullStorage(): Promise<void> {
+    await onServiceWith({ COOKIES_CAPACITY: '0' }, async (client) => {
+      await drive(client, ['post', '/cookies']);
+    });
+  }
+
+  async function driveFullVolume(): Promise<void> {
+    await onServiceWith({}, async (client, service) => {
+      await client.post(COOKIE);
+      leaveNoRoom(service);
+      for (const operation of [['post', '/cookies'] as const, ...WRITES_OF_A_RECORD]) await drive(client, operation);
+    });
+  }
+
+  async function driveBrokenDatabases(): Promise<void> {
+    for (const harm of [dropTables, overwrite]) {
+      await onServiceWith({}, async (client, { folder }) => {
+        await client.post(COOKIE);
+        harm(join(folder, 'cookies.sqlite'));
+        for (const operation of OPERATIONS) await drive(client, operation);
+      });
+    }
+  }
+
+  it('is valid OpenAPI 3', async () => {
+    const validator = new Validator();
+    expect(await validator.validate(document)).toEqual({ valid: true });
+    expect(validator.version).toBe('3.0');
+  });
+
+  it('bears the version of the package', () => {
+    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
+    expect(document.info.version).toBe(version);
+  });
+
+  it('says of a resource what it stores, and where a new record is', () => {
+    expect(document.tags).toContainEqual({ name: 'cookies', description: 'The stored cookies' });
+    expect(document.components.headers.Location.example).toBe('/cookies/1');
+  });
+
+  it('describes the routes that the service has, and no others', () => {
+    const described = Object.entries<object>(document.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method} ${path}`),
+    );
+    expect(described).toEqual(expect.arrayContaining(OPERATIONS.map(([method, path]) => `${method} ${path}`)));
+    expect(routesOf(ordinary).sort()).toEqual(described.sort());
+  });
+
+  it('asks for a bearer token on every operation', () => {
+    expect(document.components.securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' });
+    for (const [method, path] of OPERATIONS) expect(document.paths[path][method].security).toEqual([{ bearer: [] }]);
+  });
+
+  it.each(OPERATIONS)('describes every response of %s %s: status, header fields and body', (method, path) => {
+    const answers = answersOf(method, path);
+    expect(answers.length).toBeGreaterThan(0);
+    for (const answer of answers) {
+      described.expectDescribed(answer, document.paths[path][method].responses[answer.status]);
+    }
+  });
+
+  it.each(OPERATIONS)('describes no status that %s %s never returns', (method, path) => {
+    const described = Object.keys(document.paths[path][method].responses);
+    const answered = new Set(answersOf(method, path).map(({ status }) => String(status)));
+    const missing = described.filter((status) => !answered.has(status)).map((status) => `${method} ${status}`);
+    expect(missing).toEqual([]);
+  });
+
+  it.each(OPERATIONS)('shows error bodies that %s %s really returns', (method, path) => {
+    const real = new Set(answersOf(method, path).map(({ body }) => withoutRequestId(body)));
+    for (const { content } of Object.values<any>(document.paths[path][method].responses)) {
+      for (const { value } of Object.values<any>(content?.['application/json'].examples ?? {})) {
+        if (value.errorCode === NEEDS_A_LOST_RESPONSE) continue;
+        expect([...real]).toContain(withoutRequestId(value));
+      }
+    }
+  });
+
+  it.each(OPERATIONS)('names every status of %s %s, without default and ranges', (method, path) => {
+    for (const status of Object.keys(document.paths[path][method].responses)) expect(status).toMatch(/^[2-5]\d\d$/);
+  });
+
+  it.each(OPERATIONS)('lists in words every error code of %s %s, and no others', (method, path) => {
+    const listed = document.paths[path][method].description.split('Error codes: ')[1].matchAll(/`([A-Z_]+)`/g);
+    const codes = answersOf(method, path).flatMap(({ body }) => body?.errorCode ?? []);
+    if (method !== 'get') codes.push(NEEDS_A_LOST_RESPONSE);
+    expect([...new Set(Array.from(listed, ([, code]) => code))].sort()).toEqual([...new Set(codes)].sort());
+  });
+
+  it('has one schema for each enum, which everything else refers to', () => {
+    const { CookieFlavor, CookieSize, CookieSort } = document.components.schemas;
+    expect(CookieFlavor.enum).toEqual(['chocolate', 'vanilla', 'cinnamon']);
+    expect(CookieSize.enum).toEqual(['small', 'medium', 'large']);
+    expect(CookieSort).toMatchObject({ enum: ['id', '-id'], 'x-enum-varnames': ['IdAscending', 'IdDescending'] });
+    const text = JSON.stringify(document);
+    // Another resource may have the same values, in a schema of its own.
+    const named = Object.values<any>(document.components.schemas).map(({ enum: values }) => JSON.stringify(values));
+    for (const { enum: values } of [CookieFlavor, CookieSize, CookieSort]) {
+      const schemas = named.filter((each) => each === JSON.stringify(values));
+      expect(text.split(`"enum":${JSON.stringify(values)}`)).toHaveLength(1 + schemas.length);
+    }
+    // Three bodies, the record and the filter; no wrapper around any.
+    for (const name of ['CookieFlavor', 'CookieSize']) {
+      expect(text.split(`{"$ref":"#/components/schemas/${name}"}`)).toHaveLength(1 + 5);
+    }
+    expect(text).not.toMatch(/"(allOf|oneOf|anyOf)":\[\{"\$ref":"#\/components\/schemas\/(Cookie|Error)/);
+  });
+
+  it('closes the bodies of requests and the record, and no errors', () => {
+    const { schemas } = document.components;
+    for (const name of ['CookieDto', 'CreateCookieDto', 'PatchCookieDto', 'ReplaceCookieDto']) {
+      expect([name, schemas[name].additionalProperties]).toEqual([name, false]);
+    }
+    for (const name of ['ErrorDto', 'ErrorDetail']) {
+      expect([name, schemas[name].type, schemas[name].additionalProperties]).toEqual([name, 'object', undefined]);
+    }
+    expect(JSON.stringify(document)).not.toContain('x-closed');
+  });
+
+  it('gives a detail of an error one schema, in which only the message is required', () => {
+    const { ErrorDto, ErrorDetail } = document.components.schemas;
+    expect(ErrorDto.properties.details).toMatchObject({
+      type: 'array',
+      items: { $ref: '#/components/schemas/ErrorDetail' },
+    });
+    expect(Object.keys(ErrorDetail.properties)).toEqual(['message', 'pointer', 'parameter']);
+    expect(ErrorDetail.required).toEqual(['message']);
+  });
+
+  it('has If-Match before If-None-Match in every operation with conditions', () => {
+    for (const [method, path] of [...READS, ...WRITES_OF_A_RECORD]) {
+      const names = document.paths[path][method].parameters.map(({ name }: any) => name);
+      expect(names.slice(-3)).toEqual(['If-Match', 'If-None-Match', 'X-Request-Id']);
+    }
+  });
+
+  it('has X-Request-Id without a pattern, since another value is replaced and not rejected', async () => {
+    const client = await Client.of(ordinary);
+    const { status, headers } = await client.get('/cookies', { 'x-request-id': 'not (allowed)' });
+    expect([status, headers.get('x-request-id')]).toEqual([200, expect.stringMatching(/^[\w-]{36}$/)]);
+    for (const [method, path] of OPERATIONS) {
+      const parameter = document.paths[path][method].parameters.find(({ name }: any) => name === 'X-Request-Id');
+      expect(parameter.schema).toEqual({ type: 'string' });
+    }
+  });
+
+  it('has one media type for PATCH, and the other one in words', async () => {
+    const { requestBody, description } = document.paths['/cookies/{id}'].patch;
+    expect(Object.keys(requestBody.content)).toEqual(['application/json']);
+    expect(requestBody.required).toBe(true);
+    const client = await Client.of(ordinary);
+    const { body } = await client.post(COOKIE);
+    const [other] = /application\/merge-patch\+json/.exec(description) as unknown as [string];
+    const headers = { 'content-type': other };
+    const answer = await client.request('PATCH', `/cookies/${body.id}`, { body: BODIES.patch, headers });
+    expect(answer.status).toBe(204);
+  });
+
+  it('says of the token what a client team needs, and nothing of this repository', () => {
+    const { description } = document.components.securitySchemes.bearer;
+    expect(description).toContain('operators');
+    expect(JSON.stringify(document)).not.toContain('npm run');
+  });
+
+  it.each(['', 'u'])('has a pattern of the wish that means the same with the flags "%s"', (flags) => {
+    const pattern = new RegExp(document.components.schemas.CreateCookieDto.properties.wish.pattern, flags);
+    for (const wish of ['x', '🍪', 'a🍪\n\t\u{10ffff}', '\ud7ff\ue000\uffff', '\u0001']) {
+      expect([wish, pattern.test(wish)]).toEqual([wish, true]);
+    }
+    for (const wish of ['\0', 'a\0b', '\ud83c', '\udf6a', '\udf6a\ud83c', '🍪\ud83c', '\ud83cx', 'x\udf6a']) {
+      expect([wish, pattern.test(wish)]).toEqual([wish, false]);
+    }
+  });
+
+  it.each(['/cookies', '/cookies/{id}'])('describes HEAD of %s with its GET', async (path) => {
+    const client = await Client.of(ordinary);
+    const { body } = await client.post(COOKIE);
+    const answer = await client.request('HEAD', path.replace('{id}', body.id));
+    expect(answer.status).toBe(200);
+    described.expectFields(answer, document.paths[path].get.responses[200]);
+  });
+
+  it.each([
+    ['a cookie', COOKIE],
+    ['255 cookie emojis', { ...COOKIE, wish: '🍪'.repeat(255) }],
+    ['256 cookie emojis', { ...COOKIE, wish: '🍪'.repeat(256) }],
+    ['256 letters', { ...COOKIE, wish: 'x'.repeat(256) }],
+    ['a wish with NUL', { ...COOKIE, wish: 'a\0b' }],
+    ['a wish with a lone surrogate', { ...COOKIE, wish: 'a\ud83cb' }],
+    ['a wish with a pair in the wrong order', { ...COOKIE, wish: '\udf6a\ud83c' }],
+    ['an empty wish', { ...COOKIE, wish: '' }],
+    ['a wish of null', { ...COOKIE, wish: null }],
+    ['a size in capitals', { ...COOKIE, size: 'SMALL' }],
+    ['a size in an array', { ...COOKIE, size: ['small'] }],
+    ['an id', { ...COOKIE, id: 7 }],
+    ['flavor and size', REPLACEMENT],
+    ['flavor alone', { flavor: 'vanilla' }],
+    ['a flavor of null', { flavor: null }],
+    ['an empty object', {}],
+    ['an array', []],
+    ['null', null],
+  ])('agrees with the service on a body: %s', async (_name, body) => {
+    const client = await Client.of(ordinary);
+    const { body: stored } = await client.post(COOKIE);
+    for (const [method, path] of WITH_A_BODY) {
+      const { schema } = document.paths[path][method].requestBody.content['application/json'];
+      const answer = await client.request(method.toUpperCase(), path.replace('{id}', stored.id), { body });
+      expect([method, answer.status < 300]).toEqual([method, described.isValid(schema, body)]);
+    }
+  });
+
+  it.each([
+    'limit=1',
+    'limit=1000',
+    'limit=0',
+    'limit=1001',
+    'limit=1.5',
+    'after=0',
+    'after=9007199254740991',
+    'after=9007199254740992',
+    'after=-1',
+    'sort=id',
+    'sort=-id',
+    'sort=wish',
+    'flavor=vanilla',
+    'flavor=vanilla&flavor=chocolate',
+    'flavor=vanilla&flavor=vanilla',
+    'flavor=vanilla,chocolate',
+    'size=small&size=medium&size=large',
+    'size=huge',
+  ])('agrees with the service on a query: %s', async (query) => {
+    const client = await Client.of(ordinary);
+    const parameters = new URLSearchParams(query);
+    const [name] = [...parameters.keys()] as [string];
+    const { schema, style, explode } = document.paths['/cookies'].get.parameters.find((one: any) => one.name === name);
+    // What OpenAPI assumes for a query: an array is its repeated parameter.
+    expect([style, explode]).toEqual([undefined, undefined]);
+    const text = parameters.get(name)!;
+    const value = { array: parameters.getAll(name), integer: Number(text), string: text }[typeOf(schema)];
+    const { status } = await client.get(`/cookies?${query}`);
+    expect(status === 200).toBe(described.isValid(schema, value));
+  });
+
+  it('is not served with DOCS=false, nor are its pages', async () => {
+    await onServiceWith({ DOCS: 'false' }, async (client) => {
+      for (const path of ['/openapi.json', '/docs', '/docs/', '/docs/swagger-ui.css', '/docs-json', '/docs-yaml']) {
+        const answer = await client.get(path);
+        expect([path, answer.status, answer.body.errorCode]).toEqual([path, 404, 'NOT_FOUND']);
+      }
+    });
+  });
+
+  function answersOf(method: string, path: string): Answer[] {
+    return seen.filter(({ operation }) => operation[0] === method && operation[1] === path).map(({ answer }) => answer);
+  }
+
+  function typeOf({ $ref, type }: any): string {
+    return type ?? document.components.schemas[$ref.split('/').at(-1)].type;
+  }
+});
+
+async function onServiceWith(
+  environment: Environment,
+  run: (client: Client, service: Service) => Promise<void>,
+): Promise<void> {
+  const service = await startService(environment);
+  try {
+    await run(await Client.of(service), service);
+  } finally {
+    await service.stop();
+  }
+}
+
+/** The request line of an operation, but for the version of HTTP. */
+function requestTarget([method, path]: Operation): string {
+  return `${method.toUpperCase()} ${path.replace('{id}', '1')}`;
+}
+
+/** The routes of the API as the document writes them, read from Fastify's own drawing of its routes. */
+function routesOf({ app }: Service): string[] {
+  const drawing = app.getHttpAdapter().getInstance().printRoutes({ commonPrefix: false });
+  const segments: string[] = [];
+  const routes: string[] = [];
+  for (const [, indent, segment, methods = ''] of drawing.matchAll(/^([│ ]*)[├└]── (\S+)(?: \((.*)\))?$/gm)) {
+    segments.splice(indent!.length / 4, Infinity, segment!);
+    const path = segments.join('').replaceAll(/:(\w+)/g, '{$1}');
+    for (const method of methods.split(', ')) routes.push(`${method.toLowerCase()} ${path}`);
+  }
+  return routes.filter((route) => !/^head|^\w+ \/(docs|openapi\.json)/.test(route));
+}
+
+/** What the service did not foresee: its tables are gone. */
+function dropTables(file: string): void {
+  const database = openDatabase(file);
+  database.exec('DROP TABLE cookies; DROP TABLE storage');
+  database.close();
+}
+
+/** What takes the database away: every page but the first is overwritten. */
+function overwrite(file: string): void {
+  const PAGE = 4096;
+  const database = openDatabase(file);
+  database.pragma('wal_checkpoint(TRUNCATE)');
+  const descriptor = openSync(file, 'r+');
+  writeSync(descriptor, Buffer.alloc(statSync(file).size - PAGE), 0, undefined, PAGE);
+  closeSync(descriptor);
+  // A commit, so that the service looks at the file again.
+  database.pragma('user_version = 1');
+  database.close();
+}

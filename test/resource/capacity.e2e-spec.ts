@@ -1,0 +1,98 @@
+import { rmSync } from 'node:fs';
+import { contentsOf, expectKeptIn, Ledger } from '../support/load/ledger.js';
+import { type Answer, Client, COOKIE, temporaryFolder } from '../support/service.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+const CAPACITY = 25;
+
+describe('the capacity, with two processes on one database', () => {
+  const folder = temporaryFolder();
+  let services: ServiceProcess[];
+  let clients: Client[];
+
+  const start = async (processes: number, capacity: number): Promise<void> => {
+    const environment = { COOKIES_CAPACITY: String(capacity) };
+    services = await Promise.all(Array.from({ length: processes }, () => ServiceProcess.start(folder, environment)));
+    clients = await Promise.all(services.map((service) => Client.of(service)));
+  };
+  const end = () => Promise.all(services.map((service) => service.end()));
+
+  beforeAll(() => start(2, CAPACITY));
+
+  afterAll(async () => {
+    await end();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('lets 25 of 200 racing POSTs in and returns 507 to the other 175', async () => {
+    const ledger = new Ledger();
+    const post = async (client: Client): Promise<Answer> => {
+      const wish = ledger.nextWish();
+      const answer = await client.post({ ...COOKIE, wish });
+      ledger.note(wish, answer);
+      return answer;
+    };
+    const racing = Array.from({ length: 100 }, () => clients.map(post)).flat();
+    const answers = await Promise.all(racing);
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(CAPACITY);
+    const refusals = answers.filter(({ status }) => status === 507);
+    expect(refusals).toHaveLength(175);
+    expect(new Set(refusals.map(({ body }) => body.message))).toEqual(new Set(['Storage is full']));
+    const stored = await contentsOf(folder);
+    expect(stored.count).toBe(CAPACITY);
+    expectKeptIn(stored, ledger);
+  });
+
+  it('gives a freed place to exactly one of those that race for it', async () => {
+    let [{ id }] = (await clients[0]!.get('/cookies')).body;
+    for (let round = 0; round < 5; round++) {
+      expect((await clients[round % 2]!.request('DELETE', `/cookies/${id}`)).status).toBe(204);
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, () => clients.map((client) => client.post(COOKIE))).flat(),
+      );
+      const created = answers.filter(({ status }) => status === 201);
+      expect(created).toHaveLength(1);
+      id = created[0]!.body.id;
+    }
+  });
+
+  it('counts truly through a random mix of 500 concurrent POST, DELETE and PUT', async () => {
+    const ids: number[] = (await clients[0]!.get('/cookies')).body.map(({ id }: { id: number }) => id);
+    const mixed = Array.from({ length: 500 }, async (_, index) => {
+      const client = clients[index % 2]!;
+      const path = `/cookies/${ids[Math.floor(Math.random() * ids.length)]}`;
+      const kind = Math.floor(Math.random() * 3);
+      if (kind === 0) return { kind: 'POST', status: (await client.post(COOKIE)).status };
+      if (kind === 1) return { kind: 'DELETE', status: (await client.request('DELETE', path)).status };
+      const body = { flavor: index % 4 < 2 ? 'chocolate' : 'cinnamon', size: 'medium' };
+      return { kind: 'PUT', status: (await client.request('PUT', path, { body })).status };
+    });
+    const outcomes = (await Promise.all(mixed)).map(({ kind, status }) => `${kind} ${status}`);
+    const allowed = ['POST 201', 'POST 507', 'DELETE 204', 'DELETE 404', 'PUT 200', 'PUT 404'];
+    expect(outcomes.filter((outcome) => !allowed.includes(outcome))).toEqual([]);
+    const times = (wanted: string) => outcomes.filter((outcome) => outcome === wanted).length;
+    const rows = (await clients[0]!.get('/cookies')).body.length;
+    expect(rows).toBe(CAPACITY + times('POST 201') - times('DELETE 204'));
+    expect(rows).toBeLessThanOrEqual(CAPACITY);
+    expect((await contentsOf(folder)).used).toBe(rows);
+  });
+
+  it('returns 507 to POST while more is stored than a lowered capacity allows, and touches nothing else', async () => {
+    while ((await clients[0]!.post(COOKIE)).status === 201);
+    await end();
+    await start(1, CAPACITY - 2);
+    const [client] = clients as [Client];
+    expect((await client.post(COOKIE)).status).toBe(507);
+    const stored = (await client.get('/cookies')).body as { id: number }[];
+    expect(stored).toHaveLength(CAPACITY);
+    const body = { flavor: 'cinnamon', size: 'large' };
+    expect((await client.request('PUT', `/cookies/${stored.at(-1)!.id}`, { body })).status).toBe(200);
+    const statuses: number[] = [];
+    for (const { id } of stored.slice(0, 3)) {
+      expect((await client.request('DELETE', `/cookies/${id}`)).status).toBe(204);
+      statuses.push((await client.post(COOKIE)).status);
+    }
+    // Only after the third deletion there are fewer than the capacity allows.
+    expect(statuses).toEqual([507, 507, 201]);
+  });
+});

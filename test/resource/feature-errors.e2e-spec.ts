@@ -1,0 +1,366 @@
+import { Readable } from 'node:stream';
+import {
+  BadGatewayException,
+  BadRequestException,
+  Body,
+  ConflictException,
+  Controller,
+  Delete,
+  Get,
+  HttpException,
+  InternalServerErrorException,
+  Logger,
+  Module,
+  NotFoundException,
+  type OnModuleInit,
+  Param,
+  Patch,
+  Post,
+  StreamableFile,
+} from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyAdapter } from '@nestjs/platform-fastify';
+import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
+import { IsOptional } from 'class-validator';
+import type { FastifyInstance } from 'fastify';
+import { Column, DataSource, Entity, ManyToOne, PrimaryColumn, Repository } from 'typeorm';
+import { Scopes } from '../../src/auth/scopes.decorator.js';
+import { transaction } from '../../src/database/transactions.js';
+import { expectError } from '../support/expect-error.js';
+import { type Answer, Client, type Service, startService } from '../support/service.js';
+
+@Entity('shelves')
+class Shelf {
+  @PrimaryColumn()
+  id!: number;
+
+  @Column('varchar', { unique: true })
+  name!: string;
+}
+
+@Entity('jars')
+class Jar {
+  @PrimaryColumn()
+  id!: number;
+
+  @Column('varchar')
+  label!: string;
+
+  @Column('integer')
+  shelfId!: number;
+
+  @ManyToOne(() => Shelf)
+  shelf?: Shelf;
+}
+
+const TABLES = [
+  'CREATE TABLE shelves (id integer PRIMARY KEY, name varchar NOT NULL CONSTRAINT unique_name UNIQUE)',
+  `CREATE TABLE jars (id integer PRIMARY KEY, label varchar NOT NULL CONSTRAINT label_length CHECK (length(label) < 10),
+     "shelfId" integer NOT NULL CONSTRAINT jar_on_shelf REFERENCES shelves (id))`,
+  // Without an entity, and checked only by the commit.
+  'CREATE TABLE lids (id integer PRIMARY KEY, jar integer NOT NULL REFERENCES jars (id) DEFERRABLE INITIALLY DEFERRED)',
+];
+
+/** As lax as it can be: what is wrong is left to the database. */
+class Values {
+  @IsOptional() id?: number;
+  @IsOptional() name?: string;
+  @IsOptional() label?: string | null;
+  @IsOptional() shelfId?: number;
+}
+
+/** As libraries make them: a code that is a number, a status of another service, a code of a database that is not ours. */
+const foreign = (properties: object) => Object.assign(new Error('secret inside'), properties);
+
+const THROWN: Readonly<Record<string, unknown>> = {
+  'not-found': new NotFoundException('There is no jar 5'),
+  'not-found-with-cause': new NotFoundException('There is no jar 5', { cause: new Error('secret inside') }),
+  'conflict-with-code': new ConflictException('The jar is open', { errorCode: 'JAR_OPEN' }),
+  'conflict-with-odd-code': new ConflictException('The jar is open', { errorCode: 'JAR open' }),
+  'list-of-messages': new BadRequestException(['label is too short', 'label is no label']),
+  'bad-gateway': new BadGatewayException('The oven does not respond'),
+  internal: new InternalServerErrorException('secret inside'),
+  'no-status': new HttpException('secret inside', 42),
+  'numeric-code': foreign({ code: 23505 }),
+  'status-of-another': foreign({ statusCode: 404, status: 404 }),
+  'fastify-status': foreign({ code: 'FST_ERR_CTP_BODY_TOO_LARGE', name: 'FastifyError', statusCode: 413 }),
+  'parser-of-a-client': foreign({ code: 'HPE_INVALID_CONSTANT' }),
+  'another-postgres': foreign({ code: '23505', severity: 'ERROR' }),
+  'another-sqlite': foreign({ code: 'SQLITE_CONSTRAINT_UNIQUE' }),
+  'get-status': foreign({ getStatus: () => 503 }),
+  'get-status-no-function': foreign({ getStatus: 503 }),
+  undefined: undefined,
+  null: null,
+  string: 'secret inside',
+  'without-prototype': Object.create(null) as object,
+};
+
+@Controller()
+@Scopes('cookies:write')
+class PantryController {
+  constructor(
+    @InjectRepository(Shelf) private readonly shelves: Repository<Shelf>,
+    @InjectRepository(Jar) private readonly jars: Repository<Jar>,
+    private readonly dataSource: DataSource,
+  ) {}
+
+  @Post('shelves')
+  async addShelf(@Body() body: Values): Promise<void> {
+    await this.shelves.insert(body);
+  }
+
+  @Patch('shelves/:id')
+  async changeShelf(@Param('id') id: string, @Body() body: Values): Promise<void> {
+    await this.shelves.update(Number(id), body);
+  }
+
+  @Delete('shelves/:id')
+  async removeShelf(@Param('id') id: string): Promise<void> {
+    await this.shelves.delete(Number(id));
+  }
+
+  @Get('shelves/:id')
+  shelf(@Param('id') id: string): Promise<Shelf> {
+    return this.shelves.findOneByOrFail({ id: Number(id) });
+  }
+
+  @Post('jars')
+  async addJar(@Body() body: Values): Promise<void> {
+    await this.jars.insert(body as Jar);
+  }
+
+  @Post('jars-in-transaction')
+  async addJarInTransaction(@Body() body: Values): Promise<void> {
+    await this.dataSource.transaction((manager) => manager.insert(Jar, body as Jar));
+  }
+
+  @Post('jars-by-template')
+  async addJarByTemplate(@Body() { id, label, shelfId }: Values): Promise<void> {
+    await transaction(
+      this.dataSource,
+      (tx) => tx.sql`INSERT INTO jars (id, label, "shelfId") VALUES (${id}, ${label}, ${shelfId})`,
+    );
+  }
+
+  @Patch('jars/:id')
+  async changeJar(@Param('id') id: string, @Body() body: Values): Promise<void> {
+    await this.jars.update(Number(id), body as Jar);
+  }
+
+  @Post('lids')
+  async addLid(@Body() { id, shelfId }: Values): Promise<void> {
+    await transaction(this.dataSource, (tx) => tx.sql`INSERT INTO lids (id, jar) VALUES (${id}, ${shelfId})`);
+  }
+
+  /** An upstream's error, before the first byte of the body. */
+  @Get('broken-stream')
+  brokenStream(): StreamableFile {
+    const upstream = new Readable({ read: () => void upstream.destroy(foreign({ statusCode: 404 })) });
+    return new StreamableFile(upstream);
+  }
+
+  @Get('thrown/:name')
+  thrown(@Param('name') name: string): void {
+    throw THROWN[name];
+  }
+}
+
+/** What hooks of Fastify throw, by the name in `x-plugin`; @fastify/rate-limit throws an `Error` with a `statusCode` after it has set the header fields. */
+const THROWN_BY_PLUGINS: Readonly<Record<string, unknown>> = {
+  'rate-limit': foreign({ statusCode: 429 }),
+  banned: foreign({ statusCode: 403 }),
+  object: { statusCode: 429, error: 'Too Many Requests', message: 'secret inside' },
+  pressure: foreign({ name: 'FastifyError', code: 'FST_UNDER_PRESSURE', statusCode: 503 }),
+  'its-own': new ConflictException('The lid is on', { errorCode: 'LID_ON' }),
+  'server-error': foreign({ statusCode: 502 }),
+  'status-of-another': foreign({ status: 404, response: { status: 404 } }),
+  'text-status': foreign({ statusCode: '404' }),
+  'no-status': foreign({}),
+};
+
+/** A team registers its plugins so, since they need no injection. */
+@Module({ imports: [TypeOrmModule.forFeature([Shelf, Jar])], controllers: [PantryController] })
+class PantryModule implements OnModuleInit {
+  constructor(private readonly host: HttpAdapterHost<FastifyAdapter>) {}
+
+  onModuleInit(): void {
+    const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
+    for (const hook of ['onRequest', 'preHandler'] as const) {
+      fastify.addHook(hook, async (request, reply) => {
+        const { 'x-hook': chosen, 'x-plugin': name } = request.headers;
+        if (chosen !== hook) return;
+        reply.header('retry-after', 7).header('x-ratelimit-remaining', 0);
+        throw THROWN_BY_PLUGINS[name as string];
+      });
+    }
+  }
+}
+
+describe('errors of a feature', () => {
+  let service: Service;
+  let client: Client;
+  const log: string[] = [];
+
+  beforeAll(async () => {
+    service = await startService({}, [PantryModule]);
+    const dataSource = service.app.get(DataSource);
+    for (const sql of TABLES) await dataSource.query(sql);
+    client = await Client.of(service);
+    const note =
+      (level: string) =>
+      (...all: unknown[]) =>
+        log.push(`${level} ${all.join(' ')}`);
+    Logger.overrideLogger({ log: note('log'), warn: note('warn'), error: note('error'), fatal: note('fatal') });
+    expect((await send('POST', '/shelves', { id: 1, name: 'top' })).status).toBe(201);
+    expect((await send('POST', '/shelves', { id: 2, name: 'empty' })).status).toBe(201);
+    expect((await send('POST', '/jars', { id: 1, label: 'plums', shelfId: 1 })).status).toBe(201);
+  });
+
+  afterAll(() => service.stop());
+
+  beforeEach(() => log.splice(0));
+
+  const send = (method: string, path: string, body?: unknown) => client.request(method, path, { body });
+
+  /** Nothing of the inside: neither SQL nor names of tables and constraints. */
+  const expectDiscreet = ({ text }: Answer) =>
+    expect(text).not.toMatch(/secret|INSERT|UPDATE|constraint|SQLITE|jars|shelves|unique_name|label_length/);
+
+  const FK_POINTER = { pointer: '/shelfId', message: 'refers to a record that does not exist' };
+
+  it.each<
+    [what: string, method: string, path: string, body: unknown, status: number, code: string, ...details: object[]]
+  >([
+    ['POST of a key that exists', 'POST', '/shelves', { id: 1, name: 'new' }, 409, 'ALREADY_EXISTS'],
+    ['POST of a unique value that exists', 'POST', '/shelves', { id: 3, name: 'top' }, 409, 'ALREADY_EXISTS'],
+    ['PATCH to a unique value that exists', 'PATCH', '/shelves/2', { name: 'top' }, 409, 'ALREADY_EXISTS'],
+    [
+      'POST of a record with a missing parent',
+      'POST',
+      '/jars',
+      jar({ shelfId: 9 }),
+      400,
+      'REFERENCE_NOT_FOUND',
+      FK_POINTER,
+    ],
+    [
+      'the same in a transaction',
+      'POST',
+      '/jars-in-transaction',
+      jar({ shelfId: 9 }),
+      400,
+      'REFERENCE_NOT_FOUND',
+      FK_POINTER,
+    ],
+    [
+      'the same by a template',
+      'POST',
+      '/jars-by-template',
+      jar({ shelfId: 9 }),
+      400,
+      'REFERENCE_NOT_FOUND',
+      FK_POINTER,
+    ],
+    ['PATCH to a missing parent', 'PATCH', '/jars/1', { shelfId: 9 }, 400, 'REFERENCE_NOT_FOUND', FK_POINTER],
+    ['DELETE of a record that others refer to', 'DELETE', '/shelves/1', undefined, 409, 'STILL_REFERENCED'],
+    ['PATCH of a key that others refer to', 'PATCH', '/shelves/1', { id: 7 }, 409, 'STILL_REFERENCED'],
+    ['a reference that only the commit finds broken', 'POST', '/lids', { id: 1, shelfId: 9 }, 409, 'STILL_REFERENCED'],
+    ['POST that breaks a CHECK', 'POST', '/jars', jar({ label: 'a very long label' }), 400, 'INVALID_REQUEST'],
+    ['PATCH that breaks a CHECK', 'PATCH', '/jars/1', { label: 'a very long label' }, 400, 'INVALID_REQUEST'],
+    [
+      'POST of null that the database rejects',
+      'POST',
+      '/jars',
+      jar({ label: null }),
+      400,
+      'INVALID_REQUEST',
+      { pointer: '/label', message: 'is not a value that can be stored' },
+    ],
+    ['POST without a required value', 'POST', '/jars-by-template', { id: 5, shelfId: 1 }, 400, 'INVALID_REQUEST'],
+  ])('%s is rejected and logged in one line', async (_what, method, path, body, status, code, ...[detail]) => {
+    const response = await send(method, path, body);
+    expectError(response, status, code);
+    expect(response.body.details).toEqual(detail && [detail]);
+    expectDiscreet(response);
+    const level = status === 409 ? 'log' : 'warn';
+    const id = response.headers.get('x-request-id')!;
+    expect(log).toEqual([expect.stringMatching(new RegExp(`^${level} The database rejects a statement: .*${id}`))]);
+    expect(log[0]).not.toMatch(/very long|top/);
+  });
+
+  it('GET of an entity that TypeORM does not find is 404', async () => {
+    const response = await send('GET', '/shelves/77');
+    expectError(response, 404, 'NOT_FOUND');
+    expect(response.body.message).toBe('There is no such record');
+    expect(log).toEqual([]);
+  });
+
+  it.each([
+    ['not-found', 404, 'NOT_FOUND', 'There is no jar 5'],
+    ['not-found-with-cause', 404, 'NOT_FOUND', 'There is no jar 5'],
+    ['conflict-with-code', 409, 'JAR_OPEN', 'The jar is open'],
+    ['conflict-with-odd-code', 409, 'CONFLICT', 'The jar is open'],
+    ['list-of-messages', 400, 'BAD_REQUEST', 'label is too short; label is no label'],
+    ['bad-gateway', 502, 'BAD_GATEWAY', 'The oven does not respond'],
+  ])('an exception of Nest keeps status, code and message: %s', async (name, status, errorCode, message) => {
+    const response = await send('GET', `/thrown/${name}`);
+    expectError(response, status, errorCode);
+    expect(response.body.message).toBe(message);
+  });
+
+  it.each(Object.keys(THROWN).slice(6))(
+    'an error that is not of this service is a 500 and is logged: %s',
+    async (name) => {
+      const response = await send('GET', `/thrown/${name}`);
+      expectError(response, 500, 'INTERNAL_SERVER_ERROR');
+      expectDiscreet(response);
+      expect(log).toEqual([expect.stringMatching(/^error GET \/thrown\/:name failed /)]);
+    },
+  );
+
+  it.each([
+    ['rate-limit', 429, 'TOO_MANY_REQUESTS'],
+    ['object', 429, 'TOO_MANY_REQUESTS'],
+    ['banned', 403, 'FORBIDDEN'],
+    ['pressure', 503, 'SERVICE_UNAVAILABLE'],
+    ['its-own', 409, 'LID_ON'],
+  ])(
+    'the error of a hook of Fastify has its status, and the header fields of the plugin: %s',
+    async (name, status, code) => {
+      for (const hook of ['onRequest', 'preHandler']) {
+        const response = await client.get('/cookies', { 'x-hook': hook, 'x-plugin': name });
+        expectError(response, status, code);
+        expectDiscreet(response);
+        expect(response.headers.get('retry-after')).toBe('7');
+        expect(response.headers.get('x-ratelimit-remaining')).toBe('0');
+      }
+      expect(log.filter((line) => line.startsWith('error'))).toEqual([]);
+    },
+  );
+
+  it.each(['server-error', 'status-of-another', 'text-status', 'no-status'])(
+    'an error of a hook without a status for clients is a 500 and is logged: %s',
+    async (name) => {
+      const response = await client.get('/cookies', { 'x-hook': 'onRequest', 'x-plugin': name });
+      expectError(response, 500, 'INTERNAL_SERVER_ERROR');
+      expectDiscreet(response);
+      expect(log).toEqual([expect.stringMatching(/^error GET \/cookies failed /)]);
+    },
+  );
+
+  it("an upstream's error in a stream that a handler has returned is a 500 and is logged", async () => {
+    const response = await client.get('/broken-stream');
+    expectError(response, 500, 'INTERNAL_SERVER_ERROR');
+    expectDiscreet(response);
+    expect(log).toContainEqual(expect.stringMatching(/^error GET \/broken-stream failed /));
+  });
+
+  it('what Fastify rejects keeps its own status', async () => {
+    expectError(await send('POST', '/jars', 'x'.repeat(20_000)), 413, 'PAYLOAD_TOO_LARGE');
+    expectError(await send('GET', '/shelves/%zz'), 400, 'BAD_REQUEST');
+  });
+});
+
+function jar(properties: object): object {
+  return { id: 9, label: 'figs', shelfId: 1, ...properties };
+}

@@ -1,0 +1,111 @@
+import { join } from 'node:path';
+import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
+import { observeStatements, unobserveStatements } from '../../src/database/events/statement-events.js';
+import { Client, type Service, startService } from '../support/service.js';
+
+const RECORDS = 1_000_000;
+/** The most rows that one statement of a list may read; see `statementLimits` of sqlite-driver.ts. */
+const SCANNED_ROWS = 2000;
+/** All records are vanilla but these, which are cinnamon; none is chocolate. */
+const RARE = [1, 2, 2000, 2001, 499_999, 998_000, 999_999, 1_000_000];
+/** Ids that were deleted, more than one statement reads. */
+const GAP = { first: 500_000, last: 510_000 };
+
+const FILL = `
+  WITH RECURSIVE numbers(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM numbers WHERE id < ${RECORDS})
+  INSERT INTO cookies (id, flavor, size, wish, revision)
+  SELECT id, CASE WHEN id IN (${RARE.join(', ')}) THEN 'cinnamon' ELSE 'vanilla' END,
+    CASE id % 2 WHEN 0 THEN 'small' ELSE 'large' END, 'May your tests be green ' || id, id
+  FROM numbers WHERE id NOT BETWEEN ${GAP.first} AND ${GAP.last};
+  UPDATE storage SET used = (SELECT count(*) FROM cookies), revision = ${RECORDS} WHERE resource = 'cookies'`;
+
+/** Counts the statements that read, and the turns of the event loop, while `work` runs. */
+async function counted(work: () => Promise<void>): Promise<{ statements: number; turns: number }> {
+  const counts = { statements: 0, turns: 0 };
+  const onStatement = (): void => void counts.statements++;
+  const onTurn = (): void => {
+    counts.turns++;
+    turn = setImmediate(onTurn);
+  };
+  let turn = setImmediate(onTurn);
+  observeStatements(onStatement);
+  try {
+    await work();
+    return counts;
+  } finally {
+    unobserveStatements(onStatement);
+    clearImmediate(turn);
+  }
+}
+
+describe('a filtered list of 1 000 000 records', () => {
+  let service: Service;
+  let client: Client;
+
+  const ids = async (path: string): Promise<number[]> => {
+    const response = await client.get(path);
+    expect(response.status).toBe(200);
+    return response.body.map(({ id }: { id: number }) => id);
+  };
+
+  beforeAll(async () => {
+    service = await startService({ COOKIES_CAPACITY: String(2 * RECORDS), LIST_CACHE_BYTES: '0' });
+    const file = openDatabase(join(service.folder, 'cookies.sqlite'));
+    file.exec(FILL);
+    file.close();
+    client = await Client.of(service);
+  });
+
+  afterAll(() => service.stop());
+
+  it.each([
+    '/cookies?flavor=chocolate&limit=1',
+    '/cookies?flavor=chocolate',
+    '/cookies?flavor=chocolate&sort=-id&limit=1',
+    '/cookies?flavor=chocolate&sort=-id',
+    '/cookies?flavor=chocolate&flavor=cinnamon&size=medium&limit=1000',
+    '/cookies?size=medium',
+  ])('GET %s responds 200 [] with many short statements, and lets the event loop turn between them', async (path) => {
+    const { statements, turns } = await counted(async () => expect(await ids(path)).toEqual([]));
+    expect(statements).toBeGreaterThan((RECORDS - 20_000) / SCANNED_ROWS);
+    expect(turns).toBeGreaterThan(5);
+  });
+
+  it('GET returns every match, in both orders, wherever it lies', async () => {
+    expect(await ids('/cookies?flavor=cinnamon')).toEqual(RARE);
+    expect(await ids('/cookies?flavor=cinnamon&sort=-id')).toEqual([...RARE].reverse());
+    expect(await ids('/cookies?flavor=cinnamon&flavor=chocolate&size=large')).toEqual(
+      RARE.filter((id) => id % 2 === 1),
+    );
+    expect(await ids(`/cookies?flavor=cinnamon&after=${GAP.first}`)).toEqual([998_000, 999_999, 1_000_000]);
+    expect(await ids(`/cookies?flavor=cinnamon&sort=-id&after=${GAP.first}`)).toEqual([499_999, 2001, 2000, 2, 1]);
+  });
+
+  it.each([
+    ['id', RARE],
+    ['-id', [...RARE].reverse()],
+  ])('GET with limit and sort=%s links pages that are exact, and the last one to none', async (sort, expected) => {
+    for (const limit of [1, 3, 8, 9]) {
+      const found: number[][] = [];
+      let path: string | undefined = `/cookies?flavor=cinnamon&sort=${sort}&limit=${limit}`;
+      while (path !== undefined && found.length <= RARE.length) {
+        const { body, headers } = await client.get(path);
+        found.push(body.map(({ id }: { id: number }) => id));
+        path = /^<([^>]+)>/.exec(headers.get('link') ?? '')?.[1];
+      }
+      expect(found.flat()).toEqual(expected);
+      expect(found).toHaveLength(Math.ceil(RARE.length / limit));
+    }
+  });
+
+  it('GET returns as many as limit asks for where nearly all match', async () => {
+    const page = await ids('/cookies?flavor=vanilla&limit=1000');
+    expect(page).toEqual(
+      Array.from({ length: 1003 }, (_, index) => index + 1)
+        .filter((id) => !RARE.includes(id))
+        .slice(0, 1000),
+    );
+    const across = await ids(`/cookies?flavor=vanilla&limit=4&after=${GAP.first - 4}`);
+    expect(across).toEqual([GAP.first - 3, GAP.first - 2, GAP.last + 1, GAP.last + 2]);
+  });
+});

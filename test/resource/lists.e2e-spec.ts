@@ -1,0 +1,437 @@
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import {
+  type CallHandler,
+  Controller,
+  type ExecutionContext,
+  Get,
+  Logger,
+  Module,
+  type NestInterceptor,
+  Res,
+} from '@nestjs/common';
+import { APP_INTERCEPTOR } from '@nestjs/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { delayWhen, type Observable, tap } from 'rxjs';
+import { DataSource } from 'typeorm';
+import { Scopes } from '../../src/auth/scopes.decorator.js';
+import type { Environment } from '../../src/config/config.js';
+import { connectionsOf } from '../../src/http/connections/connections.js';
+import { ListCache } from '../../src/resource/lists/list-cache.js';
+import { ListReaders } from '../../src/resource/lists/list-readers.js';
+import { until } from '../faults/fault.js';
+import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
+import { Client, type Service, startService, token } from '../support/service.js';
+import { growthDuring, metricsOf, untilMetric } from '../support/metrics.js';
+import { StallingClient } from '../support/faults/stalling-client.js';
+
+/** Records with the longest wishes: about 1090 bytes of JSON each, in about 570 UTF-16 units. */
+const WISH = '🍪'.repeat(255);
+/** A list of 13 MB, which is more than the sockets of both sides hold, so that a reader can stall. */
+const LONG = 12_000;
+
+const READS = 'database_statement_duration_seconds_count{kind="read"}';
+/** Statements for a list that is cached: for its ETag, and for the metrics themselves. */
+const FROM_CACHE = 2;
+const IN_FLIGHT = 'http_requests_in_flight';
+
+let service: Service;
+let client: Client;
+
+async function start(
+  count: number,
+  environment: Environment = {},
+  wish = WISH,
+  modules: Parameters<typeof startService>[1] = [],
+): Promise<void> {
+  service = await startService({ COOKIES_CAPACITY: '100000', ...environment }, modules);
+  client = await Client.of(service);
+  await service.app.get(DataSource).transaction(async (transaction) => {
+    await transaction.sql`
+      INSERT INTO cookies (flavor, size, wish, revision)
+      WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})
+      SELECT 'vanilla', 'small', ${wish}, 1 FROM numbers`;
+    await transaction.sql`UPDATE storage SET used = used + ${count}, revision = revision + 1 WHERE resource = 'cookies'`;
+  });
+}
+
+afterEach(() => service.stop());
+
+/** Reads the beginning of a list and goes away. */
+async function leaveHalfWay(path = '/cookies'): Promise<number> {
+  const reader = await StallingClient.get(service, { path });
+  await reader.read(50_000);
+  reader.leave();
+  return reader.status;
+}
+
+const change = () => client.request('PATCH', '/cookies/1', { body: { size: 'large' } });
+
+/** How many statements that read a GET takes. */
+async function statementsFor(path: string): Promise<number> {
+  return (await growthDuring(service, () => client.get(path))).get(READS)!;
+}
+
+const fieldsOf = ({ headers }: { headers: Headers }): unknown[] =>
+  ['content-type', 'content-length', 'etag', 'link', 'x-total-count'].map((name) => headers.get(name));
+
+describe('GET /cookies after readers have left half-way', () => {
+  it('is the whole list, and so is that of the next, which comes from the cache', async () => {
+    await start(LONG, { LIST_CACHE_BYTES: String(2 ** 28) });
+    // As many as are collected for the cache at the same time, and one more.
+    for (let reader = 0; reader < 3; reader++) expect(await leaveHalfWay()).toBe(200);
+    await untilMetric(service, IN_FLIGHT, 0);
+    expect((await client.get('/cookies')).body).toHaveLength(LONG);
+    expect(await statementsFor('/cookies')).toBe(FROM_CACHE);
+    expect((await client.get('/cookies')).body).toHaveLength(LONG);
+  });
+
+  it('is 200, however many snapshots they had, and none of them counts as a reader', async () => {
+    await start(6000, { LIST_CACHE_BYTES: '0' });
+    // There are 64 snapshots.
+    for (let wave = 0; wave < 7; wave++) {
+      const statuses = await Promise.all(Array.from({ length: 10 }, () => leaveHalfWay()));
+      expect(statuses).toEqual(Array(10).fill(200));
+    }
+    await untilMetric(service, IN_FLIGHT, 0);
+    const readers = service.app.get(ListReaders);
+    await until(
+      () => readers.count === 0,
+      () => `${readers.count} readers are left`,
+    );
+    expect((await metricsOf(service)).get('http_response_buffer_bytes')).toBe(0);
+    const { status, body } = await client.get('/cookies?after=3000');
+    expect([status, body.length]).toEqual([200, 3000]);
+  });
+
+  it.each([
+    ['HEAD', '/cookies'],
+    ['GET', '/cookies?limit=3'],
+    ['GET', '/cookies?after=1400'],
+    ['GET', '/cookies'],
+  ])('leaves no snapshot open: %s %s is 200 seventy times', async (method, path) => {
+    await start(1500, { LIST_CACHE_BYTES: '0', DATABASE_BUSY_TIMEOUT: '2000' }, 'short');
+    for (let asked = 0; asked < 70; asked += 10) {
+      const responses = await Promise.all(Array.from({ length: 10 }, () => client.request(method, path)));
+      expect(responses.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    }
+  });
+});
+
+/** What a team may add: something that takes time between the handler and the response. */
+let held: Promise<void>;
+
+class HeldResponses implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(delayWhen(() => held));
+  }
+}
+
+@Module({ providers: [{ provide: APP_INTERCEPTOR, useClass: HeldResponses }] })
+class HeldResponsesModule {}
+
+@Controller('held')
+class HeldStreamController {
+  static stream: Readable | undefined;
+
+  @Get()
+  @Scopes('cookies:read')
+  async send(@Res() reply: FastifyReply): Promise<void> {
+    const stream = new Readable({ read: () => undefined });
+    HeldStreamController.stream = stream;
+    await held;
+    await reply.send(stream);
+  }
+}
+
+@Module({ controllers: [HeldStreamController] })
+class HeldStreamModule {}
+
+describe('GET /cookies after readers have left before its first byte', () => {
+  it('is 200, and none of them counts as a reader', async () => {
+    let release!: () => void;
+    held = new Promise((resolve) => (release = resolve));
+    await start(1500, { LIST_CACHE_BYTES: '0' }, 'short', [HeldResponsesModule]);
+    const readers = service.app.get(ListReaders);
+    const clients = await Promise.all(Array.from({ length: 5 }, () => StallingClient.get(service)));
+    await until(
+      () => readers.count === 5,
+      () => `${readers.count} readers of 5 have come`,
+    );
+    for (const each of clients) each.reset();
+    try {
+      await untilMetric(service, 'http_connections_open', 0);
+    } finally {
+      release();
+    }
+    await until(
+      () => readers.count === 0,
+      () => `${readers.count} readers are left`,
+      5000,
+    );
+    expect((await client.get('/cookies')).body).toHaveLength(1500);
+  });
+
+  it('is 503 for the reader that has given its place away meanwhile, and 200 for the others', async () => {
+    let release!: () => void;
+    held = new Promise((resolve) => (release = resolve));
+    await start(1500, { LIST_CACHE_BYTES: '0' }, 'short', [HeldResponsesModule]);
+    const readers = service.app.get(ListReaders);
+    // As many as one subject may have.
+    const first = Array.from({ length: 36 }, () => client.get('/cookies'));
+    await until(
+      () => readers.count === 36,
+      () => `${readers.count} readers of 36 have come`,
+    );
+    await sleep(1100);
+    const last = client.get('/cookies');
+    await sleep(200);
+    release();
+    const statuses = (await Promise.all([...first, last])).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual([...Array<number>(36).fill(200), 503]);
+    expect((await last).status).toBe(200);
+  });
+});
+
+/** Closes the connection between the handler and the response, as a reset does that arrives at that moment. */
+class ClosingInterceptor implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const { raw } = context.switchToHttp().getRequest<FastifyRequest>();
+    return next.handle().pipe(tap(() => raw.socket.destroy()));
+  }
+}
+
+@Module({ providers: [{ provide: APP_INTERCEPTOR, useClass: ClosingInterceptor }] })
+class ClosingModule {}
+
+describe('GET /cookies whose client leaves while its response is about to be sent', () => {
+  afterEach(() => Logger.overrideLogger(false));
+
+  it('is cut off, and no error', async () => {
+    await start(1500, { LIST_CACHE_BYTES: '0' }, 'short', [ClosingModule]);
+    const ends: unknown[] = [];
+    connectionsOf(service.app.getHttpServer()).requests.onEnd(({ status }, end) => ends.push({ status, end }));
+    const logged: unknown[] = [];
+    const log = (...line: unknown[]): void => void logged.push(line);
+    Logger.overrideLogger({ log, warn: log, error: log });
+    await expect(client.get('/cookies')).rejects.toThrow();
+    await untilMetric(service, 'http_connections_open', 0);
+    await sleep(100);
+    expect([ends, logged]).toEqual([[{ status: 200, end: 'cut off' }], []]);
+    expect(service.app.get(ListReaders).count).toBe(0);
+  });
+});
+
+describe('GET of what a module sends as a stream', () => {
+  it('closes the stream when its client has left before the first byte', async () => {
+    let release!: () => void;
+    held = new Promise((resolve) => (release = resolve));
+    await start(1, {}, 'short', [HeldStreamModule]);
+    const reader = await StallingClient.get(service, { path: '/held' });
+    await until(
+      () => HeldStreamController.stream !== undefined,
+      () => 'The request has not come',
+    );
+    reader.reset();
+    try {
+      await untilMetric(service, 'http_connections_open', 0);
+    } finally {
+      release();
+    }
+    await until(
+      () => HeldStreamController.stream!.destroyed,
+      () => 'The stream is open',
+      5000,
+    );
+  });
+});
+
+describe('the cache of lists', () => {
+  it('keeps lists up to a quarter of LIST_CACHE_BYTES, in bytes of UTF-8', async () => {
+    // A quarter is 2 MB: 1500 records have 1.6 MB, and 2500 have 2.7 MB, in 1.4 million UTF-16 units.
+    await start(2500, { LIST_CACHE_BYTES: '8000000' });
+    for (const path of ['/cookies?after=1000', '/cookies']) expect(await statementsFor(path)).toBeGreaterThan(5);
+    expect(await statementsFor('/cookies?after=1000')).toBe(FROM_CACHE);
+    expect(await statementsFor('/cookies')).toBeGreaterThan(5);
+    expect(service.app.get(ListCache).bytes).toBeGreaterThan(1_500_000);
+    expect(service.app.get(ListCache).bytes).toBeLessThan(2_000_000);
+  });
+
+  it('gives every query its own list, and after a change a new one', async () => {
+    await start(1500);
+    const whole = await client.get('/cookies');
+    const newestFirst = await client.get('/cookies?sort=-id');
+    expect((await client.get('/cookies')).text).toBe(whole.text);
+    expect((await client.get('/cookies?sort=-id')).text).toBe(newestFirst.text);
+    expect(newestFirst.body.map(({ id }: { id: number }) => id)).toEqual(
+      whole.body.map(({ id }: { id: number }) => id).reverse(),
+    );
+    await change();
+    expect((await client.get('/cookies')).body[0]).toMatchObject({ id: 1, size: 'large' });
+  });
+
+  it.each(['/cookies', '/cookies?limit=2', '/cookies?limit=2&after=1', '/cookies?flavor=vanilla', '/cookies?after=9'])(
+    'gives %s in one piece as it was given before, with its header fields, and after a change a new one',
+    async (path) => {
+      await start(3);
+      const first = await client.get(path);
+      expect(await statementsFor(path)).toBe(FROM_CACHE);
+      for (const method of ['GET', 'HEAD']) {
+        const again = await client.request(method, path);
+        expect(again.text).toBe(method === 'HEAD' ? '' : first.text);
+        expect(fieldsOf(again)).toEqual(fieldsOf(first));
+      }
+      await change();
+      const changed = await client.get(path);
+      expect(changed.headers.get('etag')).not.toBe(first.headers.get('etag'));
+      expect(changed.body).toEqual(
+        first.body.map((cookie: { id: number }) => (cookie.id === 1 ? { ...cookie, size: 'large' } : cookie)),
+      );
+    },
+  );
+
+  it('gives back the memory of an old list when its last reader leaves half-way', async () => {
+    await start(LONG, { LIST_CACHE_BYTES: '60000000' });
+    await client.get('/cookies');
+    const cache = service.app.get(ListCache);
+    const list = cache.bytes;
+    expect(list).toBeGreaterThan(12_000_000);
+    const reader = await StallingClient.get(service);
+    await reader.read(50_000);
+    for (let changes = 0; changes < 4; changes++) {
+      await client.request('PATCH', '/cookies/1', { body: { size: changes % 2 === 0 ? 'large' : 'small' } });
+      await client.get('/cookies');
+    }
+    const held = cache.bytes;
+    reader.leave();
+    await untilMetric(service, IN_FLIGHT, 0);
+    expect(held - cache.bytes).toBe(list);
+  });
+});
+
+describe('a connection that stays open after GET /cookies', () => {
+  const collectGarbage = exposedGc();
+
+  /** Bytes of all buffers that something still refers to. */
+  async function referencedBytes(): Promise<number> {
+    // Node lets go of what the last turns of its event loop have used only then.
+    for (let turn = 0; turn < 3; turn++) {
+      await sleep(50);
+      collectGarbage();
+    }
+    return process.memoryUsage().arrayBuffers;
+  }
+
+  it.each([
+    ['read from the database', false],
+    ['from the cache', true],
+  ])('keeps nothing of the list %s, also after another request', async (_what, isCached) => {
+    await start(LONG, { LIST_CACHE_BYTES: '60000000' });
+    await client.get('/cookies');
+    const cache = service.app.get(ListCache);
+    const agents = Array.from({ length: 8 }, () => new Agent({ keepAlive: true }));
+    const before = await referencedBytes();
+    for (const agent of agents) {
+      await client.request('PATCH', '/cookies/1', { body: { size: agents.indexOf(agent) % 2 ? 'small' : 'large' } });
+      if (isCached) await client.get('/cookies');
+      for (const path of ['/cookies', '/cookies/1']) await readOn(agent, path);
+    }
+    const held = (await referencedBytes()) - before;
+    const open = (await metricsOf(service)).get('http_connections_open');
+    for (const agent of agents) agent.destroy();
+    expect(open).toBeGreaterThanOrEqual(agents.length);
+    expect(cache.bytes).toBeGreaterThan(12_000_000);
+    expect(held).toBeLessThan(cache.bytes / 2);
+  });
+});
+
+/** Reads a response without keeping it, and leaves the connection of the agent open. */
+async function readOn(agent: Agent, path: string): Promise<void> {
+  const headers = { authorization: `Bearer ${await token()}` };
+  const sent = request(service.url + path, { agent, headers }).end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  expect(response.statusCode).toBe(200);
+  await once(response.resume(), 'end');
+}
+
+function exposedGc(): () => void {
+  setFlagsFromString('--expose-gc');
+  return runInNewContext('gc') as () => void;
+}
+
+describe('a reader of GET /cookies that stalls', () => {
+  it.each([
+    ['read from the database', '0'],
+    ['from the cache', String(2 ** 28)],
+  ])('is cut off after LIST_TIMEOUT, the list being %s', async (_what, LIST_CACHE_BYTES) => {
+    await start(LONG, { LIST_TIMEOUT: '3000', LIST_CACHE_BYTES });
+    if (LIST_CACHE_BYTES !== '0') await client.get('/cookies');
+    const began = performance.now();
+    const reader = await StallingClient.get(service);
+    await reader.read(50_000);
+    // Which waits for 5 s.
+    await untilMetric(service, IN_FLIGHT, 0);
+    expect(performance.now() - began).toBeGreaterThan(2800);
+    await reader.readAll();
+    expect({ status: reader.status, isWhole: reader.isWhole }).toEqual({ status: 200, isWhole: false });
+  });
+
+  it('is cut off after RESPONSE_STALL_TIMEOUT, and one that reads on slowly for longer gets all of it', async () => {
+    await start(2 * LONG, { RESPONSE_STALL_TIMEOUT: '1000' });
+    const [slow, stalled] = [await StallingClient.get(service), await StallingClient.get(service)];
+    for (let turn = 0; turn < 16; turn++) {
+      await slow.read(1_000_000);
+      await sleep(250);
+    }
+    await slow.readAll();
+    expect({ status: slow.status, isWhole: slow.isWhole }).toEqual({ status: 200, isWhole: true });
+    await untilMetric(service, IN_FLIGHT, 0);
+    await stalled.readAll();
+    expect({ status: stalled.status, isWhole: stalled.isWhole }).toEqual({ status: 200, isWhole: false });
+    await untilMetric(service, 'http_connections_cut_total{reason="stalled"}', 1);
+  });
+});
+
+describePostgres('readers of GET /cookies on PostgreSQL, with one place for long lists', () => {
+  beforeAll(async () => {
+    await createDatabase(`lists_${process.pid}`);
+  });
+
+  afterAll(dropDatabases);
+
+  it('keep the place while they read, and a newcomer is 503; one that pauses is cut off for it', async () => {
+    const DATABASE_URL = await createDatabase(`lists_${process.pid}`);
+    // It reads 1 MB each time, at which the service sends more: of 39 MB enough is left at the end.
+    const count = 3 * LONG;
+    await start(count, { DATABASE_URL, DATABASE_LIST_POOL_SIZE: '2', LIST_CACHE_BYTES: '0' });
+    const reader = await StallingClient.get(service);
+    for (let turn = 0; turn < 5; turn++) {
+      await sleep(250);
+      await reader.read(1_000_000);
+    }
+    let hasResponse = false;
+    const request = client.get('/cookies').finally(() => (hasResponse = true));
+    // It reads on meanwhile: on a loaded machine even a short pause may be one for which the place is given away.
+    while (!hasResponse && !reader.isClosed) {
+      await sleep(100);
+      await reader.read(1_000_000);
+    }
+    const second = await request;
+    expect([second.status, second.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(second.body.message).toMatch(/^1 long lists are read with this subject already/);
+    expect(reader.isClosed).toBe(false);
+    // It reads nothing more, and has paused once its socket is full: how long filling that takes is the machine's affair.
+    let third = await client.get('/cookies');
+    for (let asked = 0; asked < 100 && third.status === 503; asked++) {
+      await sleep(200);
+      third = await client.get('/cookies');
+    }
+    expect([third.status, third.body.length]).toEqual([200, count]);
+    await reader.readAll();
+    expect({ status: reader.status, isWhole: reader.isWhole }).toEqual({ status: 200, isWhole: false });
+  });
+});

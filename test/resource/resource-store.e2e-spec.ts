@@ -1,0 +1,316 @@
+import { rmSync } from 'node:fs';
+import { Logger } from '@nestjs/common';
+import { Check, Column, type DataSource, Entity, type QueryRunner } from 'typeorm';
+import { loadConfig } from '../../src/config/config.js';
+import { Cookie } from '../../src/cookies/cookie.entity.js';
+import { COOKIE as COOKIE_RESOURCE } from '../../src/cookies/cookie.values.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import { migrate } from '../../src/database/schema/migrations.js';
+import { transaction } from '../../src/database/transactions.js';
+import { isOneOf, References } from '../../src/resource/columns.js';
+import { wholeArray } from '../../src/resource/lists/json-array.js';
+import { etagOf, Preconditions } from '../../src/resource/preconditions.js';
+import { ResourceName } from '../../src/resource/resource-name.js';
+import { ResourceEntity, type StoredRecord } from '../../src/resource/store/resource-entity.js';
+import { createResourceTable, dropResourceTable } from '../../src/resource/store/resource-migration.js';
+import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
+import { StorageFullError } from '../../src/resource/usage/storage-full-error.js';
+import { UsageCounter, type Version } from '../../src/resource/usage/usage-counter.js';
+import { engineInUse, provideDatabase } from '../support/engine.js';
+import { COOKIE, environmentIn, temporaryFolder } from '../support/service.js';
+
+const SAMPLE = new ResourceName('sample');
+
+/** Every kind of column that a resource may have. */
+@Entity('samples')
+@Check('samples_colour', isOneOf('colour', ['red', 'deep blue']))
+class Sample extends ResourceEntity {
+  @Column('varchar')
+  text!: string;
+
+  @Column('varchar', { name: 'other_name', nullable: true })
+  note!: string | null;
+
+  @Column('varchar', { nullable: true })
+  colour!: string | null;
+
+  @Column('integer', { nullable: true })
+  amount!: number | null;
+
+  @Column('double precision')
+  weight!: number;
+
+  @Column()
+  isOpen!: boolean;
+
+  @Column()
+  order!: Date;
+
+  @References('Cookie')
+  cookieId!: number;
+}
+
+@Entity('wrong')
+class WithDecimal extends ResourceEntity {
+  @Column('decimal', { precision: 5, scale: 2 })
+  price!: string;
+}
+
+describe(`the store of a resource (${engineInUse()})`, () => {
+  const dateType = engineInUse() === 'postgres' ? 'timestamp' : 'datetime';
+  let folder: string;
+  let dataSource: DataSource;
+  let samples: ResourceRepository<Sample>;
+  let cookies: ResourceRepository<Cookie>;
+
+  async function inMigration(work: (queryRunner: QueryRunner) => Promise<void>): Promise<void> {
+    const queryRunner = dataSource.createQueryRunner();
+    await work(queryRunner);
+    await queryRunner.release();
+  }
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    folder = temporaryFolder();
+    await provideDatabase(folder);
+    dataSource = await createDataSource(loadConfig(environmentIn(folder)), [Sample, WithDecimal]);
+    await dataSource.initialize();
+    await migrate(dataSource);
+    cookies = new ResourceRepository(
+      COOKIE_RESOURCE,
+      dataSource.getRepository(Cookie),
+      new UsageCounter('cookies', 10),
+    );
+  });
+
+  afterAll(async () => {
+    await dataSource.destroy();
+    rmSync(folder, { recursive: true });
+  });
+
+  beforeEach(async () => {
+    await inMigration((queryRunner) =>
+      createResourceTable(queryRunner, 'samples', {
+        columns: {
+          text: 'varchar',
+          other_name: { type: 'varchar', isNullable: true },
+          colour: { type: 'varchar', isNullable: true },
+          amount: { type: 'integer', isNullable: true },
+          weight: 'double precision',
+          isOpen: 'boolean',
+          order: dateType,
+          cookieId: 'integer',
+        },
+        checks: { samples_colour: isOneOf('colour', ['red', 'deep blue']) },
+        references: { cookieId: 'cookies' },
+      }),
+    );
+    samples = new ResourceRepository(SAMPLE, dataSource.getRepository(Sample), new UsageCounter('samples', 3));
+    if ((await cookies.usage()).count === 0) await cookies.create(COOKIE);
+  });
+
+  afterEach(() => inMigration((queryRunner) => dropResourceTable(queryRunner, 'samples')));
+
+  const sample = (values: Partial<Sample> = {}) => ({
+    text: 'Ada "the first" \\ 🍪 \u2028\u0001',
+    note: null,
+    colour: 'deep blue',
+    amount: 12,
+    weight: 0.1,
+    isOpen: true,
+    order: new Date('2026-03-29T01:30:00.070Z'),
+    cookieId: 1,
+    ...values,
+  });
+
+  const listed = async (filters?: Record<string, readonly unknown[]>): Promise<any[]> => {
+    const snapshot = await samples.openSnapshot();
+    try {
+      const page = await snapshot.first(100, { filters, order: 'ascending' });
+      return JSON.parse(wholeArray(page?.chunks ?? []).toString());
+    } finally {
+      snapshot.close();
+    }
+  };
+
+  const VALUES: Partial<Sample>[] = [
+    {},
+    { note: "it's", colour: null, amount: null, isOpen: false },
+    { weight: 1 / 3, amount: -(2 ** 53 - 1), order: new Date(0) },
+    { weight: 1e21, text: '', order: new Date('9999-12-31T23:59:59.999Z') },
+    { weight: -123456.789, amount: 0, order: new Date('2026-07-01T12:00:00.999Z') },
+  ];
+
+  it.each(VALUES)('gives the values that it was given, one by one, in lists and as records: %j', async (values) => {
+    const given = sample(values);
+    const { record } = await samples.create(given);
+    const expected = { id: 1, ...given };
+    expect(record).toEqual(expected);
+    expect(Object.keys(record)).toEqual(Object.keys(expected));
+    expect((await samples.find(1))?.record).toEqual(expected);
+    expect(await listed()).toEqual([JSON.parse(JSON.stringify(expected))]);
+    const snapshot = await samples.openSnapshot();
+    for await (const page of snapshot.records({})) {
+      expect(page).toEqual([expected]);
+      expect(Object.keys(page[0]!)).toEqual(Object.keys(expected));
+    }
+    snapshot.close();
+  });
+
+  it('stores as many of the creates that wait together as have a place, and rejects the others as full', async () => {
+    const results = await Promise.allSettled(Array.from({ length: 5 }, () => samples.create(sample())));
+    const outcomes = results.map((result) => (result.status === 'fulfilled' ? 'stored' : result.reason.name));
+    expect(outcomes.sort()).toEqual(['StorageFullError', 'StorageFullError', 'stored', 'stored', 'stored']);
+    expect((await samples.usage()).count).toBe(3);
+  });
+
+  /** `If-Match` with a version. */
+  const only = (version: Version): Preconditions => new Preconditions(etagOf(version), undefined);
+  const STALE = /^The record has changed/;
+
+  const outcomes = async (writes: Promise<unknown>[]): Promise<unknown[]> =>
+    (await Promise.allSettled(writes)).map((result) =>
+      result.status === 'fulfilled' ? result.value : (result.reason as Error).message,
+    );
+
+  const onSqlite = engineInUse() === 'sqlite' ? it : it.skip;
+
+  onSqlite('makes the updates that wait together in their order, and gives each its own result', async () => {
+    const { version: first } = await samples.create(sample());
+    const { version: second } = await samples.create(sample());
+    const { revision: before } = await samples.usage();
+    const results = await outcomes([
+      samples.update(1, { amount: 1 }, only(first)),
+      samples.update(1, { amount: 2 }, only(first)),
+      samples.update(9, { amount: 3 }),
+      samples.update(2, { text: 'new' }, only(second)),
+      samples.update(2, { text: 'new' }),
+      samples.update(1, { amount: 4 }),
+    ]);
+    expect(results).toEqual([
+      { record: { id: 1, ...sample({ amount: 1 }) }, version: expect.anything() },
+      expect.stringMatching(STALE),
+      'There is no sample 9',
+      { record: { id: 2, ...sample({ text: 'new' }) }, version: expect.anything() },
+      results[3],
+      { record: { id: 1, ...sample({ amount: 4 }) }, version: expect.anything() },
+    ]);
+    const changed = [results[0], results[3], results[5]] as StoredRecord<Sample>[];
+    expect(changed.map((result) => result.version.revision - before)).toEqual([1, 2, 3]);
+    expect((await samples.usage()).revision).toBe(before + 3);
+    expect(await samples.find(1)).toEqual(results[5]);
+    expect(await samples.find(2)).toEqual(results[3]);
+  });
+
+  it('gives each change of updates at the same time a revision, and lets only one of two with the same If-Match win', async () => {
+    const { version } = await samples.create(sample());
+    const { revision: before } = await samples.usage();
+    const writes = [1, 2, 3].map((amount) => samples.update(1, { amount }, only(version)));
+    const results = await outcomes([...writes, samples.update(9, { amount: 5 }), samples.update(1, { amount: 4 })]);
+    expect(results[3]).toBe('There is no sample 9');
+    const stored = results.filter((result) => typeof result === 'object') as StoredRecord<Sample>[];
+    const conditional = results.slice(0, 3).filter((result) => typeof result === 'object');
+    expect(results.slice(0, 3).filter((result) => typeof result === 'string')).toHaveLength(3 - conditional.length);
+    // None of them, when the database made the unconditional update first.
+    expect(conditional.length).toBeLessThanOrEqual(1);
+    expect(results).toContainEqual({ record: { id: 1, ...sample({ amount: 4 }) }, version: expect.anything() });
+    stored.sort((one, other) => one.version.revision - other.version.revision);
+    expect(stored.map((result) => result.version.revision - before)).toEqual(stored.map((_, index) => index + 1));
+    expect((await samples.usage()).revision).toBe(before + stored.length);
+    expect(await samples.find(1)).toEqual(stored.at(-1));
+  });
+
+  it('fails of the updates that wait together only the one that the database rejects', async () => {
+    await samples.create(sample());
+    await samples.create(sample());
+    const results = await outcomes([
+      samples.update(1, { colour: 'red' }),
+      samples.update(2, { colour: 'no colour' }),
+      samples.update(2, { amount: 5 }),
+    ]);
+    expect(results).toEqual([
+      { record: { id: 1, ...sample({ colour: 'red' }) }, version: expect.anything() },
+      expect.stringMatching(/samples_colour/),
+      { record: { id: 2, ...sample({ amount: 5 }) }, version: expect.anything() },
+    ]);
+  });
+
+  it('gives each of the deletions that wait together its own result, and every place back', async () => {
+    for (let count = 0; count < 3; count++) await samples.create(sample());
+    const { revision } = await samples.usage();
+    const stale = only({ epoch: '', revision: 0 });
+    const results = await outcomes([
+      samples.delete(1),
+      samples.delete(9),
+      samples.delete(2, stale),
+      samples.delete(3),
+      samples.delete(1),
+    ]);
+    expect(results.slice(1, 4)).toEqual(['There is no sample 9', expect.stringMatching(STALE), undefined]);
+    expect([results[0], results[4]].sort()).toEqual(['There is no sample 1', undefined]);
+    expect(await samples.usage()).toMatchObject({ count: 1, revision: revision + 2 });
+    await expect(samples.find(2)).resolves.toBeDefined();
+    expect(await outcomes([samples.create(sample()), samples.create(sample())])).toHaveLength(2);
+    await expect(samples.create(sample())).rejects.toThrow(StorageFullError);
+  });
+
+  it('fails of the deletions that wait together only the one that the database rejects', async () => {
+    const cookie = await cookies.create(COOKIE);
+    const other = await cookies.create(COOKIE);
+    await samples.create(sample({ cookieId: cookie.record.id }));
+    const { count } = await cookies.usage();
+    const results = await outcomes([cookies.delete(cookie.record.id), cookies.delete(other.record.id)]);
+    expect(results).toEqual([expect.stringMatching(/foreign key/i), undefined]);
+    expect((await cookies.usage()).count).toBe(count - 1);
+  });
+
+  it('selects by any property, also by several together', async () => {
+    await samples.create(sample());
+    await samples.create(sample({ isOpen: false, colour: 'red' }));
+    await samples.create(sample({ isOpen: false, order: new Date(5) }));
+    const ids = async (filters: Record<string, readonly unknown[]>) => (await listed(filters)).map(({ id }) => id);
+    expect(await ids({ isOpen: [false] })).toEqual([2, 3]);
+    expect(await ids({ isOpen: [false], colour: ['red', 'blue'] })).toEqual([2]);
+    expect(await ids({ order: [new Date(5)] })).toEqual([3]);
+    await expect(ids({ revision: [1] })).rejects.toThrow('The records of samples have no property "revision"');
+  });
+
+  it('changes nothing, the version included, when an update has the values that are stored', async () => {
+    const { version } = await samples.create(sample());
+    const same = { ...sample(), order: new Date(sample().order) };
+    expect((await samples.update(1, same)).version).toEqual(version);
+    const changed = await samples.update(1, { isOpen: false, note: 'x', colour: null });
+    expect(changed.version.revision).toBe(version.revision + 1);
+    expect((await samples.find(1))?.record).toEqual({ id: 1, ...sample({ isOpen: false, note: 'x', colour: null }) });
+    await expect(samples.update(7, { note: 'y' })).rejects.toThrow('There is no sample 7');
+  });
+
+  it('stores what is right among records that are created at the same time, and rejects the rest', async () => {
+    const cookieIds = [1, 99, 1, 98, 1, 97];
+    const outcomes = await Promise.allSettled(cookieIds.map((cookieId) => samples.create(sample({ cookieId }))));
+    expect(outcomes.map(({ status }) => status === 'fulfilled')).toEqual(cookieIds.map((id) => id === 1));
+    expect((await samples.usage()).count).toBe(3);
+  });
+
+  it('writes several resources in one transaction, all of it or nothing', async () => {
+    const before = [await cookies.usage(), await samples.usage()];
+    const both = (count: number): Promise<void> =>
+      transaction(dataSource, async (tx) => {
+        const { record } = await cookies.in(tx).create(COOKIE);
+        for (let index = 0; index < count; index++) await samples.in(tx).create(sample({ cookieId: record.id }));
+      });
+    await expect(both(4)).rejects.toThrow(StorageFullError);
+    expect([await cookies.usage(), await samples.usage()]).toEqual(before);
+    await both(3);
+    expect((await cookies.usage()).count).toBe(before[0]!.count + 1);
+    expect((await samples.usage()).count).toBe(3);
+  });
+
+  it('rejects an entity with a column that it cannot keep, and says which', () => {
+    const make = () =>
+      new ResourceRepository(SAMPLE, dataSource.getRepository(WithDecimal), new UsageCounter('wrong', 1));
+    expect(make).toThrow(
+      'WithDecimal cannot be the entity of a resource: price is decimal, and must be one of integer',
+    );
+  });
+});

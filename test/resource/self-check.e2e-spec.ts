@@ -1,0 +1,251 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SqliteConnection } from '../../src/database/sqlite/sqlite-connection.js';
+import { DatabaseFile } from '../../src/database/sqlite/file/database-file.js';
+import { DiskReserve } from '../../src/database/sqlite/writing/disk-reserve.js';
+import { Writer } from '../../src/database/sqlite/writing/writer.js';
+import { countsOf, inDatabase, lines, run } from '../support/command.js';
+import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PAGE = 4096;
+
+/** Bytes that a large volume has for deletes. */
+const RESERVE = 1000 * PAGE;
+
+let folder: string;
+
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const at = (...names: string[]): string => join(folder, ...names);
+const allocated = (name: string): number => statSync(at(name)).blocks * 512;
+
+/** Waits for a line of the log; after 30 s it throws the log. */
+async function logged(service: ServiceProcess, pattern: RegExp): Promise<void> {
+  for (let waited = 0; waited < 30_000; waited += 50) {
+    if (pattern.test(service.output)) return;
+    await sleep(50);
+  }
+  throw new Error(service.output);
+}
+
+describe('the disk reserve', () => {
+  it('is space within the files of the database while the service runs, and a file of its own while it does not', async () => {
+    writeFileSync(at('cookies.sqlite-reserve'), 'short');
+    for (let start = 0; start < 2; start++) {
+      const service = await ServiceProcess.start(folder);
+      expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
+      expect(existsSync(at('cookies.sqlite-reserve'))).toBe(false);
+      expect(allocated('cookies.sqlite-wal')).toBeGreaterThan(RESERVE);
+      const pages = inDatabase(folder, (database) => database.pragma('page_count', { simple: true })) as number;
+      expect(allocated('cookies.sqlite')).toBeGreaterThanOrEqual(pages * PAGE);
+      expect(await service.end()).toBe(0);
+      expect(allocated('cookies.sqlite-reserve')).toBeGreaterThan(RESERVE);
+    }
+  });
+});
+
+describe('a counter that does not agree with the records', () => {
+  const drift = () =>
+    inDatabase(folder, (database) => database.exec("UPDATE storage SET used = used + 7 WHERE resource = 'cookies'"));
+
+  it('is said after the start, while the service serves, and counted again by doctor --fix beside it', async () => {
+    const environment = { COOKIES_CAPACITY: '100000' };
+    await run(folder, ['import'], { input: lines(25_001), environment });
+    drift();
+    const service = await ServiceProcess.start(folder, environment);
+    try {
+      const client = await Client.of(service);
+      expect((await client.post(COOKIE)).status).toBe(201);
+      await logged(service, /"level":"error".*The counter of cookies says \d+, and there are \d+: .*doctor --fix/);
+      expect(await run(folder, ['backup', 'copy'])).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/counts 25009 cookies and holds 25002, as the database does.*doctor --fix/),
+      });
+      const fixed = await run(folder, ['doctor', '--fix'], { environment });
+      expect(fixed).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/^FIX {3}counter +counted again: there are 25002/m),
+      });
+      expect(countsOf(folder)).toEqual({ count: 25_002, used: 25_002 });
+      expect((await client.get('/cookies?limit=1')).headers.get('x-total-count')).toBe('25002');
+      expect((await run(folder, ['doctor', '--fix'], { environment })).stdout).not.toContain('FIX');
+    } finally {
+      await service.end();
+    }
+  });
+
+  it('is not said of one that does', async () => {
+    await run(folder, ['import'], { input: lines(10_000) });
+    const service = await ServiceProcess.start(folder);
+    await sleep(500);
+    await service.end();
+    expect(service.output).not.toMatch(/The counter/);
+  });
+});
+
+describe('a database file that can be opened and locked, but not written', () => {
+  // As on a volume that is broken, or beyond a quota.
+  const WITHOUT_WRITES = ['sh', '-c', `trap '' XFSZ; exec prlimit --fsize=0 "$@"`, 'sh'];
+
+  it('stops the start, and doctor says so', async () => {
+    // Its log and its index are there already.
+    const other = await ServiceProcess.start(folder);
+    try {
+      expect((await (await Client.of(other)).post(COOKIE)).status).toBe(201);
+      const service = ServiceProcess.spawn(folder, {}, { through: WITHOUT_WRITES });
+      expect(await service.exit()).toBe(1);
+      expect(service.output).toMatch(/The database file .* cannot be written \(SQLITE_IOERR/);
+      expect((await run(folder, ['doctor'])).stdout).toMatch(/^ok {4}real write +.* takes writes$/m);
+      expect((await (await Client.of(other)).post(COOKIE)).status).toBe(201);
+    } finally {
+      await other.end();
+    }
+  });
+});
+
+describe('HEAD of a long list', () => {
+  const COUNT = 60_000;
+  let service: Service;
+
+  beforeAll(async () => {
+    service = await startService({ COOKIES_CAPACITY: '100000', LIST_CACHE_BYTES: '0' });
+    inDatabase(service.folder, (database) => {
+      database.exec(`
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${COUNT})
+        INSERT INTO cookies (flavor, size, wish, revision) SELECT 'vanilla', 'small', 'Rain', i FROM n;
+        UPDATE storage SET used = ${COUNT}, revision = ${COUNT} WHERE resource = 'cookies'`);
+    });
+  });
+
+  afterAll(() => service.stop());
+
+  it('is 200 with the header fields of GET, and reads two pages of it at most', async () => {
+    const client = await Client.of(service);
+    const statements = async (): Promise<number> => {
+      const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
+      const counts = [...metrics.matchAll(/^database_statement_duration_seconds_count\{.*\} (\d+)$/gm)];
+      return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+    };
+    const before = await statements();
+    const head = await client.request('HEAD', '/cookies');
+    const read = (await statements()) - before;
+    expect([head.status, head.text, head.headers.get('x-total-count')]).toEqual([200, '', String(COUNT)]);
+    expect(read).toBeGreaterThan(0);
+    // Of 60 pages, and the statements around them.
+    expect(read).toBeLessThan(25);
+    const get = await client.get('/cookies');
+    expect(get.body).toHaveLength(COUNT);
+    for (const name of ['content-type', 'content-length', 'etag']) {
+      expect([name, head.headers.get(name)]).toEqual([name, get.headers.get(name)]);
+    }
+  });
+});
+
+describe('a ROLLBACK that fails', () => {
+  /** Fails the next statement of this text as a disk does. */
+  class FailingConnection extends SqliteConnection {
+    failNext?: string;
+
+    override run(sql: string, parameters: readonly unknown[] = []) {
+      if (sql !== this.failNext) return super.run(sql, parameters);
+      this.failNext = undefined;
+      throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR' });
+    }
+  }
+
+  let connection: FailingConnection;
+  let writer: Writer;
+
+  beforeEach(() => {
+    connection = new FailingConnection(at('db'), { readonly: false });
+    connection.database.exec('PRAGMA journal_mode = WAL; CREATE TABLE t (id INTEGER PRIMARY KEY)');
+    const limits = { busyTimeout: 1000, transactionTimeout: 100 };
+    writer = new Writer(
+      connection,
+      new DiskReserve(at('db'), connection),
+      new DatabaseFile(at('db')),
+      limits,
+      () => {},
+    );
+  });
+
+  afterEach(async () => {
+    await writer.close();
+    connection.close();
+  });
+
+  const insert = (id: number) => writer.run(`INSERT INTO t VALUES (${id})`, [], { reclaimsSpace: false });
+  const stored = () => connection.run('SELECT id FROM t ORDER BY id').rows?.map(({ id }) => id);
+
+  it('in the timer of a transaction that lasts too long ends neither the process nor the writes after it', async () => {
+    const transaction = await writer.begin(false);
+    transaction.run('INSERT INTO t VALUES (1)');
+    connection.failNext = 'ROLLBACK';
+    await sleep(200);
+    expect(() => transaction.run('INSERT INTO t VALUES (2)')).toThrow(/took longer than 100 ms/);
+    await insert(3);
+    expect(stored()).toEqual([3]);
+  });
+
+  it('of one unit of a shared batch undoes and rejects all of it, and is not committed later', async () => {
+    const first = await writer.begin(false);
+    first.run('INSERT INTO t VALUES (1)');
+    const joined = writer.begin(false);
+    const committed = first.commit();
+    committed.catch(() => {});
+    const second = await joined;
+    second.run('INSERT INTO t VALUES (2)');
+    connection.failNext = 'ROLLBACK TO job';
+    await expect(committed).rejects.toThrow(/disk I\/O error|cannot be used/);
+    await insert(3);
+    expect(stored()).toEqual([3]);
+  });
+});
+
+describe('the built service', () => {
+  const start = (program: string, ...args: string[]) => {
+    const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production', LOG_LEVEL: 'info' }) };
+    return spawnSync(process.execPath, [program, ...args], { cwd: folder, env, encoding: 'utf8', timeout: 20_000 });
+  };
+
+  it('loads its modules from a folder whose name a URL would read otherwise', () => {
+    cpSync(join(ROOT, 'dist'), at('a#b%20c?d/dist'), { recursive: true });
+    cpSync(join(ROOT, 'package.json'), at('a#b%20c?d/package.json'));
+    symlinkSync(join(ROOT, 'node_modules'), at('a#b%20c?d/node_modules'));
+    const { status, stderr } = start(at('a#b%20c?d/dist/src/cli/main.js'), 'migrate');
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  });
+
+  it('migrates with lines of JSON on stdout, in production, and speaks of its own commands where npm is not', () => {
+    cpSync(join(ROOT, 'dist'), at('app/dist'), { recursive: true });
+    cpSync(join(ROOT, 'package.json'), at('app/package.json'));
+    symlinkSync(join(ROOT, 'node_modules'), at('app/node_modules'));
+    const { status, stdout } = start(at('app/dist/src/cli/main.js'), 'migrate');
+    expect(status).toBe(0);
+    const messages = stdout
+      .trim()
+      .split('\n')
+      .map((text) => (JSON.parse(text) as { msg: string }).msg);
+    expect(messages.at(-1)).toMatch(
+      /^Ran the migrations CreateCookiesAndStorage\d+, CreateImports\d+, KeepInstants\d+$/,
+    );
+    expect(start(at('app/dist/src/cli/main.js'), 'migrate').stdout).toContain('No migration is pending');
+    inDatabase(folder, (database) => database.exec("UPDATE storage SET used = 10001 WHERE resource = 'cookies'"));
+    expect(start(at('app/dist/src/cli/main.js'), 'migrate', '--check-capacity')).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/COOKIES_CAPACITY is 10000, and 10001 cookies are stored/),
+    });
+    expect(start(at('app/dist/src/cli/main.js'), 'migrate')).toMatchObject({ status: 0 });
+    expect(start(at('app/dist/src/cli/main.js'), 'doctor', '--help').stdout).toMatch(/^ {2}cli doctor --fix$/m);
+    const compose = readFileSync(join(ROOT, 'compose.cluster.yaml'), 'utf8');
+    expect(compose).toContain('command: [cli, migrate]');
+  });
+});

@@ -1,0 +1,108 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
+import { run } from '../support/command.js';
+import { environmentIn } from '../support/service.js';
+import { SmallVolume } from '../support/faults/small-volume.js';
+import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+const { version } = JSON.parse(readFileSync(resolve('package.json'), 'utf8')) as { version: string };
+const asRoot = ORDINARY_USER.uid !== undefined && canRunAsOrdinaryUser() ? it : it.skip;
+const onVolume = SmallVolume.mountable && canRunAsOrdinaryUser() ? it : it.skip;
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cookies-'));
+  if (ORDINARY_USER.uid !== undefined) chownSync(folder, ORDINARY_USER.uid, ORDINARY_USER.uid);
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** What a start that fails prints, as an ordinary user. */
+async function failedStart(environment: Record<string, string | undefined> = {}, place = folder): Promise<string> {
+  const service = ServiceProcess.spawn(place, environment, ORDINARY_USER);
+  expect(await service.exit()).toBe(1);
+  expect(service.output).not.toMatch(/^ +at /m);
+  return service.output;
+}
+
+/** The lines of `doctor` that say what is wrong, as an ordinary user. */
+function failuresOfDoctor(place = folder): string {
+  const env = { PATH: process.env['PATH'], ...environmentIn(place, { NODE_ENV: 'production' }) };
+  const args = [resolve('dist/src/cli/main.js'), 'doctor'];
+  const { stdout } = spawnSync(process.execPath, args, { cwd: place, env, encoding: 'utf8', ...ORDINARY_USER });
+  const lines = stdout.split('\n').filter((line) => line.startsWith('FAIL'));
+  expect(lines).not.toEqual([]);
+  return lines.join('\n');
+}
+
+function makeDatabase(place = folder): string {
+  const file = join(place, 'cookies.sqlite');
+  const database = openDatabase(file);
+  database.exec('CREATE TABLE things (name)');
+  database.close();
+  return file;
+}
+
+describe('a start that fails, and doctor', () => {
+  asRoot('name the owner where the database file is of another user', async () => {
+    const file = makeDatabase();
+    chmodSync(file, 0o600);
+    const owners = /cookies\.sqlite is of 0:0 with mode 600.*this process runs as 65534:/;
+    expect(await failedStart()).toMatch(owners);
+    const failures = failuresOfDoctor();
+    expect(failures).toMatch(owners);
+    expect(failures).not.toMatch(/restore|remove|delete/);
+  });
+
+  asRoot('name the folder that may not be written, and never say that the service cannot listen', async () => {
+    mkdirSync(join(folder, 'closed'), { mode: 0o755 });
+    const closed = join(folder, 'closed');
+    const output = await failedStart({ NODE_ENV: 'development', JWT_SECRET: undefined }, closed);
+    expect(output).toMatch(/closed.*(permission|right|write)/);
+    expect(output).toMatch(/closed is of 0:0 with mode 755/);
+    expect(output).not.toContain('cannot listen');
+    expect(failuresOfDoctor(closed)).toMatch(/volume writable +.*closed cannot be written: permission denied.*0:0/);
+  });
+
+  asRoot('say that the secret of development cannot be read, not that the service cannot listen', async () => {
+    writeFileSync(join(folder, 'jwt-secret'), 'x'.repeat(43), { mode: 0o600 });
+    const output = await failedStart({ NODE_ENV: 'development', JWT_SECRET: undefined });
+    expect(output).toMatch(/The service cannot start: permission denied \(.*jwt-secret is of 0:0 with mode 600/);
+    expect(output).not.toContain('cannot listen');
+  });
+
+  onVolume('say that the volume is full', async () => {
+    await SmallVolume.use(async ({ folder: volume }) => {
+      if (ORDINARY_USER.uid !== undefined) chownSync(volume, ORDINARY_USER.uid, ORDINARY_USER.uid);
+      execFileSync('sh', ['-c', `cat /dev/zero > ${join(volume, 'ballast')} || true`], { stdio: 'ignore' });
+      expect(await failedStart({}, volume)).toMatch(/volume (is full|has space)/);
+      expect(failuresOfDoctor(volume)).toMatch(/volume writable +.*its volume is full/);
+    });
+  });
+
+  onVolume('say that the volume is mounted read-only', async () => {
+    await SmallVolume.use(async ({ folder: volume }) => {
+      execFileSync('mount', ['-o', 'remount,ro', volume]);
+      expect(failuresOfDoctor(volume)).toMatch(/volume writable +.*it is on a read-only volume/);
+      expect(await failedStart({}, volume)).toMatch(/cannot be opened/);
+    });
+  });
+});
+
+describe('--version', () => {
+  it('prints the version from the service and from every command', async () => {
+    const { stdout } = spawnSync(process.execPath, [resolve('dist/src/main.js'), '--version'], {
+      encoding: 'utf8',
+    });
+    expect(stdout).toBe(`${version}\n`);
+    for (const command of [[], ['export'], ['import'], ['backup'], ['restore'], ['doctor'], ['token']]) {
+      const outcome = await run(folder, [...command, '--version']);
+      expect([command, outcome]).toEqual([command, { code: 0, stdout: `${version}\n`, stderr: '' }]);
+    }
+  });
+});

@@ -1,0 +1,50 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { openApiDocument } from '../../src/openapi/document.js';
+import { nodeMajor } from '../../src/config/node-version.js';
+import { run } from '../support/command.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { startService, temporaryFolder } from '../support/service.js';
+
+const THROWS_AT_THE_FIRST_OUTPUT = `
+  const { write } = process.stdout;
+  process.stdout.write = () => {
+    process.stdout.write = write;
+    console.error(new Error('thrown for its stack').stack);
+    return true;
+  };
+  Error.stackTraceLimit = 50;`;
+
+describe('the built service', () => {
+  let folder: string;
+  beforeEach(() => (folder = temporaryFolder()));
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('makes the OpenAPI document at the first request to it, and responds to all of those alike', async () => {
+    const service = await ServiceProcess.start(folder, { DOCS: 'true' });
+    const fetchDocument = async () => (await fetch(`${service.url}/openapi.json`)).json();
+    const documents = await Promise.all([1, 2, 3, 4].map(fetchDocument));
+    const inProcess = await startService();
+    const expected = JSON.parse(JSON.stringify(openApiDocument(inProcess.app))) as unknown;
+    await inProcess.stop();
+    await service.end();
+    for (const document of documents) expect(document).toEqual(expected);
+  });
+
+  it('shows the places of the TypeScript sources in a stack', async () => {
+    const { stderr } = await run(folder, ['--help'], {
+      environment: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(THROWS_AT_THE_FIRST_OUTPUT)}` },
+    });
+    expect(stderr).toMatch(/^Error: thrown for its stack$/m);
+    expect(stderr).toMatch(/\/src\/cli\/[a-z-]+\.ts:\d+:\d+/);
+  });
+
+  (nodeMajor >= 24 ? describe : describe.skip)('on Node 24', () => {
+    it('keeps what V8 has compiled for the next start, where NODE_COMPILE_CACHE says', async () => {
+      const cache = mkdtempSync(join(folder, 'cache-'));
+      const service = await ServiceProcess.start(folder, { NODE_COMPILE_CACHE: cache });
+      await service.end();
+      expect(readdirSync(cache, { recursive: true }).length).toBeGreaterThan(10);
+    });
+  });
+});
