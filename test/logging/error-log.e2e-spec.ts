@@ -147,7 +147,8 @@ describe('the log of a service in trouble', () => {
         }),
       ]);
       expect(lines.filter(hasStack)).toEqual([]);
-      expect(await metric(service, 'database_errors_total{kind="full"}')).toBeGreaterThanOrEqual(3);
+      // Once for each commit that they shared.
+      expect(await metric(service, 'database_errors_total{kind="full"}')).toBeGreaterThanOrEqual(1);
       expect(await metric(service, 'database_volume_free_bytes')).toBeGreaterThan(0);
     } finally {
       await service.stop();
