@@ -16,8 +16,8 @@ export interface ConstraintViolation {
   readonly reason: string;
   /** Names that the columns in question may have in a request: of the column, of its property, of its relation. */
   readonly names: readonly string[];
-  /** What the statement was given. */
-  readonly values: readonly unknown[];
+  /** The value that its column cannot hold, where the database says which one it is. */
+  readonly value?: unknown;
 }
 
 /**
@@ -47,6 +47,17 @@ const KINDS: Readonly<Record<string, ViolationKind>> = {
   '22P05': 'value',
 };
 
+interface DriverError extends Error {
+  readonly code?: unknown;
+  /** PostgreSQL: the column that is NULL, the constraint, and the context of the error. */
+  readonly column?: string;
+  readonly constraint?: string;
+  readonly where?: string;
+}
+
+/** PostgreSQL names the parameter of a wrong value: "unnamed portal parameter $1 = '...'". */
+const PARAMETER = /^[^"\n]*\$(\d+)/;
+
 /**
  * The constraint that an error of a statement tells of; `undefined` for any other error. Only an error of this service's own data
  * source counts: what another client of a database throws has the same codes.
@@ -57,7 +68,7 @@ export function constraintViolation(
   entities: readonly EntityMetadata[],
 ): ConstraintViolation | undefined {
   if (!(error instanceof QueryFailedError)) return undefined;
-  const driverError = error.driverError as Error & { code?: unknown; column?: string; constraint?: string };
+  const driverError = error.driverError as DriverError;
   const kind = kindOf(driverError);
   if (kind === undefined) return undefined;
   const { message, column, constraint } = driverError;
@@ -68,7 +79,7 @@ export function constraintViolation(
     // PostgreSQL repeats the value, which is not for the log.
     reason: kind === 'value' ? `a value that its column cannot hold (${String(driverError.code)})` : message,
     names: kind === 'foreign key' ? foreignKeyNames(entities, constraint) : name === undefined ? [] : [name],
-    values: Object.values(error.parameters ?? []) as unknown[],
+    value: (error.parameters as unknown[] | undefined)?.[Number(PARAMETER.exec(driverError.where ?? '')?.[1]) - 1],
   };
 }
 

@@ -283,11 +283,14 @@ describePostgres('a response to COMMIT that is lost', () => {
 
   const rowsOf = (wish: string) => countOf(url, 'SELECT count(*) FROM cookies WHERE wish = $1', [wish]);
 
-  it('makes a POST 503 OUTCOME_UNKNOWN without Retry-After; it was sent once and stored once', async () => {
-    proxy.loseResponseTo('COMMIT');
-    expectUnknown(await client.post({ ...COOKIE, wish: 'once' }));
+  it.each([
+    ['a connection that is reset', undefined],
+    ['what PgBouncer says when it has lost the server', errorMessage('FATAL', '08P01', 'server conn crashed?')],
+  ])('by %s makes a POST 503 OUTCOME_UNKNOWN without Retry-After, sent once and stored once', async (how, farewell) => {
+    proxy.loseResponseTo('COMMIT', farewell);
+    expectUnknown(await client.post({ ...COOKIE, wish: how }));
     expect(proxy.seen).toBe(1);
-    expect(await rowsOf('once')).toBe(1);
+    expect(await rowsOf(how)).toBe(1);
   });
 
   it('is documented as it is sent', async () => {
@@ -336,6 +339,14 @@ describePostgres('a response to COMMIT that is lost', () => {
     expect(await rowsOf('never')).toBe(0);
   });
 });
+
+/** ErrorResponse (https://www.postgresql.org/docs/current/protocol-message-formats.html). */
+function errorMessage(severity: string, code: string, message: string): Buffer {
+  const fields = Buffer.from(`S${severity}\0C${code}\0M${message}\0\0`);
+  const head = Buffer.from('E\0\0\0\0');
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
+}
 
 describePostgres('a server that is silent to a statement', () => {
   let proxy: TcpProxy;

@@ -91,6 +91,9 @@ describePostgres('the connections that all share on PostgreSQL', () => {
     const message = 'The statement has 65536 parameters, and PostgreSQL takes 65535';
     await expect(dataSource.query(sql, many)).rejects.toThrow(message);
     await expect(dataSource.transaction((manager) => manager.query(sql, many))).rejects.toThrow(message);
+    // As a write, for a lost response of it would be an unknown outcome.
+    const tooFew = dataSource.query('VALUES ($1::integer, $2::integer)', [1]);
+    await expect(tooFew).rejects.toThrow(expect.objectContaining({ name: 'QueryFailedError', code: '08P01' }));
     expect(await dataSource.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 

@@ -46,7 +46,7 @@ export async function run(
   args: readonly string[],
   { environment, input = '' }: RunOptions = {},
 ): Promise<Outcome> {
-  if (environment?.['NODE_OPTIONS'] === undefined && !isHostBusy) return runInHost(folder, args, environment, input);
+  if (environment?.['NODE_OPTIONS'] === undefined && isJest && !isHostBusy) return runInHost(folder, args, environment, input);
   const child = startCommand(folder, args, environment);
   const outcome = outcomeOf(child);
   child.stdin!.on('error', () => {});
@@ -58,8 +58,9 @@ export async function run(
 let host: ChildProcess | undefined;
 let isHostBusy = false;
 
-// The programs in test/faults use this file without jest.
-if (typeof afterAll !== 'undefined') afterAll(() => host?.disconnect());
+/** The programs in test/faults use this file without jest, and each command has a process of its own. */
+const isJest = typeof afterAll !== 'undefined';
+if (isJest) afterAll(() => host?.disconnect());
 
 async function runInHost(
   folder: string,

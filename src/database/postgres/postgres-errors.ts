@@ -14,8 +14,16 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
+/**
+ * Whether the server says 08P01 of one statement, such as one with too few parameters. With the same code, as FATAL, PgBouncer says
+ * that it has lost the server.
+ */
+function isOfStatement(error: unknown): boolean {
+  return codeOf(error) === '08P01' && (error as { severity?: unknown }).severity !== 'FATAL';
+}
+
 /** What ends the session or makes its server the wrong one: the connection must not be used again. */
-const SESSION_OVER = /^(08(?!P01)...|57P0.|25006|25P0[345]|2600.|42P05|E[A-Z_]+)$/;
+const SESSION_OVER = /^(08...|57P0.|25006|25P0[345]|2600.|42P05|E[A-Z_]+)$/;
 
 /** What another session or a bound was the cause of; the connection itself is in order. */
 const TRANSIENT = /^(40003|55P03|57014|53...|58...)$/;
@@ -35,6 +43,7 @@ export function isConflict(error: unknown): boolean {
 /** Whether the connection is broken, timed out or leads to a server that cannot be written. */
 export function isConnectionFailure(error: unknown): boolean {
   const code = codeOf(error);
+  if (isOfStatement(error)) return false;
   return code === '' ? WITHOUT_CODE.test((error as Error | undefined)?.message ?? '') : SESSION_OVER.test(code);
 }
 
@@ -54,7 +63,7 @@ export function isServerFull(error: unknown): boolean {
  * What the server may report, or leave unsaid, when a COMMIT has been sent and may have been done. Of what ends a session, the
  * time-outs and 25006 are reported instead of running the statement. 40003 is the standard's own code for it.
  */
-const LOST_RESPONSE = /^(08(?!P01)...|57P0[12]|40003|E[A-Z_]+)$/;
+const LOST_RESPONSE = /^(08...|57P0[12]|40003|E[A-Z_]+)$/;
 
 /** What node-postgres throws without having sent anything. */
 const NEVER_SENT = /not queryable/;
@@ -62,7 +71,7 @@ const NEVER_SENT = /not queryable/;
 /** Whether a COMMIT or autocommit statement that failed with it may have taken effect all the same. */
 function isResponseLost(error: unknown): boolean {
   const code = codeOf(error);
-  if (code !== '') return LOST_RESPONSE.test(code);
+  if (code !== '') return LOST_RESPONSE.test(code) && !isOfStatement(error);
   const { message } = error as Error;
   return WITHOUT_CODE.test(message) && !NEVER_SENT.test(message);
 }

@@ -51,18 +51,19 @@ export function constraintError(violation: ConstraintViolation, request: Fastify
   if (violation.kind === 'value' && isOfPath(violation, request)) {
     return new ApiError(404, 'NOT_FOUND', 'There is no such record');
   }
-  const property = propertyOf(violation, request);
-  return rejection(rejectionKind(violation, property), property);
+  const sent = sentProperties(violation, request);
+  // With several, it could be any of them.
+  return rejection(rejectionKind(violation, sent), sent.length === 1 ? sent[0] : undefined);
 }
 
-/** The database does not say which side of a foreign key it is: an UPDATE that sends no reference has changed what others refer to. */
-function rejectionKind({ kind, verb }: ConstraintViolation, property: string | undefined): RejectionKind {
+/** The database does not say which side of a foreign key is broken: an UPDATE without a reference has changed a referenced key. */
+function rejectionKind({ kind, verb }: ConstraintViolation, sent: readonly string[]): RejectionKind {
   if (kind !== 'foreign key') return kind;
-  const isOfChild = verb === 'INSERT' || verb === 'REPLACE' || (verb === 'UPDATE' && property !== undefined);
+  const isOfChild = verb === 'INSERT' || verb === 'REPLACE' || (verb === 'UPDATE' && sent.length > 0);
   return isOfChild ? 'missing parent' : 'referenced';
 }
 
-/** The same by what was violated, and the property of the body in question. */
+/** The rejection by what was violated, and the property of the body in question. */
 export function rejection(kind: RejectionKind, property?: string): ApiError {
   const { status, errorCode, message, detail } = REJECTIONS[kind];
   const details: ErrorDetail[] | undefined =
@@ -70,16 +71,15 @@ export function rejection(kind: RejectionKind, property?: string): ApiError {
   return new ApiError(status, errorCode, message, { details });
 }
 
-/** Whether the statement was given a parameter of the path: no record has a key that its column cannot hold. */
-function isOfPath({ values }: ConstraintViolation, { params }: FastifyRequest): boolean {
-  const given = values.map(String);
-  return Object.values(params as Record<string, string>).some((value) => given.includes(value));
+/** Whether the value is a parameter of the path: no record has a key that its column cannot hold. */
+function isOfPath({ value }: ConstraintViolation, { params }: FastifyRequest): boolean {
+  const given = typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+  return given !== undefined && Object.values(params as Record<string, string>).includes(given);
 }
 
-/** The property of the body that is in question; none where the client has not sent it, or where it could be either of two. */
-function propertyOf({ names }: ConstraintViolation, { body }: FastifyRequest): string | undefined {
-  if (names.length === 0 || !(body instanceof RawBody)) return undefined;
+/** The properties in question that the body has. */
+function sentProperties({ names }: ConstraintViolation, { body }: FastifyRequest): string[] {
+  if (!(body instanceof RawBody)) return [];
   const parsed = Object(body.value) as object;
-  const sent = [...new Set(names)].filter((name) => Object.hasOwn(parsed, name));
-  return sent.length === 1 ? sent[0] : undefined;
+  return [...new Set(names)].filter((name) => Object.hasOwn(parsed, name));
 }

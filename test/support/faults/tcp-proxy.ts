@@ -6,6 +6,8 @@ export class TcpProxy {
   private readonly pairs = new Set<Pair>();
   /** The bytes of a request whose response is to be lost. */
   private lost?: string;
+  /** What comes in place of that response; without, the connection is reset. */
+  private farewell?: Buffer;
   /** The bytes of a request that is to be lost itself. */
   private swallowed?: string;
   /** How many requests with the bytes of `loseResponseTo` or `loseRequest` came. */
@@ -42,9 +44,10 @@ export class TcpProxy {
     for (const pair of this.pairs) pair.isBroken = pair.isOpen;
   }
 
-  /** From now on, whatever request has these bytes reaches the server, and its response never comes back. */
-  loseResponseTo(bytes: string | undefined): void {
+  /** From now on, whatever request has these bytes reaches the server, and its response never comes back; a farewell may. */
+  loseResponseTo(bytes: string | undefined, farewell?: Buffer): void {
     this.lost = bytes;
+    this.farewell = farewell;
     this.seen = 0;
   }
 
@@ -96,8 +99,9 @@ export class TcpProxy {
       pair.isOpen ||= bytes.includes(READY);
       if (pair.isSilent) return;
       // The server has responded, so it has done what was asked.
-      if (pair.isResponseLost) client.resetAndDestroy();
-      else client.write(bytes);
+      if (!pair.isResponseLost) client.write(bytes);
+      else if (this.farewell === undefined) client.resetAndDestroy();
+      else client.end(this.farewell);
     });
   }
 }
