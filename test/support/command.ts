@@ -46,7 +46,8 @@ export async function run(
   args: readonly string[],
   { environment, input = '' }: RunOptions = {},
 ): Promise<Outcome> {
-  if (environment?.['NODE_OPTIONS'] === undefined && isJest && !isHostBusy) return runInHost(folder, args, environment, input);
+  if (environment?.['NODE_OPTIONS'] === undefined && isJest && !isHostBusy)
+    return runInHost(folder, args, environment, input);
   const child = startCommand(folder, args, environment);
   const outcome = outcomeOf(child);
   child.stdin!.on('error', () => {});

@@ -2,10 +2,10 @@ import { Body, Controller, Get, Logger, Module, Param, Patch, Query } from '@nes
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { IsOptional } from 'class-validator';
 import { Column, DataSource, Entity, PrimaryColumn, Repository } from 'typeorm';
-import { Scopes } from '../src/auth/scopes.decorator.js';
-import { describePostgres, usePostgres } from './support/engine.js';
-import { expectError } from './support/expect-error.js';
-import { Client, type Service, startService } from './support/service.js';
+import { Scopes } from '../../src/auth/scopes.decorator.js';
+import { describePostgres, usePostgres } from '../support/engine.js';
+import { expectError } from '../support/expect-error.js';
+import { Client, type Service, startService } from '../support/service.js';
 
 usePostgres();
 
