@@ -538,10 +538,12 @@ describe('the data layer, used by a module that knows nothing of it', () => {
     const MANY = Array.from({ length: 20 }, (_, row) => ({ name: LONG + row }));
 
     /** The connection's own limit makes the same error as a full volume, SQLITE_FULL. */
-    const setRoom = (pages: number | undefined): void => {
+    const setRoom = async (pages: number | undefined): Promise<void> => {
       const database = databaseOf(dataSource);
       const used = database.pragma('page_count', { simple: true }) as number;
       database.pragma(`max_page_count = ${pages === undefined ? 4294967294 : used + pages}`);
+      // For 100 ms after a full volume only deletes are written.
+      if (pages === undefined) await sleep(150);
     };
 
     it.each<[string, (manager: EntityManager) => Promise<unknown>]>([
@@ -564,7 +566,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       ],
     ])('reports the transaction as failed and leaves nothing half-open: %s', async (_how, fill) => {
       await start();
-      setRoom(5);
+      await setRoom(5);
       const filling = dataSource.transaction(async (manager) => {
         await manager.insert(Note, { name: 'first' });
         await fill(manager);
@@ -572,7 +574,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       expect(await errorOf(filling)).toBeInstanceOf(DiskFullError);
       expect(databaseOf(dataSource).inTransaction).toBe(false);
       expect(committedNames(file)).toEqual(new Set([TAKEN]));
-      setRoom(undefined);
+      await setRoom(undefined);
       await dataSource.transaction((manager) => manager.insert(Note, { name: LONG }));
       await dataSource.getRepository(Note).save({ name: 'and next' });
       expect(committedNames(file)).toEqual(new Set([TAKEN, LONG, 'and next']));
@@ -580,7 +582,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
 
     it('reports a statement of its own as failed, and later writes work once there is room', async () => {
       await start();
-      setRoom(0);
+      await setRoom(0);
       const failures: (Error | undefined)[] = [];
       for (let row = 0; row < 5; row++) {
         failures.push(await errorOf(dataSource.query(INSERT_NOTE, [LONG + row])));
@@ -589,7 +591,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       expect(failures.filter((error) => error instanceof DiskFullError).length).toBeGreaterThan(5);
       const kept = committedNames(file).size;
       expect(kept).toBe(1 + failures.filter((error) => error === undefined).length);
-      setRoom(undefined);
+      await setRoom(undefined);
       await dataSource.getRepository(Note).save({ name: 'next' });
       expect(committedNames(file).size).toBe(kept + 1);
     });

@@ -63,7 +63,7 @@ describe('the files of a started service', () => {
   it('are its own alone where the database is a link that leads nowhere yet', async () => {
     mkdirSync(join(folder, 'real'), { mode: 0o755 });
     mkdirSync(join(folder, 'data'), { mode: 0o755 });
-    symlinkSync('../../real/cookies.sqlite', join(folder, 'data/cookies.sqlite'));
+    symlinkSync('../real/cookies.sqlite', join(folder, 'data/cookies.sqlite'));
     await filesWhileRunning('data');
     expect(modeOf('real/cookies.sqlite')).toBe('600');
   });

@@ -151,6 +151,8 @@ export class DiskReserve {
   close(): void {
     this.missing.close();
     this.database.close();
+    // SQLite leaves the WAL to another process that has the database open.
+    if (existsSync(this.wal)) DiskReserve.release(this.path);
   }
 
   private lengthenDatabase(size: number): void {
