@@ -24,7 +24,7 @@ import { Lifecycle } from './management/lifecycle.js';
 import { measureConnections } from './management/http-metrics.js';
 import { Metrics } from './management/metrics.js';
 
-/** Longer than the idle time-outs of common load balancers (60 s), so that it is they who close a connection. */
+/** Milliseconds; longer than the idle time-outs of common load balancers (60 s), so that the balancer closes first. */
 const KEEP_ALIVE_TIMEOUT = 75_000;
 
 /** Makes a Nest application on the adapter: `NestFactory` in the service, a testing module in tests. */
@@ -69,7 +69,7 @@ function createAdapter(config: Config, connections: Connections): FastifyAdapter
     trustProxy: config.trustProxy,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     serverFactory: connections.serverFactory,
-    // While the service stops, requests on open connections are still served, each as the last of its connection.
+    // While the service stops, it still serves requests on open connections and then closes them.
     return503OnClosing: false,
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
       sendProtocolError(error, request, reply),
@@ -105,7 +105,7 @@ function cors(origin: string[]): FastifyCorsOptionsDelegateCallback {
   };
   // The plugin takes every OPTIONS for a preflight; one without these two fields asks for the methods of the path.
   return ({ headers }, callback) => {
-    // With one of them empty, the plugin would respond with a 400 in a shape of its own.
+    // If one of them is empty, the plugin would send a 400 in another format.
     const preflight = Boolean(headers.origin && headers['access-control-request-method']);
     callback(null, { ...options, preflight });
   };

@@ -3,7 +3,7 @@ import { ApiError } from '../http/errors/api-error.js';
 
 const REALM = `Bearer realm="${SERVICE_NAME}"`;
 
-/** 401: the token is not one that this service accepts. The message tells its bearer why (RFC 6750 section 3.1). */
+/** 401: the token is not valid. The message says why (RFC 6750 section 3.1). */
 export class InvalidTokenError extends ApiError {
   constructor(message: string) {
     const description = message.replaceAll('"', "'");
@@ -19,7 +19,7 @@ export function unauthenticated(): ApiError {
   return new ApiError(401, 'UNAUTHENTICATED', message, { headers: { 'www-authenticate': REALM } });
 }
 
-/** 403; without scopes, the route is open to nobody. */
+/** 403: the token lacks scopes, or the route declares none. */
 export function forbidden(scopes: readonly string[]): ApiError {
   if (scopes.length === 0) return new ApiError(403, 'FORBIDDEN', 'This route is open to nobody');
   const list = scopes.join(' ');

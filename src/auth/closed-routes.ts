@@ -4,7 +4,7 @@ import { Config } from '../config/config.js';
 import { Handlers } from '../http/routing/handlers.js';
 import { accessOf } from './scopes.decorator.js';
 
-/** Says in the log, when the service starts, which routes respond with 403 to everyone because nobody said who may use them. */
+/** Logs at start which routes have neither `@Scopes()` nor `@Public()`: they are 403 for everyone. */
 @Injectable()
 export class ClosedRoutes implements OnApplicationBootstrap {
   private readonly logger = new Logger('Routes');

@@ -24,7 +24,7 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
   }
 }
 
-/** What a token opened is for its bearer's eyes, and stays true no longer than until the next write (RFC 9111). */
+/** Sets `Cache-Control`: a response to a token is private and must be revalidated (RFC 9111). */
 function keepFromOthers(reply: FastifyReply): void {
   reply.header('cache-control', 'private, no-cache');
   const vary = reply.getHeader('vary');

@@ -17,8 +17,8 @@ const COMPACT_JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 const BEARER = /^Bearer +(?=\S)/i;
 
 /**
- * The token in `Authorization`: what follows `Bearer`, with the scheme in any case, or a bare token, which the
- * specification allows too. `null` when the field has neither.
+ * Reads the token from `Authorization`: after `Bearer` in any case, or without a scheme, as the specification allows. `null` when
+ * there is none.
  */
 export function tokenOf({ headers: { authorization = '' } }: FastifyRequest): string | null {
   const scheme = BEARER.exec(authorization)?.[0];

@@ -1,4 +1,4 @@
-/** Who a verified token speaks for, and what it allows. */
+/** The subject and scopes of a verified token. */
 export interface Principal {
   readonly subject: string;
   readonly issuer?: string;

@@ -3,10 +3,10 @@ import type { Principal } from './principal.js';
 
 /** Bytes of all entries together: some 10 000 tokens of 400 characters. */
 const TOKEN_CACHE_BYTES = 16 * 1024 * 1024;
-/** Bytes of one entry. A larger token is verified for each of its requests, rather than push many others out. */
+/** Largest entry in bytes. A larger token is verified at every request, because it would evict many others. */
 const LARGEST_ENTRY = 24 * 1024;
 
-/** Bytes that V8 and the cache take for an entry and for a scope, beside the characters. */
+/** Overhead in bytes of an entry and of a scope, without the characters. */
 const ENTRY = 400;
 const SCOPE = 64;
 /**
@@ -15,7 +15,7 @@ const SCOPE = 64;
  */
 const CHARACTER = 2.5;
 
-/** Verified tokens by their string. The least recently used is evicted first. */
+/** Cache of verified tokens by their string. It evicts the least recently used token first. */
 export class TokenCache {
   private readonly entries: LRUCache<string, Principal>;
 
@@ -28,7 +28,7 @@ export class TokenCache {
     });
   }
 
-  /** Who the token speaks for, while it has not expired. */
+  /** The principal of a cached token that has not expired. */
   get(token: string): Principal | undefined {
     const principal = this.entries.get(token);
     if (principal === undefined || principal.expiresAt * 1000 > Date.now()) return principal;
@@ -40,7 +40,7 @@ export class TokenCache {
     this.entries.set(token, principal);
   }
 
-  /** What the entries take, as estimated. */
+  /** Estimated bytes of all entries. */
   get bytes(): number {
     return this.entries.calculatedSize;
   }

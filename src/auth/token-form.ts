@@ -1,6 +1,6 @@
 import { InvalidTokenError } from './auth-errors.js';
 
-/** Header parameters by which a token would choose its own key (RFC 7515 section 4.1). */
+/** Header parameters that contain or name a key (RFC 7515 section 4.1). */
 const EMBEDDED_KEYS = ['jwk', 'jku', 'x5u', 'x5c'] as const;
 
 /** `typ` of a JWT (RFC 7519 section 5.1) and of an access token (RFC 9068 section 2.1). */

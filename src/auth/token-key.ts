@@ -5,7 +5,7 @@ import type { JwtModuleOptions } from '@nestjs/jwt';
 import type { Config } from '../config/config.js';
 import { giveToFolderOwner, makePrivateFolder, PRIVATE_FILE } from '../database/sqlite/file/private-file.js';
 
-/** What tokens are verified with: a key made once, and the algorithms of its kind (RFC 8725 section 3.1). */
+/** The verification key and its allowed algorithms (RFC 8725 section 3.1). */
 export interface VerificationKey {
   readonly key: KeyObject;
   readonly algorithms: string[];

@@ -7,7 +7,7 @@ import { TokenCache } from './token-cache.js';
 import { requireCanonical, requirePlainHeader } from './token-form.js';
 import { verificationKey } from './token-key.js';
 
-/** Clocks may differ by so many seconds. */
+/** Allowed clock difference in seconds. */
 const CLOCK_SKEW = 30;
 
 /**
@@ -16,7 +16,7 @@ const CLOCK_SKEW = 30;
  */
 const LONGEST_NAME = 1024;
 
-/** Verifies tokens (RFC 7519, RFC 8725) and remembers those that passed until they expire. */
+/** Verifies tokens (RFC 7519, RFC 8725) and caches valid ones until they expire. */
 @Injectable()
 export class TokenVerifier {
   private readonly verified = new TokenCache();
@@ -70,7 +70,7 @@ export class TokenVerifier {
   /** From now on, not from `iat`: a token that has few days left may be used for these, however long ago it was made. */
   private requireLifetime(exp: number): void {
     const { maxLifetime } = this.config.jwt;
-    // Also what is too large for a number, and so infinite.
+    // JSON.parse turns a number beyond the range into Infinity.
     if (exp - Date.now() / 1000 <= maxLifetime + CLOCK_SKEW) return;
     throw new InvalidTokenError(
       `The token expires too late (exp): it may be valid for ${maxLifetime} seconds from now at most`,
@@ -94,7 +94,7 @@ function reason(error: unknown): string {
   return 'The token is not a well-formed JWT';
 }
 
-/** The scopes at a path of claims: a space-separated string or an array of strings; none when there is neither. */
+/** Reads the scopes of a claim: a space-separated string or an array of strings. */
 function scopesIn(payload: JWTPayload, path: readonly string[]): string[] {
   let claim: unknown = payload;
   for (const name of path) {

@@ -3,7 +3,7 @@ import { InjectResource } from '../resource/resource.module.js';
 import { ResourceRepository } from '../resource/store/resource-repository.js';
 import { Cookie } from './cookie.entity.js';
 
-/** What can be done with cookies: what can be done with any resource. Rules of their own become methods here. */
+/** The operations on cookies: those of any resource. Additional rules become methods of this class. */
 @Injectable()
 export class CookiesService {
   constructor(@InjectResource(Cookie) readonly records: ResourceRepository<Cookie>) {}

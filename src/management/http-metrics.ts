@@ -1,10 +1,10 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Connections } from '../http/connections/connections.js';
 
-// Seconds: a cached response takes a fraction of a millisecond, a long list some seconds.
+// Seconds, from a cached response to a long list.
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Measures every request of a server, and what its connections hold. */
+/** Metrics of the requests and connections of a server. */
 export function measureConnections(registry: Registry, connections: Connections): void {
   measureRequests(registry, connections);
   gauge(registry, 'http_requests_in_flight', 'Requests in flight now', () => connections.requests.inFlight);

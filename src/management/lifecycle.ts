@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-/** Whether the service is shutting down. Set once, at the first signal, before anything is closed. */
+/** Tells whether the service is shutting down: from the first signal on, before anything is closed. */
 @Injectable()
 export class Lifecycle {
   private stopping = false;

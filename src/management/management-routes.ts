@@ -13,23 +13,23 @@ const LIMITS = {
   connections: 200,
   connectionsPerAddress: 200,
   bufferedBytes: 8 * 1024 * 1024,
-  // Longer than the intervals at which they come.
+  // Longer than their intervals.
   keepAliveTimeout: 75_000,
 } as const;
 
-/** What the management port shows. */
+/** The data of the management port. */
 export interface Managed {
   /** Media type of `metrics`. */
   readonly contentType: string;
-  /** Whether all processes that should respond do. */
+  /** Tells whether all processes respond. */
   isLive(): Promise<boolean>;
-  /** Whether requests should be sent here. */
+  /** Tells whether the service accepts requests. */
   readiness(): Promise<Readiness>;
-  /** All figures, in the text format of Prometheus. */
+  /** All metrics in the text format of Prometheus. */
   metrics(): Promise<string>;
 }
 
-/** Health and metrics, on a port of their own, so that they are never published with the API. It does not listen yet. */
+/** Makes the server for health and metrics on a separate port, so that they are not published with the API. */
 export function createManagementServer({ http }: Config, managed: Managed): FastifyInstance {
   const connections = new Connections({ ...http, ...LIMITS });
   const server = fastify({

@@ -12,7 +12,7 @@ import { withinTimeout } from './database-timeout.js';
 // Seconds.
 const STATEMENT_BUCKETS = [0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
 
-/** The figures of one application, in a registry of its own. */
+/** The metrics of one application. */
 @Injectable()
 export class Metrics implements OnModuleDestroy {
   readonly registry = new Registry();
@@ -37,7 +37,7 @@ export class Metrics implements OnModuleDestroy {
       async collect() {
         this.reset();
         for (const resource of resources.all) {
-          // A database that is down or does not respond must not take the other figures away.
+          // Without a response of the database the other metrics are still shown.
           const usage = await withinTimeout(
             resource.usage(committed(dataSource)).catch(() => undefined),
             undefined,

@@ -1,4 +1,4 @@
-/** Whether requests should be sent here; each check says "ok" or what keeps it from being met. */
+/** Readiness of the service; each check is "ok" or the reason why it fails. */
 export interface Readiness {
   readonly ready: boolean;
   readonly checks: Readonly<Record<'running' | 'database' | 'migrations' | 'storage', string>>;

@@ -1,21 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import type { Sql } from '../database/sql.js';
 
-/** A resource as operators and the document see it. */
+/** A resource in metrics, health checks and the document. */
 export interface ReportedResource {
-  /** Its plural name, as in its URL. */
+  /** Plural name, as in the URL. */
   readonly resource: string;
-  /** The same for the reader: `gift cards`. */
+  /** Plural name in messages: `gift cards`. */
   readonly text: string;
-  /** How many records it may hold. */
+  /** Capacity in records. */
   readonly capacity: number;
-  /** Whether its `storage` row was there when last looked for. */
+  /** Tells whether the last statement found the `storage` row. */
   readonly hasRow: boolean;
-  /** How many records it holds, as `source` sees it. */
+  /** Number of records as `source` sees it. */
   usage(source: Sql): Promise<{ readonly count: number }>;
 }
 
-/** Every resource whose records are counted; the module of each adds its own. */
+/** The list of all counted resources; the module of a resource adds it. */
 @Injectable()
 export class ReportedResources {
   private readonly byName = new Map<string, ReportedResource>();

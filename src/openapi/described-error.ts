@@ -1,7 +1,7 @@
 import type { ErrorDetail } from '../http/errors/api-error.js';
 import type { HeaderName } from './response-header-components.js';
 
-/** One error body, but for what follows from its status. */
+/** An example of an error body. */
 export interface ErrorExample {
   readonly message: string;
   /** Default: the status in words. */
@@ -9,7 +9,7 @@ export interface ErrorExample {
   readonly details?: readonly ErrorDetail[];
 }
 
-/** One status with which a request fails, and its bodies by name. */
+/** An error status of an operation, with examples by name. */
 export interface DescribedError {
   readonly status: number;
   readonly description: string;

@@ -36,12 +36,12 @@ export const DOCS_INITIALIZER = `SwaggerUIBundle({
 });
 `;
 
-/** Scripts and styles of this origin alone, no frame around the page, and requests to this origin alone. */
+/** Content-Security-Policy: scripts, styles and requests of this origin only, and no frames. */
 export const DOCS_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  // The style sheet of Swagger UI has its icons as data.
+  // The style sheet of Swagger UI contains its icons as data URLs.
   "img-src 'self' data:",
   "connect-src 'self'",
   "frame-ancestors 'none'",

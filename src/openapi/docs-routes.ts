@@ -32,7 +32,7 @@ export function serveDocs(app: NestFastifyApplication): void {
   }
 }
 
-/** What makes the document is loaded for the first request, since a start need not wait for it. */
+/** Loads the code of the document at the first request, to keep the start fast. */
 async function documentOf(app: NestFastifyApplication): Promise<StaticFile> {
   const { openApiDocument } = await import('./document.js');
   return new StaticFile(JSON_TYPE, Buffer.from(JSON.stringify(openApiDocument(app))));

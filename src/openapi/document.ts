@@ -19,7 +19,7 @@ const BEARER = [
   'get one. It needs an expiry (`exp`), a subject (`sub`), and the scope of the operation.',
 ].join(' ');
 
-/** What the service stores, and what a request needs. */
+/** The description of the document: resources, scopes and general responses. */
 function descriptionOf(resources: readonly ReportedResource[]): string {
   const scopes = resources.map(
     ({ resource }) => `\`${resource}:read\` for reading and \`${resource}:write\` for writing`,
@@ -43,7 +43,7 @@ export function openApiDocument(app: NestFastifyApplication): OpenAPIObject {
     .addGlobalParameters(REQUEST_ID_PARAMETER);
   for (const { resource, text } of resources) builder.addTag(resource, `The stored ${text}`);
   const base = builder.build();
-  // Not with `setContact`, which wants an address too: the operator has it, not the code.
+  // Not with `setContact`, because it requires an address.
   base.info.contact = { name: 'The operators of this service' };
   const document = SwaggerModule.createDocument(app, base);
   document.components = { ...document.components, headers: headerComponents(resources[0]?.resource ?? 'records') };

@@ -8,7 +8,7 @@ import { ErrorDto } from './error.dto.js';
 import { PROTOCOL_ERRORS } from './protocol-error-responses.js';
 import { errorHeaders, REQUEST_ID_EXAMPLE } from './response-header-components.js';
 
-/** The body with which an error is responded to. */
+/** The example of the body that an error gets. */
 export function exampleOf(error: Error): ErrorExample {
   const { message, errorCode, details } = errorResponse(error, REQUEST_ID_EXAMPLE).body;
   return { message, errorCode, details };
@@ -54,7 +54,7 @@ const commonErrors = (scope: string): readonly DescribedError[] => [
   },
 ];
 
-/** Describes how an operation fails, with what all operations that need the scope have in common. */
+/** Documents the errors of an operation, together with the errors of every operation that needs a scope. */
 export function ApiErrors(scope: string, ...errors: DescribedError[]): MethodDecorator {
   const all = mergedByStatus([...errors, ...commonErrors(scope), ...PROTOCOL_ERRORS]);
   return applyDecorators(ApiExtraModels(ErrorDto), ...all.map(describe));

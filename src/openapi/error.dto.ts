@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { REQUEST_ID_EXAMPLE } from './response-header-components.js';
 
-/** What is wrong with one property of the body, or with one parameter of the query or the path. */
+/** An error of one property of the body, or of one parameter of the query or path. */
 @ApiSchema({ name: 'ErrorDetail' })
 export class ErrorDetailDto {
   @ApiProperty({

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 
-// Without examples: Swagger UI would send them, and a made-up ETag fits no record.
+// Without examples, because Swagger UI would send them.
 const condition = (name: string, description: string) =>
   ApiHeader({ name, required: false, description, schema: { type: 'string' } });
 
@@ -19,13 +19,13 @@ export const ApiWriteConditions = (): MethodDecorator & ClassDecorator =>
     condition('If-None-Match', 'Change the record only when none of these is its ETag, else 412'),
   );
 
-/** `X-Request-Id`, which every request may bring. */
+/** The optional request header `X-Request-Id`. */
 export const REQUEST_ID_PARAMETER = {
   name: 'X-Request-Id',
   in: 'header',
   required: false,
   description:
     'Names the request; the response repeats it. Without it, or when it has other characters, the service makes one.',
-  // Without a pattern: the service replaces another value, and does not reject it.
+  // Without a pattern: the service replaces an invalid value instead of rejecting it.
   schema: { type: 'string' },
 } as const;

@@ -3,11 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { hasEntityTag } from '../http/messages/entity-tag.js';
 
 /**
- * A file that is sent from memory: no descriptor is open while a client reads it, and the responses that wait on a
- * connection share its bytes.
+ * A file that is sent from memory. Responses share its bytes, and no descriptor is open while a client reads.
  */
 export class StaticFile {
-  /** Strong, and the same in every replica: it is made of the content alone. */
+  /** Strong ETag from the content, so all replicas have the same one. */
   private readonly etag: string;
 
   constructor(

@@ -8,7 +8,7 @@ import { type Connections, connectionsOf } from '../http/connections/connections
 import { standardOutput } from '../logging/standard-output.js';
 import { Lifecycle } from '../management/lifecycle.js';
 
-/** Milliseconds in which a client on an open connection still gets a response, with `Connection: close`. */
+/** Milliseconds in which requests on open connections are still answered, with `Connection: close`. */
 const FAREWELL = 500;
 const POLL = 20;
 /** Milliseconds that closing may take beyond SHUTDOWN_DELAY and SHUTDOWN_TIMEOUT. */
@@ -30,7 +30,7 @@ export function shutDownOnSignals(app: NestFastifyApplication, config: Config): 
   shutDownOnErrors(shutdown);
 }
 
-/** What a worker reports to its primary while it stops. */
+/** Reports of a stopping worker to the primary. */
 export interface ShutdownSteps {
   /** The port is closed. Resolves when no further connection is on its way here. */
   portClosed(): Promise<void>;
@@ -51,7 +51,7 @@ export function shutDownWorker(app: NestFastifyApplication, config: Config, step
 }
 
 function shutDownOnErrors(shutdown: Shutdown): void {
-  // Without a listener of its own, an unhandled rejection comes here, too.
+  // Unhandled rejections arrive here as well.
   process.on('uncaughtException', (thrown: unknown, origin) => {
     const error = thrown instanceof Error ? thrown : new Error(`${inspect(thrown)} was thrown, which is no Error`);
     const logger = new Logger('Service');
@@ -65,7 +65,7 @@ function shutDownOnErrors(shutdown: Shutdown): void {
   });
 }
 
-/** The one stop of the process. */
+/** The graceful shutdown of the process. */
 class Shutdown {
   hasBegun = false;
   exitCode = 0;

@@ -14,11 +14,11 @@ const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
 
 /** Milliseconds that workers may take to end beyond what they allow themselves (`graceful-shutdown.ts`). */
 const END_TIMEOUT = 6000;
-/** Milliseconds that a worker must live to be replaced without a pause. */
+/** Milliseconds after which the end of a worker resets the back-off. */
 const STABLE = 60_000;
-/** Milliseconds before a worker is replaced that has ended sooner, after others did; doubled each time. */
+/** Range of the back-off in milliseconds; it doubles each time. */
 const [SHORTEST_PAUSE, LONGEST_PAUSE] = [1000, 30_000];
-/** How often in a row a replacement may fail to start before the service ends. */
+/** Number of failed replacements in a row after which the service ends. */
 const MOST_FAILURES = 5;
 
 /**
@@ -32,9 +32,9 @@ export class Primary {
   private isRunning = false;
   private isStopping = false;
   private replacing = Promise.resolve();
-  /** Milliseconds before the next worker that ends soon is replaced. */
+  /** Current back-off in milliseconds. */
   private pause = 0;
-  /** How many workers in a row ended before they served. */
+  /** Number of workers in a row that ended before they served. */
   private failures = 0;
   private exitCode = 0;
 
@@ -66,7 +66,7 @@ export class Primary {
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
-    // SIGHUP of a terminal that closes means the end.
+    // A terminal that closes sends SIGHUP.
     process.on('SIGHUP', (signal) => (isatty(STDIN) ? onSignal(signal) : this.replaceAll()));
     process.on('uncaughtException', (error, origin) => {
       this.logger.fatal(error);
@@ -93,7 +93,7 @@ export class Primary {
     if (this.isStopping && worker.hasStarted && worker.process.exitCode !== 0) this.exitCode ||= 1;
     if (!this.isRunning || worker.isStopping) return;
     this.management.crashes.inc();
-    // One that could not take the place of another on SIGHUP is not missing.
+    // A worker that failed to replace another one on SIGHUP is not missing.
     if (this.missing === 0) return;
     const { exitCode, signalCode } = worker.process;
     const reason = signalCode ?? `exit code ${exitCode}`;

@@ -3,10 +3,10 @@ import { fileProblem } from '../database/sqlite/file/file-problem.js';
 import { DatabaseStartError } from '../database/errors.js';
 import { RouteError } from '../http/validation/route-check.js';
 
-/** Failures that their message explains to an operator; the stack would only bury it. */
+/** Errors that are printed without a stack. */
 const EXPLAINED = [ConfigError, DatabaseStartError, RouteError];
 
-/** What to print of an error that keeps the service from starting: what is wrong and what to do, or the error itself. */
+/** The text of a start error for the operator, or the error itself when it is unexpected. */
 export function explainStartError(error: unknown): unknown {
   const { syscall, path } = error as NodeJS.ErrnoException;
   if (EXPLAINED.some((type) => error instanceof type)) return (error as Error).message;

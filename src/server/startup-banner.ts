@@ -17,7 +17,7 @@ export async function logStartupBanner(
 ): Promise<void> {
   const logger = new Logger('Service');
   const api = (await app.getUrl()).replace('[::1]', '127.0.0.1');
-  // Which ports of the host lead here, a container does not know.
+  // A container does not know its published ports.
   const where = isImage ? ' (in the container)' : '';
   const resources = app.get(ReportedResources, { strict: false }).all;
   for (const { resource, text } of resources) logger.log(`${labelOf(text)} ${api}/${resource}${where}`);
@@ -34,7 +34,7 @@ export async function logStartupBanner(
   logger.log(`A token:     ${CLI} token --sub alice --scope "${scopesOf(resources)}" --expires 1h${where}`);
 }
 
-/** In the width of the other lines: `Gift cards: `. */
+/** A label padded to the width of the other lines. */
 function labelOf(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}:`.padEnd(12);
 }

@@ -17,7 +17,7 @@ export interface Message {
   readonly value?: unknown;
 }
 
-/** Tells our messages from those that modules and libraries send between the same processes. */
+/** Recognises messages of this service among those of modules and libraries. */
 export function isMessage(message: unknown): message is Message {
   const { type, id } = Object(message) as Partial<Message>;
   return TYPES.some((known) => known === type) && typeof id === 'number';
@@ -35,7 +35,7 @@ export class WorkerProcess {
   isServing = false;
   /** Whether the primary has asked it to stop. */
   isStopping = false;
-  /** Its last report. */
+  /** Its last metrics. */
   metrics: MetricValues[] = [];
   readonly forkedAt = performance.now();
 
@@ -57,7 +57,7 @@ export class WorkerProcess {
         if (isMessage(message)) this.receive(message);
         if (this.hasStarted) resolve(true);
       });
-      // Everything that it printed is printed by then.
+      // `close` comes after all output of the worker.
       child.once('close', () => resolve(false));
     });
     child.stdout?.on('data', (text: Buffer) => process.stdout.write(text));

@@ -16,7 +16,7 @@ const HANDOVER_TIMEOUT = 1000;
  * @param id from 1 up, never given again
  */
 export async function start(config: Config, id: number): Promise<void> {
-  // A terminal sends these to every process; the primary handles them.
+  // A terminal sends these signals to every process; the primary handles them.
   for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
   standardOutput(WORKER_LOG);
   const own = shareOf(config, id);

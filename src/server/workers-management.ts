@@ -11,7 +11,7 @@ export class WorkersManagement implements Managed {
 
   private readonly own = new Registry();
   private readonly serving: Gauge;
-  /** Counts of the workers that have ended: a counter never goes down. */
+  /** Counters of ended workers, so that the sums never decrease. */
   private counts: MetricValues[] = [];
 
   constructor(private readonly workers: ReadonlySet<WorkerProcess>) {
@@ -44,7 +44,7 @@ export class WorkersManagement implements Managed {
     return aggregate([...[...this.workers].map(({ metrics }) => metrics), own, this.counts]).metrics();
   }
 
-  /** To be called when a worker has ended. */
+  /** Call it when a worker has ended. */
   keepCounts({ metrics }: WorkerProcess): void {
     const counts = metrics.filter(({ type }) => ['counter', 'histogram'].includes(String(type)));
     this.counts = aggregate([this.counts, counts]).getMetricsAsArray() as unknown as MetricValues[];

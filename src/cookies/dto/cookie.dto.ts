@@ -2,6 +2,6 @@ import { ApiClosed } from '../../openapi/closed.decorator.js';
 import { RecordOf } from '../../resource/record-of.js';
 import { CreateCookieDto } from './create-cookie.dto.js';
 
-/** A cookie as the service responds with it: these four properties and no others. */
+/** A cookie in responses: exactly these four properties. */
 @ApiClosed()
 export class CookieDto extends RecordOf(CreateCookieDto) {}

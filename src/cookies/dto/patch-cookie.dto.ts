@@ -1,5 +1,5 @@
 import { PartialType } from '@nestjs/swagger';
 import { ReplaceCookieDto } from './replace-cookie.dto.js';
 
-/** What PATCH changes; a property that is absent stays as it is, and none may be `null`. */
+/** The body of a PATCH: an absent property stays as it is; `null` is not allowed. */
 export class PatchCookieDto extends PartialType(ReplaceCookieDto, { skipNullProperties: false }) {}

@@ -1,5 +1,5 @@
 import { PickType } from '@nestjs/swagger';
 import { CreateCookieDto } from './create-cookie.dto.js';
 
-/** What PUT replaces. The wish is not part of it and stays as it is. */
+/** The body of a PUT. It has no wish; the stored wish stays. */
 export class ReplaceCookieDto extends PickType(CreateCookieDto, ['flavor', 'size'] as const) {}

@@ -12,11 +12,11 @@ const JSON_TYPE = 'application/json';
 const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 
 /**
- * A body on its way. It is read and understood only after the guards: without a token nobody learns what is wrong with it, and nobody has to wait
- * for it.
+ * A request body that is not read yet. The pipe reads it after the guards, so a 401 or 403 neither waits for it nor reveals errors
+ * in it.
  */
 export class RawBody {
-  /** What it stands for, once it has been read. */
+  /** The parsed JSON after `json()`. */
   value?: unknown;
   private parsed?: Promise<unknown>;
 
@@ -28,7 +28,7 @@ export class RawBody {
   ) {}
 
   /**
-   * Reads it, once for all who ask.
+   * Reads and parses the body once; further calls return the same promise.
    * @returns the value that it stands for
    * @throws {ApiError} 415 for another media type, charset or coding than accepted, 413 where it is too large, 400 for text that is not JSON
    */
@@ -74,7 +74,7 @@ function read(stream: Readable): Promise<Buffer> {
     stream.on('end', () => resolve(Buffer.concat(chunks)));
     const broken = () => reject(new ApiError(400, 'BAD_REQUEST', 'The body did not arrive whole'));
     stream.on('error', broken).on('close', broken);
-    // The client may have left before, while a guard was at work.
+    // The client may have disconnected while a guard was running.
     if (stream.destroyed) broken();
   });
 }
@@ -116,7 +116,7 @@ declare module 'fastify' {
   }
 }
 
-/** Makes Fastify hand every body on as a `RawBody`, whatever its media type, before it has arrived; to one that says it is over `BODY_LIMIT`, 413. */
+/** Makes Fastify pass every body on as an unread `RawBody`, whatever its media type. A `Content-Length` above `BODY_LIMIT` is 413. */
 export function readRawBodies(app: FastifyInstance): void {
   app.decorateRequest('mediaTypeOfBody', undefined);
   app.removeAllContentTypeParsers();
@@ -125,7 +125,7 @@ export function readRawBodies(app: FastifyInstance): void {
     if (Number(headers['content-length']) > BODY_LIMIT) return done(tooLarge());
     done(null, new RawBody(stream, method, mediaTypeOfBody, headers['content-encoding']));
   });
-  // Fastify itself responds with 415 to a media type that it cannot parse, before the guards: it gets to see one that it can.
+  // Fastify sends 415 for an invalid media type before the guards, so it gets a valid one here.
   app.addHook('onRequest', (request, _reply, done) => {
     const { headers } = request.raw;
     const given = headers['content-type'];

@@ -1,6 +1,6 @@
 /**
- * The memory that unsent responses and waiting requests of all connections take together, in bytes, and its limit. It counts
- * what a client can make the service hold by not reading; small responses within one turn of the event loop may exceed it.
+ * Counts the bytes of unsent responses and waiting requests of all connections, against a limit. Small responses of one turn of
+ * the event loop may exceed it.
  */
 export class BufferBudget {
   private held = 0;
@@ -12,12 +12,12 @@ export class BufferBudget {
     return this.held;
   }
 
-  /** Whether so little is held that it need not be watched. */
+  /** Tells whether so little is used that no check is needed. */
   get isComfortable(): boolean {
     return this.held * 3 <= this.limit;
   }
 
-  /** Whether a good part is left, so that nobody needs to give way. */
+  /** Tells whether enough is free, so that no connection must be closed. */
   get isSufficient(): boolean {
     return this.held * 3 <= this.limit * 2;
   }

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 
-/** What counts as one client: an IPv4 address, or the first 64 bits of an IPv6 address, of which everyone has as many as they like. */
+/** The key of a client: an IPv4 address, or the first 64 bits of an IPv6 address, because one client usually has a whole /64. */
 export function addressKey(address = ''): string {
   if (!isIPv6(address)) return address;
   if (address.startsWith('::ffff:')) return address.slice('::ffff:'.length);

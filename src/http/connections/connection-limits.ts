@@ -1,17 +1,17 @@
 import type { BlockList } from 'node:net';
 
 export interface ConnectionLimits {
-  /** Connections open at once. */
+  /** Most open connections. */
   readonly connections: number;
-  /** Connections open at once from one address; an IPv6 client has all addresses of its /64 network. */
+  /** Most open connections of one address; an IPv6 /64 network counts as one address. */
   readonly connectionsPerAddress: number;
-  /** Proxies, whose connections are those of many clients: they have no limit for each address. */
+  /** Trusted proxies; the limit for an address does not apply to them. */
   readonly proxies?: BlockList;
-  /** Bytes that unsent responses and waiting requests may take together. */
+  /** Most bytes of unsent responses and waiting requests. */
   readonly bufferedBytes: number;
-  /** Milliseconds in which a client must take something of a response. */
+  /** Milliseconds a client may read nothing of its response. */
   readonly stallTimeout: number;
-  /** Milliseconds in which a request must arrive whole. */
+  /** Milliseconds until a request must be complete. */
   readonly requestTimeout: number;
   /** Milliseconds a connection may stay open between two requests. */
   readonly keepAliveTimeout: number;

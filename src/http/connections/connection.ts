@@ -9,17 +9,17 @@ import type { RequestTracker } from './request-tracker.js';
 import { SocketFlow } from './socket-flow.js';
 import { hasArrived, type ResponseConnection, type TrackedResponse } from './tracked-response.js';
 
-/** Why the service closes a connection on its client. */
+/** The reason why the service closes a connection. */
 export const CUT_REASONS = ['stalled', 'overload', 'too many connections'] as const;
 export type CutReason = (typeof CUT_REASONS)[number];
 
-/** What a connection asks of its owner, which has all of them. */
+/** The owner of all connections, as a connection uses it. */
 export interface ConnectionOwner {
   readonly budget: BufferBudget;
   readonly requests: RequestTracker;
-  /** Hands a request on to the application. */
+  /** Passes a request to the application. */
   handle(response: TrackedResponse): void;
-  /** Makes room in the budget, if need be. */
+  /** Frees memory when the budget is exceeded. */
   relieve(): boolean;
   countCut(reason: CutReason): void;
   closed(connection: Connection): void;
@@ -28,7 +28,7 @@ export interface ConnectionOwner {
 /** Requests of one connection that may wait for their response; with more, the service stops reading until some have one. */
 export const MAX_UNANSWERED = 16;
 
-/** Bytes that a waiting request counts for, by estimate: its message, its response and its header fields. */
+/** Estimated bytes of a waiting request with its header fields and its response. */
 const WAITING_REQUEST_BYTES = 4096;
 
 /** Milliseconds in which a client may still read the last response after the service has closed its side. */
@@ -41,16 +41,16 @@ const LINGER = 2000;
  */
 export class Connection implements ResponseConnection {
   readonly address: string | undefined;
-  /** Whether it has ever brought a request. */
+  /** Tells whether it has received a request. */
   hasServed = false;
   private current?: TrackedResponse;
   private readonly waiting: TrackedResponse[] = [];
-  /** The request responded to last, while its body has not arrived whole. */
+  /** The last answered request whose body is incomplete. */
   private unfinishedRequest?: IncomingMessage;
-  /** The response when everything before it has one. */
+  /** The error response that is sent after all others. */
   private lastError?: { readonly error: Error; readonly request?: IncomingMessage };
   private isRejected = false;
-  /** When the service has closed its side, on the clock of `performance.now()`. */
+  /** When the service closed its side (`performance.now()`). */
   private endedAt?: number;
   private readonly flow: SocketFlow;
 
@@ -60,7 +60,7 @@ export class Connection implements ResponseConnection {
   ) {
     this.address = socket.remoteAddress;
     this.flow = new SocketFlow(socket);
-    // Without a listener of its own, a socket that Node hands over would end the process when it breaks.
+    // Without an error listener, an error of the socket would end the process.
     socket.on('error', ignore);
     socket.on('drain', () => this.drained());
     socket.once('end', () => this.ended());
@@ -105,7 +105,7 @@ export class Connection implements ResponseConnection {
     response.httpConnection = this;
     this.hasServed = true;
     if (this.endedAt !== undefined) return this.owner.requests.end(response, 'dropped');
-    // While Node's parser still has the packet in hand.
+    // The parser still holds the packet here.
     response.rejection = protocolError(response.req);
     if (isLastOfConnection(response.req)) response.shouldKeepAlive = false;
     if (this.isIdle) return this.start(response);
@@ -113,7 +113,7 @@ export class Connection implements ResponseConnection {
     this.owner.budget.add(WAITING_REQUEST_BYTES);
     if (this.waiting.length < MAX_UNANSWERED) return;
     this.flow.stopReading();
-    // What is behind in the same packet has been parsed already.
+    // The parser has already read the next requests of this packet.
     if (this.owner.budget.isExceeded) this.cut('overload');
   }
 
@@ -140,7 +140,7 @@ export class Connection implements ResponseConnection {
     this.owner.relieve();
   }
 
-  /** Closes the connection without another word. */
+  /** Closes the connection immediately. */
   cut(reason: CutReason): void {
     if (!this.hasClosed) this.owner.countCut(reason);
     this.socket.destroy();
@@ -166,7 +166,7 @@ export class Connection implements ResponseConnection {
   }
 
   responseSent(response: TrackedResponse): void {
-    // Node says so of a failed write, too.
+    // Node emits it for a failed write as well.
     if (this.socket.destroyed || this.socket.errored !== null) return;
     this.owner.requests.end(response, 'sent');
     this.current = undefined;
@@ -180,7 +180,7 @@ export class Connection implements ResponseConnection {
     } else if (this.isRejected) this.finish();
   }
 
-  /** Everything has its response; what is left is the error. */
+  /** All requests are answered; sends the error response. */
   private finish(): void {
     const { socket, lastError } = this;
     if (lastError === undefined || !socket.writable) return this.end();

@@ -8,7 +8,7 @@ import { OpenConnections } from './open-connections.js';
 import { RequestTracker } from './request-tracker.js';
 import { TrackedResponse } from './tracked-response.js';
 
-/** Milliseconds between two looks at all connections. */
+/** Milliseconds between two checks of all connections. */
 const SWEEP_INTERVAL = 1000;
 
 /** Milliseconds a client that reads may pause; one that pauses longer gives way when memory runs short, or has run out. */
