@@ -50,6 +50,19 @@ class Sample extends ResourceEntity {
   cookieId!: number;
 }
 
+/** Two references to another resource, and one to its own. */
+@Entity('chapters')
+class Chapter extends ResourceEntity {
+  @References('Cookie')
+  firstId!: number;
+
+  @References('Cookie')
+  secondId!: number;
+
+  @References('Chapter')
+  previousId!: number;
+}
+
 @Entity('wrong')
 class WithDecimal extends ResourceEntity {
   @Column('decimal', { precision: 5, scale: 2 })
@@ -73,7 +86,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     Logger.overrideLogger(false);
     folder = temporaryFolder();
     await provideDatabase(folder);
-    dataSource = await createDataSource(loadConfig(environmentIn(folder)), [Sample, WithDecimal]);
+    dataSource = await createDataSource(loadConfig(environmentIn(folder)), [Sample, Chapter, WithDecimal]);
     await dataSource.initialize();
     await migrate(dataSource);
     cookies = new ResourceRepository(
@@ -304,6 +317,26 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     await both(3);
     expect((await cookies.usage()).count).toBe(before[0]!.count + 1);
     expect((await samples.usage()).count).toBe(3);
+  });
+
+  it('names the first of several missing references of a record, and leaves those to its own resource to the database', async () => {
+    const { record } = await cookies.create(COOKIE);
+    const chapters = new ResourceRepository(
+      new ResourceName('chapter'),
+      dataSource.getRepository(Chapter),
+      new UsageCounter('chapters', 1),
+    );
+    const missing = await chapters.references.missing([
+      { firstId: 9999, secondId: 9998, previousId: 1 },
+      { firstId: record.id, secondId: 9998, previousId: 1 },
+      { firstId: record.id, secondId: record.id, previousId: 9997 },
+    ]);
+    expect(missing).toEqual([
+      { property: 'firstId', value: 9999, table: 'cookies' },
+      { property: 'secondId', value: 9998, table: 'cookies' },
+      undefined,
+    ]);
+    await cookies.delete(record.id);
   });
 
   it('rejects an entity with a column that it cannot keep, and says which', () => {
