@@ -43,6 +43,15 @@ function noImport(pattern, message) {
   return { selector: `:matches(${statements})[source.value=${value}]`, message };
 }
 
+/** The files of `src/http/connections/` that other modules import; the rest of that folder is its inside. */
+const FACE = '(?!(connections|tracked-response|tracking-hooks)\\.js$)';
+const NO_INSIDE_OF_CONNECTIONS = ['/http/connections/', '^\\.{1,2}/connections/'].map((folder) =>
+  noImport(
+    `${folder}${FACE}`,
+    'Of src/http/connections, other modules import connections.js, tracked-response.js and tracking-hooks.js only.',
+  ),
+);
+
 const oneOf = (names) => `(${names.join('|')})`;
 
 const NO_ENVIRONMENT = [
@@ -92,7 +101,7 @@ function restrictionsOf(role) {
 const configuration = (files, restrictions, environment = NO_ENVIRONMENT) => ({
   files,
   ignores: ['src/**/*.spec.ts'],
-  rules: { 'no-restricted-syntax': ['error', ...environment, ...restrictions] },
+  rules: { 'no-restricted-syntax': ['error', ...environment, NO_INSIDE_OF_CONNECTIONS[0], ...restrictions] },
 });
 
 // The last configuration that fits a file counts, so each holds all that is said of it.
@@ -121,6 +130,7 @@ export function architecture(allFeatures = features()) {
   return [
     configuration(['src/**/*.ts', 'migrations/**/*.ts', 'ormconfig.ts'], []),
     ...layers.map((layer) => configuration([`src/${layer}/**/*.ts`], noUpperLayers(layer, allFeatures))),
+    configuration(['src/http/**/*.ts'], [...noUpperLayers('http', allFeatures), NO_INSIDE_OF_CONNECTIONS[1]]),
     ...allFeatures.flatMap((feature) => configurationsOf(feature, allFeatures)),
     configuration(['src/config/config.ts'], noUpperLayers('config', allFeatures), []),
   ];

@@ -3,29 +3,30 @@ import type { NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyCorsOptionsDelegateCallback } from '@fastify/cors';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
-import { serveDocs } from './openapi/docs-routes.js';
+import { readRawBodies } from './http/body/raw-body.js';
+import { Connections } from './http/connections/connections.js';
+import { trackResponses } from './http/connections/tracking-hooks.js';
 import { sendProtocolError } from './http/errors/error.filter.js';
 import { ErrorAdapter } from './http/errors/fastify-errors.js';
-import { respondToUnroutedRequests, MAX_PARAM_LENGTH } from './http/routing/method-not-allowed.js';
-import type { ConnectionLimits } from './http/connections/connection-limits.js';
-import { Connections } from './http/connections/connections.js';
-import { trustedProxies } from './http/connections/proxies.js';
-import { trackResponses } from './http/connections/tracking-hooks.js';
-import { readRawBodies } from './http/body/raw-body.js';
+import { trustedProxies } from './http/messages/client-address.js';
 import { requestId } from './http/messages/request-id.js';
-import { logRequests } from './http/messages/request-log.js';
 import { addResponseHeaders } from './http/messages/response-headers.js';
+import { MAX_PARAM_LENGTH, respondToUnroutedRequests } from './http/routing/method-not-allowed.js';
 import { createLog, NestLogger } from './logging/logger.js';
-import { Lifecycle } from './management/lifecycle.js';
 import { measureConnections } from './management/http-metrics.js';
+import { Lifecycle } from './management/lifecycle.js';
 import { Metrics } from './management/metrics.js';
+import { serveDocs } from './openapi/docs-routes.js';
 
-/** Milliseconds; longer than the idle time-outs of common load balancers (60 s), so that the balancer closes first. */
+/** Milliseconds. Longer than the idle time-outs of common load balancers (60 s), so that the balancer closes first. */
 const KEEP_ALIVE_TIMEOUT = 75_000;
+
+/** Messages of request lines in the log, by how the request ended. */
+const REQUEST_MESSAGES = { sent: 'request', 'cut off': 'request cut off', dropped: 'request dropped' } as const;
 
 /** Makes a Nest application on the adapter: `NestFactory` in the service, a testing module in tests. */
 export type CreateNest = (
@@ -34,15 +35,19 @@ export type CreateNest = (
 ) => NestFastifyApplication | Promise<NestFastifyApplication>;
 
 /**
- * Builds the whole application, without listening. A test passes the testing module's own
- * `(adapter, options) => module.createNestApplication(adapter, options)` and meets the same stack as the service.
+ * Builds the whole application, without listening. A test that passes
+ * `(adapter, options) => module.createNestApplication(adapter, options)` gets the same stack as the service.
  */
 export async function createApp(
   config: Config,
   create: CreateNest = fromModules(config),
 ): Promise<NestFastifyApplication> {
   const log = createLog(config);
-  const connections = new Connections(limitsOf(config));
+  const connections = new Connections({
+    ...config.http,
+    proxies: trustedProxies(config.trustProxy),
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
+  });
   const adapter = createAdapter(config, connections);
   const app: NestFastifyApplication = await create(adapter, {
     bodyParser: false,
@@ -59,20 +64,15 @@ function fromModules(config: Config): CreateNest {
   return (adapter, options) => NestFactory.create<NestFastifyApplication>(AppModule.forRoot(config), adapter, options);
 }
 
-function limitsOf(config: Config): ConnectionLimits {
-  return { ...config.http, proxies: trustedProxies(config.trustProxy), keepAliveTimeout: KEEP_ALIVE_TIMEOUT };
-}
-
-function createAdapter(config: Config, connections: Connections): FastifyAdapter {
+function createAdapter({ trustProxy }: Config, connections: Connections): FastifyAdapter {
   return new ErrorAdapter({
     genReqId: requestId,
-    trustProxy: config.trustProxy,
+    trustProxy,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     serverFactory: connections.serverFactory,
-    // While the service stops, it still serves requests on open connections and then closes them.
+    // While the service stops, open connections get one more response each.
     return503OnClosing: false,
-    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
-      sendProtocolError(error, request, reply),
+    frameworkErrors: sendProtocolError,
     clientErrorHandler: connections.clientErrorHandler,
   });
 }
@@ -80,7 +80,7 @@ function createAdapter(config: Config, connections: Connections): FastifyAdapter
 /** Hooks run in the order in which they are added. */
 function addHooks(fastify: FastifyInstance, app: NestFastifyApplication, connections: Connections, log: Logger): void {
   trackResponses(fastify, connections);
-  connections.requests.onEnd(logRequests(log));
+  connections.requests.onEnd((record, end) => log.info(record, REQUEST_MESSAGES[end]));
   measureConnections(app.get(Metrics, { strict: false }).registry, connections);
   addResponseHeaders(fastify);
   closeConnectionsWhileStopping(fastify, app.get(Lifecycle, { strict: false }));
@@ -103,9 +103,9 @@ function cors(origin: string[]): FastifyCorsOptionsDelegateCallback {
     exposedHeaders: ['ETag', 'Link', 'Location', 'X-Request-Id', 'X-Total-Count'],
     maxAge: 600,
   };
-  // The plugin takes every OPTIONS for a preflight; one without these two fields asks for the methods of the path.
+  // The plugin treats every OPTIONS as a preflight. Without both of these fields, or with an empty one, it is a plain
+  // OPTIONS, and `respondToUnroutedRequests` responds to it.
   return ({ headers }, callback) => {
-    // If one of them is empty, the plugin would send a 400 in another format.
     const preflight = Boolean(headers.origin && headers['access-control-request-method']);
     callback(null, { ...options, preflight });
   };

@@ -152,6 +152,19 @@ const REJECTED: [circumstance: string, file: string, line: string, message: RegE
     `import { env } from 'node:process'; console.log(env);`,
     /environment/,
   ],
+  [
+    'another layer imports the inside of http/connections',
+    'src/resource/exchange.ts',
+    `import '../http/connections/connection.js';`,
+    /Of src\/http\/connections/,
+  ],
+  [
+    'another folder of http imports the inside of connections',
+    'src/http/errors/api-error.ts',
+    `import '../connections/connection.js';`,
+    /Of src\/http\/connections/,
+  ],
+  ['app.ts imports it', 'src/app.ts', `import './http/connections/connection.js';`, /Of src\/http\/connections/],
   ['a migration reads the environment', 'ormconfig.ts', `console.log(process.env.PORT);`, /environment/],
 ];
 
@@ -159,6 +172,8 @@ const ALLOWED: [circumstance: string, file: string, line: string][] = [
   ['http imports the database', 'src/http/body/raw-body.ts', `import '../../database/errors.js';`],
   ['a controller imports its service', 'src/cookies/cookies.controller.ts', `import './cookies.service.js';`],
   ['the configuration reads the environment', 'src/config/config.ts', `console.log(process.env);`],
+  ['a layer imports the face of connections', 'src/app.ts', `import './http/connections/connections.js';`],
+  ['http imports it', 'src/http/errors/api-error.ts', `import '../connections/tracked-response.js';`],
   ['the command line imports a feature', 'src/cli/program.ts', `import '../cookies/cookies.service.js';`],
 ];
 

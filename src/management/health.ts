@@ -7,7 +7,7 @@ import { committed } from '../database/transactions.js';
 import { ReportedResources } from './reported-resources.js';
 import { DATABASE_TIMEOUT, withinTimeout } from './database-timeout.js';
 import { Lifecycle } from './lifecycle.js';
-import type { Readiness } from './readiness.js';
+import type { Readiness } from './management-routes.js';
 
 @Injectable()
 export class Health implements OnApplicationBootstrap {

@@ -6,30 +6,34 @@ import { sendProtocolError } from '../http/errors/error.filter.js';
 import { requestId } from '../http/messages/request-id.js';
 import { addResponseHeaders } from '../http/messages/response-headers.js';
 import { respondToUnroutedRequests } from '../http/routing/method-not-allowed.js';
-import type { Readiness } from './readiness.js';
 
-/** Probes and scrapers are few, and their responses small. */
+/** Limits for probes and scrapers, which are few and have small responses. */
 const LIMITS = {
   connections: 200,
   connectionsPerAddress: 200,
   bufferedBytes: 8 * 1024 * 1024,
-  // Longer than their intervals.
+  // Longer than their usual intervals.
   keepAliveTimeout: 75_000,
 } as const;
 
-/** The data of the management port. */
+/** Whether the service accepts requests; each check is "ok" or the reason why it fails. */
+export interface Readiness {
+  readonly ready: boolean;
+  readonly checks: Readonly<Record<'running' | 'database' | 'migrations' | 'storage', string>>;
+}
+
+/** The source of health and metrics: one application, or all workers. */
 export interface Managed {
   /** Media type of `metrics`. */
   readonly contentType: string;
-  /** Tells whether all processes respond. */
+  /** Whether all processes respond. */
   isLive(): Promise<boolean>;
-  /** Tells whether the service accepts requests. */
   readiness(): Promise<Readiness>;
-  /** All metrics in the text format of Prometheus. */
+  /** All metrics, in the text format of Prometheus. */
   metrics(): Promise<string>;
 }
 
-/** Makes the server for health and metrics on a separate port, so that they are not published with the API. */
+/** The server of the management port, which is separate so that health and metrics are not published with the API. */
 export function createManagementServer({ http }: Config, managed: Managed): FastifyInstance {
   const connections = new Connections({ ...http, ...LIMITS });
   const server = fastify({
@@ -37,7 +41,7 @@ export function createManagementServer({ http }: Config, managed: Managed): Fast
     forceCloseConnections: true,
     serverFactory: connections.serverFactory,
     clientErrorHandler: connections.clientErrorHandler,
-    frameworkErrors: (error, request, reply) => sendProtocolError(error, request, reply),
+    frameworkErrors: sendProtocolError,
   });
   server.setErrorHandler(sendProtocolError);
   trackResponses(server, connections);

@@ -15,9 +15,8 @@ const POLL = 20;
 const CLOSE_TIMEOUT = 5000;
 
 /**
- * Stops the service on SIGTERM or SIGINT, and exits with 0. An error that nothing caught is logged and stops it in the same
- * order, with exit code 1. A second signal exits immediately with 1; so does a stop that takes 5 s longer than
- * SHUTDOWN_DELAY and SHUTDOWN_TIMEOUT together.
+ * Stops the service on SIGTERM or SIGINT with exit code 0, and after an uncaught error with 1. A second signal exits
+ * immediately with 1. So does a stop that takes 5 s longer than SHUTDOWN_DELAY and SHUTDOWN_TIMEOUT together.
  */
 export function shutDownOnSignals(app: NestFastifyApplication, config: Config): void {
   const shutdown = new Shutdown(app, config);
@@ -30,18 +29,15 @@ export function shutDownOnSignals(app: NestFastifyApplication, config: Config): 
   shutDownOnErrors(shutdown);
 }
 
-/** Reports of a stopping worker to the primary. */
+/** The steps of a stop that a worker coordinates with its primary. */
 export interface ShutdownSteps {
-  /** The port is closed. Resolves when no further connection is on its way here. */
+  /** Called when the port is closed. Resolves when all connections that were passed to this process have arrived. */
   portClosed(): Promise<void>;
-  /** The last request has ended. */
+  /** Called when the last request has ended. */
   requestsFinished(): Promise<void>;
 }
 
-/**
- * The same for a worker: on SIGTERM only, and however often that comes. The primary ends it when it takes too long; what a terminal
- * sends to all processes of the service is for the primary.
- */
+/** Stops a worker on SIGTERM and after an uncaught error. The primary handles SIGINT, and kills a worker that is too slow. */
 export function shutDownWorker(app: NestFastifyApplication, config: Config, steps: ShutdownSteps): void {
   const shutdown = new Shutdown(app, config, steps);
   process.on('SIGTERM', (signal) => {
@@ -51,7 +47,7 @@ export function shutDownWorker(app: NestFastifyApplication, config: Config, step
 }
 
 function shutDownOnErrors(shutdown: Shutdown): void {
-  // Unhandled rejections arrive here as well.
+  // Unhandled rejections come here, too, because they have no listener.
   process.on('uncaughtException', (thrown: unknown, origin) => {
     const error = thrown instanceof Error ? thrown : new Error(`${inspect(thrown)} was thrown, which is no Error`);
     const logger = new Logger('Service');
@@ -65,13 +61,13 @@ function shutDownOnErrors(shutdown: Shutdown): void {
   });
 }
 
-/** The graceful shutdown of the process. */
 class Shutdown {
   hasBegun = false;
   exitCode = 0;
 
   private readonly logger: Logger;
   private readonly connections: Connections;
+  /** The current step, for the error message of a stop that takes too long. */
   private step = '';
 
   constructor(
@@ -98,14 +94,14 @@ class Shutdown {
   }
 
   /**
-   * Not ready, and after the delay in which a load balancer turns to others no new connections; running requests finish,
-   * then the database closes. Requests that are not done within the time-out are cut off.
+   * Stops in order: `/health/ready` fails; after a delay for load balancers the port closes; running requests finish or
+   * are cut off after the time-out; the modules and the database close.
    */
   private async run(reason: string): Promise<void> {
     const { shutdownDelay } = this.config;
     this.step = 'serving on for SHUTDOWN_DELAY';
     this.logger.log(`Stopping (${reason})`);
-    this.app.get(Lifecycle, { strict: false }).stop();
+    this.app.get(Lifecycle, { strict: false }).isStopping = true;
     if (shutdownDelay > 0) await sleep(shutdownDelay);
     this.step = 'finishing requests';
     await this.finishRequests();
@@ -120,7 +116,7 @@ class Shutdown {
   private async finishRequests(): Promise<void> {
     const { connections } = this;
     const { shutdownTimeout } = this.config;
-    // http.Server's own close would also close idle connections immediately, and with them requests that are in flight.
+    // `close` of http.Server would close idle connections immediately, and lose requests that are on their way.
     NetServer.prototype.close.call(this.app.getHttpServer());
     await this.steps?.portClosed();
     const began = performance.now();
@@ -142,7 +138,7 @@ class Shutdown {
   }
 }
 
-/** Ends the process with exit code 1, or by SIGKILL where its exit would wait for something that may never end. */
+/** Exits with code 1, or by SIGKILL if `process.exit` would wait for a thread that may never finish. */
 function exitWithError(): never {
   if (threadPoolRequests().length > 0) {
     standardOutput().finish();
@@ -151,7 +147,7 @@ function exitWithError(): never {
   process.exit(1);
 }
 
-/** What runs in libuv's threads without a limit in time. `process.exit` waits for these threads. */
+/** Operations in libuv's thread pool without a time-out; `process.exit` waits for them. */
 function threadPoolRequests(): string[] {
   return process.getActiveResourcesInfo().filter((name) => /^(FSReq|GetAddrInfoReq|GetNameInfoReq)/.test(name));
 }

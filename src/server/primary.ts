@@ -12,40 +12,41 @@ import { WorkersManagement } from './workers-management.js';
 const STDIN = 0;
 const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
 
-/** Milliseconds that workers may take to end beyond what they allow themselves (`graceful-shutdown.ts`). */
+/** Milliseconds that workers may take to end beyond their own limit (`graceful-shutdown.ts`). */
 const END_TIMEOUT = 6000;
 /** Milliseconds after which the end of a worker resets the back-off. */
 const STABLE = 60_000;
-/** Range of the back-off in milliseconds; it doubles each time. */
+/** Milliseconds before the replacement of a worker that ended early; the pause doubles each time. */
 const [SHORTEST_PAUSE, LONGEST_PAUSE] = [1000, 30_000];
-/** Number of failed replacements in a row after which the service ends. */
+/** Replacements in a row that may fail to start before the service ends. */
 const MOST_FAILURES = 5;
 
 /**
- * Starts and replaces the workers, and serves the management port for all of them. It serves no request of the API and opens
- * no database. SIGTERM and SIGINT stop the service, SIGHUP replaces the workers. See docs/adr/0110-workers.md.
+ * Starts and replaces the workers, and serves the management port for all of them. It serves no API request and opens no
+ * database. SIGTERM and SIGINT stop the service, SIGHUP replaces the workers. See docs/adr/0110-workers.md.
  */
 export class Primary {
   private readonly logger = new Logger('Service');
   private readonly workers = new Set<WorkerProcess>();
   private readonly management = new WorkersManagement(this.workers);
+  /** Whether the first start of all workers has succeeded. */
   private isRunning = false;
   private isStopping = false;
   private replacing = Promise.resolve();
-  /** Current back-off in milliseconds. */
+  /** Milliseconds before the next replacement of a worker that ends early. */
   private pause = 0;
-  /** Number of workers in a row that ended before they served. */
+  /** Workers in a row that ended before they served. */
   private failures = 0;
   private exitCode = 0;
 
   constructor(private readonly config: Config) {
     Logger.overrideLogger(new NestLogger(createLog(config)));
-    // `advanced`: JSON would turn NaN into null. The last descriptor is `WORKER_LOG`.
+    // `advanced`, because JSON turns NaN into null. The last descriptor is `WORKER_LOG`.
     const stdio = ['ignore' as const, 'pipe' as const, 'pipe' as const, 'ipc' as const, standardOutput().descriptor];
     cluster.setupPrimary({ exec: PROGRAM, serialization: 'advanced', stdio });
   }
 
-  /** Resolves when all workers serve. The first starts alone: it runs the migrations, and what is wrong is printed once. */
+  /** Resolves when all workers serve. The first one starts alone, so that it runs the migrations and an error is printed once. */
   async start(): Promise<void> {
     const { host, managementPort: port, workers } = this.config;
     this.handleSignals();
@@ -54,7 +55,7 @@ export class Primary {
     await this.forkOrExit();
     await Promise.all(Array.from({ length: workers - 1 }, () => this.forkOrExit()));
     this.isRunning = true;
-    this.fill();
+    this.forkMissing();
     const [first] = this.workers;
     void first?.ask('banner', server.listeningOrigin);
   }
@@ -66,7 +67,7 @@ export class Primary {
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
-    // A terminal that closes sends SIGHUP.
+    // A terminal that closes sends SIGHUP, too; then the service stops.
     process.on('SIGHUP', (signal) => (isatty(STDIN) ? onSignal(signal) : this.replaceAll()));
     process.on('uncaughtException', (error, origin) => {
       this.logger.fatal(error);
@@ -88,20 +89,19 @@ export class Primary {
   }
 
   private handleEnd(worker: WorkerProcess): void {
+    const { exitCode, signalCode } = worker.process;
     this.workers.delete(worker);
     this.management.keepCounts(worker);
-    if (this.isStopping && worker.hasStarted && worker.process.exitCode !== 0) this.exitCode ||= 1;
+    if (this.isStopping && worker.hasStarted && exitCode !== 0) this.exitCode ||= 1;
     if (!this.isRunning || worker.isStopping) return;
     this.management.crashes.inc();
-    // A worker that failed to replace another one on SIGHUP is not missing.
+    // A new worker that failed to start on SIGHUP needs no replacement.
     if (this.missing === 0) return;
-    const { exitCode, signalCode } = worker.process;
-    const reason = signalCode ?? `exit code ${exitCode}`;
-    this.logger.error(`${worker.name} has ended (${reason}); another one takes its place`);
+    this.logger.error(`${worker.name} has ended (${signalCode ?? `exit code ${exitCode}`}); it will be replaced`);
     this.failures = worker.hasStarted ? 0 : this.failures + 1;
     if (this.failures === MOST_FAILURES) this.stop('a worker that has ended cannot be replaced', exitCode ?? 1);
     if (performance.now() - worker.forkedAt > STABLE) this.pause = 0;
-    setTimeout(() => this.fill(), this.pause);
+    setTimeout(() => this.forkMissing(), this.pause);
     this.pause = Math.min(Math.max(2 * this.pause, SHORTEST_PAUSE), LONGEST_PAUSE);
   }
 
@@ -109,22 +109,22 @@ export class Primary {
     return this.config.workers - [...this.workers].filter(({ isStopping }) => !isStopping).length;
   }
 
-  private fill(): void {
+  private forkMissing(): void {
     while (!this.isStopping && this.missing > 0) this.fork();
   }
 
-  /** Replaces one worker after the other: each old one stops when a new one serves. */
+  /** Replaces the workers one by one: an old worker stops when its replacement serves. */
   private replaceAll(): void {
     this.replacing = this.replacing.then(async () => {
       this.logger.log('Replacing the workers (SIGHUP)');
       for (const old of [...this.workers].filter(({ isServing }) => isServing)) {
         if (this.isStopping) return;
         if (!(await this.fork().started)) {
-          this.logger.error('A new worker could not start: the old ones that are left serve on');
+          this.logger.error('A new worker could not start; the old workers that are left go on serving');
           return;
         }
         old.stop();
-        this.fill();
+        this.forkMissing();
         await old.ended;
       }
       this.logger.log('The workers are replaced');
@@ -137,8 +137,7 @@ export class Primary {
     this.isStopping = true;
     this.management.isStopping = true;
     this.logger.log(`Stopping (${reason})`);
-    const { shutdownDelay, shutdownTimeout } = this.config;
-    const longest = shutdownDelay + shutdownTimeout + END_TIMEOUT;
+    const longest = this.config.shutdownDelay + this.config.shutdownTimeout + END_TIMEOUT;
     setTimeout(() => {
       console.error(`The workers did not end within ${longest} ms`);
       this.exit(1);

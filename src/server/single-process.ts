@@ -4,7 +4,7 @@ import { ManagementServer } from '../management/management-server.js';
 import { shutDownOnSignals } from './graceful-shutdown.js';
 import { logStartupBanner } from './startup-banner.js';
 
-/** Serves in this process alone, until a signal stops it. */
+/** Serves in this process, without workers, until a signal stops it. */
 export async function start(config: Config): Promise<void> {
   const app = await createApp(config);
   shutDownOnSignals(app, config);

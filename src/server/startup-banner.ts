@@ -6,18 +6,11 @@ import type { DatabaseUrl } from '../config/parse.js';
 import { CLI, isImage } from '../config/program-names.js';
 import { type ReportedResource, ReportedResources } from '../management/reported-resources.js';
 
-/**
- * Logs, once the service listens, what a newcomer needs to use it.
- * @param managementUrl where health and metrics are served
- */
-export async function logStartupBanner(
-  app: NestFastifyApplication,
-  config: Config,
-  managementUrl: string,
-): Promise<void> {
+/** Logs the addresses, the database and a command for a first token, when the service listens. */
+export async function logStartupBanner(app: NestFastifyApplication, config: Config, managementUrl: string) {
   const logger = new Logger('Service');
   const api = (await app.getUrl()).replace('[::1]', '127.0.0.1');
-  // A container does not know its published ports.
+  // A container does not know the ports of its host.
   const where = isImage ? ' (in the container)' : '';
   const resources = app.get(ReportedResources, { strict: false }).all;
   for (const { resource, text } of resources) logger.log(`${labelOf(text)} ${api}/${resource}${where}`);
@@ -34,7 +27,7 @@ export async function logStartupBanner(
   logger.log(`A token:     ${CLI} token --sub alice --scope "${scopesOf(resources)}" --expires 1h${where}`);
 }
 
-/** A label padded to the width of the other lines. */
+/** A label padded to the width of the other lines, such as `Gift cards: `. */
 function labelOf(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}:`.padEnd(12);
 }

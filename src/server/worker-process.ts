@@ -2,42 +2,44 @@ import type { ChildProcess } from 'node:child_process';
 import cluster from 'node:cluster';
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 
-/** What `getMetricsAsJSON` of prom-client returns for a metric. */
+/** A metric as `getMetricsAsJSON` of prom-client returns it. */
 export type MetricValues = MetricObjectWithValues<MetricValue<string>>;
 
 /** Milliseconds that the primary waits for a reply: a little longer than a worker waits for the database. */
 const REPLY_TIMEOUT = 2500;
 
-const TYPES = ['serving', 'portClosed', 'liveness', 'readiness', 'metrics', 'banner'] as const;
+const CHANNEL = 'service-workers';
 
 /** A message between the primary and a worker. A reply has the type and the id of its request. */
 export interface Message {
-  readonly type: (typeof TYPES)[number];
+  readonly type: 'serving' | 'portClosed' | 'liveness' | 'readiness' | 'metrics' | 'banner';
+  /** 0 for a message that is not a request or a reply. */
   readonly id: number;
   readonly value?: unknown;
 }
 
-/** Recognises messages of this service among those of modules and libraries. */
+/** Adds the mark that distinguishes a message of the service from messages of modules and libraries. */
+export const marked = (message: Message): object => ({ ...message, channel: CHANNEL });
+
 export function isMessage(message: unknown): message is Message {
-  const { type, id } = Object(message) as Partial<Message>;
-  return TYPES.some((known) => known === type) && typeof id === 'number';
+  return (Object(message) as { channel?: unknown }).channel === CHANNEL;
 }
 
 /** A worker, as the primary sees it. */
 export class WorkerProcess {
   readonly name: string;
   readonly process: ChildProcess;
-  /** Resolves with `true` when the worker takes requests, with `false` when it has ended before. */
-  readonly started: Promise<boolean>;
-  readonly ended: Promise<unknown>;
-  hasStarted = false;
-  /** Whether it takes requests now. */
-  isServing = false;
-  /** Whether the primary has asked it to stop. */
-  isStopping = false;
-  /** Its last metrics. */
-  metrics: MetricValues[] = [];
   readonly forkedAt = performance.now();
+  /** Resolves with `true` when the worker serves, with `false` if it ended before that. */
+  readonly started: Promise<boolean>;
+  readonly ended: Promise<void>;
+  hasStarted = false;
+  /** Whether the worker serves now. */
+  isServing = false;
+  /** Whether the primary has asked the worker to stop. */
+  isStopping = false;
+  /** The last report of the worker. */
+  metrics: MetricValues[] = [];
 
   private readonly worker = cluster.fork();
   private readonly pending = new Map<number, (value?: unknown) => void>();
@@ -48,7 +50,7 @@ export class WorkerProcess {
     const child = worker.process;
     this.process = child;
     this.name = `Worker ${worker.id} (process ${child.pid})`;
-    this.ended = new Promise((resolve) => child.once('exit', resolve)).then(() => {
+    this.ended = new Promise((resolve) => child.once('exit', () => resolve())).then(() => {
       this.isServing = false;
       for (const settle of this.pending.values()) settle();
     });
@@ -57,16 +59,16 @@ export class WorkerProcess {
         if (isMessage(message)) this.receive(message);
         if (this.hasStarted) resolve(true);
       });
-      // `close` comes after all output of the worker.
+      // `close` follows the last output of the worker, so that its error message is printed first.
       child.once('close', () => resolve(false));
     });
     child.stdout?.on('data', (text: Buffer) => process.stdout.write(text));
     child.stderr?.on('data', (text: Buffer) => process.stderr.write(text));
-    // A message to a worker that has just ended; `ended` reports the end.
+    // Sending to a worker that has just ended fails; `ended` handles the end.
     worker.on('error', () => {});
   }
 
-  /** Resolves with the reply, or `undefined` when there is none in time. */
+  /** Resolves with the reply, or with `undefined` after `REPLY_TIMEOUT`. */
   ask(type: Message['type'], value?: unknown): Promise<unknown> {
     const id = ++this.lastId;
     return new Promise<unknown>((resolve) => {
@@ -76,7 +78,7 @@ export class WorkerProcess {
     }).finally(() => this.pending.delete(id));
   }
 
-  /** Asks the worker to finish its requests and to end. One that does not serve yet ends immediately. */
+  /** SIGTERM lets the worker finish its requests; a worker that does not serve yet ends immediately. */
   stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): void {
     this.isStopping = true;
     this.isServing = false;
@@ -84,21 +86,19 @@ export class WorkerProcess {
   }
 
   private send(message: Message): void {
-    if (this.worker.isConnected()) this.worker.send(message);
+    if (this.worker.isConnected()) this.worker.send(marked(message));
   }
 
   private receive(message: Message): void {
     const { type, id, value } = message;
     if (type === 'serving') this.hasStarted = this.isServing = true;
-    // Messages keep their order: when the worker has this back, all connections for it have arrived.
-    if (type === 'portClosed') this.send(message);
-    this.isServing &&= type !== 'portClosed';
-    // After its port is closed, a worker reports once more, without having been asked.
-    if (type === 'metrics' && isMetrics(value) && (this.isServing || id === 0)) this.metrics = value;
+    if (type === 'portClosed') {
+      this.isServing = false;
+      // Messages keep their order: when this one arrives, all connections for the worker have arrived.
+      this.send(message);
+    }
+    // The final report has the id 0; the reply to an earlier request must not replace it.
+    if (type === 'metrics' && (this.isServing || id === 0)) this.metrics = value as MetricValues[];
     this.pending.get(id)?.(value);
   }
-}
-
-function isMetrics(value: unknown): value is MetricValues[] {
-  return Array.isArray(value) && value.every((each) => Array.isArray((Object(each) as Partial<MetricValues>).values));
 }

@@ -5,26 +5,26 @@ import { Health } from '../management/health.js';
 import { Metrics } from '../management/metrics.js';
 import { shutDownWorker } from './graceful-shutdown.js';
 import { logStartupBanner } from './startup-banner.js';
-import { isMessage, type Message } from './worker-process.js';
+import { isMessage, marked, type Message } from './worker-process.js';
 
-/** Milliseconds to wait for the connections that are on their way to a worker when it closes its port. */
+/** Milliseconds to wait for connections that the primary has passed on when the worker closes its port. */
 const HANDOVER_TIMEOUT = 1000;
 
 /**
- * Serves the API as one of several processes, until SIGTERM stops it. Without its primary it exits immediately, as workers of
- * `node:cluster` do.
- * @param id from 1 up, never given again
+ * Serves the API as one of several processes, until SIGTERM. A worker without its primary exits, as `node:cluster` does.
+ * @param id from 1 up, never reused
  */
 export async function start(config: Config, id: number): Promise<void> {
-  // A terminal sends these signals to every process; the primary handles them.
+  // A terminal sends these signals to every process; only the primary handles them.
   for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
   standardOutput(WORKER_LOG);
   const own = shareOf(config, id);
   const app = await createApp(own);
+  const metrics = () => app.get(Metrics, { strict: false }).registry.getMetricsAsJSON();
   const replies: Partial<Record<Message['type'], (value: unknown) => unknown>> = {
     liveness: () => true,
     readiness: () => app.get(Health, { strict: false }).readiness(),
-    metrics: () => app.get(Metrics, { strict: false }).registry.getMetricsAsJSON(),
+    metrics,
     banner: (managementUrl) => logStartupBanner(app, own, String(managementUrl)),
   };
   onMessage(async ({ type, id, value }) => {
@@ -33,13 +33,13 @@ export async function start(config: Config, id: number): Promise<void> {
   });
   shutDownWorker(app, own, {
     portClosed: waitForConnections,
-    requestsFinished: async () => send({ type: 'metrics', id: 0, value: await replies.metrics?.(undefined) }),
+    requestsFinished: async () => send({ type: 'metrics', id: 0, value: await metrics() }),
   });
   await app.listen({ host: own.host, port: own.port });
   send({ type: 'serving', id: 0 });
 }
 
-/** The limits of the service, divided by its workers. Connections come to the workers in turn, so each has an equal share. */
+/** The configuration with the limits of one worker: an equal share, since connections are distributed in turn. */
 function shareOf(config: Config, id: number): Config {
   const share = (value: number): number => Math.ceil(value / config.workers);
   const { connections, connectionsPerAddress, bufferedBytes } = config.http;
@@ -56,7 +56,7 @@ function shareOf(config: Config, id: number): Config {
   });
 }
 
-/** Resolves when no further connection is on its way here. Node gives those that arrive meanwhile to other workers. */
+/** Resolves when all connections that the primary has passed on have arrived. Other workers get the later ones. */
 function waitForConnections(): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, HANDOVER_TIMEOUT);
@@ -70,6 +70,6 @@ function onMessage(listener: (message: Message) => unknown): void {
 }
 
 function send(message: Message): void {
-  // The primary may have gone; then Node ends this process.
-  process.send?.(message, undefined, undefined, () => {});
+  // The callback ignores the error that is raised if the primary has ended; then Node ends this process.
+  process.send?.(marked(message), undefined, undefined, () => {});
 }

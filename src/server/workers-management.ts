@@ -1,6 +1,5 @@
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
-import type { Managed } from '../management/management-routes.js';
-import type { Readiness } from '../management/readiness.js';
+import type { Managed, Readiness } from '../management/management-routes.js';
 import type { Message, MetricValues, WorkerProcess } from './worker-process.js';
 
 /** Health and metrics of all workers together. See docs/adr/0110-workers.md. */
@@ -11,43 +10,45 @@ export class WorkersManagement implements Managed {
 
   private readonly own = new Registry();
   private readonly serving: Gauge;
-  /** Counters of ended workers, so that the sums never decrease. */
-  private counts: MetricValues[] = [];
+  /** Counters and histograms of ended workers: a counter must not decrease. */
+  private endedCounts: MetricValues[] = [];
 
   constructor(private readonly workers: ReadonlySet<WorkerProcess>) {
     const registers = [this.own];
     collectDefaultMetrics({ register: this.own });
-    this.serving = new Gauge({ name: 'workers_serving', help: 'Workers that take requests now (WORKERS)', registers });
-    const help = 'Workers that ended though nobody had asked them to';
+    this.serving = new Gauge({ name: 'workers_serving', help: 'Workers that serve now (WORKERS)', registers });
+    const help = 'Workers that ended without being asked to stop';
     this.crashes = new Counter({ name: 'worker_crashes_total', help, registers });
   }
 
-  /** Whether every worker that serves replies: one that does not gets connections all the same. */
+  /** Whether every worker that serves replies: a blocked worker still gets connections. */
   async isLive(): Promise<boolean> {
     return (await this.ask('liveness')).every(({ reply }) => reply === true);
   }
 
-  /** The readiness of the first worker that is not ready, or of the first worker. */
+  /** The readiness of the first worker that is not ready; if all are ready, of the first worker. */
   async readiness(): Promise<Readiness> {
     const replies = await this.ask('readiness');
-    const all = replies.map(({ name, reply }) => (isReadiness(reply) ? reply : notReady(`${name} does not respond`)));
+    const all = replies.map(
+      ({ name, reply }) => (reply as Readiness | undefined) ?? notReady(`${name} does not respond`),
+    );
     const shown = all.find(({ ready }) => !ready) ?? all[0] ?? notReady('no worker serves');
     if (!this.isStopping) return shown;
     return { ready: false, checks: { ...shown.checks, running: 'the service is shutting down' } };
   }
 
-  /** In the text format of Prometheus. A worker that does not reply counts with its last report. */
+  /** The metrics of all processes. A worker that does not reply is counted with its last report. */
   async metrics(): Promise<string> {
     const replies = await this.ask('metrics');
     this.serving.set(replies.length);
     const own = (await this.own.getMetricsAsJSON()) as MetricValues[];
-    return aggregate([...[...this.workers].map(({ metrics }) => metrics), own, this.counts]).metrics();
+    return aggregate([...[...this.workers].map(({ metrics }) => metrics), own, this.endedCounts]).metrics();
   }
 
-  /** Call it when a worker has ended. */
+  /** Adds the counters of a worker that has ended. */
   keepCounts({ metrics }: WorkerProcess): void {
     const counts = metrics.filter(({ type }) => ['counter', 'histogram'].includes(String(type)));
-    this.counts = aggregate([this.counts, counts]).getMetricsAsArray() as unknown as MetricValues[];
+    this.endedCounts = aggregate([this.endedCounts, counts]).getMetricsAsArray() as unknown as MetricValues[];
   }
 
   private ask(type: Message['type']): Promise<{ name: string; reply: unknown }[]> {
@@ -56,18 +57,13 @@ export class WorkersManagement implements Managed {
   }
 }
 
-/** Adds up, but for what prom-client would average or leave out: a mean hides one worker that is stuck. */
+/** Sums the metrics. Averages become the maximum, since a mean hides one blocked worker; omitted metrics the minimum. */
 function aggregate(processes: readonly (readonly MetricValues[])[]): Registry {
   const aggregators = { average: 'max', omit: 'min' } as Readonly<Record<string, MetricValues['aggregator']>>;
   const chosen = processes.map((metrics) =>
     metrics.map((metric) => ({ ...metric, aggregator: aggregators[metric.aggregator] ?? metric.aggregator })),
   );
   return AggregatorRegistry.aggregate(chosen);
-}
-
-function isReadiness(value: unknown): value is Readiness {
-  const { ready, checks } = Object(value) as Partial<Readiness>;
-  return typeof ready === 'boolean' && typeof checks === 'object';
 }
 
 function notReady(running: string): Readiness {

@@ -29,7 +29,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'progress-does-not-extend-the-stall-time',
-    file: 'src/http/connections/socket-flow.ts',
+    file: 'src/http/connections/node-internals.ts',
     replace: 'if (unsent === 0 || sent !== this.sentBytes) {',
     by: 'if (unsent === 0) {',
     breaks: 'A client that reads slowly is not cut off.',
@@ -48,8 +48,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'any-number-of-requests-waits',
     file: CONNECTION,
-    replace: 'export const MAX_UNANSWERED = 16;',
-    by: 'export const MAX_UNANSWERED = 16_000;',
+    replace: 'const MAX_UNANSWERED = 16;',
+    by: 'const MAX_UNANSWERED = 16_000;',
     breaks: 'At most 16 requests of a connection wait unanswered.',
     specs: CONNECTIONS,
     tests: 'has 16 of them waiting behind one',
@@ -66,8 +66,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'status-after-the-client-has-left-is-lost',
     file: REQUESTS,
-    replace: 'if (!isAtWork)',
-    by: 'if (!isAtWork || response !== undefined)',
+    replace: 'if (isRunning)',
+    by: 'if (isRunning && response === undefined)',
     breaks: 'A request whose client has left is logged with the status that its handler gives.',
     specs: CONNECTIONS,
     tests: 'leaves one line with the status',
@@ -93,7 +93,7 @@ const mutants: readonly Mutant[] = [
   {
     id: 'large-responses-ignore-the-budget',
     file: 'src/http/connections/tracking-hooks.ts',
-    replace: 'if (bytes <= SMALL_BODY || connections.relieve())',
+    replace: 'if (bytes <= SMALL_BODY || connections.freeMemory())',
     by: 'if (bytes >= 0)',
     breaks: 'What all connections buffer together stays below RESPONSE_BUFFER_BYTES.',
     specs: CONNECTIONS,

@@ -3,12 +3,11 @@ import type { Mutant } from './program/mutant.js';
 const REQUESTS = ['test/logging/request-log.e2e-spec.ts'];
 const LOG = ['test/logging/log.e2e-spec.ts'];
 const ERRORS = ['test/logging/error-log.e2e-spec.ts'];
-const RECORD = 'src/http/connections/request-record.ts';
 
 const mutants: readonly Mutant[] = [
   {
     id: 'route-is-the-path',
-    file: RECORD,
+    file: 'src/http/routing/route-of.ts',
     replace: `(request.routeOptions.url ?? 'unknown')`,
     by: 'request.url',
     breaks: 'The log names the pattern of a route, not the path.',
@@ -16,7 +15,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'address-is-that-of-the-proxy',
-    file: RECORD,
+    file: 'src/http/connections/request-record.ts',
     replace: 'isIP(request.ip) === 0 ?',
     by: 'request.ip !== undefined ?',
     breaks: 'The line of a request has the address of the client, through the proxies in TRUST_PROXY.',

@@ -25,8 +25,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'last-metrics-are-not-sent',
     file: 'src/server/worker.ts',
-    replace: `send({ type: 'metrics', id: 0, value: await replies.metrics?.(undefined) })`,
-    by: 'void (await replies.metrics?.(undefined))',
+    replace: `send({ type: 'metrics', id: 0, value: await metrics() })`,
+    by: 'void (await metrics())',
     breaks: 'What a worker has counted between the last scrape and its end is in the metrics.',
     specs: PROCESSES,
     tests: 'adds its metrics up',
@@ -34,7 +34,7 @@ const mutants: readonly Mutant[] = [
   {
     id: 'crashed-worker-is-not-replaced',
     file: 'src/server/primary.ts',
-    replace: '    setTimeout(() => this.fill(), this.pause);\n',
+    replace: '    setTimeout(() => this.forkMissing(), this.pause);\n',
     by: '',
     breaks: 'A worker that has crashed is replaced.',
     specs: PROCESSES,
@@ -43,8 +43,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'replacements-without-pauses',
     file: 'src/server/primary.ts',
-    replace: 'this.fill(), this.pause)',
-    by: 'this.fill(), 0)',
+    replace: 'this.forkMissing(), this.pause)',
+    by: 'this.forkMissing(), 0)',
     breaks: 'Workers that end soon are replaced after pauses.',
     specs: PROCESSES,
     tests: 'is tried five times',

@@ -143,7 +143,7 @@ describe('a worker that cannot start', () => {
     service = await ServiceProcess.start(folder, { WORKERS: '2', ...inWorkersAbove(2, 'process.exit(3);') });
     const before = workersOf(service);
     service.child.kill('SIGHUP');
-    await untilLogged(service, 'A new worker could not start: the old ones that are left serve on');
+    await untilLogged(service, 'A new worker could not start; the old workers that are left go on serving');
     expect(workersOf(service)).toEqual(before);
     expect((await sendAlone(service)).status).toBe(200);
   });
@@ -227,7 +227,7 @@ describe('a service with two workers', () => {
       () => 'the load writes',
     );
     process.kill(killed!, 'SIGKILL');
-    await untilLogged(shared, `(process ${killed}) has ended (SIGKILL); another one takes its place`);
+    await untilLogged(shared, `(process ${killed}) has ended (SIGKILL); it will be replaced`);
     expect(await sendAlone(shared)).toEqual({ status: 200, worker: other });
     expect((await fetch(`${shared.managementUrl}/health/ready`)).status).toBe(200);
     await untilServing(shared, 2, killed);
@@ -245,7 +245,7 @@ describe('a service with two workers', () => {
   it('replaces one that has ended with an error that nothing caught', async () => {
     const [failing] = workersOf(shared);
     process.kill(failing!, 'SIGUSR2');
-    await untilLogged(shared, `(process ${failing}) has ended (exit code 1); another one takes its place`);
+    await untilLogged(shared, `(process ${failing}) has ended (exit code 1); it will be replaced`);
     expect(shared.output).toMatch(/"level":"fatal".*thrown by a timer/);
     await untilServing(shared, 2, failing);
     expect((await (await Client.of(shared)).post(COOKIE)).status).toBe(201);

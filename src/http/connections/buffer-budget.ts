@@ -1,33 +1,24 @@
 /**
- * Counts the bytes of unsent responses and waiting requests of all connections, against a limit. Small responses of one turn of
- * the event loop may exceed it.
+ * Counts the bytes that unsent responses and waiting requests of all connections hold, and compares them with a limit.
+ * Small responses within one turn of the event loop may exceed the limit.
  */
 export class BufferBudget {
-  private held = 0;
+  bytes = 0;
 
   /** @param limit in bytes */
   constructor(readonly limit: number) {}
 
-  get bytes(): number {
-    return this.held;
-  }
-
-  /** Tells whether so little is used that no check is needed. */
+  /** Up to a third of the limit, nothing is checked. */
   get isComfortable(): boolean {
-    return this.held * 3 <= this.limit;
+    return this.bytes * 3 <= this.limit;
   }
 
-  /** Tells whether enough is free, so that no connection must be closed. */
+  /** Up to two thirds of the limit, no connection is closed. */
   get isSufficient(): boolean {
-    return this.held * 3 <= this.limit * 2;
+    return this.bytes * 3 <= this.limit * 2;
   }
 
   get isExceeded(): boolean {
-    return this.held > this.limit;
-  }
-
-  /** @param bytes less than 0 for what is given back */
-  add(bytes: number): void {
-    this.held += bytes;
+    return this.bytes > this.limit;
   }
 }

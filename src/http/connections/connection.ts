@@ -3,54 +3,53 @@ import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
 import { newRequestId, requestId } from '../messages/request-id.js';
 import type { BufferBudget } from './buffer-budget.js';
+import { SocketFlow } from './node-internals.js';
 import { isLastOfConnection, protocolError } from './protocol-error.js';
 import { rawResponse, sendRejection } from './rejection.js';
 import type { RequestTracker } from './request-tracker.js';
-import { SocketFlow } from './socket-flow.js';
 import { hasArrived, type ResponseConnection, type TrackedResponse } from './tracked-response.js';
 
-/** The reason why the service closes a connection. */
+/** Why the service closes a connection. */
 export const CUT_REASONS = ['stalled', 'overload', 'too many connections'] as const;
 export type CutReason = (typeof CUT_REASONS)[number];
 
-/** The owner of all connections, as a connection uses it. */
+/** The owner of all connections, as one connection sees it. */
 export interface ConnectionOwner {
   readonly budget: BufferBudget;
   readonly requests: RequestTracker;
-  /** Passes a request to the application. */
+  /** Passes a request to Fastify. */
   handle(response: TrackedResponse): void;
-  /** Frees memory when the budget is exceeded. */
-  relieve(): boolean;
+  /** Disconnects slow readers if memory is short. */
+  freeMemory(): boolean;
   countCut(reason: CutReason): void;
   closed(connection: Connection): void;
 }
 
-/** Requests of one connection that may wait for their response; with more, the service stops reading until some have one. */
-export const MAX_UNANSWERED = 16;
+/** Requests of one connection that may wait for their response; with more, the service stops reading. */
+const MAX_UNANSWERED = 16;
 
-/** Estimated bytes of a waiting request with its header fields and its response. */
+/** Estimated bytes of a waiting request: its message, its response and its header fields. */
 const WAITING_REQUEST_BYTES = 4096;
 
-/** Milliseconds in which a client may still read the last response after the service has closed its side. */
+/** Milliseconds in which a client may read the last response after the service has closed its side. */
 const LINGER = 2000;
 
 /**
- * One connection: its requests, handed on one after the other, and the progress of what is sent. A request is handed on when
- * the response before it has been given to the operating system. So a client that does not read holds one response, and what waits
- * behind it has not been done.
+ * One connection. It passes a request to Fastify when the operating system has accepted the response before it. So a
+ * client that does not read holds one response, and the requests behind it have not been executed.
  */
 export class Connection implements ResponseConnection {
   readonly address: string | undefined;
-  /** Tells whether it has received a request. */
+  /** Whether a request has ever arrived. */
   hasServed = false;
   private current?: TrackedResponse;
   private readonly waiting: TrackedResponse[] = [];
-  /** The last answered request whose body is incomplete. */
+  /** The last request with a response, while its body has not arrived completely. */
   private unfinishedRequest?: IncomingMessage;
-  /** The error response that is sent after all others. */
+  /** The error to send after all other responses. */
   private lastError?: { readonly error: Error; readonly request?: IncomingMessage };
   private isRejected = false;
-  /** When the service closed its side (`performance.now()`). */
+  /** When the service closed its side, on the clock of `performance.now()`. */
   private endedAt?: number;
   private readonly flow: SocketFlow;
 
@@ -60,67 +59,67 @@ export class Connection implements ResponseConnection {
   ) {
     this.address = socket.remoteAddress;
     this.flow = new SocketFlow(socket);
-    // Without an error listener, an error of the socket would end the process.
-    socket.on('error', ignore);
-    socket.on('drain', () => this.drained());
-    socket.once('end', () => this.ended());
-    socket.once('close', () => this.closed());
-    // Node calls it after the last response. Closing at once would reset the connection where the client has sent more than
-    // was read, and the reset would take the response with it (RFC 9112 section 9.6).
+    // After CONNECT or an upgrade, Node removes its error listener; an error without a listener would end the process.
+    socket.on('error', () => {});
+    socket.on('drain', () => this.handleDrain());
+    socket.once('end', () => this.handleEnd());
+    socket.once('close', () => this.handleClose());
+    // Node calls this after the last response. Closing immediately could reset the connection and lose the response
+    // (RFC 9112 section 9.6).
     socket.destroySoon = () => this.end();
   }
 
-  /** Node emits `close` a moment after it has destroyed the socket: what is sent in between is lost, too. */
+  /** `close` is emitted a moment after the socket is destroyed; bytes written in between are lost. */
   get hasClosed(): boolean {
     return this.socket.destroyed;
   }
 
-  /** Whether no request is in progress; one that has begun to arrive does not count. */
-  get isIdle(): boolean {
+  /** Whether no request is in progress; a request whose header section is incomplete does not count. */
+  private get isIdle(): boolean {
     return this.current === undefined && this.waiting.length === 0;
   }
 
   /**
-   * How readily it gives way to a newcomer, the lowest first: its last response has been sent; it has never brought a request; it waits for the next one;
-   * its request is still arriving. `undefined` where a whole request is in progress.
+   * The order in which connections are closed for a new one, lowest first: last response sent, never used, idle between
+   * requests, request still arriving. Infinity: a complete request is in progress.
    */
-  get expendability(): number | undefined {
+  get priority(): number {
     if (this.endedAt !== undefined) return 0;
     if (this.isIdle) return this.hasServed ? 2 : 1;
-    return this.current !== undefined && !this.current.isAnswered && !hasArrived(this.current.req) ? 3 : undefined;
+    return this.current !== undefined && !this.current.isAnswered && !hasArrived(this.current.req) ? 3 : Infinity;
   }
 
-  /** Bytes that its unread response and its waiting requests take of the budget. */
+  /** Bytes that its unread response and its waiting requests hold of the budget. */
   get bufferedBytes(): number {
     return (this.current?.bufferedBytes ?? 0) + this.waiting.length * WAITING_REQUEST_BYTES;
   }
 
-  /** Whether one packet has brought more requests than may wait. */
+  /** Whether more requests wait than allowed, because one packet had several. */
   get hasTooManyWaiting(): boolean {
     return this.waiting.length > MAX_UNANSWERED;
   }
 
-  /** Takes a request whose header section has arrived. */
+  /** Handles a request whose header section has arrived. */
   receive(response: TrackedResponse): void {
     response.httpConnection = this;
     this.hasServed = true;
     if (this.endedAt !== undefined) return this.owner.requests.end(response, 'dropped');
-    // The parser still holds the packet here.
+    // Checked now, because Node's parser still has the packet.
     response.rejection = protocolError(response.req);
     if (isLastOfConnection(response.req)) response.shouldKeepAlive = false;
     if (this.isIdle) return this.start(response);
     this.waiting.push(response);
-    this.owner.budget.add(WAITING_REQUEST_BYTES);
+    this.owner.budget.bytes += WAITING_REQUEST_BYTES;
     if (this.waiting.length < MAX_UNANSWERED) return;
-    this.flow.stopReading();
-    // The parser has already read the next requests of this packet.
+    this.flow.pauseReading();
+    // The rest of the packet is parsed all the same.
     if (this.owner.budget.isExceeded) this.cut('overload');
   }
 
   /**
-   * Ends the connection with an error for what Node's parser has not understood, or handed over. What arrived whole before
-   * gets its response first; a request that got one before its body had arrived gets no second one.
-   * @param request what Node has handed over, if anything
+   * Ends the connection with an error for bytes that Node's parser rejected, or for CONNECT. Complete requests before it
+   * get their responses first. A request that already has a response gets no second one.
+   * @param request the CONNECT request
    */
   reject(error: Error, request?: IncomingMessage): void {
     if (this.isRejected || this.endedAt !== undefined) return;
@@ -137,21 +136,21 @@ export class Connection implements ResponseConnection {
 
   countBuffered(response: TrackedResponse, bytes: number): void {
     this.owner.requests.countBuffered(response, bytes);
-    this.owner.relieve();
+    this.owner.freeMemory();
   }
 
-  /** Closes the connection immediately. */
+  /** Closes the connection without a response. */
   cut(reason: CutReason): void {
     if (!this.hasClosed) this.owner.countCut(reason);
     this.socket.destroy();
   }
 
-  /** @returns milliseconds since the client last took something of what waits for it; 0 when nothing waits */
+  /** @returns milliseconds since the client last read a part of what is buffered; 0 if nothing is buffered */
   stalledFor(now: number): number {
     return this.flow.stalledFor(now);
   }
 
-  /** Whether the last response has been sent and the client keeps its side open. */
+  /** Whether the client keeps its side open too long after the last response. */
   isLingering(now: number): boolean {
     return this.endedAt !== undefined && now - this.endedAt > LINGER;
   }
@@ -159,14 +158,14 @@ export class Connection implements ResponseConnection {
   private start(response: TrackedResponse): void {
     this.current = response;
     response.startedAt = performance.now();
-    response.on('finish', sent);
-    this.owner.requests.start();
+    response.on('finish', handleFinish);
+    this.owner.requests.inFlight += 1;
     if (response.rejection === undefined) this.owner.handle(response);
     else sendRejection(response, response.rejection);
   }
 
   responseSent(response: TrackedResponse): void {
-    // Node emits it for a failed write as well.
+    // Node emits `finish` after a failed write, too.
     if (this.socket.destroyed || this.socket.errored !== null) return;
     this.owner.requests.end(response, 'sent');
     this.current = undefined;
@@ -174,13 +173,13 @@ export class Connection implements ResponseConnection {
     if (!this.socket.writable) return;
     const next = this.waiting.shift();
     if (next !== undefined) {
-      this.owner.budget.add(-WAITING_REQUEST_BYTES);
-      if (this.waiting.length < MAX_UNANSWERED / 2) this.flow.readOn();
+      this.owner.budget.bytes -= WAITING_REQUEST_BYTES;
+      if (this.waiting.length < MAX_UNANSWERED / 2) this.flow.resumeReading();
       this.start(next);
     } else if (this.isRejected) this.finish();
   }
 
-  /** All requests are answered; sends the error response. */
+  /** Sends the last error after all responses, and closes this side. */
   private finish(): void {
     const { socket, lastError } = this;
     if (lastError === undefined || !socket.writable) return this.end();
@@ -188,44 +187,42 @@ export class Connection implements ResponseConnection {
     const id = request === undefined ? newRequestId() : requestId(request);
     this.end(rawResponse(error, id));
     this.owner.requests.recordRaw(error, id, request?.method, this.address);
-    // After CONNECT nobody else reads it, and the client's end would not be noticed.
+    // After CONNECT, Node no longer reads, and the client's end would not be noticed.
     socket.resume();
   }
 
-  /** Closes this side after what is still to be sent; the client has `LINGER` to close the other. */
-  private end(last?: string): void {
+  /** Closes this side after the buffered bytes. The client has `LINGER` to close the other side. */
+  private end(lastBytes?: string): void {
     if (this.endedAt !== undefined) return;
     this.endedAt = performance.now();
-    if (last === undefined) this.socket.end();
-    else this.socket.end(last);
+    if (lastBytes !== undefined) this.socket.write(lastBytes);
+    this.socket.end();
   }
 
-  private drained(): void {
-    this.flow.drained();
-    // After CONNECT, Node no longer tells the response that it may go on.
+  private handleDrain(): void {
+    this.flow.handleDrain();
+    // After CONNECT, Node does not pass `drain` on to the response.
     if (this.isRejected) this.current?.emit('drain');
   }
 
-  /** The client sends nothing more. Node notices that a body is not whole, but for one behind an `Upgrade`. */
-  private ended(): void {
+  /** Rejects an incomplete body. Node does this, too, except for a request with `Upgrade`. */
+  private handleEnd(): void {
     const last = this.waiting.at(-1) ?? this.current;
     if (last?.req.complete === false) {
       this.reject(new ApiError(400, 'BAD_REQUEST', 'The request did not arrive whole'));
     }
   }
 
-  private closed(): void {
+  private handleClose(): void {
     this.owner.closed(this);
     const { current, waiting } = this;
     this.current = undefined;
     if (current !== undefined) this.owner.requests.cutOff(current);
-    this.owner.budget.add(-waiting.length * WAITING_REQUEST_BYTES);
+    this.owner.budget.bytes -= waiting.length * WAITING_REQUEST_BYTES;
     for (const response of waiting.splice(0)) this.owner.requests.end(response, 'dropped');
   }
 }
 
-function ignore(): void {}
-
-function sent(this: TrackedResponse): void {
+function handleFinish(this: TrackedResponse): void {
   this.httpConnection.responseSent(this);
 }

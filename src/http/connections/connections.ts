@@ -3,34 +3,35 @@ import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
 import { BufferBudget } from './buffer-budget.js';
 import { Connection, type ConnectionOwner, CUT_REASONS, type CutReason } from './connection.js';
-import type { ConnectionLimits } from './connection-limits.js';
-import { OpenConnections } from './open-connections.js';
+import { type ConnectionLimits, OpenConnections } from './open-connections.js';
 import { RequestTracker } from './request-tracker.js';
 import { TrackedResponse } from './tracked-response.js';
 
 /** Milliseconds between two checks of all connections. */
 const SWEEP_INTERVAL = 1000;
 
-/** Milliseconds a client that reads may pause; one that pauses longer gives way when memory runs short, or has run out. */
+/** Milliseconds without reading after which a client may be disconnected if memory is short, and if the limit is exceeded. */
 const SHORT_STALL = 250;
 const SHORTEST_STALL = 50;
 
-/** Milliseconds between two looks at who reads, while memory runs short. */
+/** Milliseconds between two checks for slow readers while memory is short. */
 const RELIEF_INTERVAL = 100;
 
+type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
+
 /**
- * All connections of one server: how many there are, what they hold in memory, whether their clients read, and how each of
- * their requests ends. The one place that ends connections, and the one place from which requests are logged and measured.
+ * All connections of one server. It limits their number and their memory, disconnects stalled clients, and reports how
+ * each request ends. Only this module closes connections.
  */
 export class Connections implements ConnectionOwner {
   readonly budget: BufferBudget;
   readonly requests: RequestTracker;
-  /** Why connections were closed by the service, and how often. */
+  /** Connections closed by the service, by reason. */
   readonly cuts = new Map<CutReason, number>(CUT_REASONS.map((reason) => [reason, 0]));
   private readonly all: OpenConnections;
   private readonly bySocket = new WeakMap<Socket, Connection>();
   private server!: Server;
-  private requestHandler!: (request: IncomingMessage, response: ServerResponse) => void;
+  private requestHandler!: RequestHandler;
   private reliefAt = -Infinity;
 
   constructor(private readonly limits: ConnectionLimits) {
@@ -39,22 +40,22 @@ export class Connections implements ConnectionOwner {
     this.all = new OpenConnections(limits);
   }
 
-  /** For Fastify's option of that name: a server whose connections are tracked here. */
-  readonly serverFactory = (handler: (request: IncomingMessage, response: ServerResponse) => void): Server => {
+  /** Fastify's option `serverFactory`: makes the server whose connections are tracked here. */
+  readonly serverFactory = (handler: RequestHandler): Server => {
     this.requestHandler = handler;
     const server = createServer(serverOptions(this.limits));
     this.server = server;
     byServer.set(server, this);
-    // Fields beyond Node's own limit would be left out, a condition perhaps; `protocolError` rejects them.
+    // Node would drop fields above its limit without an error; `protocolError` rejects the request.
     server.maxHeadersCount = 0;
-    // A client that has closed its own side still reads what it asked for; Node would drop the responses that wait.
+    // A client that has closed its side still reads. Node would drop the responses that wait.
     Object.assign(server, { httpAllowHalfOpen: true });
     server.on('connection', (socket) => this.accept(socket));
-    const receive = (request: IncomingMessage, response: ServerResponse): void =>
+    const receive: RequestHandler = (request, response) =>
       this.bySocket.get(request.socket)!.receive(response as TrackedResponse);
     server.on('request', receive);
     server.on('checkExpectation', receive);
-    // Whoever waits for 100 is told to send the body when it is about to be read: behind the guards.
+    // 100 is sent when the body is about to be read, after the guards.
     server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
       request.once('resume', () => {
         if (!response.headersSent) response.writeContinue();
@@ -72,9 +73,9 @@ export class Connections implements ConnectionOwner {
     return server;
   };
 
-  /** For Fastify's option of that name: what Node's parser does not understand, or what has not arrived in time. */
+  /** Fastify's option `clientErrorHandler`: handles errors of Node's parser and requests that did not arrive in time. */
   readonly clientErrorHandler = (error: Error & { code?: string }, socket: Socket): void => {
-    // ECONNRESET and the like: the client is gone. Who has never sent anything asked nothing.
+    // A client that has gone, or that has never sent anything, gets no response.
     if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesRead === 0) socket.destroy();
     else this.bySocket.get(socket)!.reject(error);
   };
@@ -83,7 +84,7 @@ export class Connections implements ConnectionOwner {
     return this.all.size;
   }
 
-  /** Closes connections between two requests, and those that have not sent anything yet: to Node, these are not idle. */
+  /** Closes connections between two requests, and those that have sent nothing yet, which Node does not count as idle. */
   closeIdle(): void {
     this.server.closeIdleConnections();
     for (const { socket } of this.all) if (socket.bytesRead === 0) socket.destroy();
@@ -94,29 +95,30 @@ export class Connections implements ConnectionOwner {
   }
 
   /**
-   * Makes room before the budget is exceeded: the client that has read nothing for the longest time is cut off first.
-   * @returns whether there is room
+   * Disconnects stalled clients before the budget is exceeded, the longest stall first.
+   * @returns whether a large response may be sent
    */
-  relieve(): boolean {
-    if (this.budget.isComfortable) return true;
+  freeMemory(): boolean {
+    const { budget } = this;
+    if (budget.isComfortable) return true;
     const now = performance.now();
-    const { isExceeded } = this.budget;
+    const { isExceeded } = budget;
     if (!isExceeded && now - this.reliefAt < RELIEF_INTERVAL) return true;
     this.reliefAt = now;
     const stall = isExceeded ? SHORTEST_STALL : SHORT_STALL;
-    let excess = this.budget.bytes - this.budget.limit / 3;
-    // Looked at before it is needed: a stall counts from the look at which nothing more had been sent.
+    let excess = budget.bytes - budget.limit / 3;
+    // Computed even if memory suffices: a stall is measured from one check to the next.
     const stalled = [...this.all]
       .filter((connection) => connection.bufferedBytes > 0)
       .filter((connection) => connection.stalledFor(now) > stall || (isExceeded && connection.hasTooManyWaiting))
       .sort((a, b) => b.stalledFor(now) - a.stalledFor(now));
-    if (this.budget.isSufficient) return true;
+    if (budget.isSufficient) return true;
     for (const connection of stalled) {
       if (excess <= 0) break;
       excess -= connection.bufferedBytes;
       connection.cut('overload');
     }
-    return excess <= (this.budget.limit * 2) / 3;
+    return excess <= (budget.limit * 2) / 3;
   }
 
   handle(response: TrackedResponse): void {
@@ -156,16 +158,15 @@ export function connectionsOf(server: Server): Connections {
 
 function serverOptions({ requestTimeout, keepAliveTimeout }: ConnectionLimits): ServerOptions {
   return {
-    // With Node's own class, the response would know nothing of its connection.
     ServerResponse: TrackedResponse as unknown as typeof ServerResponse,
     requestTimeout,
     headersTimeout: requestTimeout,
-    // Node looks for requests past their time-out every 30 s otherwise.
+    // Node's default is 30 s.
     connectionsCheckingInterval: SWEEP_INTERVAL,
     keepAliveTimeout,
-    // Node would respond to a missing Host header with an empty 400. Of a field that comes twice Node would drop one; joined, a
-    // second Host, Authorization or Content-Type is as wrong as it is.
+    // Node's response to a missing Host is an empty 400; `protocolError` rejects it.
     requireHostHeader: false,
+    // Node drops a duplicate Host, Authorization or Content-Type. Joined, the duplicates are invalid and rejected.
     joinDuplicateHeaders: true,
   };
 }

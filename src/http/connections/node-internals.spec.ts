@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { currentPacket, flowOf, pauseReading, resumeReading } from './node-internals.js';
+import { currentPacket, sentBytes, SocketFlow } from './node-internals.js';
 
 type Handled = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Sends one request to a server of Node and lets `look` look at the server's side of it. */
+/** Sends one request to Node's server and calls `look` with the request and its response. */
 async function serve(look: Handled): Promise<void> {
   const failures: unknown[] = [];
   const server = createServer((incoming, response) => {
@@ -25,29 +25,30 @@ async function serve(look: Handled): Promise<void> {
   expect(failures).toEqual([]);
 }
 
-describe('what Node does not publish of a socket', () => {
-  it('is the packet that its parser has in hand', async () => {
+describe('the non-public properties of a socket', () => {
+  it('include the packet that its parser is parsing', async () => {
     await serve(({ socket }) => expect(String(currentPacket(socket))).toMatch(/^GET \/here HTTP\/1\.1\r\n/));
   });
 
-  it('is how much of what was written has been sent', async () => {
+  it('include the bytes that have been sent', async () => {
     let socket: Socket | undefined;
     await serve((incoming) => {
       socket = incoming.socket;
       socket.write('');
-      expect(flowOf(socket)).toEqual({ sent: 0, unsent: 0 });
+      expect(sentBytes(socket)).toEqual({ sent: 0, unsent: 0 });
       expect(socket).toHaveProperty('_handle.bytesWritten', 0);
       expect(socket).toHaveProperty('_handle.writeQueueSize', 0);
     });
-    expect(flowOf(socket!)).toEqual({ sent: expect.any(Number), unsent: 0 });
+    expect(sentBytes(socket!)).toEqual({ sent: expect.any(Number), unsent: 0 });
   });
 
-  it('is whether its HTTP server reads, and how its parser goes on', async () => {
+  it('include whether its HTTP server reads, and how its parser resumes', async () => {
     await serve(({ socket }) => {
       expect(socket).toHaveProperty('_paused', false);
-      pauseReading(socket);
+      const flow = new SocketFlow(socket);
+      flow.pauseReading();
       expect(socket.isPaused()).toBe(true);
-      resumeReading(socket);
+      flow.resumeReading();
       expect(socket.isPaused()).toBe(false);
       expect(typeof (socket as unknown as { parser: { resume: unknown } }).parser.resume).toBe('function');
     });

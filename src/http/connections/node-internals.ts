@@ -1,43 +1,69 @@
 import type { Socket } from 'node:net';
 
 /**
- * What Node does not publish of a socket and is needed all the same; `node-internals.spec.ts` fails when a new line of Node changes it.
- * Without it, requests behind a slow one would be read for ever, a client that reads slowly would look like one that does not
- * read, and RTSP/1.0 would be taken for HTTP/1.0.
+ * Non-public properties of Node's sockets; `node-internals.spec.ts` fails when a version of Node changes them. Without
+ * them, requests behind a slow one would be read without limit, a slow reader would look like a stalled one, and
+ * RTSP/1.0 would pass as HTTP/1.0.
  */
 interface SocketInternals {
-  /** Whether Node's HTTP server has stopped reading. */
+  /** Whether Node's HTTP server has paused reading. */
   _paused?: boolean;
   readonly parser?: { resume(): void; getCurrentBuffer(): Buffer | undefined } | null;
-  /** Bytes that libuv was given, and those that it has still to send. */
+  /** Bytes passed to libuv, and those of them that are not sent yet. */
   readonly _handle: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;
 }
 
 const internalsOf = (socket: Socket): SocketInternals => socket as unknown as SocketInternals;
 
-/** Stops reading as Node's HTTP server does: it goes on when what was sent has drained. */
-export function pauseReading(socket: Socket): void {
-  internalsOf(socket)._paused = true;
-  socket.pause();
+/** Pauses reading from a socket, and measures how long its client has not read. */
+export class SocketFlow {
+  private isReading = true;
+  private sentBytes = 0;
+  private sentAt = performance.now();
+
+  constructor(private readonly socket: Socket) {}
+
+  /** @returns milliseconds since the client last read a part of what is buffered; 0 if nothing is buffered */
+  stalledFor(now: number): number {
+    const { sent, unsent } = sentBytes(this.socket);
+    if (unsent === 0 || sent !== this.sentBytes) {
+      this.sentBytes = sent;
+      this.sentAt = now;
+    }
+    return now - this.sentAt;
+  }
+
+  pauseReading(): void {
+    this.isReading = false;
+    internalsOf(this.socket)._paused = true;
+    this.socket.pause();
+  }
+
+  resumeReading(): void {
+    if (this.isReading) return;
+    this.isReading = true;
+    const internals = internalsOf(this.socket);
+    internals._paused = false;
+    // Node's HTTP server has paused the parser, too.
+    internals.parser?.resume();
+    this.socket.resume();
+  }
+
+  /** To be called on `drain`, when Node resumes reading by itself. */
+  handleDrain(): void {
+    if (!this.isReading) this.pauseReading();
+  }
 }
 
-export function resumeReading(socket: Socket): void {
-  const internals = internalsOf(socket);
-  internals._paused = false;
-  // Node's server has paused it, too, behind the packet that was too much.
-  internals.parser?.resume();
-  socket.resume();
-}
-
-/** Bytes that the operating system has taken, and those that wait for it. */
-export function flowOf(socket: Socket): { readonly sent: number; readonly unsent: number } {
+/** Bytes that the operating system has accepted, and bytes that wait for it. */
+export function sentBytes(socket: Socket): { readonly sent: number; readonly unsent: number } {
   const { _handle: handle } = internalsOf(socket);
   if (handle === null) return { sent: 0, unsent: socket.writableLength };
   const { bytesWritten, writeQueueSize } = handle;
   return { sent: bytesWritten - writeQueueSize, unsent: Math.max(writeQueueSize, socket.writableLength) };
 }
 
-/** The packet that Node's parser has in hand while it tells of a request. */
+/** The packet that Node's parser is parsing. */
 export function currentPacket(socket: Socket): Buffer | undefined {
   return internalsOf(socket).parser?.getCurrentBuffer();
 }

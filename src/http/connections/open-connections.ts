@@ -1,9 +1,25 @@
-import { isIPv6 } from 'node:net';
-import { addressKey } from './client-address.js';
+import { type BlockList, isIPv6 } from 'node:net';
+import { addressKey } from '../messages/client-address.js';
 import type { Connection } from './connection.js';
-import type { ConnectionLimits } from './connection-limits.js';
 
-/** The connections that are open, and how many there may be, in all and for each address. */
+export interface ConnectionLimits {
+  /** Connections that may be open. */
+  readonly connections: number;
+  /** Connections that may be open from one address; all addresses of an IPv6 /64 network count as one. */
+  readonly connectionsPerAddress: number;
+  /** Proxies that have no limit per address, since each connects for many clients. */
+  readonly proxies?: BlockList;
+  /** Bytes that unsent responses and waiting requests of all connections may hold. */
+  readonly bufferedBytes: number;
+  /** Milliseconds after which a client that reads nothing of its response is disconnected. */
+  readonly stallTimeout: number;
+  /** Milliseconds in which a whole request must arrive. */
+  readonly requestTimeout: number;
+  /** Milliseconds that a connection may stay open between two requests. */
+  readonly keepAliveTimeout: number;
+}
+
+/** The open connections, limited in all and for each address. */
 export class OpenConnections {
   private readonly all = new Set<Connection>();
   private readonly byAddress = new Map<string, Set<Connection>>();
@@ -18,7 +34,7 @@ export class OpenConnections {
     return this.all[Symbol.iterator]();
   }
 
-  /** Adds a connection; where it is one too many, another is closed, or this one. */
+  /** Adds a connection. If a limit is exceeded, it closes another one or this one. */
   add(connection: Connection): void {
     const key = addressKey(connection.address);
     const siblings = this.byAddress.get(key) ?? new Set();
@@ -26,8 +42,8 @@ export class OpenConnections {
     this.all.add(connection);
     siblings.add(connection);
     const { connections, connectionsPerAddress } = this.limits;
-    if (siblings.size > connectionsPerAddress && !this.isProxy(connection.address)) makeRoom(siblings, connection);
-    else if (this.all.size > connections) makeRoom(this.all, connection);
+    if (siblings.size > connectionsPerAddress && !this.isProxy(connection.address)) closeOne(siblings, connection);
+    else if (this.all.size > connections) closeOne(this.all, connection);
   }
 
   delete(connection: Connection): void {
@@ -44,16 +60,17 @@ export class OpenConnections {
   }
 }
 
-/** One connection too many: the most expendable gives way, of those that are alike the oldest; where all are in use, the newcomer. */
-function makeRoom(candidates: Set<Connection>, newcomer: Connection): void {
-  let found = newcomer;
-  let least = Infinity;
+/** Closes the oldest of the most expendable connections, or the newcomer if all others are in use. */
+function closeOne(candidates: Set<Connection>, newcomer: Connection): void {
+  let mostExpendable = newcomer;
+  let lowestPriority = Infinity;
   for (const connection of candidates) {
-    if (connection === newcomer || connection.socket.destroyed) continue;
-    const { expendability = Infinity } = connection;
-    if (expendability >= least) continue;
-    [found, least] = [connection, expendability];
-    if (least === 0) break;
+    if (connection === newcomer || connection.hasClosed) continue;
+    const { priority } = connection;
+    if (priority >= lowestPriority) continue;
+    mostExpendable = connection;
+    lowestPriority = priority;
+    if (priority === 0) break;
   }
-  found.cut('too many connections');
+  mostExpendable.cut('too many connections');
 }

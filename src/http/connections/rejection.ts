@@ -1,16 +1,14 @@
 import { STATUS_CODES } from 'node:http';
 import { protocolErrorResponse } from '../errors/error-response.js';
-import { requestId } from '../messages/request-id.js';
 import type { TrackedResponse } from './tracked-response.js';
 
-/** Responds to a request in place of its handler, and closes the connection: what follows on it may not be what it seems. */
+/** Sends an error instead of the handler's response and closes the connection, since later bytes cannot be trusted. */
 export function sendRejection(response: TrackedResponse, error: Error): void {
-  const { reply, req } = response;
-  const { status, headers, content } = serialized(error, reply?.request.id ?? requestId(req));
-  response.writeHead(status, headers).end(req.method === 'HEAD' ? undefined : content);
+  const { status, headers, content } = serialized(error, response.requestId);
+  response.writeHead(status, headers).end(response.req.method === 'HEAD' ? undefined : content);
 }
 
-/** A response without Node's own object for it. */
+/** The text of an error response, for a socket that has no `ServerResponse`. */
 export function rawResponse(error: Error, id: string): string {
   const { status, headers, content } = serialized(error, id);
   const lines = Object.entries({ ...headers, date: new Date().toUTCString() });

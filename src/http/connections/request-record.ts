@@ -1,59 +1,42 @@
 import { isIP } from 'node:net';
-import type { FastifyRequest } from 'fastify';
-import { requestId } from '../messages/request-id.js';
+import { routeOf } from '../routing/route-of.js';
 import type { TrackedResponse } from './tracked-response.js';
 
 /**
- * How a request ended: `sent` when its response was handed to the operating system whole, `cut off` when the connection closed
- * before, `dropped` when the connection closed before the request was handed on: then it has done nothing.
+ * How a request ended: `sent` if its whole response was passed to the operating system, `cut off` if the connection
+ * closed before, `dropped` if the connection closed before Fastify received the request, so that it had no effect.
  */
 export type RequestEnd = 'sent' | 'cut off' | 'dropped';
 
-/** What the log and the metrics keep of a request. Tokens and bodies are never part of it. */
+/** The data of a request for the log and the metrics. It never has tokens or bodies. */
 export interface RequestRecord {
   readonly requestId: string;
-  /** `unknown` for what was no request to Node's parser. */
+  /** `unknown` if Node's parser did not find a request. */
   readonly method: string;
-  /** The route's template, such as `/orders/:id`; `unknown` for a path that has none. */
+  /** The pattern of the route, such as `/orders/:id`; `unknown` if no route matches. */
   readonly route: string;
-  /** Absent when the connection closed before there was a response. */
+  /** Absent if the connection closed before there was a response. */
   readonly status?: number;
   readonly milliseconds: number;
   readonly subject?: string;
-  /** The client's address, through the proxies that `TRUST_PROXY` names. */
+  /** The client's address, behind the proxies in `TRUST_PROXY`. */
   readonly address?: string;
 }
 
 export type RequestListener = (record: RequestRecord, end: RequestEnd) => void;
 
-/** The route's template, such as `/orders/:id`; a path that has none is never named. */
-export function routeOf(request: FastifyRequest): string {
-  return request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown');
-}
-
 export function recordOf(response: TrackedResponse): RequestRecord {
   const { reply, req, startedAt } = response;
-  const milliseconds = startedAt === 0 ? 0 : Math.round((performance.now() - startedAt) * 1000) / 1000;
+  const request = reply?.request;
   const hasStatus = response.isAnswered || response.headersSent;
-  if (reply === undefined) {
-    return {
-      requestId: requestId(req),
-      method: req.method ?? 'unknown',
-      route: 'unknown',
-      status: hasStatus ? response.statusCode : undefined,
-      milliseconds,
-      address: response.httpConnection.address,
-    };
-  }
-  const { request } = reply;
   return {
-    requestId: request.id,
-    method: request.method,
-    route: routeOf(request),
+    requestId: response.requestId,
+    method: req.method ?? 'unknown',
+    route: request === undefined ? 'unknown' : routeOf(request),
     status: hasStatus ? response.statusCode : undefined,
-    milliseconds,
-    subject: request.user?.subject,
-    // A trusted proxy may forward anything.
-    address: isIP(request.ip) === 0 ? response.httpConnection.address : request.ip,
+    milliseconds: startedAt === 0 ? 0 : Math.round((performance.now() - startedAt) * 1000) / 1000,
+    subject: request?.user?.subject,
+    // A trusted proxy may forward a text that is no address.
+    address: request === undefined || isIP(request.ip) === 0 ? response.httpConnection.address : request.ip,
   };
 }

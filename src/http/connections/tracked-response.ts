@@ -1,35 +1,44 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
+import { requestId } from '../messages/request-id.js';
 
-/** What a response asks of its connection. */
+/** The connection as its responses see it. */
 export interface ResponseConnection {
-  /** Kept, because a closed socket has none. */
+  /** The client's address; a closed socket no longer has it. */
   readonly address: string | undefined;
   readonly hasClosed: boolean;
-  /** Notes how much of a response that is made piece by piece waits in memory now. */
+  /** Sets how many bytes of a streamed response are buffered now. */
   countBuffered(response: TrackedResponse, bytes: number): void;
-  /** To be called when the response of the current request has been handed to the operating system. */
+  /** To be called when the operating system has accepted the whole response. */
   responseSent(response: TrackedResponse): void;
 }
 
-/** Whether a request is here with its body. Node says so of one without a body a moment after it has handed it over. */
+/** Whether a request has arrived with its body. Node sets `complete` of a request without a body a moment too late. */
 export function hasArrived({ complete, headers }: IncomingMessage): boolean {
   return complete || (headers['transfer-encoding'] === undefined && !(Number(headers['content-length']) > 0));
 }
 
-/** Node's response with what its connection, the log and the metrics note of it. */
+/** Node's response with the state that the connection, the log and the metrics need. */
 export class TrackedResponse extends ServerResponse {
   declare httpConnection: ResponseConnection;
-  /** Fastify's reply, once it has taken the request. */
+  /** Fastify's reply, once Fastify has received the request. */
   reply?: FastifyReply;
-  /** When its request was handed on, on the clock of `performance.now()`. */
+  /** When the request was passed to Fastify, on the clock of `performance.now()`. */
   startedAt = 0;
-  /** Bytes of its body that wait in memory, as far as they count to the budget. */
+  /** Buffered bytes of the body, as counted in the budget. */
   bufferedBytes = 0;
-  /** Whether its status is final. */
+  /** Whether the status is final. */
   isAnswered = false;
-  /** Whether its request has been logged and measured. */
+  /** Whether the request has been logged and measured. */
   isRecorded = false;
-  /** The error to respond with, instead of handing the request on. */
+  /** The error to send instead of passing the request to Fastify. */
   rejection?: Error;
+  private ownId?: string;
+
+  /** The id of the request, in the response and in the log. */
+  get requestId(): string {
+    if (this.reply !== undefined) return this.reply.request.id;
+    this.ownId ??= requestId(this.req);
+    return this.ownId;
+  }
 }

@@ -11,7 +11,7 @@ import {
   type UnavailableKind,
 } from '../../database/errors.js';
 import { Episode, type EpisodeSummary } from '../../logging/episode.js';
-import { routeOf } from '../connections/request-record.js';
+import { routeOf } from '../routing/route-of.js';
 
 /** A request that was rejected, or whose list broke off. */
 interface Rejection {
