@@ -31,7 +31,6 @@ export class Primary {
   private readonly management = new WorkersManagement(this.workers);
   /** Whether the first start of all workers has succeeded. */
   private isRunning = false;
-  private isStopping = false;
   private replacing = Promise.resolve();
   /** Milliseconds before the next replacement of a worker that ends early. */
   private pause = 0;
@@ -62,7 +61,7 @@ export class Primary {
 
   private handleSignals(): void {
     const onSignal = (signal: NodeJS.Signals): void => {
-      if (this.isStopping) this.exit(1);
+      if (this.management.isStopping) this.exit(1);
       this.stop(signal, 0);
     };
     process.on('SIGTERM', onSignal);
@@ -83,16 +82,16 @@ export class Primary {
   }
 
   private async forkOrExit(): Promise<void> {
-    if (this.isStopping) return;
+    if (this.management.isStopping) return;
     const worker = this.fork();
-    if (!(await worker.started) && !this.isStopping) this.exit(worker.process.exitCode ?? 1);
+    if (!(await worker.started) && !this.management.isStopping) this.exit(worker.process.exitCode ?? 1);
   }
 
   private handleEnd(worker: WorkerProcess): void {
     const { exitCode, signalCode } = worker.process;
     this.workers.delete(worker);
     this.management.keepCounts(worker);
-    if (this.isStopping && worker.hasStarted && exitCode !== 0) this.exitCode ||= 1;
+    if (this.management.isStopping && worker.hasStarted && exitCode !== 0) this.exitCode ||= 1;
     if (!this.isRunning || worker.isStopping) return;
     this.management.crashes.inc();
     // A new worker that failed to start on SIGHUP needs no replacement.
@@ -110,7 +109,7 @@ export class Primary {
   }
 
   private forkMissing(): void {
-    while (!this.isStopping && this.missing > 0) this.fork();
+    while (!this.management.isStopping && this.missing > 0) this.fork();
   }
 
   /** Replaces the workers one by one: an old worker stops when its replacement serves. */
@@ -118,7 +117,7 @@ export class Primary {
     this.replacing = this.replacing.then(async () => {
       this.logger.log('Replacing the workers (SIGHUP)');
       for (const old of [...this.workers].filter(({ isServing }) => isServing)) {
-        if (this.isStopping) return;
+        if (this.management.isStopping) return;
         if (!(await this.fork().started)) {
           this.logger.error('A new worker could not start; the old workers that are left go on serving');
           return;
@@ -133,8 +132,7 @@ export class Primary {
 
   private stop(reason: string, exitCode: number): void {
     this.exitCode ||= exitCode;
-    if (this.isStopping) return;
-    this.isStopping = true;
+    if (this.management.isStopping) return;
     this.management.isStopping = true;
     this.logger.log(`Stopping (${reason})`);
     const longest = this.config.shutdownDelay + this.config.shutdownTimeout + END_TIMEOUT;

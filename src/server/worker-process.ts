@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
 import cluster from 'node:cluster';
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 
@@ -8,17 +7,16 @@ export type MetricValues = MetricObjectWithValues<MetricValue<string>>;
 /** Milliseconds that the primary waits for a reply: a little longer than a worker waits for the database. */
 const REPLY_TIMEOUT = 2500;
 
+/** Marks the messages of the service; modules and libraries send others between the same processes. */
 const CHANNEL = 'service-workers';
 
-/** A message between the primary and a worker. A reply has the type and the id of its request. */
+/** A message between the primary and a worker. A reply has the type and the id of its request, others have the id 0. */
 export interface Message {
   readonly type: 'serving' | 'portClosed' | 'liveness' | 'readiness' | 'metrics' | 'banner';
-  /** 0 for a message that is not a request or a reply. */
   readonly id: number;
   readonly value?: unknown;
 }
 
-/** Adds the mark that distinguishes a message of the service from messages of modules and libraries. */
 export const marked = (message: Message): object => ({ ...message, channel: CHANNEL });
 
 export function isMessage(message: unknown): message is Message {
@@ -27,12 +25,13 @@ export function isMessage(message: unknown): message is Message {
 
 /** A worker, as the primary sees it. */
 export class WorkerProcess {
-  readonly name: string;
-  readonly process: ChildProcess;
+  private readonly worker = cluster.fork();
+  readonly process = this.worker.process;
+  readonly name = `Worker ${this.worker.id} (process ${this.process.pid})`;
   readonly forkedAt = performance.now();
+  readonly ended = new Promise<void>((resolve) => this.process.once('exit', () => resolve()));
   /** Resolves with `true` when the worker serves, with `false` if it ended before that. */
   readonly started: Promise<boolean>;
-  readonly ended: Promise<void>;
   hasStarted = false;
   /** Whether the worker serves now. */
   isServing = false;
@@ -40,17 +39,12 @@ export class WorkerProcess {
   isStopping = false;
   /** The last report of the worker. */
   metrics: MetricValues[] = [];
-
-  private readonly worker = cluster.fork();
   private readonly pending = new Map<number, (value?: unknown) => void>();
   private lastId = 0;
 
   constructor() {
-    const { worker } = this;
-    const child = worker.process;
-    this.process = child;
-    this.name = `Worker ${worker.id} (process ${child.pid})`;
-    this.ended = new Promise((resolve) => child.once('exit', () => resolve())).then(() => {
+    const { worker, process: child } = this;
+    void this.ended.then(() => {
       this.isServing = false;
       for (const settle of this.pending.values()) settle();
     });
