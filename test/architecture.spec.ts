@@ -100,7 +100,7 @@ const REJECTED: [circumstance: string, file: string, line: string, message: RegE
   ['auth imports a feature', 'src/auth/principal.ts', `import '../cookies/cookies.service.js';`, DOWN],
   ['auth imports resource', 'src/auth/principal.ts', `import '../resource/resource.js';`, DOWN],
   ['config imports the database', 'src/config/config.ts', `import '../database/errors.js';`, DOWN],
-  ['logging imports config', 'src/logging/episode.ts', `import '../config/config.js';`, DOWN],
+  ['logging imports config', 'src/logging/outage.ts', `import '../config/config.js';`, DOWN],
   [
     'a nested folder imports up',
     'src/database/sqlite/writing/writer.ts',

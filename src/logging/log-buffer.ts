@@ -1,30 +1,30 @@
 import { writeSync } from 'node:fs';
 import { type DestinationStream, symbols } from 'pino';
 
-/** Bytes of lines in one write. The system keeps a write to a pipe of at most `PIPE_BUF` bytes in one piece. */
+/** Bytes of lines in one write. The system does not split a write to a pipe of at most `PIPE_BUF` bytes. */
 const LARGEST_WRITE = 4096;
 /** Milliseconds after which a line is written even if no other follows. */
 const LONGEST_DELAY = 100;
-/** Bytes that may wait for a reader that does not read: about 20 000 lines of requests. */
+/** Bytes that may wait while the reader of the log stalls: about 20 000 request lines. */
 const REQUESTS_LIMIT = 4 * 1024 * 1024;
-/** Bytes in all. What lies above the limit of requests is kept for warnings and errors. */
+/** Bytes in all. The part above the limit of requests is reserved for warnings and errors. */
 const TOTAL_LIMIT = 2 * REQUESTS_LIMIT;
 /** pino's number for `warn`. */
 const WARN = 40;
-/** Milliseconds between attempts to write to a full pipe; doubled from the first to the second while it stays full. */
+/** Milliseconds between attempts to write to a full pipe, shortest and longest; doubled while it stays full. */
 const RETRY_FULL = [5, 100] as const;
-/** Milliseconds between attempts after any other error: a reader that has gone (a named pipe may get another), a full disk. */
+/** Milliseconds between attempts after any other error, such as a closed pipe or a full disk. */
 const RETRY_FAILED = 1000;
-/** Milliseconds for which the end of the process waits for a reader. */
+/** Milliseconds that the end of the process waits for the reader of the log. */
 const FINISH_TIMEOUT = 1000;
 const FINISH_POLL = 20;
-/** Milliseconds after which dropped lines are reported, even if the reader stays too slow for the buffer to empty. */
+/** Milliseconds after which dropped lines are reported, even if the buffer does not empty. */
 const REPORT_INTERVAL = 60_000;
 
 /**
- * A destination of pino that writes lines together, in bounded memory, to a descriptor that does not block. It never throws
- * and never waits, except in {@link LogBuffer.finish}. Several processes may write to one pipe: each write is of whole lines.
- * See docs/adr/0053-non-blocking-log-buffer.md.
+ * A destination of pino that writes lines together to a non-blocking descriptor, with bounded memory. It never throws, and
+ * only {@link LogBuffer.finish} waits. Each write has whole lines, so that several processes can share a pipe. See
+ * docs/adr/0053-non-blocking-log-buffer.md.
  */
 export class LogBuffer implements DestinationStream {
   /** Makes pino set `lastLevel` before each `write`. */
@@ -36,19 +36,19 @@ export class LogBuffer implements DestinationStream {
   /** Called when lines can be written again after some were dropped; expected to log that. */
   onResume: (lines: number, since: Date) => void = () => {};
 
-  /** Writes that wait: whole lines of at most `LARGEST_WRITE` bytes, or one longer line. */
+  /** Waiting writes: whole lines of at most `LARGEST_WRITE` bytes, or one longer line. */
   private readonly blocks: Buffer[] = [];
   private blockBytes = 0;
   /** Lines that are not yet in a block. */
   private lines = '';
   private lineBytes = 0;
   private timer?: NodeJS.Timeout;
-  /** Milliseconds until a failed write is tried again; 0 after a write that succeeded. */
+  /** Milliseconds until a failed write is repeated; 0 after a successful write. */
   private retryDelay = 0;
   private unreported = 0;
   private unreportedSince = 0;
 
-  /** @param descriptor of a file, or of anything else in non-blocking mode */
+  /** @param descriptor of a file, or of a non-blocking pipe, socket or terminal */
   constructor(readonly descriptor: number) {}
 
   /** @param level pino's number */
@@ -65,25 +65,25 @@ export class LogBuffer implements DestinationStream {
     else this.timer ??= setTimeout(this.drain, LONGEST_DELAY).unref();
   }
 
-  /** Writes what waits, unless the last attempt to write failed; then its timer tries again. */
+  /** Writes all waiting lines, unless the last write failed; then the timer repeats it. */
   flush(done?: () => void): void {
     if (this.retryDelay === 0) this.drain();
     else this.endBlock();
     done?.();
   }
 
-  /** What pino calls after a fatal line. */
+  /** pino calls this after a fatal line. */
   flushSync(): void {
     this.flush();
   }
 
-  /** Writes what waits, for at most a second; what a reader does not take by then is lost. For the end of the process. */
+  /** Writes all waiting lines when the process exits. After one second the rest is lost. */
   finish(): void {
     this.report();
     const deadline = performance.now() + FINISH_TIMEOUT;
     this.drain();
     while (this.retryDelay > 0 && this.retryDelay < RETRY_FAILED && performance.now() < deadline) {
-      pause(FINISH_POLL);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FINISH_POLL);
       this.drain();
     }
   }
@@ -110,7 +110,7 @@ export class LogBuffer implements DestinationStream {
     this.lineBytes = 0;
   }
 
-  /** A long line, or a socket or disk that is nearly full, may be written in part: the rest stays. */
+  /** Writes the first block. A socket, a disk that is almost full, or a long line may take only a part of it. */
   private writeBlock(): void {
     const block = this.blocks[0]!;
     const written = writeSync(this.descriptor, block);
@@ -136,8 +136,4 @@ export class LogBuffer implements DestinationStream {
     this.unreported = 0;
     this.onResume(lines, new Date(this.unreportedSince));
   }
-}
-
-function pause(milliseconds: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }

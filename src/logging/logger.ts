@@ -20,7 +20,7 @@ export function createLog({ environment, logLevel }: LogSettings): Logger {
   return logger;
 }
 
-/** Contexts in which Nest tells of every module and route at start. */
+/** Contexts in which Nest logs every module and route at start. */
 const FRAMEWORK = new Set<unknown>([
   'InstanceLoader',
   'NestApplication',
@@ -29,10 +29,10 @@ const FRAMEWORK = new Set<unknown>([
   'RoutesResolver',
 ]);
 
-/** Contexts that report what keeps the service from starting; so does `main.ts`, without burying it. */
+/** Contexts that log an error of the start; `serve.ts` prints that error, too. */
 const AT_START = new Set<unknown>(['ExceptionHandler', 'TypeOrmModule']);
 
-/** Sends what Nest and the modules log through Nest's `Logger` into the same log. */
+/** Passes the messages of Nest's `Logger` to pino. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
@@ -60,7 +60,7 @@ export class NestLogger implements LoggerService {
     this.write('fatal', message, rest);
   }
 
-  /** Nest's convention: the last extra argument names the context; what else there is, such as a stack, goes with it. */
+  /** By Nest's convention the last argument is the context; other arguments, such as a stack, are details. */
   private write(
     level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace',
     message: unknown,

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { type DestinationStream, symbols } from 'pino';
 import type { LogBuffer } from './log-buffer.js';
 
-/** What pino wrote: of the fields that every entry may have, and of those of a request. */
+/** A log entry of pino, with the fields of a request line. */
 interface Entry {
   readonly level: string;
   readonly time: string;
@@ -18,13 +18,10 @@ interface Entry {
   readonly address?: string;
 }
 
-/** Everything that ends a line, moves the cursor, reorders characters or cannot be seen. */
+/** Characters that end a line, move the cursor, reorder other characters or are invisible. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/**
- * Log for people: one line for each entry, whatever its fields hold, and below it the indented stack of an error. Each is
- * written immediately.
- */
+/** The log for development: one line for each entry, and below it the indented stack of an error, written immediately. */
 export class ReadableLog implements DestinationStream {
   /** Makes pino set `lastLevel` before each `write`. */
   readonly [symbols.needsMetadataGsym] = true;
@@ -42,7 +39,7 @@ export class ReadableLog implements DestinationStream {
 }
 
 function formatter(): (line: string) => string {
-  // Not imported, since production does without it, and createLog does not wait.
+  // Loaded only here: production does not need it, and `createLog` is synchronous.
   const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty');
   const pretty = prettyFactory({ colorize: process.stdout.isTTY, translateTime: 'SYS:HH:MM:ss.l' });
   return (line) => {
@@ -70,7 +67,7 @@ function describeEntry({ level: _level, time: _time, msg, context, ...details }:
   return parts.filter(Boolean).join(' ');
 }
 
-/** Only the frames: the message, which may come from a client, stands in the line above. */
+/** The stack frames without the message, which may come from a client and is in the line above. */
 function indentedStack(error: Entry['err']): string {
   if (typeof error?.stack !== 'string') return '';
   const frames = error.stack.split('\n').filter((line) => /^ +at |^caused by: /.test(line));

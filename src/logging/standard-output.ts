@@ -5,15 +5,15 @@ import { LogBuffer } from './log-buffer.js';
 const STDOUT = 1;
 
 /**
- * The descriptor by which a worker inherits the standard output of its primary. It is not 0, 1 or 2: Node makes those blocking
- * when a process starts and ends, for all processes that share them.
+ * The descriptor under which a worker inherits the standard output of its primary. It is not 0, 1 or 2: Node makes those
+ * blocking when a process starts and ends, for all processes that share them.
  */
 export const WORKER_LOG = 4;
 
 let buffer: LogBuffer | undefined;
 
 /**
- * The buffer of the process's standard output, of which there is one. What waits in it is written when the process exits.
+ * The only buffer of the process's standard output. Its lines are written when the process exits.
  * @param descriptor for the first call in a worker
  */
 export function standardOutput(descriptor?: number): LogBuffer {
@@ -25,17 +25,17 @@ export function standardOutput(descriptor?: number): LogBuffer {
 }
 
 /**
- * A write to a pipe, socket or terminal that nobody reads would otherwise hold the process, or a thread of its pool, and
- * `process.exit` waits for those threads.
+ * Standard output in non-blocking mode. A blocking write to a stalled pipe or terminal would stop the process or a thread
+ * of its pool, and `process.exit` waits for these threads.
  */
 function nonBlockingDescriptor(): number {
   if (!isatty(STDOUT)) {
-    // Node sets a pipe or socket to non-blocking when this property is first read, and back when it exits.
+    // Reading this property makes Node set a pipe or socket to non-blocking until it exits.
     void process.stdout;
     return STDOUT;
   }
   try {
-    // A terminal that Node has opened stays blocking. Opened again, the mode is ours alone.
+    // Node leaves a terminal blocking. A new descriptor has its own mode.
     return openSync(`/dev/fd/${STDOUT}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
     return STDOUT;

@@ -6,7 +6,7 @@ import { Config } from '../config/config.js';
 import { ENGINE_ERRORS, type EngineError, engineErrors } from '../database/events/error-events.js';
 import { Metrics } from './metrics.js';
 
-/** The figures of the database's health: what its engine reported, and with SQLite the space of its files. */
+/** Metrics of the database: errors of the engine and, with SQLite, the size of its files. */
 @Injectable()
 export class DatabaseMetrics implements OnModuleDestroy {
   private readonly errors: Counter<'kind'>;
@@ -14,11 +14,11 @@ export class DatabaseMetrics implements OnModuleDestroy {
   constructor({ registry }: Metrics, { database: { url } }: Config) {
     this.errors = new Counter({
       name: 'database_errors_total',
-      help: 'Errors of the database engine: corrupt, io, full, unreachable; failed statements and locks not counted',
+      help: 'Errors of the database engine: corrupt, io, full, unreachable; without failed statements and locks',
       labelNames: ['kind'],
       registers: [registry],
     });
-    // From 0 on: the first error is an increase, too.
+    // Each counter starts at 0, so that the first error is an increase.
     for (const kind of ENGINE_ERRORS) this.errors.inc({ kind }, 0);
     engineErrors.subscribe(this.count);
     if (url.engine !== 'sqlite') return;
@@ -33,11 +33,11 @@ export class DatabaseMetrics implements OnModuleDestroy {
       new Gauge({
         name,
         help,
-        // Each worker sees the same volume.
+        // All workers have the same value.
         aggregator: 'first',
         registers: [registry],
         async collect() {
-          // A file that is gone must not take the other figures away.
+          // The other metrics are available without the file.
           this.reset();
           const value = await read().catch(() => undefined);
           if (value === undefined) this.remove();

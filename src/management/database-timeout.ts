@@ -1,11 +1,11 @@
-/** Milliseconds for which a probe or a scrape waits for the database: those who ask have little more themselves. */
+/** Milliseconds that a probe or a scrape waits for the database; their clients have short time-outs themselves. */
 export const DATABASE_TIMEOUT = 2000;
 
-/** What `promise` resolves to, or `late` after `DATABASE_TIMEOUT`. */
+/** The value of `promise`, or `late` after `DATABASE_TIMEOUT`. */
 export async function withinTimeout<T>(promise: Promise<T>, late: T): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<T>((resolve) => {
-    // Where the event loop was busy for long, the response may have arrived meanwhile: it is read before `setImmediate`.
+    // After a long block of the event loop, a response that has arrived is read before `setImmediate`.
     timer = setTimeout(() => setImmediate(resolve, late), DATABASE_TIMEOUT);
   });
   return Promise.race([promise, timeout]).finally(() => clearTimeout(timer));

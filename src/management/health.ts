@@ -20,16 +20,13 @@ export class Health implements OnApplicationBootstrap {
     @InjectDataSource() private readonly dataSource: DataSource,
   ) {}
 
-  /** Before there is load that the first look at the migrations would have to wait for. */
+  /** Checks before there is load, which would delay the first check of the migrations. */
   async onApplicationBootstrap(): Promise<void> {
     await outcome(this.checkMigrations());
     await outcome(this.checkStorage());
   }
 
-  /**
-   * Whether requests should be sent here: not stopping, the database responds, its schema is the code's, and every resource has
-   * its `storage` row.
-   */
+  /** Checks that the service is not stopping, the database responds, no migration is due, and each resource has its `storage` row. */
   async readiness(): Promise<Readiness> {
     const database = await withinTimeout(this.checkOnce(), SILENT);
     const running = this.lifecycle.isStopping ? 'the service is shutting down' : 'ok';
@@ -37,7 +34,7 @@ export class Health implements OnApplicationBootstrap {
     return { ready: Object.values(checks).every((check) => check === 'ok'), checks };
   }
 
-  /** Probes that come while one is in flight share it; a database that does not respond is asked once, not once for each. */
+  /** Concurrent probes share one check, so that a database that does not respond gets a single query. */
   private checkOnce(): Promise<DatabaseChecks> {
     this.checking ??= this.checkDatabase().finally(() => (this.checking = undefined));
     return this.checking;
@@ -52,7 +49,7 @@ export class Health implements OnApplicationBootstrap {
   }
 
   private async checkMigrations(): Promise<void> {
-    // Migrations are only ever added, by a process that starts later: once done they stay done.
+    // Migrations that have run stay run.
     if (this.migrated) return;
     const pending = await pendingMigrations(this.dataSource);
     if (pending.length > 0) throw new Error(`not run yet: ${pending.join(', ')}`);
@@ -61,7 +58,7 @@ export class Health implements OnApplicationBootstrap {
 
   private async checkStorage(): Promise<void> {
     for (const resource of this.resources.all) {
-      // Requests look for the row all the time; only where one has missed it, a probe looks whether it is back.
+      // Requests read the row anyway. A probe reads it only after a request has missed it.
       if (!resource.hasRow) await resource.usage(committed(this.dataSource));
     }
   }

@@ -6,8 +6,8 @@ import { createManagementServer } from './management-routes.js';
 import { Metrics } from './metrics.js';
 
 /**
- * The management port of an application that is alone; that of several workers is in their primary. It opens before the
- * API and closes after it: while the API drains, `/health/ready` still says so.
+ * The management port of a single process; with workers, the primary has it. It opens before the API port and closes after
+ * it, so that `/health/ready` responds while the service stops.
  */
 @Injectable()
 export class ManagementServer implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -27,7 +27,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
     });
   }
 
-  /** Where it listens, such as `http://127.0.0.1:3001`; known once the application has started. */
+  /** The address, such as `http://127.0.0.1:3001`; available when the application has started. */
   get url(): string {
     return this.server!.listeningOrigin;
   }

@@ -12,14 +12,14 @@ import { withinTimeout } from './database-timeout.js';
 // Seconds.
 const STATEMENT_BUCKETS = [0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
 
-/** The metrics of one application. */
+/** The metrics of one application. Each application has its own registry. */
 @Injectable()
 export class Metrics implements OnModuleDestroy {
   readonly registry = new Registry();
 
   private readonly statements = new Histogram({
     name: 'database_statement_duration_seconds',
-    help: 'Time in the database engine, a statement',
+    help: 'Time of a statement in the database engine',
     labelNames: ['kind'],
     buckets: STATEMENT_BUCKETS,
     registers: [this.registry],
@@ -29,15 +29,15 @@ export class Metrics implements OnModuleDestroy {
     collectDefaultMetrics({ register: this.registry });
     new Gauge({
       name: 'storage_records',
-      help: 'Records stored now',
+      help: 'Stored records',
       labelNames: ['resource'],
-      // Each worker sees the same database.
+      // All workers have the same value.
       aggregator: 'first',
       registers: [this.registry],
       async collect() {
         this.reset();
         for (const resource of resources.all) {
-          // Without a response of the database the other metrics are still shown.
+          // The other metrics are available without the database.
           const usage = await withinTimeout(
             resource.usage(committed(dataSource)).catch(() => undefined),
             undefined,
@@ -50,7 +50,7 @@ export class Metrics implements OnModuleDestroy {
       name: 'storage_capacity_records',
       help: 'Records that may be stored',
       labelNames: ['resource'],
-      // Each worker sees the same database.
+      // All workers have the same value.
       aggregator: 'first',
       registers: [this.registry],
       collect() {
@@ -59,7 +59,7 @@ export class Metrics implements OnModuleDestroy {
     });
     new Counter({
       name: 'log_lines_dropped_total',
-      help: 'Log lines that were dropped since the reader of the log did not take them',
+      help: 'Log lines that were dropped because the reader of the log stalled',
       labelNames: ['level'],
       registers: [this.registry],
       collect() {

@@ -1,21 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import type { Sql } from '../database/sql.js';
 
-/** A resource in metrics, health checks and the document. */
+/** A resource, for metrics, health and the OpenAPI document. */
 export interface ReportedResource {
-  /** Plural name, as in the URL. */
+  /** The plural name, as in the URL. */
   readonly resource: string;
-  /** Plural name in messages: `gift cards`. */
+  /** The name for people: `gift cards`. */
   readonly text: string;
-  /** Capacity in records. */
+  /** Largest number of records. */
   readonly capacity: number;
-  /** Tells whether the last statement found the `storage` row. */
+  /** Whether the last read found the `storage` row. */
   readonly hasRow: boolean;
-  /** Number of records as `source` sees it. */
+  /** The number of records that `source` sees. */
   usage(source: Sql): Promise<{ readonly count: number }>;
 }
 
-/** The list of all counted resources; the module of a resource adds it. */
+/** All resources; each module adds its own. */
 @Injectable()
 export class ReportedResources {
   private readonly byName = new Map<string, ReportedResource>();

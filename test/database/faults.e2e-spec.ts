@@ -176,7 +176,7 @@ describe('a COMMIT that fails with an I/O error', () => {
     expect((await client.post(COOKIE)).status).toBe(201);
     await service.end();
     expect(service.output).toMatch(
-      new RegExp(`Nobody knows whether a change was stored: .*request ${failed.body.requestId}, POST /cookies`),
+      new RegExp(`The outcome of a change is unknown: .*request ${failed.body.requestId}, POST /cookies`),
     );
     const database = openDatabase(file, { readonly: true });
     expect(database.prepare('SELECT count(*) FROM cookies WHERE wish = ?').pluck().get('in doubt')).toBeLessThan(2);

@@ -111,8 +111,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'unknown-outcome-invites-to-try-again',
     file: 'src/http/errors/error-response.ts',
-    replace: `return { status: 503, errorCode: 'OUTCOME_UNKNOWN', message: OUTCOME_UNKNOWN };`,
-    by: `return { ...unavailable(OUTCOME_UNKNOWN), errorCode: 'OUTCOME_UNKNOWN' };`,
+    replace: `return new ApiError(503, 'OUTCOME_UNKNOWN', OUTCOME_UNKNOWN);`,
+    by: `return new ApiError(503, 'OUTCOME_UNKNOWN', OUTCOME_UNKNOWN, { headers: { 'retry-after': '1' } });`,
     breaks: 'A write whose outcome is unknown has no Retry-After, which would make clients do it twice.',
     specs: ['test/database/postgres-connections.e2e-spec.ts'],
     tests: 'makes a POST 503 OUTCOME_UNKNOWN',

@@ -59,12 +59,12 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'every-rejection-is-logged',
-    file: 'src/logging/episode.ts',
+    file: 'src/logging/outage.ts',
     replace: 'if (this.isOpen || this.closed) return;',
     by: 'if (this.closed) return;',
     breaks: 'What goes wrong again and again is logged once, and counted.',
-    specs: ['src/logging/episode.spec.ts', ...ERRORS],
-    tests: 'Episode|has one warning for writes',
+    specs: ['src/logging/outage.spec.ts', ...ERRORS],
+    tests: 'Outage|has one warning for writes',
   },
   {
     id: 'line-ends-in-the-development-log-are-not-escaped',

@@ -60,8 +60,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'requests-without-a-response-are-not-counted',
     file: 'src/management/http-metrics.ts',
-    replace: `    requests.observe(`,
-    by: `    if (status === 'none') return;\n    requests.observe(`,
+    replace: `    durations.observe(`,
+    by: `    if (status === 'none') return;\n    durations.observe(`,
     breaks: 'A request that got no response is counted under the status "none".',
     specs: METRICS,
     tests: 'whose connection closes before',

@@ -2,9 +2,9 @@ import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
 import { EntityNotFoundError } from 'typeorm';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
-import { ApiError, codeOfStatus, type ErrorDetail } from './api-error.js';
+import { ApiError, codeOfStatus, type ErrorDetail, overloaded } from './api-error.js';
 
-/** The one shape of every error, whatever its origin. */
+/** The body of every error. */
 export interface ErrorBody {
   readonly statusCode: number;
   readonly error: string;
@@ -20,28 +20,25 @@ export interface ErrorResponse {
   readonly body: ErrorBody;
 }
 
-/** Seconds a client is asked to wait when the service is not available. */
-const RETRY_AFTER = '1';
-
 export const OUTCOME_UNKNOWN =
   'The storage did not confirm the change: it may have been made or not. Look first, then repeat the request';
 
 /**
- * Any error of a guard, a pipe or a handler as the response that is sent for it. Only those of this service and of Nest have a
- * status: a `statusCode` or `code` that another library gives its errors means something else (but see `fastify-errors.ts`). Any
- * other is a 500 and says nothing of the inside.
+ * The response to an error of a guard, a pipe or a handler. Only errors of this service and of Nest have a status here (for
+ * other libraries see `fastify-errors.ts`). Any other error is a 500 without details.
  */
 export function errorResponse(error: unknown, requestId: string): ErrorResponse {
   return responseOf(toApiError(error), requestId);
 }
 
-/** The same for what Fastify, or Node's parser, rejects before any handler is asked. */
+/** The response to an error of Fastify or of Node's parser, before any handler runs. */
 export function protocolErrorResponse(error: Error, requestId: string): ErrorResponse {
-  if (error instanceof HttpException) return errorResponse(error, requestId);
-  return responseOf(standard(protocolStatus(error)), requestId);
+  return responseOf(error instanceof HttpException ? toApiError(error) : standard(protocolStatus(error)), requestId);
 }
 
-function responseOf({ status, errorCode, message, details, headers }: ErrorContent, requestId: string): ErrorResponse {
+function responseOf(error: ApiError, requestId: string): ErrorResponse {
+  const { errorCode, message, details, headers } = error;
+  const status = error.getStatus();
   return {
     status,
     headers: {
@@ -62,36 +59,19 @@ function responseOf({ status, errorCode, message, details, headers }: ErrorConte
   };
 }
 
-interface ErrorContent {
-  readonly status: number;
-  readonly errorCode: string;
-  readonly message: string;
-  readonly details?: readonly ErrorDetail[];
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-function toApiError(error: unknown): ErrorContent {
-  if (error instanceof ApiError) {
-    const { errorCode, message, details, headers } = error;
-    return { status: error.getStatus(), errorCode, message, details, headers };
-  }
-  if (error instanceof DiskFullError) return { status: 507, errorCode: 'DISK_FULL', message: 'Storage is full' };
+function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof DiskFullError) return new ApiError(507, 'DISK_FULL', 'Storage is full');
   if (error instanceof DatabaseUnavailableError) {
-    return unavailable('The storage cannot be reached at the moment; try again');
+    return overloaded('The storage cannot be reached at the moment; try again');
   }
-  if (error instanceof OutcomeUnknownError) {
-    // Without Retry-After: clients that repeat by themselves would make the change twice.
-    return { status: 503, errorCode: 'OUTCOME_UNKNOWN', message: OUTCOME_UNKNOWN };
-  }
-  if (error instanceof EntityNotFoundError) return { ...standard(404), message: 'There is no such record' };
+  // Without Retry-After: clients that repeat the request automatically would make the change twice.
+  if (error instanceof OutcomeUnknownError) return new ApiError(503, 'OUTCOME_UNKNOWN', OUTCOME_UNKNOWN);
+  if (error instanceof EntityNotFoundError) return new ApiError(404, 'NOT_FOUND', 'There is no such record');
   return error instanceof HttpException ? fromException(error) : standard(500);
 }
 
-function unavailable(message: string): ErrorContent {
-  return { status: 503, errorCode: 'SERVICE_UNAVAILABLE', message, headers: { 'retry-after': RETRY_AFTER } };
-}
-
-/** What Node's parser rejects with another status than 400, by the codes of llhttp and of Node. */
+/** The statuses of parser errors other than 400, by the codes of llhttp and of Node. */
 const PARSER_STATUS: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_HEADER_OVERFLOW: 431,
@@ -118,17 +98,17 @@ const MESSAGES: Readonly<Record<number, string>> = {
   500: 'The service failed at this request; its log has the details under this request id',
 };
 
-/** Status and message of an exception of Nest, as the feature that throws it means them. A 500 says nothing of the inside. */
-function fromException(error: HttpException): ErrorContent {
+/** Keeps status, code and message of an exception of Nest. A 500 or an invalid status becomes a 500 without details. */
+function fromException(error: HttpException): ApiError {
   const status = error.getStatus();
   if (!Number.isInteger(status) || status < 400 || status > 599 || status === 500) return standard(500);
   const message = messageOf(error);
-  if (status === 503) return unavailable(message);
+  if (status === 503) return overloaded(message);
   const { errorCode } = error;
-  return { status, errorCode: isErrorCode(errorCode) ? errorCode : codeOfStatus(status), message };
+  return new ApiError(status, isErrorCode(errorCode) ? errorCode : codeOfStatus(status), message);
 }
 
-/** One string, also where the exception has a list of messages, as Nest's own validation gives. */
+/** The message as one string; Nest's own validation gives a list. */
 function messageOf(error: HttpException): string {
   const response = error.getResponse();
   const { message } = typeof response === 'object' ? (response as { message?: unknown }) : { message: undefined };
@@ -139,11 +119,11 @@ function isErrorCode(code: unknown): code is string {
   return typeof code === 'string' && /^[A-Z_]+$/.test(code);
 }
 
-function standard(status: number): ErrorContent {
-  return { status, errorCode: codeOfStatus(status), message: messageOfStatus(status) };
+function standard(status: number): ApiError {
+  return new ApiError(status, codeOfStatus(status), messageOfStatus(status));
 }
 
-/** What is said of an error of which nothing but the status is for clients. */
+/** The standard message of a status, for errors whose own message is not for clients. */
 export function messageOfStatus(status: number): string {
   return MESSAGES[status] ?? STATUS_CODES[status] ?? 'Error';
 }

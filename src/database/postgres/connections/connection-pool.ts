@@ -3,7 +3,7 @@ import pg from 'pg';
 import type { Config } from '../../../config/config.js';
 import type { PostgresUrl } from '../../../config/postgres-url.js';
 import { SERVICE_NAME } from '../../../config/service-name.js';
-import { Episode } from '../../../logging/episode.js';
+import { Outage } from '../../../logging/outage.js';
 import { DatabaseUnavailableError } from '../../errors.js';
 import { type Waiter, WaitQueue } from '../../wait-queue.js';
 import type { Hosts } from './hosts.js';
@@ -50,10 +50,10 @@ export class ConnectionPool {
   readonly pool: pg.Pool;
   private readonly logger = new Logger('Database');
   /** All idle connections fail together when their server goes. */
-  private readonly idleFailures = new Episode<string>({
+  private readonly idleFailures = new Outage<string>({
     interval: 10_000,
-    began: (message) => this.logger.warn(`An idle connection to the database failed: ${message}`),
-    continued: (repeats) => this.logger.warn(`${repeats} more idle connections to the database failed`),
+    onStart: (message) => this.logger.warn(`An idle connection to the database failed: ${message}`),
+    onRepeat: (repeats) => this.logger.warn(`${repeats} more idle connections to the database failed`),
   });
   private readonly waiting: WaitQueue<ConnectionWaiter>;
   /** Those that callers hold, and those that are being fetched for them. */

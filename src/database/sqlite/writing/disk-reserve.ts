@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { Logger } from '@nestjs/common';
-import { Episode } from '../../../logging/episode.js';
+import { Outage } from '../../../logging/outage.js';
 import { engineErrors } from '../../events/error-events.js';
 import type { SqliteConnection } from '../sqlite-connection.js';
 import { SharedDescriptor } from '../file/shared-descriptor.js';
@@ -50,9 +50,9 @@ export class DiskReserve {
   /** Pages of the database at the last commit. */
   private pages = 0;
   private readonly logger = new Logger('Database');
-  private readonly missing = new Episode<Error>({
+  private readonly missing = new Outage<Error>({
     interval: 60_000,
-    began: ({ message }) =>
+    onStart: ({ message }) =>
       this.logger.warn(
         `The disk reserve ${this.wal} cannot be made (${message}); only deletes are written until it can`,
       ),

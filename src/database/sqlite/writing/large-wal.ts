@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { Episode } from '../../../logging/episode.js';
+import { Outage } from '../../../logging/outage.js';
 import type { SqliteConnection } from '../sqlite-connection.js';
 import type { Snapshots } from '../reading/snapshots.js';
 
@@ -19,8 +19,8 @@ const ELSEWHERE =
  * (https://sqlite.org/wal.html, section 6): our own lists are ended; those of another process can only be reported.
  */
 export class LargeWal {
-  private readonly cutOff = episode(CUT_OFF);
-  private readonly elsewhere = episode(ELSEWHERE);
+  private readonly cutOff = outage(CUT_OFF);
+  private readonly elsewhere = outage(ELSEWHERE);
   private pausedUntil = 0;
 
   constructor(
@@ -46,6 +46,6 @@ export class LargeWal {
   }
 }
 
-function episode(message: string): Episode {
-  return new Episode({ interval: PAUSE, began: () => new Logger('Database').warn(message) });
+function outage(message: string): Outage {
+  return new Outage({ interval: PAUSE, onStart: () => new Logger('Database').warn(message) });
 }

@@ -1,15 +1,15 @@
 import { jest } from '@jest/globals';
-import { Episode, type EpisodeOptions } from './episode.js';
+import { Outage, type OutageOptions } from './outage.js';
 
-describe('Episode', () => {
+describe('Outage', () => {
   let lines: string[];
 
-  function episode(options: Partial<EpisodeOptions<string>> = {}): Episode<string> {
-    return new Episode<string>({
+  function outage(options: Partial<OutageOptions<string>> = {}): Outage<string> {
+    return new Outage<string>({
       interval: 1000,
-      began: (event) => lines.push(`began ${event}`),
-      continued: (repeats, { count }) => lines.push(`continued ${repeats} of ${count}`),
-      ended: ({ count, milliseconds }) => lines.push(`ended after ${Math.round(milliseconds / 1000)} s and ${count}`),
+      onStart: (event) => lines.push(`began ${event}`),
+      onRepeat: (repeats, { count }) => lines.push(`continued ${repeats} of ${count}`),
+      onEnd: ({ count, milliseconds }) => lines.push(`ended after ${Math.round(milliseconds / 1000)} s and ${count}`),
       ...options,
     });
   }
@@ -23,8 +23,8 @@ describe('Episode', () => {
     jest.useRealTimers();
   });
 
-  it('passes on the first report, counts the others, and says when it is over', async () => {
-    const disk = episode();
+  it('passes on the first report, counts the others, and reports its end', async () => {
+    const disk = outage();
     disk.report('a');
     disk.report('b');
     disk.report('c');
@@ -40,9 +40,9 @@ describe('Episode', () => {
     expect(lines.slice(4)).toEqual(['began e', 'ended after 1 s and 1']);
   });
 
-  it('goes on until isOver says so, and through its failures', async () => {
+  it('continues until isOver returns true, also after an error of isOver', async () => {
     const checks = [() => false, () => Promise.reject(new Error('away')), () => true];
-    const away = episode({ isOver: () => checks.shift()!() });
+    const away = outage({ isOver: () => checks.shift()!() });
     away.report('a');
     await jest.advanceTimersByTimeAsync(2000);
     away.report('b');
@@ -53,8 +53,8 @@ describe('Episode', () => {
     expect(checks).toEqual([]);
   });
 
-  it('goes on when it is reported while isOver is asked', async () => {
-    const away = episode({
+  it('continues after a report during isOver', async () => {
+    const away = outage({
       isOver: () => {
         if (lines.length === 1) away.report('again');
         return true;
@@ -65,8 +65,8 @@ describe('Episode', () => {
     expect(away.isOpen).toBe(true);
   });
 
-  it('says nothing after it is closed', async () => {
-    const disk = episode();
+  it('reports nothing after close()', async () => {
+    const disk = outage();
     disk.report('a');
     disk.close();
     disk.report('b');

@@ -1,0 +1,87 @@
+export interface OutageSummary {
+  /** Reports since the start, the first included. */
+  readonly count: number;
+  /** Milliseconds since the first report. */
+  readonly milliseconds: number;
+}
+
+export interface OutageOptions<Event> {
+  /** Milliseconds between two checks of an outage. */
+  readonly interval: number;
+  /** Called with the first report. */
+  readonly onStart: (event: Event) => void;
+  /** Called with the number of reports since the last check, if there were any. */
+  readonly onRepeat?: (repeats: number, summary: OutageSummary) => void;
+  readonly onEnd?: (summary: OutageSummary) => void;
+  /** Tells whether the outage is over after one interval without a report (default: yes). An error means no. */
+  readonly isOver?: () => boolean | Promise<boolean>;
+}
+
+/**
+ * A repeated problem, for the log: the first report is passed on, the others are counted. It needs no timer while there is
+ * no problem, and its timer does not keep the process running.
+ */
+export class Outage<Event = void> {
+  private startedAt?: number;
+  private count = 0;
+  private countAtLastCheck = 0;
+  private timer?: NodeJS.Timeout;
+  private closed = false;
+
+  constructor(private readonly options: OutageOptions<Event>) {}
+
+  get isOpen(): boolean {
+    return this.startedAt !== undefined;
+  }
+
+  report(event: Event): void {
+    this.count++;
+    if (this.isOpen || this.closed) return;
+    this.startedAt = performance.now();
+    this.countAtLastCheck = this.count;
+    this.options.onStart(event);
+    this.scheduleCheck();
+  }
+
+  /** Stops the checks; later reports are ignored. */
+  close(): void {
+    this.closed = true;
+    clearTimeout(this.timer);
+  }
+
+  private scheduleCheck(): void {
+    if (this.closed) return;
+    this.timer = setTimeout(() => void this.check(), this.options.interval);
+    this.timer.unref();
+  }
+
+  private async check(): Promise<void> {
+    const repeats = this.count - this.countAtLastCheck;
+    this.countAtLastCheck = this.count;
+    if (repeats > 0) this.options.onRepeat?.(repeats, this.summary());
+    else if (await this.isOver()) this.end();
+    if (this.isOpen) this.scheduleCheck();
+  }
+
+  private async isOver(): Promise<boolean> {
+    const { isOver = () => true } = this.options;
+    try {
+      // A report that arrives during `isOver` continues the outage.
+      return (await isOver()) && this.count === this.countAtLastCheck;
+    } catch {
+      return false;
+    }
+  }
+
+  private end(): void {
+    const summary = this.summary();
+    this.startedAt = undefined;
+    this.count = 0;
+    this.countAtLastCheck = 0;
+    if (!this.closed) this.options.onEnd?.(summary);
+  }
+
+  private summary(): OutageSummary {
+    return { count: this.count, milliseconds: performance.now() - (this.startedAt ?? performance.now()) };
+  }
+}
