@@ -3,7 +3,7 @@ import { ApiError } from '../http/errors/api-error.js';
 
 const REALM = `Bearer realm="${SERVICE_NAME}"`;
 
-/** 401: the token is not valid. The message says why (RFC 6750 section 3.1). */
+/** 401 for an invalid token, with the reason (RFC 6750 section 3.1). */
 export class InvalidTokenError extends ApiError {
   constructor(message: string) {
     const description = message.replaceAll('"', "'");
@@ -13,13 +13,13 @@ export class InvalidTokenError extends ApiError {
   }
 }
 
-/** 401 for a request without a token, with the challenge of RFC 6750 section 3. */
+/** 401 for a request without a token (RFC 6750 section 3). */
 export function unauthenticated(): ApiError {
   const message = 'Send a token: Authorization: Bearer <JWT>';
   return new ApiError(401, 'UNAUTHENTICATED', message, { headers: { 'www-authenticate': REALM } });
 }
 
-/** 403: the token lacks scopes, or the route declares none. */
+/** 403 for a token without the scopes of the route, and for any token if the route has no scopes. */
 export function forbidden(scopes: readonly string[]): ApiError {
   if (scopes.length === 0) return new ApiError(403, 'FORBIDDEN', 'This route is open to nobody');
   const list = scopes.join(' ');

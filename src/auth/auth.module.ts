@@ -9,7 +9,7 @@ import { JwtStrategy } from './jwt.strategy.js';
 import { signingOptions } from './token-key.js';
 import { TokenVerifier } from './token-verifier.js';
 
-/** Sign-in. Every module can inject `JwtService`, which signs tokens that this service accepts, where it has a secret. */
+/** Authentication. Any module can inject `JwtService`, which signs tokens for this service if it has a secret. */
 @Module({
   imports: [
     PassportModule.register({ defaultStrategy: 'jwt' }),

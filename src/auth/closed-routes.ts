@@ -4,7 +4,7 @@ import { Config } from '../config/config.js';
 import { Handlers } from '../http/routing/handlers.js';
 import { accessOf } from './scopes.decorator.js';
 
-/** Logs at start which routes have neither `@Scopes()` nor `@Public()`: they are 403 for everyone. */
+/** Logs a warning at start for each route without `@Scopes()` and `@Public()`, which responds with 403 to every token. */
 @Injectable()
 export class ClosedRoutes implements OnApplicationBootstrap {
   private readonly logger = new Logger('Routes');
@@ -19,8 +19,9 @@ export class ClosedRoutes implements OnApplicationBootstrap {
     if (this.config.worker?.isFirst === false) return;
     for (const { controller, method, name } of this.handlers.all()) {
       const handler = (controller.prototype as Record<string, () => void>)[method]!;
-      if (accessOf(this.reflector, handler, controller) === undefined)
+      if (accessOf(this.reflector, handler, controller) === undefined) {
         this.logger.warn(`${name} has neither @Scopes() nor @Public(): it is 403 for everyone`);
+      }
     }
   }
 }

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { forbidden } from './auth-errors.js';
 import { accessOf } from './scopes.decorator.js';
 
-/** Guards every route: 401 without a valid token, 403 without the route's scopes. Only `@Public()` opens a route. */
+/** The guard of every route: 401 without a valid token, 403 without the scopes of the route. `@Public()` turns it off. */
 @Injectable()
 export class JwtAuthGuard extends AuthGuard('jwt') {
   constructor(private readonly reflector: Reflector) {
@@ -19,13 +19,13 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
     const http = context.switchToHttp();
     const { user } = http.getRequest<FastifyRequest>();
     if (access.length === 0 || !access.every((scope) => user!.scopes.has(scope))) throw forbidden(access);
-    keepFromOthers(http.getResponse<FastifyReply>());
+    makePrivate(http.getResponse<FastifyReply>());
     return true;
   }
 }
 
-/** Sets `Cache-Control`: a response to a token is private and must be revalidated (RFC 9111). */
-function keepFromOthers(reply: FastifyReply): void {
+/** Lets only the client's own cache store the response, and makes it revalidate before each use (RFC 9111). */
+function makePrivate(reply: FastifyReply): void {
   reply.header('cache-control', 'private, no-cache');
   const vary = reply.getHeader('vary');
   reply.header('vary', vary === undefined ? 'Authorization' : `${String(vary)}, Authorization`);

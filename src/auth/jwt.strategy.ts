@@ -16,19 +16,16 @@ declare module 'fastify' {
 const COMPACT_JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 const BEARER = /^Bearer +(?=\S)/i;
 
-/**
- * Reads the token from `Authorization`: after `Bearer` in any case, or without a scheme, as the specification allows. `null` when
- * there is none.
- */
-export function tokenOf({ headers: { authorization = '' } }: FastifyRequest): string | null {
+/** The token in `Authorization`, after `Bearer` in any case or without a scheme; `null` if there is none. */
+function tokenOf({ headers: { authorization = '' } }: FastifyRequest): string | null {
   const scheme = BEARER.exec(authorization)?.[0];
   if (scheme !== undefined) return authorization.slice(scheme.length);
   return COMPACT_JWS.test(authorization) ? authorization : null;
 }
 
 /**
- * passport-jwt with jose as its verifier: jsonwebtoken, which it brings, knows no EdDSA and ignores `crit`. A route of a feature may ask
- * for it by `@UseGuards(AuthGuard('jwt'))`.
+ * passport-jwt with jose as its verifier, because its own jsonwebtoken lacks EdDSA and ignores `crit`. A module can use it
+ * with `@UseGuards(AuthGuard('jwt'))`.
  */
 @Injectable()
 export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') implements OnModuleInit {
@@ -39,9 +36,9 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') implements On
     super({ jwtFromRequest: tokenOf as never, secretOrKeyProvider: () => undefined });
   }
 
-  /** passport has one registry for the process: another application's strategy may get a request, and verifies it as its own server would. */
+  /** passport has one registry for the process, so a strategy may get requests of another application: each uses its server's verifier. */
   onModuleInit(): void {
-    // An application context has none.
+    // An application context has no adapter.
     const adapter = this.adapterHost.httpAdapter as HttpAdapterHost['httpAdapter'] | undefined;
     adapter?.getInstance<FastifyInstance>().decorate('tokenVerifier', this.verifier);
   }
@@ -56,7 +53,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') implements On
     );
   }
 
-  /** passport-jwt wants it; `authenticate` does its work. */
+  /** Required by `PassportStrategy`, but unused: `authenticate` does all the work. */
   validate(principal: Principal): Principal {
     return principal;
   }

@@ -1,4 +1,4 @@
-/** The subject and scopes of a verified token. */
+/** The subject of a verified token and its permissions. */
 export interface Principal {
   readonly subject: string;
   readonly issuer?: string;

@@ -3,23 +3,20 @@ import type { Principal } from './principal.js';
 
 /** Bytes of all entries together: some 10 000 tokens of 400 characters. */
 const TOKEN_CACHE_BYTES = 16 * 1024 * 1024;
-/** Largest entry in bytes. A larger token is verified at every request, because it would evict many others. */
+/** Bytes of one entry. A larger token is not cached, because it would evict many others. */
 const LARGEST_ENTRY = 24 * 1024;
 
-/** Overhead in bytes of an entry and of a scope, without the characters. */
+/** Bytes that V8 and the cache need for an entry and for a scope, without the characters. */
 const ENTRY = 400;
 const SCOPE = 64;
-/**
- * Bytes for each character of a token: one for itself, and up to one and a half for its claims, which take two for each
- * character when one of them is beyond Latin-1, and which their parts (the scopes of a string) keep alive as a whole.
- */
+/** Bytes per character of a token: one for the token, and up to one and a half for its claims outside of Latin-1. */
 const CHARACTER = 2.5;
 
-/** Cache of verified tokens by their string. It evicts the least recently used token first. */
+/** Caches the principals of verified tokens. The least recently used entry is evicted first. */
 export class TokenCache {
   private readonly entries: LRUCache<string, Principal>;
 
-  /** @param maxSize bytes of all entries together, as estimated */
+  /** @param maxSize estimated bytes of all entries */
   constructor(maxSize = TOKEN_CACHE_BYTES) {
     this.entries = new LRUCache<string, Principal>({
       maxSize,

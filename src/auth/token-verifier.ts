@@ -7,16 +7,13 @@ import { TokenCache } from './token-cache.js';
 import { requireCanonical, requirePlainHeader } from './token-form.js';
 import { verificationKey } from './token-key.js';
 
-/** Allowed clock difference in seconds. */
+/** Seconds by which clocks may differ. */
 const CLOCK_SKEW = 30;
 
-/**
- * UTF-16 code units of `sub` and `iss`: they go into logs and are compared. Four times what OpenID Connect Core section 2
- * allows, for those whose names are paths.
- */
+/** Largest length of `sub` and `iss`, which are logged: four times the limit of OpenID Connect Core section 2. */
 const LONGEST_NAME = 1024;
 
-/** Verifies tokens (RFC 7519, RFC 8725) and caches valid ones until they expire. */
+/** Verifies tokens (RFC 7519, RFC 8725) and caches the valid ones until they expire. */
 @Injectable()
 export class TokenVerifier {
   private readonly verified = new TokenCache();
@@ -26,13 +23,10 @@ export class TokenVerifier {
     this.key = verificationKey(config);
   }
 
-  /**
-   * @returns who the token speaks for
-   * @throws {InvalidTokenError} as a rejection
-   */
+  /** @throws {InvalidTokenError} as a rejection */
   async verify(token: string): Promise<Principal> {
-    const known = this.verified.get(token);
-    if (known !== undefined) return known;
+    const cached = this.verified.get(token);
+    if (cached !== undefined) return cached;
     const principal = this.principalOf(await this.payloadOf(token));
     this.verified.set(token, principal);
     return principal;
@@ -67,10 +61,10 @@ export class TokenVerifier {
     };
   }
 
-  /** From now on, not from `iat`: a token that has few days left may be used for these, however long ago it was made. */
+  /** Limits the time until `exp`, counted from now and not from `iat`. */
   private requireLifetime(exp: number): void {
     const { maxLifetime } = this.config.jwt;
-    // JSON.parse turns a number beyond the range into Infinity.
+    // An `exp` above the range of numbers is Infinity, and is rejected, too.
     if (exp - Date.now() / 1000 <= maxLifetime + CLOCK_SKEW) return;
     throw new InvalidTokenError(
       `The token expires too late (exp): it may be valid for ${maxLifetime} seconds from now at most`,
@@ -86,15 +80,16 @@ function name(claim: 'sub' | 'iss', value: unknown): string {
 
 function reason(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'The token has expired';
-  if (error instanceof errors.JWTClaimValidationFailed)
+  if (error instanceof errors.JWTClaimValidationFailed) {
     return `The claim "${error.claim}" of the token is missing or not accepted here`;
+  }
   if (error instanceof errors.JOSEAlgNotAllowed)
     return 'The token is signed with an algorithm that is not accepted here';
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'The signature of the token does not match';
   return 'The token is not a well-formed JWT';
 }
 
-/** Reads the scopes of a claim: a space-separated string or an array of strings. */
+/** The scopes at a path of claims: a space-separated string or an array of strings; none for any other value. */
 function scopesIn(payload: JWTPayload, path: readonly string[]): string[] {
   let claim: unknown = payload;
   for (const name of path) {

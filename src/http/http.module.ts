@@ -7,7 +7,7 @@ import { QueryGuard } from './validation/query.guard.js';
 import { RouteCheck } from './validation/route-check.js';
 import { RequestValidationPipe } from './validation/validation.pipe.js';
 
-/** What every route of every module gets without asking. */
+/** The filter, the guard and the pipe that every route has, and the checks of all routes at start. */
 @Global()
 @Module({
   imports: [DiscoveryModule],

@@ -11,12 +11,16 @@ type ContentType = ReturnType<typeof safeParse>;
 const JSON_TYPE = 'application/json';
 const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 
+/** The media types of a body (for PATCH: RFC 5789 section 3.1). */
+export const acceptedTypes = (method: string): string[] =>
+  method === 'PATCH' ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
+
 /**
- * A request body that is not read yet. The pipe reads it after the guards, so a 401 or 403 neither waits for it nor reveals errors
- * in it.
+ * A body that may still be arriving. It is read and parsed after the guards, so that a request without a valid token gets
+ * 401 whatever its body is, and does not wait for it.
  */
 export class RawBody {
-  /** The parsed JSON after `json()`. */
+  /** The parsed value, once the body has been read. */
   value?: unknown;
   private parsed?: Promise<unknown>;
 
@@ -28,9 +32,9 @@ export class RawBody {
   ) {}
 
   /**
-   * Reads and parses the body once; further calls return the same promise.
-   * @returns the value that it stands for
-   * @throws {ApiError} 415 for another media type, charset or coding than accepted, 413 where it is too large, 400 for text that is not JSON
+   * Reads and parses the body at the first call.
+   * @returns the parsed value
+   * @throws {ApiError} 415 for a wrong media type, charset or coding, 413 if it is too large, 400 if it is not JSON
    */
   json(): Promise<unknown> {
     this.parsed ??= this.parse();
@@ -43,8 +47,9 @@ export class RawBody {
     if (bytes.length === 0) throw emptyBody();
     if (!isUtf8(bytes)) throw malformed('The body is not valid UTF-8');
     const text = bytes.toString('utf8');
-    if (text.charCodeAt(0) === 0xfeff)
+    if (text.charCodeAt(0) === 0xfeff) {
       throw malformed('The body begins with a byte-order mark; leave it out (RFC 8259 section 8.1)');
+    }
     try {
       this.value = JSON.parse(text);
     } catch (error) {
@@ -61,7 +66,7 @@ export class RawBody {
   }
 }
 
-/** @throws {ApiError} 413 beyond `BODY_LIMIT`, 400 where the client ends the connection before */
+/** @throws {ApiError} 413 above `BODY_LIMIT`, 400 if the client disconnects before the end */
 function read(stream: Readable): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -72,14 +77,12 @@ function read(stream: Readable): Promise<Buffer> {
       else reject(tooLarge());
     });
     stream.on('end', () => resolve(Buffer.concat(chunks)));
-    const broken = () => reject(new ApiError(400, 'BAD_REQUEST', 'The body did not arrive whole'));
-    stream.on('error', broken).on('close', broken);
+    const incomplete = () => reject(new ApiError(400, 'BAD_REQUEST', 'The body did not arrive whole'));
+    stream.on('error', incomplete).on('close', incomplete);
     // The client may have disconnected while a guard was running.
-    if (stream.destroyed) broken();
+    if (stream.destroyed) incomplete();
   });
 }
-
-const acceptedTypes = (method: string): string[] => (method === 'PATCH' ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE]);
 
 /** 415 for a body that is not JSON in UTF-8. */
 export function wrongMediaType(method: string): ApiError {
@@ -111,12 +114,12 @@ function malformed(message: string): ApiError {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The media type of the body; absent when the request names none, and empty when it is not well-formed. */
+    /** The media type of the body; absent without a Content-Type, empty if it is malformed. */
     mediaTypeOfBody?: ContentType;
   }
 }
 
-/** Makes Fastify pass every body on as an unread `RawBody`, whatever its media type. A `Content-Length` above `BODY_LIMIT` is 413. */
+/** Makes Fastify pass every body on as an unread `RawBody`. A Content-Length above `BODY_LIMIT` is 413. */
 export function readRawBodies(app: FastifyInstance): void {
   app.decorateRequest('mediaTypeOfBody', undefined);
   app.removeAllContentTypeParsers();
@@ -125,7 +128,7 @@ export function readRawBodies(app: FastifyInstance): void {
     if (Number(headers['content-length']) > BODY_LIMIT) return done(tooLarge());
     done(null, new RawBody(stream, method, mediaTypeOfBody, headers['content-encoding']));
   });
-  // Fastify sends 415 for an invalid media type before the guards, so it gets a valid one here.
+  // Fastify sends 415 for a malformed media type before the guards, so it gets a well-formed one.
   app.addHook('onRequest', (request, _reply, done) => {
     const { headers } = request.raw;
     const given = headers['content-type'];

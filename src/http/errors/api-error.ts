@@ -7,12 +7,12 @@ export type ErrorDetail =
 
 export interface ApiErrorOptions {
   readonly details?: readonly ErrorDetail[];
-  /** Header fields that belong to the response, such as `Retry-After`. */
+  /** Header fields of the response, such as `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
 }
 
-/** An error with all that its response says: status, stable code, message for the reader. */
+/** An error with its response: status, stable code, message, details and header fields. */
 export class ApiError extends HttpException {
   declare readonly errorCode: string;
   readonly details?: readonly ErrorDetail[];
@@ -38,12 +38,12 @@ export function invalidRequest(details: readonly ErrorDetail[]): ApiError {
   return new ApiError(400, 'INVALID_REQUEST', `${name}: ${first?.message}${rest}`, { details });
 }
 
-/** 503 for what there is no room for at the moment; nothing has been done. */
+/** 503 with `Retry-After`: the service cannot handle the request now, and nothing has changed. */
 export function overloaded(message: string): ApiError {
   return new ApiError(503, 'SERVICE_UNAVAILABLE', message, { headers: { 'retry-after': '1' } });
 }
 
-/** The code of an error that names none: its status in words, `404` is `NOT_FOUND`. */
+/** The code of an error that has none: its status in words, such as `NOT_FOUND` for 404. */
 export function codeOfStatus(status: number): string {
   return (STATUS_CODES[status] ?? 'Error').toUpperCase().replaceAll(/[^A-Z]+/g, '_');
 }

@@ -1,17 +1,24 @@
 import type { FastifyRequest } from 'fastify';
 import type { ConstraintViolation, ViolationKind } from '../../database/constraint-violation.js';
-import { ApiError, type ErrorDetail } from './api-error.js';
 import { RawBody } from '../body/raw-body.js';
+import { ApiError } from './api-error.js';
 
 interface Rejection {
   readonly status: 400 | 409;
   readonly errorCode: string;
   readonly message: string;
-  /** What is said of the property in question. */
+  /** The message for the property. */
   readonly detail: string;
 }
 
 type RejectionKind = Exclude<ViolationKind, 'foreign key'> | 'missing parent';
+
+const INVALID_VALUE: Rejection = {
+  status: 400,
+  errorCode: 'INVALID_REQUEST',
+  message: 'A value of the request is not one that can be stored',
+  detail: 'is not a value that can be stored',
+};
 
 const REJECTIONS: Readonly<Record<RejectionKind, Rejection>> = {
   unique: {
@@ -32,52 +39,41 @@ const REJECTIONS: Readonly<Record<RejectionKind, Rejection>> = {
     message: 'The request refers to a record that does not exist',
     detail: 'refers to a record that does not exist',
   },
-  rule: {
-    status: 400,
-    errorCode: 'INVALID_REQUEST',
-    message: 'A value of the request is not one that can be stored',
-    detail: 'is not a value that can be stored',
-  },
-  value: {
-    status: 400,
-    errorCode: 'INVALID_REQUEST',
-    message: 'A value of the request is not one that can be stored',
-    detail: 'is not a value that can be stored',
-  },
+  rule: INVALID_VALUE,
+  value: INVALID_VALUE,
 };
 
-/** The rejection of a request whose statement the database has rejected. It says nothing of tables, columns or SQL. */
+/** The response to a statement that the database has rejected. It names no tables, columns or SQL. */
 export function constraintError(violation: ConstraintViolation, request: FastifyRequest): ApiError {
-  if (violation.kind === 'value' && isOfPath(violation, request)) {
+  if (violation.kind === 'value' && isPathParameter(violation, request)) {
     return new ApiError(404, 'NOT_FOUND', 'There is no such record');
   }
   const sent = sentProperties(violation, request);
-  // With several, it could be any of them.
+  // If the body has several of the properties, any of them may be wrong.
   return rejection(rejectionKind(violation, sent), sent.length === 1 ? sent[0] : undefined);
 }
 
-/** The database does not say which side of a foreign key is broken: an UPDATE without a reference has changed a referenced key. */
+/** The side of a violated foreign key, which the database does not name: a write that sends the reference has no parent. */
 function rejectionKind({ kind, verb }: ConstraintViolation, sent: readonly string[]): RejectionKind {
   if (kind !== 'foreign key') return kind;
-  const isOfChild = verb === 'INSERT' || verb === 'REPLACE' || (verb === 'UPDATE' && sent.length > 0);
-  return isOfChild ? 'missing parent' : 'referenced';
+  const isChild = verb === 'INSERT' || verb === 'REPLACE' || (verb === 'UPDATE' && sent.length > 0);
+  return isChild ? 'missing parent' : 'referenced';
 }
 
-/** The rejection by what was violated, and the property of the body in question. */
+/** The error for a kind of violation, with the property of the body if it is known. */
 export function rejection(kind: RejectionKind, property?: string): ApiError {
   const { status, errorCode, message, detail } = REJECTIONS[kind];
-  const details: ErrorDetail[] | undefined =
-    status === 400 && property !== undefined ? [{ pointer: `/${property}`, message: detail }] : undefined;
+  const details = status === 400 && property !== undefined ? [{ pointer: `/${property}`, message: detail }] : undefined;
   return new ApiError(status, errorCode, message, { details });
 }
 
-/** Whether the value is a parameter of the path: no record has a key that its column cannot hold. */
-function isOfPath({ value }: ConstraintViolation, { params }: FastifyRequest): boolean {
+/** Whether the rejected value is a path parameter: then no record can have it as its key. */
+function isPathParameter({ value }: ConstraintViolation, { params }: FastifyRequest): boolean {
   const given = typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
   return given !== undefined && Object.values(params as Record<string, string>).includes(given);
 }
 
-/** The properties in question that the body has. */
+/** The properties of the constraint that the body has. */
 function sentProperties({ names }: ConstraintViolation, { body }: FastifyRequest): string[] {
   if (!(body instanceof RawBody)) return [];
   const parsed = Object(body.value) as object;

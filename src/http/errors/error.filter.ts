@@ -10,7 +10,7 @@ import { type ErrorResponse, errorResponse, protocolErrorResponse } from './erro
 
 const logger = new Logger('Error');
 
-/** Responds to every error that reaches Nest, whether thrown by a handler, a guard, a pipe or by Fastify before them. */
+/** Sends the response to every error that a handler, a guard or a pipe throws, or Fastify before them. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(
@@ -34,12 +34,12 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-/** Sends the response for an error, and logs it with its stack when nobody foresaw it. */
+/** Sends the response to an error, and logs a 500 with its stack. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   send(errorResponse(error, request.id), error, request, reply);
 }
 
-/** The same for what Fastify rejects by itself, such as a path that cannot be decoded. */
+/** Sends the response to an error of Fastify itself, such as a path that cannot be decoded. */
 export function sendProtocolError(error: Error, request: FastifyRequest, reply: FastifyReply): void {
   send(protocolErrorResponse(error, request.id), error, request, reply);
 }
@@ -49,7 +49,7 @@ function send(response: ErrorResponse, error: unknown, request: FastifyRequest, 
   if (status === 500) {
     logger.error(`${request.method} ${request.routeOptions?.url ?? ''} failed (request ${request.id})`, detail(error));
   }
-  // A list that fails half-way has sent its status already: cut it off, so that nobody takes it for whole.
+  // A list that fails after its status was sent is cut off, so that it does not look complete.
   if (reply.sent || reply.raw.headersSent) {
     reply.raw.destroy();
     return;

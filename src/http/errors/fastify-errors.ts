@@ -7,13 +7,10 @@ import { messageOfStatus } from './error-response.js';
 
 type FastifyErrorHandler = Parameters<FastifyAdapter['setErrorHandler']>[0];
 
-/**
- * Nest's adapter, which tells apart what Fastify and its plugins reject and what a handler throws: only the former comes to
- * Fastify's error handler.
- */
+/** Nest's adapter. It converts errors of Fastify and its plugins, which come to Fastify's error handler, to ApiErrors. */
 export class ErrorAdapter extends FastifyAdapter {
   static {
-    // Packages, such as nestjs-cls, know the adapter by the name of its class.
+    // Packages such as nestjs-cls recognise the adapter by the name of its class.
     Object.defineProperty(this, 'name', { value: FastifyAdapter.name });
   }
 
@@ -25,22 +22,18 @@ export class ErrorAdapter extends FastifyAdapter {
 }
 
 /**
- * An error that Fastify, a hook or a body parser throws has the status that its `statusCode` names, by the convention of Fastify
- * (https://fastify.dev/docs/latest/Reference/Errors/): 4xx, or 503 for overload. Its header fields, such as `Retry-After`, are
- * on the reply already; its message is not for the clients of this service. Any other error stays what it is.
+ * Converts an error of Fastify, a hook or a body parser whose `statusCode` is 4xx or 503
+ * (https://fastify.dev/docs/latest/Reference/Errors/). Its message is not for clients; its header fields are on the reply.
  */
 function rejectionOf<T>(error: T, reply: FastifyReply): T | ApiError {
   if (error instanceof HttpException) return error;
   const { statusCode: status } = (error ?? {}) as { statusCode?: unknown };
-  if (!isForClients(status) || failedWhileSent(reply)) return error;
+  if (!isForClients(status)) return error;
+  // The handler has run: the error comes from the stream that it returned, and may be that of another service.
+  if ((reply.raw as Partial<TrackedResponse>).isAnswered === true) return error;
   return new ApiError(status, codeOfStatus(status), messageOfStatus(status), { cause: error });
 }
 
 function isForClients(status: unknown): status is number {
   return Number.isInteger(status) && (((status as number) >= 400 && (status as number) < 500) || status === 503);
-}
-
-/** Then the handler has run, and the error comes from the stream that it has returned: it may be that of another service. */
-function failedWhileSent({ raw }: FastifyReply): boolean {
-  return (raw as Partial<TrackedResponse>).isAnswered === true;
 }

@@ -1,6 +1,6 @@
 const ENTITY_TAG = /(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 
-/** Whether the list of a condition has the tag; a weak tag never compares equal in a strong comparison. */
+/** Whether the list in `If-Match` or `If-None-Match` has the tag. In a strong comparison a weak tag never matches. */
 export function hasEntityTag(list: string, etag: string, comparison: 'strong' | 'weak'): boolean {
   if (list.trim() === '*') return true;
   for (const [, weak, tag] of list.matchAll(ENTITY_TAG)) {

@@ -1,14 +1,14 @@
 import { Injectable, type Type } from '@nestjs/common';
-// The only use of these: Nest has no public way to ask what the decorators of a handler's arguments say.
+// Nest has no public API for the metadata of a handler's arguments. Only this file uses its internal constants.
 import { METHOD_METADATA, PIPES_METADATA, ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 
-/** An argument of a handler that takes a part of the request. */
+/** An argument of a handler with `@Body`, `@Query` or `@Param`. */
 export interface HandlerArgument {
   readonly decorator: 'Body' | 'Query' | 'Param';
-  /** The name in `@Query('name')`; none where it takes the whole. */
+  /** The name in `@Query('name')`; absent if the argument is the whole query. */
   readonly name?: string;
-  /** Its type, as TypeScript tells: a class, `Object` for an interface. */
+  /** The declared type as TypeScript emits it: a class, or `Object` for an interface. */
   readonly type: unknown;
   readonly hasPipes: boolean;
 }
@@ -57,16 +57,15 @@ interface ArgumentMetadata {
 
 /** The arguments of a handler with `@Body`, `@Query` or `@Param`. */
 export function argumentsOf(controller: Type, method: string): HandlerArgument[] {
-  const declared = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) ?? {}) as Record<
-    string,
-    ArgumentMetadata
-  >;
+  const metadata: unknown = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) ?? {};
   const prototype = controller.prototype as Record<string, object>;
   const types = (Reflect.getMetadata('design:paramtypes', prototype, method) ?? []) as unknown[];
-  const ofHandler = [controller, prototype[method]!].some((target) => Reflect.hasMetadata(PIPES_METADATA, target));
-  return Object.entries(declared).flatMap(([key, { index, data, pipes = [] }]) => {
+  const handlerHasPipes = [controller, prototype[method]!].some((target) =>
+    Reflect.hasMetadata(PIPES_METADATA, target),
+  );
+  return Object.entries(metadata as Record<string, ArgumentMetadata>).flatMap(([key, { index, data, pipes = [] }]) => {
     const decorator = DECORATORS.get(key.split(':')[0]!);
     if (decorator === undefined) return [];
-    return [{ decorator, name: data, type: types[index], hasPipes: ofHandler || pipes.length > 0 }];
+    return [{ decorator, name: data, type: types[index], hasPipes: handlerHasPipes || pipes.length > 0 }];
   });
 }

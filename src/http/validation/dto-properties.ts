@@ -8,12 +8,12 @@ export interface NestedDto {
   readonly isArray: boolean;
 }
 
-/** What the decorators of a DTO class say; they do not change. */
+/** The properties of a DTO class, read from its decorators. */
 export interface DtoProperties {
-  /** The properties that validation decorators name, in the order of their declaration. */
+  /** Properties with validation decorators, in the order of their declaration. */
   readonly declared: ReadonlySet<string>;
   readonly nested: ReadonlyMap<string, NestedDto>;
-  /** What of the class the validation does not support, one line each. */
+  /** Unsupported declarations of the class, one line each. */
   readonly errors: readonly string[];
 }
 
@@ -28,14 +28,14 @@ export function propertiesOf(dto: Type): DtoProperties {
   return properties;
 }
 
-/** Of inherited properties first, as they are declared and as the document has them; class-validator puts them last. */
+/** The validators in the order of declaration: inherited ones first. class-validator puts these last. */
 function validatorsOf(dto: Type) {
   const all = getMetadataStorage().getTargetValidationMetadatas(dto, '', true, false);
   const inherited = all.filter(({ target }) => target !== dto);
   return [...inherited, ...all.filter(({ target }) => target === dto)];
 }
 
-/** @param outer the classes that lead here: one may contain itself */
+/** @param outer the DTO classes that contain this one; a class may contain itself */
 function read(dto: Type, outer: ReadonlySet<Type>): DtoProperties {
   const validators = validatorsOf(dto);
   const declared = new Set(validators.map(({ propertyName }) => propertyName));
@@ -76,7 +76,7 @@ function nestedDto(dto: Type, name: string, validators: Validator[], errors: str
   return { dto: type, isArray: validateNested.each || declaredType === Array };
 }
 
-/** The class in `@Type(() => ...)`: tried out, since class-transformer has no public way to ask. */
+/** The class in `@Type(() => ...)`, found by a transformation, because class-transformer has no public API for it. */
 function transformedType(dto: Type, name: string): unknown {
   const { [name]: items } = plainToInstance(dto, { [name]: [{}] }) as Record<string, unknown>;
   return Array.isArray(items) ? (items[0] as object | undefined)?.constructor : undefined;

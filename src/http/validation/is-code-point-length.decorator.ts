@@ -1,14 +1,14 @@
 import { buildMessage, ValidateBy, type ValidationOptions } from 'class-validator';
 
 /**
- * The strings without NUL and lone surrogates, as a `pattern` of JSON Schema (ECMA-262). It means the same with and
- * without the flag `u`, which JSON Schema recommends and many generators leave out: an emoji is one character or a pair.
+ * The `pattern` of JSON Schema (ECMA-262) for strings without NUL and lone surrogates. It is correct with and without the
+ * flag `u`, which JSON Schema recommends and many generators omit.
  */
 export const TEXT_PATTERN = String.raw`^(?:[^\u0000\uD800-\uDFFF]|[\uD800-\uDBFF][\uDC00-\uDFFF])*$`;
 
 /**
- * A string of `min` to `max` Unicode code points, as JSON Schema, SQLite and PostgreSQL count them; class-validator's own
- * `Length` does not count variation selectors. NUL and lone surrogates are rejected: no database can keep them.
+ * Validates a string of `min` to `max` Unicode code points, as JSON Schema, SQLite and PostgreSQL count them; `Length` of
+ * class-validator ignores variation selectors. NUL and lone surrogates are rejected, since PostgreSQL cannot store them.
  */
 export function IsCodePointLength(min: number, max: number, options?: ValidationOptions): PropertyDecorator {
   return ValidateBy(
@@ -28,7 +28,7 @@ export function IsCodePointLength(min: number, max: number, options?: Validation
 }
 
 function hasLength(value: string, min: number, max: number): boolean {
-  // A code point is one or two UTF-16 units: most texts need no counting.
+  // A code point has one or two UTF-16 units, so most texts need no count.
   if (value.length < min || value.length > max * 2) return false;
   if (value.length <= max && value.length >= min * 2) return true;
   let length = 0;

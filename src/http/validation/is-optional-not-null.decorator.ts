@@ -1,6 +1,6 @@
 import { ValidateIf } from 'class-validator';
 
-/** The property may be left out. Unlike class-validator's `IsOptional`, `null` is not the same as absent. */
+/** Makes a property optional. Unlike `IsOptional` of class-validator, it does not accept `null`. */
 export function IsOptionalNotNull(): PropertyDecorator {
   return ValidateIf((_object: unknown, value: unknown) => value !== undefined);
 }

@@ -1,10 +1,7 @@
 import { Transform } from 'class-transformer';
 import { parseNatural } from './parse-natural.js';
 
-/**
- * Reads a query parameter as a whole number. What is none stays the string it was (or the array, when the parameter came
- * twice), for the validators to reject.
- */
+/** Reads a query parameter as a whole number. Other values, also arrays, are left for the validators to reject. */
 export function QueryInteger(): PropertyDecorator {
   return Transform(({ value }: { value: unknown }) => integerOf(value));
 }
@@ -14,7 +11,7 @@ export function QueryArray(): PropertyDecorator {
   return Transform(({ value }: { value: unknown }) => (value === undefined ? undefined : [value].flat()));
 }
 
-/** The same, each value as a whole number, or as the string it was. */
+/** Reads a query parameter that may be repeated as an array of whole numbers. Other values stay strings. */
 export function QueryIntegers(): PropertyDecorator {
   return Transform(({ value }: { value: unknown }) =>
     value === undefined ? undefined : [value].flat().map(integerOf),

@@ -3,10 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { type ApiError, invalidRequest } from '../errors/api-error.js';
 import { argumentsOf } from '../routing/handlers.js';
 
-/**
- * Rejects with 400 the parameters that a route does not declare, so that a misspelt or misplaced one is noticed. A route
- * that takes the whole query as a DTO leaves it to the validation of that class.
- */
+/** Rejects query parameters that a route does not declare with 400. For a route with a query DTO, the DTO's validation does it. */
 @Injectable()
 export class QueryGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
@@ -15,8 +12,8 @@ export class QueryGuard implements CanActivate {
     if (names.length === 0) return true;
     const declared = parametersOf(context);
     if (declared === 'all') return true;
-    const stray = names.find((name) => !declared.has(name));
-    if (stray !== undefined) throw unknownParameter(stray, declared);
+    const unknown = names.find((name) => !declared.has(name));
+    if (unknown !== undefined) throw unknownParameter(unknown, declared);
     return true;
   }
 }
@@ -27,7 +24,7 @@ export function unknownParameter(name: string, declared: ReadonlySet<string> = n
   return invalidRequest([{ parameter: name, message: `is not known here; ${known}` }]);
 }
 
-/** The names in the `@Query('name')` of a handler; "all" when it has a `@Query()` without a name. */
+/** The names in `@Query('name')` of a handler; "all" if it has a `@Query()` without a name. */
 function parametersOf(context: ExecutionContext): ReadonlySet<string> | 'all' {
   const queries = argumentsOf(context.getClass(), context.getHandler().name).filter(
     ({ decorator }) => decorator === 'Query',

@@ -3,15 +3,17 @@ import { propertiesOf } from './dto-properties.js';
 import { argumentsOf, type HandlerArgument, Handlers } from '../routing/handlers.js';
 import { isDtoType } from './validation.pipe.js';
 
-/** A handler declares something that could not be validated; the message names it and says what would be right. */
+/** An error of the start: handlers have arguments that cannot be validated. The message names them and the correction. */
 export class RouteError extends Error {
   constructor(errors: readonly string[]) {
-    super(`These handlers would take what nobody validates:\n${errors.map((error) => `  - ${error}`).join('\n')}`);
+    super(
+      `These handlers have arguments that cannot be validated:\n${errors.map((error) => `  - ${error}`).join('\n')}`,
+    );
     this.name = 'RouteError';
   }
 }
 
-/** Looks at every handler when the service starts: what the validation pipe cannot validate must not get past it. */
+/** Rejects handlers whose arguments the validation pipe cannot validate, when the service starts. */
 @Injectable()
 export class RouteCheck implements OnModuleInit {
   constructor(private readonly handlers: Handlers) {}
@@ -27,7 +29,7 @@ export class RouteCheck implements OnModuleInit {
   }
 }
 
-/** Pipes of the argument's own see to what the global one cannot. */
+/** The errors of an argument. Its own pipes may validate types that the global pipe cannot. */
 function errorsOf({ decorator, name, type, hasPipes }: HandlerArgument): readonly string[] {
   if (name !== undefined) {
     if (decorator === 'Body') return [`@Body('${name}') is not supported; declare a DTO class and use @Body()`];

@@ -6,7 +6,7 @@ import { propertiesOf } from './dto-properties.js';
 
 type ValidationError = classValidator.ValidationError;
 
-/** Turns the path to a value and what is wrong with it into a detail of the response. */
+/** Makes a detail of the response from the path of a value and an error message. */
 type Detail = (path: readonly string[], message: string) => ErrorDetail;
 
 export const propertyDetail: Detail = (path, message) => ({
@@ -16,21 +16,20 @@ export const propertyDetail: Detail = (path, message) => ({
 
 export const parameterDetail: Detail = (path, message) => ({ parameter: path.join('.'), message });
 
-/** Details of one response; more would only make it longer than the request. */
+/** Largest number of details in one response. */
 const MOST_DETAILS = 10;
 
-/** The errors that class-validator has found, on their way through Nest's pipe. */
+/** Carries the errors of class-validator through Nest's pipe. */
 class ValidationFailure extends Error {
   constructor(readonly errors: ValidationError[]) {
     super('Not valid');
   }
 }
 
-/** Nest's own pipe. A validator that throws rejects the value: `@IsEmail()` throws at a lone surrogate. */
+/** Nest's pipe. A validator that throws rejects the value; `@IsEmail()` throws at a lone surrogate. */
 class DtoPipe extends ValidationPipe {
   protected override async validate(object: object, options?: classValidator.ValidatorOptions) {
-    const validation = attempt(object, options);
-    return validation ?? [await throwing(object)];
+    return attempt(object, options) ?? [await throwing(object)];
   }
 }
 
@@ -42,7 +41,7 @@ const pipe = new DtoPipe({
   exceptionFactory: (errors) => new ValidationFailure(errors),
 });
 
-/** None where a validator throws at once. One that rejects its promise has failed itself, which is no error of the client. */
+/** Validates an object; `undefined` if a validator throws synchronously. A rejected promise is an error of the service. */
 function attempt(object: object, options?: classValidator.ValidatorOptions): Promise<ValidationError[]> | undefined {
   try {
     return classValidator.validate(object, options);
@@ -51,7 +50,7 @@ function attempt(object: object, options?: classValidator.ValidatorOptions): Pro
   }
 }
 
-/** The property at whose value a validator throws: class-validator does not tell. */
+/** The property whose validator throws, found by validating each property alone. */
 async function throwing(object: object): Promise<ValidationError> {
   const dto = object.constructor as Type<object>;
   for (const [property, value] of Object.entries(object) as [string, unknown][]) {
@@ -63,7 +62,7 @@ async function throwing(object: object): Promise<ValidationError> {
 }
 
 /**
- * Parsed JSON as an instance of a DTO class.
+ * Validates parsed JSON and converts it to a DTO.
  * @throws {ApiError} 400 with a detail for each error
  */
 export function validObject(dto: Type, parsed: unknown): Promise<object> {
@@ -76,8 +75,8 @@ export function validObject(dto: Type, parsed: unknown): Promise<object> {
 }
 
 /**
- * A plain object as an instance of a DTO class.
- * @param path where the object stands in what is validated; empty for the whole
+ * Validates a plain object and converts it to a DTO.
+ * @param path of the object in the validated value; empty for the value itself
  * @throws {ApiError} 400 with a detail for each error
  */
 export async function toDto(dto: Type, plain: object, detail: Detail, path: readonly string[] = []): Promise<object> {
@@ -92,7 +91,7 @@ export async function toDto(dto: Type, plain: object, detail: Detail, path: read
   }
 }
 
-/** In the order in which the class declares the properties; class-validator puts those of a parent class last. */
+/** Sorts errors by the declaration of their properties; class-validator puts inherited ones last. */
 function inOrder(dto: Type, errors: ValidationError[]): ValidationError[] {
   const order = [...propertiesOf(dto).declared];
   return errors.sort((one, other) => order.indexOf(one.property) - order.indexOf(other.property));
@@ -104,14 +103,14 @@ function detailsOf(error: ValidationError, detail: Detail, path: readonly string
   return inner.length > 0 ? inner : [detail(place, messageOf(error))];
 }
 
-/** The message of the first decorator that rejects the value, as they are written: it says what the value is at all. */
+/** The message of the first decorator that rejects the value, since the first one names its type. */
 function messageOf({ property, constraints = {} }: ValidationError): string {
-  // Decorators run from the last one to the first.
+  // class-validator runs decorators from the last one to the first.
   const message = Object.values(constraints).at(-1) ?? 'is not valid';
   return message.startsWith(`${property} `) ? message.slice(property.length + 1) : message;
 }
 
-/** What the decorators of a class say first of a property that is `null`. */
+/** The message for a property that is `null`. */
 export function messageOfNull(dto: Type, property: string): string {
   const errors = classValidator.validateSync(Object.assign(new dto() as object, { [property]: null }));
   const error = errors.find((each) => each.property === property);
@@ -119,8 +118,8 @@ export function messageOfNull(dto: Type, property: string): string {
 }
 
 /**
- * Rejects what the class and its nested DTOs do not declare. class-validator's whitelist lets the names pass that every object has,
- * such as `toString`, and `@ValidateNested()` takes an array for an object.
+ * Rejects properties that the class and its nested DTOs do not declare. The whitelist of class-validator accepts names of
+ * `Object.prototype`, such as `toString`, and `@ValidateNested()` accepts an array for an object.
  */
 function requireDeclared(dto: Type, plain: object, detail: Detail, path: readonly string[]): void {
   const { declared, nested } = propertiesOf(dto);
@@ -146,7 +145,7 @@ function requireObject(dto: Type, value: unknown, detail: Detail, path: readonly
   requireDeclared(dto, value, detail, path);
 }
 
-/** Rejects names that Nest's pipe would drop without a word, at any depth. */
+/** Rejects names at any depth that Nest's pipe would remove without an error. */
 function requireSafeNames(plain: object, detail: Detail, path: readonly string[]): void {
   for (const [name, value] of Object.entries(plain)) {
     const reason = unsafeNameIn(value);
@@ -154,7 +153,7 @@ function requireSafeNames(plain: object, detail: Detail, path: readonly string[]
   }
 }
 
-/** Deeper than any DTO reaches, and far from where recursion ends. */
+/** Deepest nesting: more than any DTO needs, and far below the limit of recursion. */
 const DEPTH = 32;
 
 function unsafeNameIn(value: unknown, depth = 0): string | undefined {

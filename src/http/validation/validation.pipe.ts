@@ -5,9 +5,8 @@ import { emptyBody, RawBody } from '../body/raw-body.js';
 import { parameterDetail, propertyDetail, toDto, validObject } from './validate.js';
 
 /**
- * Turns bodies, query strings and path parameters into the DTO class that the handler declares, by the decorators of that class
- * alone, through Nest's `ValidationPipe`: nothing is coerced, and a property that the class does not declare is rejected, in nested
- * DTOs, too. What a handler declares and this pipe cannot validate, `RouteCheck` rejects at start.
+ * Validates bodies, queries and path parameters with Nest's `ValidationPipe` and the DTO class of the argument. It coerces
+ * no value, and rejects undeclared properties, also in nested DTOs. `RouteCheck` rejects other types of arguments at start.
  */
 @Injectable()
 export class RequestValidationPipe implements PipeTransform {
@@ -19,8 +18,7 @@ export class RequestValidationPipe implements PipeTransform {
     return value;
   }
 
-  // Nest starts the pipes of all arguments at once and responds with what fails first: the errors of the path and the query must come
-  // before those of the body.
+  // Nest runs the pipes of all arguments concurrently and sends the first error. Errors of the path and the query come first.
   private async body(value: unknown, dto: Type | undefined): Promise<unknown> {
     const body = value instanceof RawBody ? value.json() : Promise.reject(emptyBody());
     await Promise.allSettled([body, setImmediate()]);
@@ -29,13 +27,10 @@ export class RequestValidationPipe implements PipeTransform {
   }
 }
 
-/** Items of a body that is an array, at most; `BODY_LIMIT` holds about as many. */
+/** Largest number of items in a body that is an array; `BODY_LIMIT` allows about as many. */
 const MOST_ITEMS = 1000;
 
-/**
- * `@Body(arrayOf(ItemDto)) items: ItemDto[]`: a body that is an array, each item of which is an `ItemDto`. The type of the
- * argument alone says no more than "array".
- */
+/** `@Body(arrayOf(ItemDto)) items: ItemDto[]`: a body that is an array of DTOs. TypeScript emits only `Array` as its type. */
 export function arrayOf(dto: Type): PipeTransform<unknown, Promise<object[]>> {
   return {
     async transform(parsed) {
@@ -56,7 +51,7 @@ export function arrayOf(dto: Type): PipeTransform<unknown, Promise<object[]>> {
 
 const NO_DTO: readonly unknown[] = [String, Number, Boolean, BigInt, Symbol, Array, Object, Buffer, Date, Promise];
 
-/** Whether the type that a handler declares is a class of its own, and not one of JavaScript or an interface. */
+/** Whether the declared type is a DTO class, not an interface or a class of JavaScript. */
 export function isDtoType(metatype: unknown): metatype is Type {
   return typeof metatype === 'function' && !NO_DTO.includes(metatype);
 }
