@@ -3,7 +3,7 @@ import { hasLength, isOneOf } from '../resource/columns.js';
 import { ResourceEntity } from '../resource/store/resource-entity.js';
 import { type Flavor, FLAVORS, type Size, SIZES, WISH_LENGTH } from './cookie.values.js';
 
-/** A stored cookie. The CHECK constraints repeat the contract for other writers of the database. */
+/** A stored cookie. The checks repeat the validation, for other programs that write to the database. */
 @Entity('cookies')
 @Check('cookies_flavor', isOneOf('flavor', FLAVORS))
 @Check('cookies_size', isOneOf('size', SIZES))

@@ -2,7 +2,7 @@ import { capacitySetting, type Resource } from '../resource/resource.js';
 import type { Cookie } from './cookie.entity.js';
 import { COOKIE, FLAVORS, SIZES } from './cookie.values.js';
 
-/** Cookies, for the configuration and the command line. */
+/** The resource for the configuration and the command line. */
 export const COOKIES: Resource<Cookie> = {
   name: COOKIE,
   capacity: capacitySetting('COOKIES_CAPACITY', COOKIE),

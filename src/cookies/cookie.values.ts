@@ -4,7 +4,7 @@ export const COOKIE = new ResourceName('cookie');
 
 export const FLAVORS = ['chocolate', 'vanilla', 'cinnamon'] as const;
 export const SIZES = ['small', 'medium', 'large'] as const;
-/** Longest wish, in Unicode code points. */
+/** Largest length of a wish in Unicode code points. */
 export const WISH_LENGTH = 255;
 
 export type Flavor = (typeof FLAVORS)[number];

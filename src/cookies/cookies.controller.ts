@@ -42,7 +42,7 @@ export class CookiesController {
     return exchange.created(COOKIE, await this.cookies.records.create(body));
   }
 
-  /** Without an ETag: the record has a wish that the request did not send (RFC 9110 section 9.3.4). */
+  /** Sends no ETag, because the record also has a wish, which the request does not send (RFC 9110 section 9.3.4). */
   @Put(':id')
   @Scopes('cookies:write')
   @ApiReplace(COOKIE, {

@@ -3,7 +3,7 @@ import { InjectResource } from '../resource/resource.module.js';
 import { ResourceRepository } from '../resource/store/resource-repository.js';
 import { Cookie } from './cookie.entity.js';
 
-/** The operations on cookies: those of any resource. Additional rules become methods of this class. */
+/** The operations on cookies. Rules for cookies become methods here. */
 @Injectable()
 export class CookiesService {
   constructor(@InjectResource(Cookie) readonly records: ResourceRepository<Cookie>) {}

@@ -1,10 +1,7 @@
 import { ApiExtension } from '@nestjs/swagger';
 
-/** Marks a class of responses that the document closes, until `openApiDocument` has done so. */
+/** The mark of a closed class in the document, until `completeDocument` replaces it. */
 export const CLOSED = 'x-closed';
 
-/**
- * Says of a class of responses that it never gets further properties. Clients may reject such a property, so a class
- * without this decorator can grow. Request bodies need none: they are closed already.
- */
+/** Documents that a response class never gets new properties, so that clients may reject unknown ones. */
 export const ApiClosed = (): ClassDecorator => ApiExtension(CLOSED, true);

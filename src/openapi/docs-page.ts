@@ -1,8 +1,8 @@
 import { SERVICE_TITLE } from '../config/service-name.js';
 
 /**
- * The page of Swagger UI. Nothing in it is inline, so that its Content-Security-Policy can forbid all that is.
- * @param base where its files are, relative to the page: a proxy may publish it under any prefix
+ * The page of Swagger UI, without inline scripts and styles, which its Content-Security-Policy forbids.
+ * @param base path of its files, relative to the page, because a proxy may add a prefix
  */
 export const docsPage = (base: string): string => `<!doctype html>
 <html lang="en">
@@ -22,9 +22,8 @@ export const docsPage = (base: string): string => `<!doctype html>
 `;
 
 /**
- * Starts Swagger UI. The token that a reader enters stays in the memory of the page (persistAuthorization), the document
- * is the one of this service whatever the page's query says (queryConfigEnabled), and nothing is sent elsewhere to be
- * validated (validatorUrl).
+ * The script that starts Swagger UI. The token is not stored (persistAuthorization), the query cannot select another
+ * document (queryConfigEnabled), and the document is not sent to a validator (validatorUrl).
  */
 export const DOCS_INITIALIZER = `SwaggerUIBundle({
   url: new URL('../openapi.json', document.currentScript.src).href,
@@ -36,12 +35,12 @@ export const DOCS_INITIALIZER = `SwaggerUIBundle({
 });
 `;
 
-/** Content-Security-Policy: scripts, styles and requests of this origin only, and no frames. */
+/** Allows scripts, styles and requests of this origin only, and no frame around the page. */
 export const DOCS_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  // The style sheet of Swagger UI contains its icons as data URLs.
+  // The style sheet of Swagger UI contains its icons as data.
   "img-src 'self' data:",
   "connect-src 'self'",
   "frame-ancestors 'none'",

@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { hasEntityTag } from '../http/messages/entity-tag.js';
 import { DOCS_INITIALIZER, DOCS_SECURITY_POLICY, docsPage } from './docs-page.js';
-import { StaticFile } from './static-file.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 const HTML = 'text/html; charset=utf-8';
@@ -12,7 +13,7 @@ const SCRIPT = 'text/javascript; charset=utf-8';
 
 const { resolve } = createRequire(import.meta.url);
 
-/** Every path of the docs, and what makes its file. Other files of Swagger UI are not served. */
+/** The paths of the docs with their files. Other files of Swagger UI are not served. */
 const DOCS: Readonly<Record<string, () => StaticFile>> = {
   '/docs': () => new StaticFile(HTML, Buffer.from(docsPage('docs/'))),
   '/docs/': () => new StaticFile(HTML, Buffer.from(docsPage(''))),
@@ -32,13 +33,13 @@ export function serveDocs(app: NestFastifyApplication): void {
   }
 }
 
-/** Loads the code of the document at the first request, to keep the start fast. */
+/** The document. Its modules are loaded at the first request, because they would slow the start. */
 async function documentOf(app: NestFastifyApplication): Promise<StaticFile> {
   const { openApiDocument } = await import('./document.js');
   return new StaticFile(JSON_TYPE, Buffer.from(JSON.stringify(openApiDocument(app))));
 }
 
-/** Registers a route whose file is made for the first request and kept; where that fails, the next request tries again. */
+/** Registers a route whose file is made at the first request; after an error, the next request tries again. */
 function serve(
   fastify: FastifyInstance,
   path: string,
@@ -50,12 +51,10 @@ function serve(
     method: ['GET', 'HEAD'],
     url: path,
     handler: async (request, reply) => {
-      file ??= Promise.resolve()
-        .then(make)
-        .catch((error: unknown) => {
-          file = undefined;
-          throw error;
-        });
+      file ??= Promise.resolve(make()).catch((error: unknown) => {
+        file = undefined;
+        throw error;
+      });
       const made = await file;
       reply.headers(headers);
       made.send(request, reply);
@@ -66,4 +65,25 @@ function serve(
 
 function swaggerUiFile(name: string, mediaType: string): StaticFile {
   return new StaticFile(mediaType, readFileSync(resolve(`swagger-ui-dist/${name}`)));
+}
+
+/** A file in memory. A slow client keeps no descriptor open, and all responses share one Buffer. */
+class StaticFile {
+  /** Strong, and equal in all replicas, because it is a hash of the content. */
+  private readonly etag: string;
+
+  constructor(
+    private readonly mediaType: string,
+    private readonly content: Buffer,
+  ) {
+    this.etag = `"${createHash('sha256').update(content).digest('base64url')}"`;
+  }
+
+  /** Sends the content, or 304 to a client that has it (RFC 9110 section 13.1.2). */
+  send(request: FastifyRequest, reply: FastifyReply): void {
+    reply.headers({ etag: this.etag, 'cache-control': 'no-cache' });
+    const condition = request.headers['if-none-match'];
+    if (condition !== undefined && hasEntityTag(condition, this.etag, 'weak')) reply.code(304).send();
+    else reply.type(this.mediaType).send(this.content);
+  }
 }

@@ -4,9 +4,7 @@ import { SERVICE_TITLE } from '../config/service-name.js';
 import { REQUEST_ID_PARAMETER } from './request-headers.js';
 import { headerComponents } from './response-header-components.js';
 import { type ReportedResource, ReportedResources } from '../management/reported-resources.js';
-import { closeSchemas } from './closed-schemas.js';
-import { listErrorCodes } from './error-codes.js';
-import { unwrapReferences } from './schema-references.js';
+import { completeDocument } from './complete-document.js';
 
 const RESPONSES = [
   'Every error has the same shape; its `errorCode` does not change.',
@@ -19,7 +17,7 @@ const BEARER = [
   'get one. It needs an expiry (`exp`), a subject (`sub`), and the scope of the operation.',
 ].join(' ');
 
-/** The description of the document: resources, scopes and general responses. */
+/** The introduction of the document: the stored resources, the scopes, and the general rules of responses. */
 function descriptionOf(resources: readonly ReportedResource[]): string {
   const scopes = resources.map(
     ({ resource }) => `\`${resource}:read\` for reading and \`${resource}:write\` for writing`,
@@ -43,12 +41,10 @@ export function openApiDocument(app: NestFastifyApplication): OpenAPIObject {
     .addGlobalParameters(REQUEST_ID_PARAMETER);
   for (const { resource, text } of resources) builder.addTag(resource, `The stored ${text}`);
   const base = builder.build();
-  // Not with `setContact`, because it requires an address.
+  // `setContact` requires an address, which the code does not know.
   base.info.contact = { name: 'The operators of this service' };
   const document = SwaggerModule.createDocument(app, base);
   document.components = { ...document.components, headers: headerComponents(resources[0]?.resource ?? 'records') };
-  unwrapReferences(document);
-  closeSchemas(document);
-  listErrorCodes(document);
+  completeDocument(document);
   return document;
 }

@@ -1,66 +1,116 @@
 import { STATUS_CODES } from 'node:http';
 import { applyDecorators } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
-import { codeOfStatus } from '../http/errors/api-error.js';
-import { errorResponse, OUTCOME_UNKNOWN } from '../http/errors/error-response.js';
-import type { DescribedError, ErrorExample } from './described-error.js';
+import { codeOfStatus, type ErrorDetail } from '../http/errors/api-error.js';
+import { errorResponse, messageOfStatus, OUTCOME_UNKNOWN } from '../http/errors/error-response.js';
 import { ErrorDto } from './error.dto.js';
-import { PROTOCOL_ERRORS } from './protocol-error-responses.js';
-import { errorHeaders, REQUEST_ID_EXAMPLE } from './response-header-components.js';
+import { errorHeaders, type HeaderName, REQUEST_ID_EXAMPLE } from './response-header-components.js';
 
-/** The example of the body that an error gets. */
+/** An error body without the properties that follow from its status. */
+export interface ErrorExample {
+  readonly message: string;
+  /** Default: the status in words. */
+  readonly errorCode?: string;
+  readonly details?: readonly ErrorDetail[];
+}
+
+/** An error status of an operation, and its bodies by name. */
+export interface DescribedError {
+  readonly status: number;
+  readonly description: string;
+  readonly examples: Readonly<Record<string, ErrorExample>>;
+  readonly headers?: readonly HeaderName[];
+}
+
+/** The body of the response to an error. */
 export function exampleOf(error: Error): ErrorExample {
   const { message, errorCode, details } = errorResponse(error, REQUEST_ID_EXAMPLE).body;
   return { message, errorCode, details };
 }
 
-/** Errors of any operation behind a token. */
-const commonErrors = (scope: string): readonly DescribedError[] => [
-  {
-    status: 401,
-    description: 'No valid token',
-    examples: {
-      absent: { message: 'Send a token: Authorization: Bearer <JWT>', errorCode: 'UNAUTHENTICATED' },
-      expired: { message: 'The token has expired', errorCode: 'INVALID_TOKEN' },
-    },
-    headers: ['WWW-Authenticate'],
-  },
-  {
-    status: 403,
-    description: `The token lacks the scope \`${scope}\``,
-    examples: { scope: { message: `The token needs the scope ${scope}`, errorCode: 'INSUFFICIENT_SCOPE' } },
-    headers: ['WWW-Authenticate'],
-  },
-  {
-    status: 500,
-    description: 'The service failed',
-    examples: {
-      failed: { message: 'The service failed at this request; its log has the details under this request id' },
-    },
-  },
-  {
-    status: 503,
-    description: scope.endsWith(':write')
-      ? 'The service or its database cannot be reached at the moment, and nothing has changed; or, with `OUTCOME_UNKNOWN`, the ' +
-        'confirmation of the change was lost, and it may have been made or not'
-      : 'The service or its database cannot be reached at the moment',
-    examples: {
-      unavailable: { message: 'The storage cannot be reached at the moment; try again' },
-      ...(scope.endsWith(':write') && {
-        outcomeUnknown: { message: OUTCOME_UNKNOWN, errorCode: 'OUTCOME_UNKNOWN' },
-      }),
-    },
-    headers: ['Retry-After'],
-  },
-];
-
-/** Documents the errors of an operation, together with the errors of every operation that needs a scope. */
+/** Documents the errors of an operation, and those that all operations with a token have. */
 export function ApiErrors(scope: string, ...errors: DescribedError[]): MethodDecorator {
   const all = mergedByStatus([...errors, ...commonErrors(scope), ...PROTOCOL_ERRORS]);
   return applyDecorators(ApiExtraModels(ErrorDto), ...all.map(describe));
 }
 
-/** One description for each status: of those that share it, the descriptions follow one another. */
+/** The errors of every operation with a token. */
+function commonErrors(scope: string): readonly DescribedError[] {
+  const unavailable = { message: 'The storage cannot be reached at the moment; try again' };
+  const outcomeUnknown = { message: OUTCOME_UNKNOWN, errorCode: 'OUTCOME_UNKNOWN' };
+  return [
+    {
+      status: 401,
+      description: 'No valid token',
+      examples: {
+        absent: { message: 'Send a token: Authorization: Bearer <JWT>', errorCode: 'UNAUTHENTICATED' },
+        expired: { message: 'The token has expired', errorCode: 'INVALID_TOKEN' },
+      },
+      headers: ['WWW-Authenticate'],
+    },
+    {
+      status: 403,
+      description: `The token lacks the scope \`${scope}\``,
+      examples: { scope: { message: `The token needs the scope ${scope}`, errorCode: 'INSUFFICIENT_SCOPE' } },
+      headers: ['WWW-Authenticate'],
+    },
+    { status: 500, description: 'The service failed', examples: { failed: { message: messageOfStatus(500) } } },
+    {
+      status: 503,
+      description: scope.endsWith(':write')
+        ? 'The service or its database cannot be reached at the moment, and nothing has changed; or, with `OUTCOME_UNKNOWN`, the ' +
+          'confirmation of the change was lost, and it may have been made or not'
+        : 'The service or its database cannot be reached at the moment',
+      examples: scope.endsWith(':write') ? { unavailable, outcomeUnknown } : { unavailable },
+      headers: ['Retry-After'],
+    },
+  ];
+}
+
+/** Errors of the request as HTTP, which come before any operation (`connections/protocol-error.ts` and Node's parser). */
+const PROTOCOL_ERRORS: readonly DescribedError[] = [
+  {
+    status: 400,
+    description: messageOfStatus(400),
+    examples: {
+      http: { message: messageOfStatus(400) },
+      host: { message: 'The request must have exactly one Host header, with a host and perhaps a port' },
+    },
+  },
+  { status: 408, description: messageOfStatus(408), examples: { late: { message: messageOfStatus(408) } } },
+  {
+    status: 413,
+    description: 'The body is larger than 16 KiB',
+    examples: { large: { message: messageOfStatus(413) } },
+  },
+  {
+    status: 417,
+    description: 'The Expect header asks for something else than 100-continue',
+    examples: {
+      expectation: { message: 'The expectation in the Expect header cannot be met; only 100-continue is known' },
+    },
+  },
+  {
+    status: 431,
+    description: 'The header fields are too large, or too many',
+    examples: {
+      size: { message: messageOfStatus(431) },
+      number: { message: 'The request has more than 2000 header fields' },
+    },
+  },
+  {
+    status: 501,
+    description: 'The Transfer-Encoding is another than chunked',
+    examples: { coding: { message: 'The Transfer-Encoding must be chunked; no other coding is implemented' } },
+  },
+  {
+    status: 505,
+    description: 'The protocol is another than HTTP/1.1 and HTTP/1.0',
+    examples: { version: { message: messageOfStatus(505) } },
+  },
+];
+
+/** Merges errors with the same status, since a document has one response for each. */
 function mergedByStatus(errors: readonly DescribedError[]): DescribedError[] {
   const merged = new Map<number, DescribedError>();
   for (const error of errors) {
@@ -80,16 +130,9 @@ function merge(one: DescribedError, other: DescribedError): DescribedError {
 }
 
 function describe({ status, description, examples, headers }: DescribedError): MethodDecorator & ClassDecorator {
+  const common = { statusCode: status, error: STATUS_CODES[status] };
   const bodies = Object.entries(examples).map(([name, { message, errorCode = codeOfStatus(status), details }]) => {
-    const error = STATUS_CODES[status];
-    const value = {
-      statusCode: status,
-      error,
-      message,
-      errorCode,
-      requestId: REQUEST_ID_EXAMPLE,
-      ...(details && { details }),
-    };
+    const value = { ...common, message, errorCode, requestId: REQUEST_ID_EXAMPLE, ...(details && { details }) };
     return [name, { summary: message, value }];
   });
   return ApiResponse({

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { REQUEST_ID_EXAMPLE } from './response-header-components.js';
 
-/** An error of one property of the body, or of one parameter of the query or path. */
+/** An error in one property of the body, or in one parameter of the query or the path. */
 @ApiSchema({ name: 'ErrorDetail' })
 export class ErrorDetailDto {
   @ApiProperty({
@@ -16,7 +16,7 @@ export class ErrorDetailDto {
   })
   pointer?: string;
 
-  // Without an example: a detail has a pointer or a parameter, never both.
+  // Without an example: a detail has a pointer or a parameter, not both.
   @ApiPropertyOptional({ description: 'The parameter of the query or the path, by its name' })
   parameter?: string;
 }

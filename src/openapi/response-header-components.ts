@@ -1,6 +1,6 @@
 import { SERVICE_NAME } from '../config/service-name.js';
 
-/** A request id, in the document. */
+/** The example of a request id in the document. */
 export const REQUEST_ID_EXAMPLE = '7f1c0f0e-0b52-4b8e-9d8e-2f6a1c9c9b57';
 
 interface Header {
@@ -30,8 +30,8 @@ const REQUEST_ID_PATTERN = '^[A-Za-z0-9._-]{1,128}$';
 const ETAG_PATTERN = '^"[^"]+"$';
 
 /**
- * Every response header field, as the document's components have them.
- * @param resource whose paths are the examples
+ * All response header fields, as components of the document.
+ * @param resource for the paths in examples
  */
 export const headerComponents = (resource: string) => ({
   'X-Request-Id': text('Names this request in the log of the service', REQUEST_ID_EXAMPLE, REQUEST_ID_PATTERN),
@@ -62,12 +62,12 @@ export type HeaderName = keyof ReturnType<typeof headerComponents>;
 const header = (name: HeaderName) => ({ $ref: `#/components/headers/${name}` });
 const named = (names: readonly HeaderName[]) => Object.fromEntries(names.map((name) => [name, header(name)]));
 
-/** The header fields of a response that is no error: the named ones, and those that all have. */
+/** The header fields of a successful response: the common ones and the given ones. */
 export function headers(...names: HeaderName[]) {
   return named(['X-Request-Id', 'X-Content-Type-Options', 'Cache-Control', 'Vary', ...names]);
 }
 
-/** Those of an error. */
+/** The header fields of an error. */
 export function errorHeaders(names: readonly HeaderName[] = []) {
   return {
     ...named(['X-Request-Id', 'X-Content-Type-Options', ...names]),

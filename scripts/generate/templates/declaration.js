@@ -20,7 +20,7 @@ export function declaration({ singular, plural, fields }) {
   const type = pascal(singular);
   const filters = enumsOf(fields).map(({ name }) => `${name}: ${valuesOf(singular, name)}`);
   const body = `
-    /** ${capitalized(words(plural))}, for the configuration and the command line, to which \`src/features.ts\` gives it. */
+    /** The resource for the configuration and the command line, listed in \`src/features.ts\`. */
     export const ${constant(plural)}: Resource<${type}> = {
       name: ${constant(singular)},
       capacity: capacitySetting('${capacitySettingOf({ plural }).name}', ${constant(singular)}),
@@ -35,6 +35,3 @@ export function declaration({ singular, plural, fields }) {
     body,
   ].join('');
 }
-
-/** @param {string} text */
-const capitalized = (text) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -34,7 +34,7 @@ export function dto({ singular, plural, fields, known }) {
       ${fields.map(dtoProperty).join('\n\n')}
     }
 
-    /** What PATCH changes; a property that is absent stays as it is. */
+    /** The body of PATCH. Absent properties do not change. */
     export class Patch${type}Dto extends PartialType(Create${type}Dto, { skipNullProperties: false }) {}
 
     /** What clients see of ${indefinite(singular)}. */

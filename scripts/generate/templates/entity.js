@@ -13,7 +13,7 @@ export function entity({ singular, plural, fields, known }) {
     return `@Column('${column}')\n${name}!: ${type};`;
   });
   const body = `
-    /** One stored ${words(singular)}. The checks repeat the contract, so that no other writer of the database can break it. */
+    /** A stored ${words(singular)}. The checks repeat the validation, for other programs that write to the database. */
     @Entity('${plural}')
     ${checks.join('\n')}
     export class ${pascal(singular)} extends ResourceEntity {

@@ -11,7 +11,7 @@ export function service({ singular, plural }) {
     import { InjectResource } from '../resource/resource.module.js';
     import { ${type} } from './${singular}.entity.js';
 
-    /** What can be done with ${words(plural)}: what can be done with any resource. Rules of their own become methods here. */
+    /** The operations on ${words(plural)}. Rules for ${words(plural)} become methods here. */
     @Injectable()
     export class ${pascal(plural)}Service {
       constructor(@InjectResource(${type}) readonly records: ResourceRepository<${type}>) {}

@@ -2,6 +2,6 @@ import { ApiClosed } from '../../openapi/closed.decorator.js';
 import { RecordOf } from '../../resource/record-of.js';
 import { CreateCookieDto } from './create-cookie.dto.js';
 
-/** A cookie in responses: exactly these four properties. */
+/** A cookie in a response, with these four properties only. */
 @ApiClosed()
 export class CookieDto extends RecordOf(CreateCookieDto) {}

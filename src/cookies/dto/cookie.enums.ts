@@ -1,15 +1,15 @@
 import { FLAVORS, SIZES } from '../cookie.values.js';
 
-// With the resource in their names: another feature may have sizes of its own.
+// The names have the prefix `Cookie`, because other features may have sizes, too.
 
-/** The flavor of a cookie, in the document. */
+/** The flavor in the document. */
 export const FLAVOR = {
   enum: FLAVORS,
   enumName: 'CookieFlavor',
   enumSchema: { description: 'The flavor of a cookie', example: 'vanilla' },
 } as const;
 
-/** The size of a cookie, in the document. */
+/** The size in the document. */
 export const SIZE = {
   enum: SIZES,
   enumName: 'CookieSize',

@@ -1,5 +1,5 @@
 import { PartialType } from '@nestjs/swagger';
 import { ReplaceCookieDto } from './replace-cookie.dto.js';
 
-/** The body of a PATCH: an absent property stays as it is; `null` is not allowed. */
+/** The body of PATCH. Absent properties do not change; `null` is invalid. */
 export class PatchCookieDto extends PartialType(ReplaceCookieDto, { skipNullProperties: false }) {}

@@ -1,8 +1,7 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
 import { propertiesOf } from '../../http/validation/dto-properties.js';
-import type { DescribedError } from '../../openapi/described-error.js';
-import { ApiErrors } from '../../openapi/documented-errors.js';
+import { ApiErrors, type DescribedError } from '../../openapi/documented-errors.js';
 import { ApiReadConditions, ApiWriteConditions } from '../../openapi/request-headers.js';
 import { headers } from '../../openapi/response-header-components.js';
 import { RECORD_ID } from '../record-id.js';

@@ -1,0 +1,91 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { CLOSED } from './closed.decorator.js';
+
+type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']>;
+type ResponseObject = OperationObject['responses'][string];
+type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
+
+interface Node {
+  [key: string]: unknown;
+}
+
+const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace'] as const;
+
+/** Adds to the document of `@nestjs/swagger` what its decorators cannot express. */
+export function completeDocument(document: OpenAPIObject): void {
+  unwrapReferences(document as unknown as Node);
+  closeSchemas(document);
+  listErrorCodes(document);
+}
+
+function operationsOf({ paths }: OpenAPIObject): OperationObject[] {
+  return Object.values(paths).flatMap((item) =>
+    METHODS.map((method) => item[method]).filter((one) => one !== undefined),
+  );
+}
+
+/**
+ * Replaces each `{ allOf: [{ $ref }] }` by the `$ref`. `@nestjs/swagger` wraps named enums so, and generators of clients
+ * make a type for each wrapper.
+ */
+function unwrapReferences(node: Node): void {
+  for (const [key, value] of Object.entries(node)) {
+    if (typeof value !== 'object' || value === null) continue;
+    const reference = onlyReference(value as Node);
+    if (reference === undefined) unwrapReferences(value as Node);
+    else node[key] = reference;
+  }
+}
+
+function onlyReference(node: Node): Node | undefined {
+  const { allOf, ...others } = node;
+  if (!Array.isArray(allOf) || allOf.length !== 1 || Object.keys(others).length > 0) return undefined;
+  const [only] = allOf as Node[];
+  return only !== undefined && '$ref' in only ? only : undefined;
+}
+
+/**
+ * Sets `additionalProperties: false` in request bodies, whose unknown properties are 400, and in classes with `ApiClosed`.
+ * Other schemas stay open, so that a later version can add properties.
+ */
+function closeSchemas(document: OpenAPIObject): void {
+  const schemas: Schemas = document.components?.schemas ?? {};
+  for (const name of bodyNames(document)) close(schemas[name]);
+  for (const schema of Object.values(schemas)) {
+    if (!(CLOSED in schema)) continue;
+    close(schema);
+    delete schema[CLOSED];
+  }
+}
+
+function close(schema: Schemas[string] | undefined): void {
+  if (schema !== undefined && 'type' in schema && schema.type === 'object') schema.additionalProperties ??= false;
+}
+
+function bodyNames(document: OpenAPIObject): string[] {
+  return operationsOf(document).flatMap(({ requestBody }) => {
+    if (requestBody === undefined || '$ref' in requestBody) return [];
+    return Object.values(requestBody.content).flatMap(({ schema }) => {
+      return schema !== undefined && '$ref' in schema ? [schema.$ref.slice('#/components/schemas/'.length)] : [];
+    });
+  });
+}
+
+/** Adds the error codes in the examples of each operation to its description. */
+function listErrorCodes(document: OpenAPIObject): void {
+  for (const operation of operationsOf(document)) {
+    const codes = Object.entries(operation.responses).flatMap(([status, response]) => {
+      const found = codesOf(response);
+      return found.length > 0 ? [`${status} ${found.map((code) => `\`${code}\``).join(' or ')}`] : [];
+    });
+    if (codes.length === 0) continue;
+    operation.description = [operation.description, `Error codes: ${codes.join(', ')}.`].filter(Boolean).join('\n\n');
+  }
+}
+
+function codesOf(response: ResponseObject): string[] {
+  if (response === undefined || '$ref' in response) return [];
+  const examples = Object.values(response.content?.['application/json']?.examples ?? {});
+  const codes = examples.map((example) => (example as { value?: { errorCode?: string } }).value?.errorCode);
+  return [...new Set(codes.filter((code) => code !== undefined))];
+}
