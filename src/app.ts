@@ -17,8 +17,8 @@ import { requestId } from './http/messages/request-id.js';
 import { addResponseHeaders } from './http/messages/response-headers.js';
 import { MAX_PARAM_LENGTH, respondToUnroutedRequests } from './http/routing/method-not-allowed.js';
 import { createLog, NestLogger } from './logging/logger.js';
+import { Health } from './management/health.js';
 import { measureConnections } from './management/http-metrics.js';
-import { Lifecycle } from './management/lifecycle.js';
 import { Metrics } from './management/metrics.js';
 import { serveDocs } from './openapi/docs-routes.js';
 
@@ -83,14 +83,14 @@ function addHooks(fastify: FastifyInstance, app: NestFastifyApplication, connect
   connections.requests.onEnd((record, end) => log.info(record, REQUEST_MESSAGES[end]));
   measureConnections(app.get(Metrics, { strict: false }).registry, connections);
   addResponseHeaders(fastify);
-  closeConnectionsWhileStopping(fastify, app.get(Lifecycle, { strict: false }));
+  closeConnectionsWhileStopping(fastify, app.get(Health, { strict: false }));
   respondToUnroutedRequests(fastify);
   readRawBodies(fastify);
 }
 
-function closeConnectionsWhileStopping(fastify: FastifyInstance, lifecycle: Lifecycle): void {
+function closeConnectionsWhileStopping(fastify: FastifyInstance, health: Health): void {
   fastify.addHook('onSend', (_request, reply, payload, done) => {
-    if (lifecycle.isStopping) reply.header('connection', 'close');
+    if (health.isStopping) reply.header('connection', 'close');
     done(null, payload);
   });
 }

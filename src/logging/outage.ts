@@ -1,18 +1,12 @@
-export interface OutageSummary {
-  /** Reports since the start, the first included. */
-  readonly count: number;
-  /** Milliseconds since the first report. */
-  readonly milliseconds: number;
-}
-
 export interface OutageOptions<Event> {
   /** Milliseconds between two checks of an outage. */
   readonly interval: number;
   /** Called with the first report. */
   readonly onStart: (event: Event) => void;
   /** Called with the number of reports since the last check, if there were any. */
-  readonly onRepeat?: (repeats: number, summary: OutageSummary) => void;
-  readonly onEnd?: (summary: OutageSummary) => void;
+  readonly onRepeat?: (repeats: number) => void;
+  /** Called with the number of all reports, and the time since the first one. */
+  readonly onEnd?: (summary: { readonly count: number; readonly milliseconds: number }) => void;
   /** Tells whether the outage is over after one interval without a report (default: yes). An error means no. */
   readonly isOver?: () => boolean | Promise<boolean>;
 }
@@ -58,7 +52,7 @@ export class Outage<Event = void> {
   private async check(): Promise<void> {
     const repeats = this.count - this.countAtLastCheck;
     this.countAtLastCheck = this.count;
-    if (repeats > 0) this.options.onRepeat?.(repeats, this.summary());
+    if (repeats > 0) this.options.onRepeat?.(repeats);
     else if (await this.isOver()) this.end();
     if (this.isOpen) this.scheduleCheck();
   }
@@ -74,14 +68,10 @@ export class Outage<Event = void> {
   }
 
   private end(): void {
-    const summary = this.summary();
+    const summary = { count: this.count, milliseconds: performance.now() - this.startedAt! };
     this.startedAt = undefined;
     this.count = 0;
     this.countAtLastCheck = 0;
     if (!this.closed) this.options.onEnd?.(summary);
-  }
-
-  private summary(): OutageSummary {
-    return { count: this.count, milliseconds: performance.now() - (this.startedAt ?? performance.now()) };
   }
 }

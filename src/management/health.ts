@@ -6,16 +6,16 @@ import { pendingMigrations } from '../database/schema/migrations.js';
 import { committed } from '../database/transactions.js';
 import { ReportedResources } from './reported-resources.js';
 import { DATABASE_TIMEOUT, withinTimeout } from './database-timeout.js';
-import { Lifecycle } from './lifecycle.js';
 import type { Readiness } from './management-routes.js';
 
 @Injectable()
 export class Health implements OnApplicationBootstrap {
+  /** Set when the service begins to stop, before anything is closed. */
+  isStopping = false;
   private migrated = false;
   private checking?: Promise<DatabaseChecks>;
 
   constructor(
-    private readonly lifecycle: Lifecycle,
     private readonly resources: ReportedResources,
     @InjectDataSource() private readonly dataSource: DataSource,
   ) {}
@@ -29,7 +29,7 @@ export class Health implements OnApplicationBootstrap {
   /** Checks that the service is not stopping, the database responds, no migration is due, and each resource has its `storage` row. */
   async readiness(): Promise<Readiness> {
     const database = await withinTimeout(this.checkOnce(), SILENT);
-    const running = this.lifecycle.isStopping ? 'the service is shutting down' : 'ok';
+    const running = this.isStopping ? 'the service is shutting down' : 'ok';
     const checks = { running, ...database };
     return { ready: Object.values(checks).every((check) => check === 'ok'), checks };
   }

@@ -1,4 +1,5 @@
 import fastify, { type FastifyInstance } from 'fastify';
+import { Registry } from 'prom-client';
 import type { Config } from '../config/config.js';
 import { Connections } from '../http/connections/connections.js';
 import { trackResponses } from '../http/connections/tracking-hooks.js';
@@ -24,8 +25,6 @@ export interface Readiness {
 
 /** The source of health and metrics: one application, or all workers. */
 export interface Managed {
-  /** Media type of `metrics`. */
-  readonly contentType: string;
   /** Whether all processes respond. */
   isLive(): Promise<boolean>;
   readiness(): Promise<Readiness>;
@@ -62,7 +61,9 @@ export function createManagementServer({ http }: Config, managed: Managed): Fast
       .send({ status: ready ? 'ready' : 'not ready', checks });
   });
   server.get('/metrics', async (_request, reply) =>
-    reply.headers({ 'content-type': managed.contentType, 'cache-control': 'no-store' }).send(await managed.metrics()),
+    reply
+      .headers({ 'content-type': Registry.PROMETHEUS_CONTENT_TYPE, 'cache-control': 'no-store' })
+      .send(await managed.metrics()),
   );
   return server;
 }

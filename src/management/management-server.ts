@@ -20,7 +20,6 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
   ) {
     if (config.worker !== undefined) return;
     this.server = createManagementServer(config, {
-      contentType: registry.contentType,
       isLive: () => Promise.resolve(true),
       readiness: () => health.readiness(),
       metrics: () => registry.metrics(),

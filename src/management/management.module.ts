@@ -1,14 +1,13 @@
 import { Global, Module } from '@nestjs/common';
 import { DatabaseMetrics } from './database-metrics.js';
 import { Health } from './health.js';
-import { Lifecycle } from './lifecycle.js';
 import { ManagementServer } from './management-server.js';
 import { Metrics } from './metrics.js';
 import { ReportedResources } from './reported-resources.js';
 
 @Global()
 @Module({
-  providers: [Lifecycle, Health, Metrics, DatabaseMetrics, ManagementServer, ReportedResources],
+  providers: [Health, Metrics, DatabaseMetrics, ManagementServer, ReportedResources],
   exports: [ReportedResources],
 })
 export class ManagementModule {}

@@ -6,7 +6,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Config } from '../config/config.js';
 import { type Connections, connectionsOf } from '../http/connections/connections.js';
 import { standardOutput } from '../logging/standard-output.js';
-import { Lifecycle } from '../management/lifecycle.js';
+import { Health } from '../management/health.js';
 
 /** Milliseconds in which requests on open connections are still answered, with `Connection: close`. */
 const FAREWELL = 500;
@@ -101,7 +101,7 @@ class Shutdown {
     const { shutdownDelay } = this.config;
     this.step = 'serving on for SHUTDOWN_DELAY';
     this.logger.log(`Stopping (${reason})`);
-    this.app.get(Lifecycle, { strict: false }).isStopping = true;
+    this.app.get(Health, { strict: false }).isStopping = true;
     if (shutdownDelay > 0) await sleep(shutdownDelay);
     this.step = 'finishing requests';
     await this.finishRequests();

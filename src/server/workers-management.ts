@@ -4,7 +4,6 @@ import type { Message, MetricValues, WorkerProcess } from './worker-process.js';
 
 /** Health and metrics of all workers together. See docs/adr/0110-workers.md. */
 export class WorkersManagement implements Managed {
-  readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE;
   readonly crashes: Counter;
   isStopping = false;
 

@@ -4,7 +4,6 @@ import { loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
 import { migrate } from '../../src/database/schema/migrations.js';
 import { Health } from '../../src/management/health.js';
-import { Lifecycle } from '../../src/management/lifecycle.js';
 import { ReportedResources } from '../../src/management/reported-resources.js';
 import { createDatabase, describeEngines, describePostgres, dropDatabases } from '../support/engine.js';
 import { endSessions, onServer, PostgresServer } from '../support/postgres/postgres-server.js';
@@ -62,7 +61,7 @@ describe('readiness', () => {
     const dataSource = await createDataSource(loadConfig(environmentIn(folder)));
     await dataSource.initialize();
     try {
-      const health = new Health(new Lifecycle(), new ReportedResources(), dataSource);
+      const health = new Health(new ReportedResources(), dataSource);
       const due = { migrations: expect.stringMatching(/^not run yet: .*CreateImports/), storage: 'not known' };
       await health.onApplicationBootstrap();
       expect(await health.readiness()).toEqual({ ready: false, checks: { ...OK, ...due } });

@@ -15,7 +15,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'address-is-that-of-the-proxy',
-    file: 'src/http/connections/request-record.ts',
+    file: 'src/http/connections/request-tracker.ts',
     replace: 'isIP(request.ip) === 0 ?',
     by: 'request.ip !== undefined ?',
     breaks: 'The line of a request has the address of the client, through the proxies in TRUST_PROXY.',

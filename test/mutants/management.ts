@@ -24,7 +24,7 @@ const mutants: readonly Mutant[] = [
   {
     id: 'stopping-service-is-ready',
     file: 'src/management/health.ts',
-    replace: `this.lifecycle.isStopping ? 'the service is shutting down' : 'ok'`,
+    replace: `this.isStopping ? 'the service is shutting down' : 'ok'`,
     by: `'ok'`,
     breaks: 'A service that is shutting down is not ready.',
     specs: ['test/server/stopping.e2e-spec.ts'],

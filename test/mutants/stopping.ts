@@ -24,8 +24,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'still-ready-while-it-stops',
     file: 'src/server/graceful-shutdown.ts',
-    replace: '    this.app.get(Lifecycle, { strict: false }).isStopping = true;\n',
-    by: '    this.app.get(Lifecycle, { strict: false });\n',
+    replace: '    this.app.get(Health, { strict: false }).isStopping = true;\n',
+    by: '    this.app.get(Health, { strict: false });\n',
     breaks: 'A service that stops is not ready.',
     specs: STOPPING,
     tests: 'is not ready and accepts',
