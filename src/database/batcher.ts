@@ -1,7 +1,7 @@
 import { DatabaseUnavailableError } from './errors.js';
 import { type Waiter, WaitQueue } from './wait-queue.js';
 
-/** The most batches in flight; while they are, items wait for the next one. */
+/** Most batches in flight. While two are in flight, further items wait for the next batch. */
 const MOST_IN_FLIGHT = 2;
 
 interface Pending<Item, Result> extends Waiter {
@@ -10,15 +10,16 @@ interface Pending<Item, Result> extends Waiter {
 }
 
 export interface BatcherOptions {
-  /** The most items of a batch. */
+  /** Most items in a batch. */
   readonly maxBatchSize: number;
   /** Milliseconds an item may wait until its batch is sent. */
   readonly timeout: number;
 }
 
 /**
- * Loads items that are wanted at the same time together, in one statement or transaction, where each would be a round trip
- * or a commit of its own. A batch is sent after all of its items were asked for: nobody reads a state older than the request.
+ * Loads items together that are requested at the same time. One statement or transaction for all saves a round trip or
+ * a commit for each. A batch is sent after all its items were requested, so no caller reads a state older than its
+ * request.
  */
 export class Batcher<Item, Result> {
   private readonly waiting: WaitQueue<Pending<Item, Result>>;
@@ -26,7 +27,10 @@ export class Batcher<Item, Result> {
   private inFlight = 0;
   private next?: NodeJS.Immediate;
 
-  /** @param run gives a result for each item, in their order; an `Error` rejects that one alone, what it throws rejects all */
+  /**
+   * @param run returns a result for each item, in order. An `Error` rejects its item alone; an exception rejects all
+   * items.
+   */
   constructor(
     private readonly run: (items: Item[]) => Promise<(Result | Error)[]>,
     { maxBatchSize, timeout }: BatcherOptions,
@@ -46,7 +50,7 @@ export class Batcher<Item, Result> {
     });
   }
 
-  /** Not immediately: requests that arrived together are handled one after the other. */
+  /** Waits for one turn of the event loop, because requests that arrive together are handled one after the other. */
   private sendSoon(): void {
     if (this.inFlight < MOST_IN_FLIGHT) this.next ??= setImmediate(() => void this.send());
   }

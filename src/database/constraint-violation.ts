@@ -2,27 +2,30 @@ import { type EntityMetadata, QueryFailedError } from 'typeorm';
 import type { ForeignKeyMetadata } from 'typeorm/metadata/ForeignKeyMetadata.js';
 
 /**
- * What a statement broke: `unique`, a key that another row has; `foreign key`, a row that it refers to and that does not exist, or rows that
- * refer to what it deletes; `referenced`, the latter for certain; `rule`, a CHECK, a NOT NULL or the length of a column; `value`, a value
- * that the type of its column cannot hold, such as a text for a uuid.
+ * The constraint that a statement violated.
+ * - `unique`: another row has the key
+ * - `foreign key`: a referenced row does not exist, or rows refer to the row to delete
+ * - `referenced`: rows refer to the row to delete
+ * - `rule`: a CHECK, NOT NULL or the length of a column
+ * - `value`: the type of the column cannot hold the value, such as a text for a uuid
  */
 export type ViolationKind = 'unique' | 'foreign key' | 'referenced' | 'rule' | 'value';
 
 export interface ConstraintViolation {
   readonly kind: ViolationKind;
-  /** The first verb of the statement; none of a COMMIT. */
+  /** The first verb of the statement; absent for a COMMIT. */
   readonly verb?: 'INSERT' | 'REPLACE' | 'UPDATE' | 'DELETE';
-  /** What the database says: names of tables, columns and constraints, without any value. */
+  /** The message of the database with names of tables, columns and constraints, but no value. */
   readonly reason: string;
-  /** Names that the columns in question may have in a request: of the column, of its property, of its relation. */
+  /** Names that the columns may have in a request: of the column, its property or its relation. */
   readonly names: readonly string[];
-  /** The value that its column cannot hold, where the database says which one it is. */
+  /** The value that its column cannot hold, if the database names it. */
   readonly value?: unknown;
 }
 
 /**
  * Extended result codes of SQLite (https://sqlite.org/rescode.html) and SQLSTATEs of PostgreSQL
- * (https://www.postgresql.org/docs/current/errcodes-appendix.html). Since version 18 `RESTRICT` has 23001.
+ * (https://www.postgresql.org/docs/current/errcodes-appendix.html). 23001 is the code of `RESTRICT` since version 18.
  */
 const KINDS: Readonly<Record<string, ViolationKind>> = {
   SQLITE_CONSTRAINT_UNIQUE: 'unique',
@@ -49,7 +52,7 @@ const KINDS: Readonly<Record<string, ViolationKind>> = {
 
 interface DriverError extends Error {
   readonly code?: unknown;
-  /** PostgreSQL: the column that is NULL, the constraint, and the context of the error. */
+  /** These three come from PostgreSQL: the column that is NULL, the constraint, and the context of the error. */
   readonly column?: string;
   readonly constraint?: string;
   readonly where?: string;
@@ -59,9 +62,9 @@ interface DriverError extends Error {
 const PARAMETER = /^[^"\n]*\$(\d+)/;
 
 /**
- * The constraint that an error of a statement tells of; `undefined` for any other error. Only an error of this service's own data
- * source counts: what another client of a database throws has the same codes.
- * @param entities those of the data source, which know the foreign keys of their tables
+ * The constraint that an error reports; `undefined` for any other error. The error must come from TypeORM, because
+ * errors of other database clients have equal codes.
+ * @param entities metadata with the foreign keys of the tables
  */
 export function constraintViolation(
   error: unknown,
@@ -76,14 +79,14 @@ export function constraintViolation(
   return {
     kind,
     verb: VERB.exec(error.query)?.[1]?.toUpperCase() as ConstraintViolation['verb'],
-    // PostgreSQL repeats the value, which is not for the log.
+    // PostgreSQL repeats the value, which must not be logged.
     reason: kind === 'value' ? `a value that its column cannot hold (${String(driverError.code)})` : message,
     names: kind === 'foreign key' ? foreignKeyNames(entities, constraint) : name === undefined ? [] : [name],
     value: (error.parameters as unknown[] | undefined)?.[Number(PARAMETER.exec(driverError.where ?? '')?.[1]) - 1],
   };
 }
 
-/** For ON DELETE RESTRICT, SQLite has the code of a trigger's RAISE, with the message of a foreign key. */
+/** SQLite reports ON DELETE RESTRICT with the code of a trigger's RAISE and the message of a foreign key. */
 function kindOf({ code, message }: Error & { code?: unknown }): ViolationKind | undefined {
   if (code === 'SQLITE_CONSTRAINT_TRIGGER' && message === 'FOREIGN KEY constraint failed') return 'foreign key';
   return typeof code === 'string' ? KINDS[code] : undefined;
@@ -91,10 +94,13 @@ function kindOf({ code, message }: Error & { code?: unknown }): ViolationKind | 
 
 const NOT_NULL_OF_SQLITE = /^NOT NULL constraint failed: .*\.([^.]+)$/;
 
-/** In `INSERT ... ON CONFLICT DO UPDATE` it is the insert. */
+/** The first verb; in `INSERT ... ON CONFLICT DO UPDATE` that is INSERT. */
 const VERB = /\b(INSERT|REPLACE|UPDATE|DELETE)\b/i;
 
-/** The columns of the named key where the entity gives it the same name as the migration; else those of all keys: SQLite names none. */
+/**
+ * Names for the columns of the foreign key that PostgreSQL names. SQLite names no key, so the names of all keys are
+ * returned.
+ */
 function foreignKeyNames(entities: readonly EntityMetadata[], constraint: string | undefined): string[] {
   const keys = entities.flatMap(({ foreignKeys }) => foreignKeys);
   const named = keys.filter(({ name }) => name === constraint);

@@ -8,9 +8,9 @@ import { loadMigrations } from './schema/schema-version.js';
 const SLOW_STATEMENT = 200;
 
 /**
- * Makes the data source that the configuration names, not yet initialized, with every `*.entity` of `src/` and every
- * migration of `migrations/`.
- * @param entities more of them, from modules that live elsewhere
+ * Makes the configured data source, not yet initialized, with every `*.entity` of `src/` and every migration of
+ * `migrations/`.
+ * @param entities additional entities, from modules outside `src/`
  */
 export async function createDataSource(config: Config, entities: readonly Class[] = []): Promise<DataSource> {
   const found = await loadClasses('src', /\.entity\.[jt]s$/);

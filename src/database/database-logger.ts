@@ -2,8 +2,8 @@ import { Logger as NestLogger } from '@nestjs/common';
 import type { Logger } from 'typeorm';
 
 /**
- * Sends what TypeORM reports into the service's own log. Parameters are left out: they may be personal or secret. Failed
- * statements are thrown to their callers, who know whether they matter, so they are not logged here.
+ * Logs the reports of TypeORM without parameters, which may be personal or secret. Failed statements are not logged
+ * here: they are thrown, and the caller knows whether they matter.
  */
 export class DatabaseLogger implements Logger {
   private readonly logger = new NestLogger('Database');

@@ -9,7 +9,7 @@ import { DatabaseStartError } from './errors.js';
 import type { Class } from './schema/module-files.js';
 import { migrate, pendingMigrations, unknownMigrations } from './schema/migrations.js';
 
-/** Gives every module the data source: `TypeOrmModule.forFeature([...])`, `@InjectRepository()` and the like just work. */
+/** Provides the data source for `TypeOrmModule.forFeature([...])` and `@InjectRepository()` in every module. */
 @Module({})
 export class DatabaseModule {
   static forRoot(): DynamicModule {
@@ -18,7 +18,7 @@ export class DatabaseModule {
       imports: [
         TypeOrmModule.forRootAsync({
           inject: [Config],
-          // A wrong file does not come right by waiting: fail immediately, with its name.
+          // Retries would not repair a wrong file, so the start fails immediately.
           useFactory: (config: Config) =>
             ({ config, autoLoadEntities: true, retryAttempts: 0 }) as TypeOrmModuleOptions,
           dataSourceFactory: async (options) => {

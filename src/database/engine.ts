@@ -1,10 +1,10 @@
 import type { DataSource } from 'typeorm';
 import type { Snapshot, Sql } from './sql.js';
 
-/** What a driver has that is an engine. By this it is known without its class, so that only the engine in use is loaded. */
+/** Marks a driver that is an engine. The mark replaces `instanceof`, so that only the engine in use is loaded. */
 export const ENGINE = Symbol('engine');
 
-/** What runs the SQL of a data source; each engine's driver for TypeORM is one. */
+/** Runs the SQL of a data source. Each engine's TypeORM driver implements it. */
 export interface Engine {
   readonly [ENGINE]: true;
 
@@ -12,22 +12,22 @@ export interface Engine {
 
   readonly statementLimits: StatementLimits;
 
-  /** Whether one transaction writes at a time, so that several writes in one make nobody wait for longer. */
+  /** Whether only one transaction writes at a time. Then several writes share a transaction without delaying others. */
   readonly hasSingleWriter: boolean;
 
-  /** How records are read together; absent where a statement is no round trip, so that each is read by itself. */
+  /** How to read several records in one statement; absent if a statement needs no round trip. */
   readonly batchedReads?: BatchedReads;
 
-  /** Milliseconds to wait for a lock, a connection or a slot before giving up. */
+  /** Milliseconds to wait for a lock, a connection or a slot. */
   readonly busyTimeout: number;
 
-  /** Reads what is committed, outside any transaction and without waiting for writers. */
+  /** Reads committed data outside any transaction, without waiting for writers. */
   readonly committed: Sql;
 
   /**
-   * Runs `work` as one transaction, again when the database undid it for the sake of another: `work` must do nothing but use
-   * its argument.
-   * @param reclaimsSpace whether it reclaims more space than it takes, as a delete does: then it may use the last of it
+   * Runs `work` as one transaction. It runs again if the database undid it because of another transaction, so `work`
+   * must only use its argument.
+   * @param reclaimsSpace whether the transaction frees space, as a delete does; then it may use the last space
    * @throws {DatabaseUnavailableError}
    * @throws {OutcomeUnknownError}
    * @throws {DiskFullError}
@@ -41,64 +41,58 @@ export interface Engine {
   openSnapshot(): Promise<Snapshot>;
 
   /**
-   * Resolves when the database can be read, and on PostgreSQL written. It waits for no other caller, whatever the load. Not
-   * bounded in time where the database does not respond.
+   * Resolves when the database can be read, and on PostgreSQL written. It waits for no other caller, but has no
+   * time-out.
    */
   check(): Promise<void>;
 
-  /** A failure before the service is up, as a message for the operator; `error` itself when it is not the database's. */
+  /** Turns a failure of the start into a message for the operator; returns other errors unchanged. */
   explain(error: unknown): unknown;
 }
 
-/**
- * What one statement may do before something else must have its turn; `Infinity` where the engine runs in another process and
- * holds nobody up.
- */
+/** Limits of one statement, so that others get their turn; `Infinity` for an engine in another process. */
 export interface StatementLimits {
-  /** Rows that are read in search of those that match a filter. */
+  /** Rows to scan for those that match a filter. */
   readonly scannedRows: number;
   /** Rows that are counted. */
   readonly countedRows: number;
-  /** Bytes of JSON that should be returned. */
+  /** Bytes of JSON to return. */
   readonly jsonBytes: number;
-  /** Records that are returned as JSON while their length is unknown. */
+  /** Records to return as JSON while their length is unknown. */
   readonly firstRecords: number;
 }
 
 export interface BatchedReads {
   readonly maxBatchSize: number;
-  /** The condition that a column equals one of the elements of an array, which is its only parameter. */
+  /** The condition that a column equals one of the elements of an array, which is the only parameter. */
   readonly isOneOf: (column: string) => string;
 }
 
-/** Where SQL that both engines run must differ. */
+/** SQL that differs between the engines. */
 export interface Dialect {
-  /** An expression that gives a string as JSON, byte for byte as `JSON.stringify` does. */
+  /** Converts a string to JSON, byte for byte as `JSON.stringify` does. */
   json(expression: string): string;
 
-  /** The same for a floating-point number, whose value is exactly that of the column. */
+  /** Converts a floating-point number to JSON without rounding. */
   jsonReal(expression: string): string;
 
-  /** An expression that gives one of TypeORM's dates in ISO 8601, in UTC with milliseconds, as `Date.toJSON` does. */
+  /** Converts a date of TypeORM to ISO 8601 in UTC with milliseconds, as `Date.toJSON` does. */
   isoDate(expression: string): string;
 
-  /** An expression that gives such a date as text in UTC with every digit that the engine has of it, and one that undoes it. */
+  /** Converts a date to text in UTC with all digits that the engine stores; `dateOfExact` converts it back. */
   exactDate(expression: string): string;
   dateOfExact(expression: string): string;
 
-  /**
-   * An aggregate that joins strings without anything between, as UTF-8 or as a string: those of a subquery that is in
-   * the order of `column`, in that order.
-   */
+  /** Aggregate that joins strings without a separator, as UTF-8 bytes or a string, in the order of `column`. */
   join(expression: string, column: string, direction: 'ASC' | 'DESC'): string;
 
   /**
-   * What follows a SELECT whose record the transaction is about to change, so that no other changes it meanwhile. Nothing
-   * where writers run one at a time anyway.
+   * Suffix of a SELECT that locks the record for a change later in the transaction; empty if only one transaction
+   * writes.
    */
   forUpdate(table: string): string;
 
-  /** An expression that gives the largest id that a table has ever given or stored; 0 for a table that never had a record. */
+  /** The largest id that a table has given or stored; 0 for a table that never had a record. */
   lastGivenId(table: string): string;
 }
 

@@ -1,12 +1,12 @@
 /**
- * Why the database is unavailable: `busy` passes by itself (locks, time-outs, limits), `away` lasts until the database is back,
- * `damaged` until somebody repairs it.
+ * Why the database is unavailable. `busy` ends soon (locks, time-outs, limits), `away` ends when the database is back,
+ * `damaged` needs a repair.
  */
 export type UnavailableKind = 'busy' | 'away' | 'damaged';
 
 /**
- * The database did not respond in time, or not at all: locked by another process, taken away, broken. Nothing of the
- * transaction was stored, so the client may try again. The response is 503 and `Retry-After`.
+ * The database did not respond in time or at all: it is locked by another process, stopped or damaged. Nothing was
+ * stored, so the client may try again. The response is 503 with `Retry-After`.
  */
 export class DatabaseUnavailableError extends Error {
   constructor(
@@ -19,14 +19,14 @@ export class DatabaseUnavailableError extends Error {
   }
 }
 
-/** @param timeout milliseconds that a transaction may take */
+/** @param timeout limit of a transaction in milliseconds */
 export function transactionTooLong(timeout: number): DatabaseUnavailableError {
   return new DatabaseUnavailableError(`The transaction took longer than ${timeout} ms and was rolled back`);
 }
 
 /**
- * The connection broke, with nothing changed by it: the statement or transaction may be tried again on another connection.
- * Thrown to clients, it is what it extends.
+ * The connection broke before anything changed. The caller may try again on another connection. Clients see a
+ * `DatabaseUnavailableError`.
  */
 export class ConnectionLostError extends DatabaseUnavailableError {
   constructor(cause: unknown) {
@@ -36,9 +36,9 @@ export class ConnectionLostError extends DatabaseUnavailableError {
 }
 
 /**
- * The change was sent to be committed, and nobody knows whether it was: the response to COMMIT was lost, for example. It is no
- * `DatabaseUnavailableError`, since who tries that again could make the change twice; look first, then repeat. Sent as
- * 503 and without `Retry-After`. All whose changes share the commit share it.
+ * The outcome of a commit is unknown, for example because the response to COMMIT was lost. All changes of a group
+ * commit share it. It is no `DatabaseUnavailableError`, because a blind repetition could make the change twice. The
+ * response is 503 without `Retry-After`.
  */
 export class OutcomeUnknownError extends Error {
   constructor(message: string, cause?: unknown) {
@@ -47,7 +47,7 @@ export class OutcomeUnknownError extends Error {
   }
 }
 
-/** The volume of the database has no space left. Nothing of the transaction was stored. The response is 507. */
+/** The volume of the database is full. Nothing of the transaction was stored. The response is 507. */
 export class DiskFullError extends Error {
   constructor(cause: unknown) {
     super('The volume of the database is full', { cause });
@@ -55,9 +55,9 @@ export class DiskFullError extends Error {
   }
 }
 
-/** A number of JavaScript would round an integer of the database, which has 64 bits there: 2^53 - 1 is the largest it holds. */
+/** An integer of the database, which has 64 bits, exceeds 2^53 - 1 and would be rounded to a JavaScript number. */
 export class UnsafeIntegerError extends Error {
-  /** @param value as the database gave it, or rounded where only that is left of it */
+  /** @param value as text, or rounded if only that is available */
   constructor(value: string) {
     super(
       `An integer beyond 2^53 - 1 would be rounded to a number (about ${value}): read it as text, with CAST(column AS text), or ` +
@@ -67,7 +67,7 @@ export class UnsafeIntegerError extends Error {
   }
 }
 
-/** The database cannot be used at all; the message tells the operator which file or server, why, and what to do. */
+/** The database cannot be used. The message tells the operator the file or server, the reason and the remedy. */
 export class DatabaseStartError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause });

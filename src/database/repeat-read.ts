@@ -1,11 +1,11 @@
 import { ConnectionLostError } from './errors.js';
 
-/** How often a read is tried, the first time included. */
+/** Attempts in all. */
 const ATTEMPTS = 3;
 
 /**
- * Runs what only reads, and again when its connection broke: a pooled one may lead to a server that is gone. `read` must have
- * sent nothing to anybody when it rejects.
+ * Runs a read, and again if its connection broke: a pooled connection may lead to a stopped server. `read` must not
+ * have sent anything to the client when it rejects.
  */
 export async function repeatRead<T>(read: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {

@@ -5,7 +5,7 @@ import type { Snapshot } from './sql.js';
 
 export type { Snapshot };
 
-/** @throws {DatabaseUnavailableError} when too many are open */
+/** @throws {DatabaseUnavailableError} when too many snapshots are open */
 export function openSnapshot(dataSource: DataSource): Promise<Snapshot> {
   return repeatRead(() => engineOf(dataSource).openSnapshot());
 }

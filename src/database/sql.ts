@@ -1,17 +1,17 @@
-/**
- * Runs SQL as TypeORM's `EntityManager` does, and resolves to its rows, to none for a statement that gives none. The lean
- * forms of `transactions.ts` and `snapshot.ts` do the same without a query runner.
- */
+/** Runs SQL as TypeORM's `EntityManager` does, without a query runner, and resolves to the rows. */
 export interface Sql {
-  /** A template whose values are bound as parameters. */
+  /** Runs a template; its values are bound as parameters. */
   sql<Rows>(strings: TemplateStringsArray, ...values: unknown[]): Promise<Rows>;
 
-  /** SQL that is put together, with `?` for each parameter. Its variants should be few: each is prepared once. */
+  /**
+   * Runs composed SQL with `?` for each parameter. Keep the number of variants small, because each is prepared and
+   * cached.
+   */
   query<Rows>(sql: string, parameters: unknown[]): Promise<Rows>;
 }
 
-/** One committed state of the database, unchanged by whatever is written meanwhile, until it is closed. */
+/** One committed state of the database, unaffected by later writes, until it is closed. */
 export interface Snapshot extends Sql {
-  /** Lets go of the state; a second call does nothing. */
+  /** Releases the state. A second call does nothing. */
   close(): void;
 }

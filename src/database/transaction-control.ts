@@ -1,12 +1,12 @@
 import { DataSource, type ObjectLiteral, type QueryRunner, TypeORMError } from 'typeorm';
 
-/** White space, empty statements and comments, as tracing tools put them before a statement (sqlcommenter). */
+/** White space, empty statements and comments before a statement, for example of tracing tools (sqlcommenter). */
 export const LEAD = /^(?:[\s;]|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*/;
 
-/** A statement that begins or ends a transaction, or a part of one, whatever follows it. */
+/** A statement that begins or ends a transaction or a savepoint. */
 const CONTROL = /^(?:BEGIN|START\s+TRANSACTION|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE)\b/i;
 
-/** No statement after the first. */
+/** A string with one statement. */
 const SINGLE = /^[^;]*[;\s]*$/;
 
 const BEGIN = /^(?:BEGIN|START\s+TRANSACTION)\b[^;]*/i;
@@ -21,9 +21,8 @@ const SEVERAL =
   'each by a query() of its own inside dataSource.transaction(...)';
 
 /**
- * A data source that rejects transaction control where it can't have its meaning: `query` takes a connection for one
- * statement and gives it back, so a `BEGIN` would be undone immediately, or would take in the statements of others. The managers and
- * repositories of the data source call this `query`, too, outside a transaction.
+ * A data source that rejects transaction control in `query` without a query runner. `query` takes a connection for one
+ * statement, so `BEGIN` would be undone immediately or would include statements of others.
  */
 export class GuardedDataSource extends DataSource {
   /** @throws {TypeORMError} for `BEGIN`, `COMMIT`, `ROLLBACK`, `SAVEPOINT` and the like without a query runner */
@@ -39,14 +38,14 @@ function rejectTransactionControl(sql: string): void {
   throw new TypeORMError(SINGLE.test(statement) ? NO_RUNNER : SEVERAL);
 }
 
-/** The statement that begins a transaction, where that is all that the string holds; without its semicolon. */
+/** The `BEGIN` statement without its semicolon, if the string holds nothing else. */
 export function beginOf(sql: string): string | undefined {
   const statement = withoutLead(sql);
   const begin = BEGIN.exec(statement)?.[0];
   return begin !== undefined && SINGLE.test(statement) ? begin : undefined;
 }
 
-/** Whether the string is one statement that commits. */
+/** Tells whether the string is one statement that commits. */
 export function isCommit(sql: string): boolean {
   return COMMIT.test(withoutLead(sql));
 }
@@ -55,7 +54,7 @@ function withoutLead(sql: string): string {
   return sql.slice(LEAD.exec(sql)![0].length);
 }
 
-/** What the log says of a statement that was rejected, since the transaction of its query runner had ended. */
+/** The log message for a statement that was rejected because the transaction of its query runner had ended. */
 export function lateStatement(sql: string): string {
   return (
     'A statement came after the end of its transaction and was not run; await every call inside ' +

@@ -4,20 +4,19 @@ import { DiskFullError } from './errors.js';
 import type { Sql } from './sql.js';
 
 export interface TransactionOptions {
-  /** Whether the transaction reclaims more space than it takes, as a delete does: then it may use the last of it. */
+  /** Whether the transaction frees space, as a delete does. Then it may use the last space of the volume. */
   readonly reclaimsSpace?: boolean;
 }
 
-/** How often a transaction is tried: the engine makes space in its log after a failure. */
+/** Attempts in all: the engine makes space in its log after a failure. */
 const ATTEMPTS = 3;
 
 /**
- * Runs `work` as one short transaction without TypeORM's query runner, for the paths that every request takes; where
- * entities are wanted, `dataSource.transaction` is as safe. It runs again when the volume was full and the engine could make
- * space: `work` must do nothing but use its argument.
+ * Runs `work` as one short transaction without TypeORM's query runner. It runs again if the volume was full and the
+ * engine made space, so `work` must only use its argument. For entities, `dataSource.transaction` is as safe.
  * @throws {DiskFullError} when there is no space left
- * @throws {DatabaseUnavailableError} when the database is locked past its time-out, or broken
- * @throws {OutcomeUnknownError} when nobody knows whether it was committed: it is never run again then
+ * @throws {DatabaseUnavailableError} when the database is locked longer than its time-out, or damaged
+ * @throws {OutcomeUnknownError} when the outcome of the commit is unknown
  */
 export async function transaction<T>(
   dataSource: DataSource,
@@ -33,7 +32,7 @@ export async function transaction<T>(
   }
 }
 
-/** Reads what is committed, outside any transaction and without waiting for writers. */
+/** Reads committed data outside any transaction, without waiting for writers. */
 export function committed(dataSource: DataSource): Sql {
   return engineOf(dataSource).committed;
 }

@@ -1,8 +1,8 @@
 import { DatabaseUnavailableError } from './errors.js';
 
 /**
- * The most that wait in one queue. Healthy queues hold some hundreds; this many could hardly be served before their deadline,
- * and each holds a request in memory. A caller beyond it is rejected immediately rather than after the whole wait.
+ * Most waiters of one queue. Healthy queues hold some hundreds. Further callers are rejected immediately, because they
+ * would hardly be served in time and each holds a request in memory.
  */
 export const MOST_WAITING = 10_000;
 
@@ -10,16 +10,16 @@ export interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** First come, first served; nobody waits for ever, and never too many. One timer serves all who wait. */
+/** A queue in order of arrival, with a time-out and a limited length. One timer serves all waiters. */
 export class WaitQueue<W extends Waiter> {
   private readonly waiters: W[] = [];
-  /** When each of them gives up, on the clock of `performance.now()`; the first has waited longest. */
+  /** When each waiter times out, on the clock of `performance.now()`, earliest first. */
   private readonly deadlines: number[] = [];
   private timer?: NodeJS.Timeout;
 
   /**
    * @param timeout milliseconds after which a waiter is rejected
-   * @param timeoutError what it is rejected with
+   * @param timeoutError makes the error for that
    */
   constructor(
     private readonly timeout: number,
@@ -30,12 +30,12 @@ export class WaitQueue<W extends Waiter> {
     return this.waiters.length;
   }
 
-  /** The one that has waited longest; it goes on waiting. */
+  /** The waiter that has waited longest. It stays in the queue. */
   get first(): W | undefined {
     return this.waiters[0];
   }
 
-  /** Lets `waiter` wait; rejects it when too many wait already. */
+  /** Adds a waiter, or rejects it if the queue is full. */
   push(waiter: W): void {
     if (this.waiters.length >= MOST_WAITING) return waiter.reject(overloaded());
     this.waiters.push(waiter);
@@ -43,13 +43,13 @@ export class WaitQueue<W extends Waiter> {
     this.timer ??= this.startTimer();
   }
 
-  /** Takes the one that has waited longest. */
+  /** Removes the waiter that has waited longest. */
   shift(): W | undefined {
     this.deadlines.shift();
     return this.waiters.shift();
   }
 
-  /** Takes at most `count` of those that have waited longest. */
+  /** Removes up to `count` waiters that have waited longest. */
   take(count: number): W[] {
     this.deadlines.splice(0, count);
     return this.waiters.splice(0, count);

@@ -6,9 +6,9 @@ type Work = (manager: EntityManager) => Promise<unknown>;
 type RunTransaction = (...parameters: [...unknown[], Work]) => Promise<unknown>;
 
 /**
- * Tells in the log of writes that go past the transaction around them: through a repository that is not of its manager, they
- * are stored even where the transaction is rolled back. On SQLite such a write is an error. For development: to know what is
- * called from where costs time with every promise.
+ * Logs writes that bypass the transaction around them, through a repository of another manager: they remain when the
+ * transaction is rolled back. On SQLite such a write is an error. Only for development, because `AsyncLocalStorage`
+ * costs time with every promise.
  */
 export class OutsideWrites {
   private readonly transactions = new AsyncLocalStorage<QueryRunner>();
@@ -16,14 +16,14 @@ export class OutsideWrites {
   constructor(private readonly dataSource: DataSource) {
     const { manager } = dataSource;
     const runTransaction = manager.transaction.bind(manager) as RunTransaction;
-    // TypeORM gives no hook; `dataSource.transaction` comes here, too.
+    // TypeORM has no hook for this. `dataSource.transaction` calls the manager, too.
     manager.transaction = (...parameters: [...unknown[], Work]) => {
       const work = parameters.pop() as Work;
       return runTransaction(...parameters, (inner) => this.transactions.run(inner.queryRunner!, () => work(inner)));
     };
   }
 
-  /** @param runner of the statement; absent for a transaction of its own */
+  /** @param runner the query runner of the statement, if it has one */
   check(runner: QueryRunner | undefined, sql: string): void {
     const around = this.transactions.getStore();
     if (around === undefined || around === runner || !around.isTransactionActive || !mayWrite(sql)) return;

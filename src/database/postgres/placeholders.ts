@@ -3,10 +3,10 @@ import { LRUCache } from 'lru-cache';
 const converted = new LRUCache<string, string>({ max: 1000 });
 const templates = new WeakMap<TemplateStringsArray, string>();
 
-// Quoted strings and names are passed over: a question mark in them is none.
+// A placeholder, or a quoted string or name, in which a question mark is none.
 const TOKENS = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g;
 
-/** SQL with `?` for each parameter as PostgreSQL wants it: `$1`, `$2`, ... */
+/** Replaces each `?` by `$1`, `$2`, ... for PostgreSQL. */
 export function numbered(sql: string): string {
   let statement = converted.get(sql);
   if (statement === undefined) {
@@ -17,7 +17,7 @@ export function numbered(sql: string): string {
   return statement;
 }
 
-/** The SQL of a template; templates are constants, so each is put together once. */
+/** The SQL of a template, cached because templates are constants. */
 export function textOf(strings: TemplateStringsArray): string {
   let statement = templates.get(strings);
   if (statement === undefined) {

@@ -1,15 +1,15 @@
 import type { Table, TableColumn } from 'typeorm';
 
 /**
- * The type that a column has on PostgreSQL. `integer` has 64 bits, as on SQLite: ids, revisions and counts go to 2^53 - 1, and PostgreSQL's own
- * `integer` ends at 2^31. A date with a time is an instant: without a time zone it would be one of the zone of whoever reads it.
+ * The PostgreSQL type of a column type. `integer` becomes a 64-bit type, as on SQLite, because ids, revisions and
+ * counts reach 2^53 - 1. A date with a time becomes `timestamptz`, an instant that does not depend on a time zone.
  */
 export function portable(type: string): string {
   if (/^(integer|int|int4)$/.test(type)) return 'bigint';
   return /^(datetime|timestamp|timestamp without time zone)$/.test(type) ? 'timestamp with time zone' : type;
 }
 
-/** A column of a migration as PostgreSQL makes it: a generated number is an identity, which is never given twice. */
+/** The PostgreSQL column of a migration. A generated number becomes an identity column. */
 export function portableColumn(column: TableColumn): TableColumn {
   const copy = column.clone();
   copy.type = portable(column.type);

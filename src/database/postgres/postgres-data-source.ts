@@ -15,8 +15,8 @@ import { PostgresQueryBuilder } from './postgres-query-builders.js';
 import { changesSession, NEEDS_A_SESSION } from './session-state.js';
 
 /**
- * A data source on PostgreSQL. It takes TypeORM's ordinary options; the engine's own come from `settings`.
- * @param tellsOutsideWrites whether the log tells of writes that go past the transaction around them; see `OutsideWrites`
+ * Makes a data source on PostgreSQL from TypeORM's options and the settings of the engine.
+ * @param tellsOutsideWrites whether to log writes that bypass the transaction around them; see `OutsideWrites`
  */
 export function createPostgresDataSource(
   settings: PostgresSettings,
@@ -26,13 +26,13 @@ export function createPostgresDataSource(
   const dataSource = new PostgresDataSource({
     ...options,
     type: 'postgres',
-    // Neither host nor password: options are printed, by error reports for example.
+    // Host and password are left out, because error reports print the options.
     database: settings.database,
     installExtensions: false,
-    // Its generator of UUIDs, gen_random_uuid(), needs no extension since PostgreSQL 13; that of the default does.
+    // gen_random_uuid() needs no extension since PostgreSQL 13; TypeORM's default generator does.
     uuidExtension: 'pgcrypto',
   } as DataSourceOptions);
-  // TypeORM makes the driver in its constructor and offers no other place to give it one; nothing has used it yet.
+  // TypeORM creates the driver in the constructor and has no option for another one. Nothing has used it yet.
   const driver = new PostgresDriver(dataSource, settings);
   dataSource.driver = driver;
   if (tellsOutsideWrites) driver.outsideWrites = new OutsideWrites(dataSource);
@@ -40,7 +40,7 @@ export function createPostgresDataSource(
 }
 
 class PostgresDataSource extends GuardedDataSource {
-  /** @throws {TypeORMError} for what would change the session of a connection that others use next; see `session-state.ts` */
+  /** @throws {TypeORMError} for a statement that changes the session of a shared connection; see `session-state.ts` */
   override async query<T>(sql: string, parameters?: unknown[] | ObjectLiteral, queryRunner?: QueryRunner): Promise<T> {
     if (queryRunner === undefined && changesSession(sql)) throw new TypeORMError(NEEDS_A_SESSION);
     return super.query<T>(sql, parameters, queryRunner);

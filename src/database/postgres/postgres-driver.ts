@@ -24,19 +24,18 @@ import { PostgresQueryRunner, type TransactionSettings } from './postgres-query-
 import { execute, mayWrite, PostgresSql, READS, type SlowStatements } from './postgres-sql.js';
 import { beginning, PostgresTransaction, type TransactionLimits } from './postgres-transaction.js';
 
-/** How often a transaction is run when the server undoes it for the sake of another, or its connection breaks before COMMIT. */
+/** Attempts of a transaction that the server undid because of another one, or whose connection broke before COMMIT. */
 const ATTEMPTS = 5;
 
-/** Milliseconds by which the server waits longer for the next statement of a transaction than this side does. */
+/** Milliseconds that the server waits longer than the client for the next statement of a transaction. */
 const IDLE_GRACE = 1000;
 
 const IS_READ_ONLY = `SELECT current_setting('transaction_read_only')::boolean AS read_only`;
 
 /**
- * TypeORM's PostgreSQL driver on our own connections, with the errors of this service, and the engine of the paths that every
- * request takes. Transactions are READ COMMITTED: what must not change between two statements of one is locked by the first
- * (`FOR UPDATE`, or the UPDATE of the resource's `storage` row), and then read as last committed. In every transaction the
- * record is locked before the `storage` row, so two of them never wait for each other.
+ * TypeORM's PostgreSQL driver with connections and errors of this service, and the engine for PostgreSQL. Transactions
+ * are READ COMMITTED. The first statement of a transaction locks the rows that must not change. Every transaction locks
+ * the record before the `storage` row, which prevents deadlocks.
  */
 export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, TransactionSettings {
   readonly [ENGINE] = true;
@@ -72,12 +71,12 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     this.hosts = new Hosts(settings.hosts);
   }
 
-  /** @throws {DatabaseStartError} naming the server and what is wrong */
+  /** @throws {DatabaseStartError} with the server and the reason */
   override async connect(): Promise<void> {
     this.pools = new ConnectionPools(this.settings, this.hosts);
     this.master = this.pools.ordinary.pool;
     try {
-      // TypeORM's own `connect` makes a pool; what it asks the server afterwards is asked here.
+      // `connect` of TypeORM would make its own pool. The queries that follow there are sent here.
       const runner = this.createQueryRunner('master');
       try {
         this.version ??= await runner.getVersion();
@@ -94,7 +93,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
   }
 
   override async disconnect(): Promise<void> {
-    // Query runners that somebody has forgotten would be waited for.
+    // Forgotten query runners would keep the pool open.
     for (const runner of [...this.connectedQueryRunners]) await runner.release();
     await this.pools.close();
     this.master = undefined;
@@ -114,7 +113,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
       if (failure === undefined) return result as T;
       const again = attempt < ATTEMPTS && performance.now() < deadline && mayRepeat(failure.cause);
       if (!again) throw failure.error;
-      // Two that undid each other would conflict again if both ran again at the same moment.
+      // A random pause, so that two transactions in conflict do not start again at the same moment.
       await sleep(attempt * 10 * Math.random());
     }
   }
@@ -144,7 +143,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     });
   }
 
-  /** A connection for a query runner of TypeORM. */
+  /** Takes a connection for a query runner of TypeORM. */
   override async obtainMasterConnection(): Promise<[unknown, (failure?: unknown) => void]> {
     const { ordinary } = this.pools;
     const client = await ordinary.take();
@@ -165,11 +164,11 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
 
   get limits(): TransactionLimits {
     const { statementTimeout, busyTimeout, transactionTimeout } = this.settings;
-    // This side ends a transaction first, with an error that says why.
+    // The client ends a transaction before the server does, with an error that names the reason.
     return { statement: statementTimeout, lock: busyTimeout, idle: transactionTimeout + IDLE_GRACE };
   }
 
-  /** Milliseconds a transaction may take. */
+  /** Milliseconds that a transaction may take. */
   get transactionTimeout(): number {
     return this.settings.transactionTimeout;
   }
@@ -180,7 +179,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     return { limit, report: (milliseconds, sql) => void logger.logQuerySlow(Math.round(milliseconds), sql) };
   }
 
-  /** In any other encoding, the server would reject most of what a string may hold. */
+  /** Other encodings cannot store all strings. */
   private async expectUtf8(runner: PostgresQueryRunner): Promise<void> {
     const [row] = (await runner.query('SHOW server_encoding')) as { server_encoding: string }[];
     if (row?.server_encoding === 'UTF8') return;
@@ -214,7 +213,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     if (rows[0]?.['read_only'] === true) throw Object.assign(new Error('The server is read-only'), { code: '25006' });
   }
 
-  /** One statement outside a transaction; what only reads is repeated when its connection breaks. */
+  /** Runs one statement outside a transaction. A read is repeated if its connection breaks. */
   private autocommit(sql: string, parameters: unknown[]): Promise<unknown[]> {
     return READS.test(sql) ? repeatRead(() => this.runOnce(sql, parameters)) : this.runOnce(sql, parameters);
   }
@@ -234,9 +233,9 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
 }
 
 interface Failure {
-  /** For the caller. */
+  /** The error for the caller. */
   readonly error: unknown;
-  /** As node-postgres has thrown it, if it has. */
+  /** The error of node-postgres, if there is one. */
   readonly cause: unknown;
 }
 

@@ -15,60 +15,60 @@ function codeOf(error: unknown): string {
 }
 
 /**
- * Whether the server says 08P01 of one statement, such as one with too few parameters. With the same code, as FATAL, PgBouncer says
- * that it has lost the server.
+ * Tells whether 08P01 concerns one statement, for example one with too few parameters. PgBouncer sends the same code as
+ * FATAL when it has lost the server.
  */
 function isOfStatement(error: unknown): boolean {
   return codeOf(error) === '08P01' && (error as { severity?: unknown }).severity !== 'FATAL';
 }
 
-/** What ends the session or makes its server the wrong one: the connection must not be used again. */
+/** Errors after which the connection must not be used again: the session ended, or its server is the wrong one. */
 const SESSION_OVER = /^(08...|57P0.|25006|25P0[345]|2600.|42P05|E[A-Z_]+)$/;
 
-/** What another session or a bound was the cause of; the connection itself is in order. */
+/** Errors caused by another session or a limit. The connection is still good. */
 const TRANSIENT = /^(40003|55P03|57014|53...|58...)$/;
 
-/** data_corrupted, index_corrupted and io_error: the server's files are damaged, or its volume is. */
+/** data_corrupted, index_corrupted and io_error: the files or the volume of the server are damaged. */
 const DAMAGED = /^(XX001|XX002|58030)$/;
 
-/** What node-postgres throws without a code when a connection fails. */
+/** Messages of node-postgres without a code for a failed connection. */
 const WITHOUT_CODE =
   /^(Connection terminated|Query read timeout|Client has encountered a connection error|Client was closed|timeout e)/;
 
-/** The database undid the transaction for the sake of another one, so it may be run again. */
+/** Tells whether the database undid the transaction because of another one, so that it may run again. */
 export function isConflict(error: unknown): boolean {
   return /^(40001|40P01)$/.test(codeOf(error));
 }
 
-/** Whether the connection is broken, timed out or leads to a server that cannot be written. */
+/** Tells whether the connection is broken, timed out or leads to a read-only server. */
 export function isConnectionFailure(error: unknown): boolean {
   const code = codeOf(error);
   if (isOfStatement(error)) return false;
   return code === '' ? WITHOUT_CODE.test((error as Error | undefined)?.message ?? '') : SESSION_OVER.test(code);
 }
 
-/** Whether the server did not respond in time: trying again would only make its client wait as long again. */
+/** Tells whether the server did not respond in time. Another attempt would make the client wait as long again. */
 export function isTimeout(error: unknown): boolean {
   return /^(Query read timeout|timeout e|Connection terminated due to connection timeout)/.test(
     (error as Error).message,
   );
 }
 
-/** Whether the server has no free slot for another connection, or takes none at the moment (class 53, 57P03). */
+/** Tells whether the server has no free slot for a connection, or accepts none now (class 53, 57P03). */
 export function isServerFull(error: unknown): boolean {
   return /^(53...|57P03)$/.test(codeOf(error));
 }
 
 /**
- * What the server may report, or leave unsaid, when a COMMIT has been sent and may have been done. Of what ends a session, the
- * time-outs and 25006 are reported instead of running the statement. 40003 is the standard's own code for it.
+ * Errors after which a COMMIT may have been executed. Time-outs and 25006 are not among them: they are reported instead
+ * of running the statement. 40003 is the code of the SQL standard for this.
  */
 const LOST_RESPONSE = /^(08...|57P0[12]|40003|E[A-Z_]+)$/;
 
-/** What node-postgres throws without having sent anything. */
+/** Message of node-postgres for a statement that was never sent. */
 const NEVER_SENT = /not queryable/;
 
-/** Whether a COMMIT or autocommit statement that failed with it may have taken effect all the same. */
+/** Tells whether a COMMIT or autocommit statement that failed with this error may have been executed. */
 function isResponseLost(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== '') return LOST_RESPONSE.test(code) && !isOfStatement(error);
@@ -76,18 +76,18 @@ function isResponseLost(error: unknown): boolean {
   return WITHOUT_CODE.test(message) && !NEVER_SENT.test(message);
 }
 
-/** The error for a change that may have been committed; `undefined` where the error says that it was not. */
+/** The error for a change that may have been committed; `undefined` if the error proves that it was not. */
 export function outcomeUnknown(error: unknown): OutcomeUnknownError | undefined {
   if (error instanceof OutcomeUnknownError) return error;
   return isResponseLost(error) ? new OutcomeUnknownError('The response to COMMIT was lost', error) : undefined;
 }
 
-/** Whether the server is a standby, or was the primary until now. */
+/** Tells whether the server is a standby, or has just lost its role as the primary. */
 export function isReadOnlyServer(error: unknown): boolean {
   return codeOf(error) === '25006';
 }
 
-/** The error of this service for a database that is full, busy or away; `undefined` for an error of the statement itself. */
+/** The service's error for a full, busy or stopped database; `undefined` for an error of the statement. */
 export function translatePostgresError(error: unknown): Error | undefined {
   const code = codeOf(error);
   if (code === '53100') return new DiskFullError(error);
@@ -111,7 +111,7 @@ export function translatePostgresError(error: unknown): Error | undefined {
   return undefined;
 }
 
-/** Publishes what an error says of the server; nothing for a failure of the statement, a lock or a time-out. */
+/** Publishes an error of the server for the metrics; ignores errors of statements, locks and time-outs. */
 export function publishEngineError(error: unknown): void {
   const kind = engineErrorOf(error);
   if (kind !== undefined) engineErrors.publish(kind);
@@ -124,7 +124,7 @@ function engineErrorOf(error: unknown): EngineError | undefined {
   return isConnectionFailure(error) ? 'unreachable' : undefined;
 }
 
-/** An error of node-postgres as TypeORM code meets it, too; any other as it is. */
+/** Converts an error of node-postgres to one that TypeORM code expects; returns other errors unchanged. */
 export function explained(error: unknown, sql: string, parameters: unknown[]): Error {
   const translated = translatePostgresError(error);
   if (translated !== undefined) return translated;
@@ -164,7 +164,7 @@ const MESSAGES: readonly [RegExp, string][] = [
   [/^Connection terminated/, 'it closed the connection; see that a PostgreSQL server listens there'],
 ];
 
-/** What an operator reads when the server cannot be used at start: which, why, and what would be right. No password. */
+/** Explains to an operator why the server cannot be used at start, without the password. */
 export function startError(server: string, error: unknown): DatabaseStartError {
   const failure = innermost(error);
   const known =
@@ -174,13 +174,13 @@ export function startError(server: string, error: unknown): DatabaseStartError {
   return new DatabaseStartError(`The PostgreSQL server ${server} cannot serve: ${known}.`, error);
 }
 
-/** Whether a failure before the service is up comes from the server, and not from the code. */
+/** Tells whether a failure of the start comes from the server. */
 export function isOfServer(error: unknown): boolean {
   const failure = innermost(error);
   return codeOf(failure) !== '' || isConnectionFailure(failure);
 }
 
-/** The error of node-postgres beneath those of the data layer, of TypeORM and of a connection to several addresses. */
+/** The error of node-postgres inside errors of the data layer, of TypeORM and of an `AggregateError`. */
 function innermost(error: unknown): Error {
   const { cause, driverError, errors } = error as { cause?: unknown; driverError?: unknown; errors?: unknown[] };
   const inner = driverError ?? (codeOf(error) === '' || errors ? (errors?.[0] ?? cause) : undefined);

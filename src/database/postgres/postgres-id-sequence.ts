@@ -1,10 +1,10 @@
 import type { Sql } from '../sql.js';
 
-/** An expression that gives the largest id that the sequence of a table has given; 0 where it has given none. */
+/** The largest id that the sequence of a table has given; 0 if it has given none. */
 export const lastGivenId = (table: string): string =>
   `coalesce(pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass), 0)`;
 
-/** A sequence does not roll back; one that is ahead does no harm. */
+/** A sequence does not roll back, but skipped ids do no harm. */
 export async function advanceIdSequence(transaction: Sql, table: string, id: number): Promise<void> {
   await transaction.sql`
     SELECT setval(sequence::regclass, ${id}) FROM pg_get_serial_sequence(${table}, 'id') AS sequence

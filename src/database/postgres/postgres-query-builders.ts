@@ -1,14 +1,14 @@
 import { InsertQueryBuilder, type ObjectLiteral, SelectQueryBuilder } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 
-/** TypeORM's query builder. Its inserts keep an id that the caller gives, as on SQLite. */
+/** TypeORM's query builder with inserts that keep an id of the caller, as on SQLite. */
 export class PostgresQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilder<Entity> {
   override insert(): InsertQueryBuilder<Entity> {
     return new PostgresInsertQueryBuilder(super.insert());
   }
 }
 
-/** On PostgreSQL, TypeORM leaves a generated number out of every INSERT, also where the caller gives one. */
+/** On PostgreSQL, TypeORM leaves a generated column out of every INSERT, even if the caller gives a value. */
 class PostgresInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQueryBuilder<Entity> {
   protected override getInsertedColumns(): ColumnMetadata[] {
     const columns = super.getInsertedColumns();
@@ -16,7 +16,7 @@ class PostgresInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQue
     return [...given.filter((column) => !columns.includes(column)), ...columns];
   }
 
-  /** Advances the sequences first: an id that is skipped does no harm, one that is given twice does. */
+  /** Advances the sequences first, because a skipped id does no harm and a repeated one does. */
   override async execute(): ReturnType<InsertQueryBuilder<Entity>['execute']> {
     for (const { column, last } of this.givenIds()) {
       await (this.queryRunner ?? this.dataSource).query(
@@ -28,7 +28,7 @@ class PostgresInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQue
     return super.execute();
   }
 
-  /** The generated numbers that the caller gives, each with the largest. */
+  /** The generated columns for which the caller gives values, each with its largest value. */
   private givenIds(): { column: ColumnMetadata; last: number }[] {
     const { mainAlias, valuesSet } = this.expressionMap;
     if (!mainAlias?.hasMetadata || valuesSet === undefined) return [];

@@ -20,32 +20,32 @@ import { isConnectionFailure, outcomeUnknown, publishEngineError, translatePostg
 import { mayWrite, measured, READS, rejectTooManyParameters, UNCONFIRMED } from './postgres-sql.js';
 import { beginning, COMMIT, type TransactionLimits } from './postgres-transaction.js';
 
-/** What a query runner needs of its driver, beyond TypeORM's own. */
+/** The parts of the driver that a query runner uses, beyond TypeORM's own. */
 export interface TransactionSettings extends PostgresDriver {
   readonly outsideWrites?: OutsideWrites;
   readonly limits: TransactionLimits;
-  /** Milliseconds a transaction may take. */
+  /** Milliseconds that a transaction may take. */
   readonly transactionTimeout: number;
 }
 
-/** The key of the lock that migrating processes take: any number will do, as long as every version has the same. */
+/** Key of the advisory lock of migrations. Any number will do if all versions use it. */
 const MIGRATION_LOCK = 0x636f6f6b696573n;
 
 /**
- * TypeORM's query runner with the errors of this service, the time-outs of its transactions, and rows for what returns rows:
- * TypeORM gives raw UPDATE and DELETE as rows and count, on PostgreSQL alone.
+ * TypeORM's query runner with the errors of this service and a time-out of its transactions. Raw UPDATE and DELETE
+ * return rows, as on SQLite; TypeORM returns rows and a count on PostgreSQL.
  */
 export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   declare driver: TransactionSettings;
   private client?: PostgresClient;
   private migrating = false;
-  /** TypeORM releases a runner also when its connection breaks. */
+  /** TypeORM also releases a runner when its connection breaks. */
   private isReleasedByCaller = false;
   /** Ends a transaction that takes too long. */
   private timer?: NodeJS.Timeout;
-  /** What ended the transaction before its time, until the caller rolls it back. */
+  /** The error that ended the transaction early, until the caller rolls it back. */
   private aborted?: Error;
-  /** Set from the statement that ends a transaction on, until the next statement. */
+  /** The statement that ends a transaction, until the next statement. */
   private ending?: Promise<unknown>;
   private inFlight = 0;
   private onSettled?: () => void;
@@ -60,10 +60,11 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   }
 
   /**
-   * What begins a transaction, and a SELECT outside of one, is repeated on another connection when its own turns out to be
-   * broken.
+   * Runs a statement. The begin of a transaction, and a SELECT outside of one, is repeated on another connection if its
+   * own is broken.
    * @throws {QueryFailedError} for an error of the statement or a violated constraint
-   * @throws {DatabaseUnavailableError} for a server that is away, a lock, statement or transaction past its time-out, a deadlock
+   * @throws {DatabaseUnavailableError} for a stopped server, a time-out of a lock, statement or transaction, or a
+   * deadlock
    * @throws {OutcomeUnknownError} when the response to a COMMIT, or to a write outside a transaction, was lost
    * @throws {DiskFullError} when the server's volume is full
    */
@@ -90,7 +91,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   }
 
   /**
-   * Rows as they come, by `pg-query-stream`.
+   * Streams rows with `pg-query-stream`.
    * @throws {UnsafeIntegerError} as the error of the stream
    */
   override async stream(
@@ -102,7 +103,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     const rows = await super.stream(sql, parameters);
     const { client } = this;
     client!.isStreaming = true;
-    // It emits `drain` when it has nothing left to do: rows come also after the end of a stream that was destroyed.
+    // Rows may arrive after the stream was destroyed; `drain` follows the last one.
     client!.once('drain', () => (client!.isStreaming = false));
     const checked = new Transform({ objectMode: true, transform: rejectUnsafeIntegers });
     pipeline(rows, checked, () => undefined);
@@ -112,8 +113,8 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   }
 
   /**
-   * Waits for the statements in flight: they would run on the connection of the next caller. A transaction that is left open is
-   * rolled back, and reported in the log.
+   * Waits for the statements in flight, which would otherwise run on the connection of the next caller. Rolls back an
+   * open transaction and logs it.
    */
   override async release(): Promise<void> {
     this.isReleasedByCaller = true;
@@ -123,7 +124,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     await super.release();
   }
 
-  /** Migrations may take as long as they take. */
+  /** Migrations have no time-out. */
   override async beforeMigration(): Promise<void> {
     (await this.connect()).queryTimeout = 0;
     this.migrating = true;
@@ -141,7 +142,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   private async queryOnce(sql: string, parameters: any[] | undefined, useStructuredResult: boolean): Promise<any> {
     const commits = isCommit(sql);
     const isFinal = commits || (!this.isInTransaction && mayWrite(sql));
-    // A COMMIT that has been sent must not be cut off: nobody would know what became of it.
+    // A COMMIT must not be cut off once it is sent, because its outcome would be unknown.
     if (commits) this.stopTimer();
     const started = performance.now();
     this.inFlight++;
@@ -165,8 +166,8 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   }
 
   /**
-   * A statement that comes while the transaction of its runner ends must not become a transaction of its own. A runner that
-   * TypeORM made for one transaction is released by the next turn of the event loop.
+   * A statement that arrives while the transaction of its runner ends must not become a transaction. TypeORM releases
+   * the runner of `dataSource.transaction` by the next turn of the event loop.
    */
   private async stayOpen(sql: string): Promise<void> {
     await this.ending?.catch(() => undefined);
@@ -176,7 +177,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     throw new QueryRunnerAlreadyReleasedError();
   }
 
-  /** Whether it was begun by `startTransaction`, or by SQL. */
+  /** Whether a transaction is open, begun by `startTransaction` or by SQL. */
   private get isInTransaction(): boolean {
     return this.transactionDepth > 0 || (this.client?.isInTransaction ?? false);
   }
@@ -204,7 +205,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     else this.leaveConnection();
   }
 
-  /** Ends the transaction; what comes after it fails, until the caller rolls it back. */
+  /** Ends the transaction. Later statements fail until the caller rolls it back. */
   private abort(reason: Error): void {
     this.aborted = reason;
     this.leaveConnection();
@@ -212,12 +213,12 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
 
   private queryAborted(sql: string, reason: Error): undefined {
     if (!ROLLS_BACK.test(sql)) throw reason;
-    // To a savepoint: the transaction that it is in goes on, and has failed.
+    // After a rollback to a savepoint, the transaction still counts as failed.
     if (ROLLS_BACK_ALL.test(sql)) this.aborted = undefined;
     return undefined;
   }
 
-  /** Has the connection closed; the next statement takes another. */
+  /** Closes the connection; the next statement takes another one. */
   private leaveConnection(): void {
     this.stopTimer();
     if (this.client) this.client.mustClose = true;
@@ -233,7 +234,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     const begin = beginOf(sql);
     if (begin === undefined) return sql;
     if (!this.migrating) return beginning(begin, this.driver.limits);
-    // A lock of the transaction and not of the session: through a pooler, the session of a moment is somebody else's.
+    // The lock belongs to the transaction, because a pooler gives the session to others.
     return `${beginning(begin, { statement: 0, lock: 0, idle: 0 })}; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`;
   }
 }
@@ -244,6 +245,6 @@ function rejectUnsafeIntegers(row: object, _encoding: string, done: TransformCal
   else done(null, row);
 }
 
-/** Not to a savepoint. */
+/** A rollback of the whole transaction, not to a savepoint. */
 const ROLLS_BACK_ALL = /^\s*(ROLLBACK|ABORT)\b(?!.*\bTO\b)/i;
 const ROLLS_BACK = /^\s*(ROLLBACK|ABORT)\b/i;

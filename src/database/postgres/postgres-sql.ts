@@ -8,13 +8,13 @@ import { changesSession } from './session-state.js';
 import type { PostgresClient } from './connections/postgres-client.js';
 import { publishEngineError } from './postgres-errors.js';
 
-/** Called with each statement that took longer than the limit, in milliseconds. */
+/** Reports each statement that took longer than the limit in milliseconds. */
 export interface SlowStatements {
   readonly limit: number;
   readonly report: (milliseconds: number, sql: string) => void;
 }
 
-/** SQL templates over a way to run statements whose parameters are `$1`, `$2`, ... */
+/** Runs SQL whose parameters are `$1`, `$2`, ... */
 export class PostgresSql implements Sql {
   constructor(private readonly run: (sql: string, parameters: unknown[]) => Promise<unknown[]>) {}
 
@@ -28,8 +28,8 @@ export class PostgresSql implements Sql {
 }
 
 /**
- * Runs one statement, or without parameters several.
- * @throws what node-postgres throws; `explained` makes it the service's own
+ * Runs one statement, or several without parameters.
+ * @throws errors of node-postgres; `explained` converts them
  */
 export async function execute(
   client: PostgresClient,
@@ -54,7 +54,7 @@ export async function execute(
   }
 }
 
-/** The protocol counts them in 16 bits. */
+/** The protocol counts parameters with 16 bits. */
 const MOST_PARAMETERS = 65_535;
 
 /** @throws {TypeORMError} before anything is sent */
@@ -65,13 +65,13 @@ export function rejectTooManyParameters(parameters: unknown[] | undefined): void
   );
 }
 
-/** Publishes how long a statement took. */
+/** Publishes the duration of a statement. */
 export function measured(sql: string, milliseconds: number): void {
   publishStatement(READS.test(sql) ? 'read' : 'write', milliseconds / 1000);
 }
 
 export const UNCONFIRMED = 'The wait for the standby was cancelled: what was committed may be lost with the primary';
-/** Whether an autocommit statement may have changed something when its response is lost. */
+/** Tells whether an autocommit statement may have changed data when its response is lost. */
 export function mayWrite(sql: string): boolean {
   return !READS.test(sql) && !CHANGES_NOTHING.test(sql);
 }

@@ -5,17 +5,17 @@ import type { PostgresClient } from './connections/postgres-client.js';
 import { explained, isConnectionFailure, outcomeUnknown } from './postgres-errors.js';
 import { execute, type SlowStatements } from './postgres-sql.js';
 
-/** Milliseconds. */
+/** Limits in milliseconds. */
 export interface TransactionLimits {
   readonly statement: number;
   readonly lock: number;
-  /** Between two statements of a transaction. */
+  /** Time between two statements of a transaction. */
   readonly idle: number;
 }
 
 /**
- * The statements that begin a transaction with its limits, sent as one message. They hold for this transaction alone, because
- * a pooler like PgBouncer gives the session to somebody else afterwards.
+ * The statements that begin a transaction with its limits, sent as one message. The limits are local to the
+ * transaction, because a pooler like PgBouncer gives the session to others afterwards.
  */
 export function beginning(begin: string, { statement, lock, idle }: TransactionLimits): string {
   return (
@@ -25,12 +25,12 @@ export function beginning(begin: string, { statement, lock, idle }: TransactionL
 }
 
 /**
- * A statement_timeout that ended the COMMIT while it waits for a synchronous standby would leave it committed, unconfirmed.
- * And where a statement has failed, a bare COMMIT would respond ROLLBACK as a success; this responds 25P02.
+ * COMMIT without a statement time-out, which could end the wait for a synchronous standby and leave the commit
+ * unconfirmed. After a failed statement, a bare COMMIT responds ROLLBACK as a success; this one responds 25P02.
  */
 export const COMMIT = 'SET LOCAL statement_timeout = 0; COMMIT';
 
-/** One transaction on a connection of its own. */
+/** One transaction, alone on a connection. */
 export class PostgresTransaction {
   private over?: Error;
   private failure?: unknown;
@@ -43,9 +43,9 @@ export class PostgresTransaction {
   ) {}
 
   /**
-   * @param begin as `beginning` gives it
-   * @param timeout milliseconds after which it is rolled back, even while the caller still uses it; none without
-   * @throws what node-postgres throws
+   * @param begin result of `beginning`
+   * @param timeout milliseconds until it is rolled back, even while the caller uses it; no limit if absent
+   * @throws errors of node-postgres
    */
   static async begin(
     connections: ConnectionPool,
@@ -66,7 +66,7 @@ export class PostgresTransaction {
     return transaction;
   }
 
-  /** What went wrong on its connection, or made the server undo it; as node-postgres has thrown it. */
+  /** The error of node-postgres that broke the connection or made the server undo the transaction. */
   get cause(): unknown {
     return this.failure;
   }
@@ -76,14 +76,14 @@ export class PostgresTransaction {
     try {
       return (await execute(this.client, sql, parameters, this.slow)).rows;
     } catch (error) {
-      // It may have expired meanwhile.
+      // The transaction may have timed out meanwhile.
       this.assertOpen();
       this.failure ??= error;
       throw explained(error, sql, parameters);
     }
   };
 
-  /** @throws {OutcomeUnknownError} when everything may be stored or nothing; after any other error it is nothing */
+  /** @throws {OutcomeUnknownError} when the transaction may be stored; after any other error it is not */
   async commit(): Promise<void> {
     this.assertOpen();
     clearTimeout(this.timer);
@@ -97,7 +97,7 @@ export class PostgresTransaction {
     this.connections.giveBack(this.client);
   }
 
-  /** Undoes everything; does nothing after the end. */
+  /** Rolls everything back. Does nothing after the end. */
   async rollback(): Promise<void> {
     if (this.over !== undefined) return;
     clearTimeout(this.timer);

@@ -1,12 +1,14 @@
 import { LEAD } from '../transaction-control.js';
 
-/** `SET LOCAL`, `SET TRANSACTION` and `SET CONSTRAINTS` end with their transaction. */
+/**
+ * Statements that change the session. `SET LOCAL`, `SET TRANSACTION` and `SET CONSTRAINTS` end with their transaction.
+ */
 const STATEMENT =
   /^(?:SET\s+(?!LOCAL\b|TRANSACTION\b|CONSTRAINTS\b)|RESET\b|(?:UN)?LISTEN\b|LOAD\b|DISCARD\b|DEALLOCATE\b|PREPARE\s+(?!TRANSACTION\b)|CREATE\s+(?:OR\s+REPLACE\s+)?(?:GLOBAL\s+|LOCAL\s+)?TEMP|DECLARE\b.*\bWITH\s+HOLD\b)/is;
-/** Locks that are the session's, and `set_config` with anything but `true`. */
+/** Session locks, and `set_config` with anything but `true`. */
 const CALL = /\bpg_(?:try_)?advisory_lock(?:_shared)?\s*\(|\bset_config\s*\((?![^()]*,\s*true\s*\))|\bINTO\s+TEMP/i;
 
-/** Whether a statement leaves something on its connection when its transaction has ended: a setting, a lock, a temporary table. */
+/** Tells whether a statement leaves a setting, a lock or a temporary table on its connection after the transaction. */
 export function changesSession(sql: string): boolean {
   return STATEMENT.test(sql.slice(LEAD.exec(sql)![0].length)) || CALL.test(sql);
 }

@@ -1,15 +1,15 @@
 import { type DataSource, MigrationExecutor } from 'typeorm';
 
 /**
- * Runs the pending migrations as one transaction that holds the write lock from its first look at the `migrations`
- * table on, so that of several processes starting at once one migrates and the others find it done.
+ * Runs the pending migrations in one transaction, which locks the `migrations` table first. If several processes start
+ * together, one migrates and the others find it done.
  * @returns the names of those that ran
  */
 export async function migrate(dataSource: DataSource): Promise<string[]> {
   const runner = dataSource.createQueryRunner();
   try {
-    // A table rebuild needs foreign keys off, and inside a transaction SQLite ignores the switch. On PostgreSQL this makes the
-    // transaction take a lock, and lifts its time-outs.
+    // A table rebuild needs foreign keys off, and inside a transaction SQLite ignores the switch. On PostgreSQL, this
+    // takes a lock and lifts the time-outs.
     await runner.beforeMigration();
     await runner.startTransaction();
     try {
@@ -28,13 +28,13 @@ export async function migrate(dataSource: DataSource): Promise<string[]> {
   }
 }
 
-/** The names of the migrations that the code has and the database has not. */
+/** The names of migrations that the database lacks. */
 export async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
   const pending = await new MigrationExecutor(dataSource).getPendingMigrations();
   return pending.map(({ name }) => name);
 }
 
-/** The names of the migrations that the database has and the code has not: a newer version has been here. */
+/** The names of migrations of the database that the code does not know: a newer version has migrated it. */
 export async function unknownMigrations(dataSource: DataSource): Promise<string[]> {
   const known = new Set(dataSource.migrations.map((migration) => migration.name ?? migration.constructor.name));
   return (await new MigrationExecutor(dataSource).getExecutedMigrations())

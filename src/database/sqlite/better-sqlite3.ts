@@ -9,13 +9,13 @@ export type Statement = BetterSqlite3.Statement;
 const require = createRequire(import.meta.url);
 
 /**
- * Version 13 needs the Node-API of Node 22: on Node 20 loading it ends the process with a segmentation fault. Version 12 ends
- * it on Node 24 (SIGABRT when a statement is collected as garbage), and has to be compiled for the one Node it runs on.
+ * Version 13 needs the Node-API of Node 22 and crashes on Node 20 (segmentation fault). Version 12 crashes on Node 24
+ * (SIGABRT when a statement is garbage-collected), and must be compiled for the Node that runs it.
  */
 const PACKAGE = nodeMajor >= 22 ? 'better-sqlite3' : 'better-sqlite3-12';
 
 /**
- * The better-sqlite3 for this version of Node. Nothing else imports either package.
+ * The better-sqlite3 for this version of Node. No other module imports the packages.
  * @throws {DatabaseStartError} when it is not installed
  */
 export function betterSqlite3(): typeof BetterSqlite3 {
@@ -24,7 +24,7 @@ export function betterSqlite3(): typeof BetterSqlite3 {
 
 /**
  * Opens a database file.
- * @throws {DatabaseStartError} when better-sqlite3 or its native module does not load, with what to do
+ * @throws {DatabaseStartError} with the remedy, when better-sqlite3 or its native module does not load
  * @throws SqliteError
  */
 export function openDatabase(path: string, options?: BetterSqlite3.Options): Database {
@@ -46,14 +46,17 @@ function explained<T>(load: () => T): T {
   }
 }
 
-/** Of a module that was built for another version of Node, dlopen names the path first and the versions lines below. */
+/**
+ * For a module that was built for another version of Node, the first line of dlopen's message is the path and later
+ * ones the versions.
+ */
 function reasonOf(message: string): string {
   const [, builtFor, wanted] = /NODE_MODULE_VERSION (\d+)[\s\S]*NODE_MODULE_VERSION (\d+)/.exec(message) ?? [];
   if (builtFor === undefined) return message.split('\n')[0]!;
   return `its native module was built for another version of Node: NODE_MODULE_VERSION ${builtFor}, not ${wanted}`;
 }
 
-/** The last is what version 12 throws where it has not been compiled. */
+/** Version 12 throws the last message when it has not been compiled. */
 function isLoadError({ code, message }: NodeJS.ErrnoException): boolean {
   return (
     code === 'MODULE_NOT_FOUND' || code === 'ERR_DLOPEN_FAILED' || message.startsWith('Could not locate the bindings')

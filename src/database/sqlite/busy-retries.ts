@@ -1,17 +1,17 @@
 import { isBusy, translated } from './sqlite-errors.js';
 
-// SQLite's own busy handler levels off at 100 ms (sqliteDefaultBusyCallback); writes here are short.
+// SQLite's own busy handler grows to 100 ms (sqliteDefaultBusyCallback); writes here are shorter.
 const DELAYS = [1, 2, 5, 10, 15, 20, 25];
 
-/** Milliseconds to wait after a number of attempts that met a lock of another process. */
+/** Milliseconds to wait after this many attempts that met the lock of another process. */
 export function retryDelay(attempts: number): number {
   return DELAYS[Math.min(attempts, DELAYS.length - 1)]!;
 }
 
 /**
- * Repeats `attempt` while the database file is locked, giving the event loop back in between.
+ * Repeats `attempt` while the database file is locked. The event loop runs between attempts.
  * @param timeout in milliseconds
- * @throws {DatabaseUnavailableError} when it is still locked by then
+ * @throws {DatabaseUnavailableError} when the file is still locked after that
  */
 export async function retryWhileBusy<T>(attempt: () => T, timeout: number): Promise<T> {
   const deadline = performance.now() + timeout;

@@ -1,17 +1,17 @@
 import type { StatementResult } from './sqlite-connection.js';
 
-/** A transaction that has begun, and belongs to one caller. */
+/** A transaction of one caller. */
 export interface OpenTransaction {
-  /** The connection of better-sqlite3 beneath. */
+  /** The connection of better-sqlite3. */
   readonly database: unknown;
-  /** @throws SqliteError, or what ended the transaction before its time */
+  /** @throws SqliteError, or the error that ended the transaction early */
   run(sql: string, parameters?: readonly unknown[]): StatementResult;
-  /** Resolves when everything is on disk; when it rejects, nothing is stored. */
+  /** Resolves when the transaction is on disk. After a rejection nothing is stored. */
   commit(): Promise<void>;
   /**
-   * Undoes everything, at the time of the call; does nothing after the end. Resolves when what the transaction read is on
-   * disk: only then the caller may act on it, also on an error that it met.
-   * @throws what failed the commit of what it read; then its own outcome means nothing
+   * Rolls back immediately; does nothing after the end. Resolves when the data that the transaction read is on disk;
+   * only then may the caller act on it.
+   * @throws the error of that commit; then results of this transaction are invalid
    */
   rollback(): Promise<void>;
 }

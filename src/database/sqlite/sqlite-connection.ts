@@ -7,16 +7,16 @@ import { engineErrorOf } from './sqlite-errors.js';
 
 export type Row = Record<string, unknown>;
 
-/** What a statement gave: its rows, or for one without rows how many it changed and the last id it made. */
+/** Result of a statement: its rows, or the number of changed rows and the last inserted id. */
 export interface StatementResult {
   readonly rows?: Row[];
-  /** The statement that gave the rows; see `exact-integers.ts`. */
+  /** The statement of the rows; see `exact-integers.ts`. */
   readonly source?: Statement;
   readonly changes: number;
   readonly lastInsertRowid?: number | bigint;
 }
 
-/** Called with each statement that took longer than the limit. */
+/** Reports each statement that took longer than the limit. */
 export interface SlowStatements {
   /** In milliseconds. */
   readonly limit: number;
@@ -30,8 +30,8 @@ const SEVERAL_STATEMENTS =
   'belong together inside dataSource.transaction(...)';
 
 /**
- * One connection to the database file, with its prepared statements. Never waits for another process's lock:
- * better-sqlite3 waits by stopping the event loop, so waiting is left to the callers, who can await.
+ * One connection to the database file with its prepared statements. It never waits for the lock of another process,
+ * because better-sqlite3 would block the event loop; callers retry instead.
  */
 export class SqliteConnection {
   readonly database: Database;
@@ -87,7 +87,7 @@ export class SqliteConnection {
     try {
       return this.database.prepare(sql);
     } catch (error) {
-      // better-sqlite3 has a message for it, but no class or code. Comments and semicolons after the statement are none.
+      // better-sqlite3 throws this without a class or code. Comments and semicolons after the statement are allowed.
       if ((error as Error).message.endsWith('more than one statement')) throw new TypeORMError(SEVERAL_STATEMENTS);
       throw error;
     }

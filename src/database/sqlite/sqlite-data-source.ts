@@ -12,7 +12,7 @@ import { SqliteQueryBuilder } from './portability/sqlite-query-builders.js';
 import { SqliteDriver } from './sqlite-driver.js';
 import type { WriterLimits } from './writing/writer.js';
 
-/** A data source on the embedded engine. It takes TypeORM's ordinary options; the engine's own come from `database`. */
+/** Makes a data source on SQLite from TypeORM's options and the settings of the engine. */
 export function createSqliteDataSource(
   database: { readonly path: string } & WriterLimits,
   options: Partial<DataSourceOptions>,
@@ -23,7 +23,7 @@ export function createSqliteDataSource(
     driver: betterSqlite3(),
     database: database.path,
   } as DataSourceOptions);
-  // TypeORM makes the driver in its constructor and offers no other place to give it one; nothing has used it yet.
+  // TypeORM creates the driver in the constructor and has no option for another one. Nothing has used it yet.
   dataSource.driver = new SqliteDriver(dataSource, database);
   return dataSource;
 }

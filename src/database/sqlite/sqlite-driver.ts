@@ -23,16 +23,16 @@ import { TableRebuilds } from './statements/table-rebuilds.js';
 import { tryWriting } from './file/write-trial.js';
 import { Writer, type WriterLimits } from './writing/writer.js';
 
-/** Fifteen digits where they are exact, seventeen where they are not: SQLite's own JSON always has fifteen. */
+/** Uses 15 digits if they are exact, otherwise 17. SQLite's own JSON always has 15. */
 function jsonReal(expression: string): string {
   const short = `printf('%!.15g', ${expression})`;
   return `CASE WHEN CAST(${short} AS REAL) = ${expression} THEN ${short} ELSE printf('%!.17g', ${expression}) END`;
 }
 
 /**
- * TypeORM's better-sqlite3 driver made safe for concurrent callers. As shipped it hands out one query runner on one
- * connection, so that transactions of different requests mix. Here every caller gets a runner of its own; writes take
- * turns on one connection, reads outside a transaction use another, which sees committed data only (WAL).
+ * TypeORM's better-sqlite3 driver, made safe for concurrent callers. The original shares one query runner on one
+ * connection, so transactions of different requests mix. Here each caller gets its own runner. Writes take turns on one
+ * connection; reads outside a transaction use another, which sees committed data only (WAL).
  */
 export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteConnections {
   readonly [ENGINE] = true;
@@ -42,15 +42,16 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     isoDate: (expression) => `strftime('%Y-%m-%dT%H:%M:%fZ', ${expression})`,
     exactDate: (expression) => expression,
     dateOfExact: (expression) => expression,
-    // An ORDER BY of its own would sort again what comes sorted; see docs/adr/0023-engine-writes-json-of-lists.md.
+    // The rows are sorted already, and an ORDER BY here would sort them again; see
+    // docs/adr/0023-engine-writes-json-of-lists.md.
     join: (expression) => `CAST(string_agg(${expression}, '') AS BLOB)`,
     forUpdate: () => '',
     lastGivenId,
   };
   readonly advanceIdSequence = advanceIdSequence;
   readonly hasSingleWriter = true;
-  // A statement holds the event loop from its start to its end. Within these limits it takes 2 ms, even where every record has
-  // a string of 255 emoji; see docs/adr/0080-list-queue.md.
+  // A statement blocks the event loop. Within these limits it takes 2 ms, even if every record has a string of 255
+  // emoji; see docs/adr/0080-list-queue.md.
   readonly statementLimits: StatementLimits = {
     scannedRows: 2000,
     countedRows: 10_000,
@@ -84,7 +85,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     return super.prepareHydratedValue(hydratedDecimal(value, column), column);
   }
 
-  /** @throws {DatabaseStartError} naming the file and what is wrong with it */
+  /** @throws {DatabaseStartError} with the file and the reason */
   override async connect(): Promise<void> {
     const path = this.options.database;
     try {
@@ -109,7 +110,10 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     this.tableRebuilds = new TableRebuilds(this.writing, this.writer);
   }
 
-  /** Waits for running writes, then closes; the last process to close leaves one tidy file, and its disk reserve. */
+  /**
+   * Waits for running writes, then closes. The last process to close leaves one file without a WAL, and its disk
+   * reserve.
+   */
   override async disconnect(): Promise<void> {
     await this.writer.close();
     this.largeWal.close();
@@ -120,7 +124,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     this.reserve.close();
   }
 
-  /** A failure before the service is up, as a message for the operator; `error` itself when it is not the file's. */
+  /** Turns a failure of the start into a message for the operator; returns other errors unchanged. */
   explain(error: unknown): unknown {
     const cause = rootCause(error);
     return sqliteCode(cause) === '' ? error : startError(this.options.database, cause);
@@ -136,10 +140,10 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     return { limit, report: (milliseconds, sql) => void logger.logQuerySlow(Math.round(milliseconds), sql) };
   }
 
-  /** Reads without a query runner; see `committed` of `transactions.ts`. */
+  /** Reads without a query runner; see `committed` in `transactions.ts`. */
   readonly committed = new SqliteSql((sql, parameters) => this.read(sql, parameters));
 
-  /** Writes without a query runner; see `transaction` of `transactions.ts`. */
+  /** Writes without a query runner; see `transaction` in `transactions.ts`. */
   async transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T> {
     const transaction = await this.writer.begin(reclaimsSpace);
     try {
@@ -148,12 +152,12 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
       return result;
     } catch (error) {
       await transaction.rollback();
-      // What statements throw has been explained; what is left comes from the commit.
+      // Errors of statements have been converted; the others come from the commit.
       throw sqliteCode(error) === '' || error instanceof QueryFailedError ? error : explained(error, 'COMMIT', []);
     }
   }
 
-  /** One state to read from; see `snapshot.ts`. */
+  /** Opens a snapshot; see `snapshot.ts`. */
   async openSnapshot(): Promise<Snapshot> {
     this.file.assertNotMoved();
     const transaction = await this.snapshots.begin();
@@ -162,13 +166,13 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     return Object.assign(source, { close: () => void transaction.rollback() });
   }
 
-  /** Whether the file can be read; see `engine.ts`. Reads wait for no writer, and not for each other. */
+  /** Checks whether the file can be read; see `engine.ts`. Reads do not wait for writers or for each other. */
   async check(): Promise<void> {
-    // A SELECT without a table would not look at the file.
+    // A SELECT without a table would not read the file.
     await this.committed.sql`SELECT 1 FROM sqlite_schema LIMIT 1`;
   }
 
-  /** Runs a statement that only reads, outside a transaction. */
+  /** Runs a reading statement outside a transaction. */
   read(sql: string, parameters: readonly unknown[]): StatementResult | Promise<StatementResult> {
     this.file.assertNotMoved();
     try {
@@ -188,16 +192,16 @@ function prepareForWriting(connection: SqliteConnection): void {
   const { database } = connection;
   const mode = database.pragma('journal_mode = WAL', { simple: true });
   if (mode !== 'wal') throw new Error(`its file system does not allow WAL mode (it stays in mode "${String(mode)}")`);
-  // Under WAL, better-sqlite3's default of NORMAL syncs no commit: an acknowledged write could be lost with the power.
+  // better-sqlite3's default for WAL, NORMAL, does not sync commits: a power failure could lose an acknowledged write.
   database.pragma('synchronous = FULL');
   database.pragma('foreign_keys = ON');
-  // The WAL gives back what a long reader made it grow to when SQLite restarts it.
+  // SQLite truncates the WAL to this size when it restarts it.
   database.pragma('journal_size_limit = 16777216');
   tryWriting(database);
   database.prepare('SELECT count(*) FROM sqlite_schema').get();
 }
 
-/** The error of better-sqlite3 beneath those of the data layer and of TypeORM. */
+/** The error of better-sqlite3 inside errors of the data layer and of TypeORM. */
 function rootCause(error: unknown): unknown {
   const { cause, driverError } = error as { cause?: unknown; driverError?: unknown };
   const inner = driverError ?? cause;

@@ -3,9 +3,9 @@ import { fileProblem, ownersOf } from './file/file-problem.js';
 import type { EngineError } from '../events/error-events.js';
 import { DatabaseStartError, DatabaseUnavailableError, DiskFullError } from '../errors.js';
 
-/** The result code of an error of SQLite, extended ones included (https://sqlite.org/rescode.html). */
+/** The (extended) result code of an error of SQLite (https://sqlite.org/rescode.html). */
 export function sqliteCode(error: unknown): string {
-  // Not by `instanceof SqliteError`: in jest the class may come from another realm.
+  // `instanceof SqliteError` would fail in jest, where the class may come from another realm.
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' && code.startsWith('SQLITE_') ? code : '';
 }
@@ -14,13 +14,13 @@ export function isBusy(error: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED)/.test(sqliteCode(error));
 }
 
-/** Whether the volume, or the size the database is allowed, is used up. */
+/** Tells whether the volume is full, or the database has reached its allowed size. */
 export function isFull(error: unknown): boolean {
   const code = sqliteCode(error);
   return code === 'SQLITE_FULL' || OUT_OF_SPACE.test(code);
 }
 
-/** The error of this service for a database that is full, busy or broken; `undefined` for an error of the statement itself. */
+/** The service's error for a full, busy or damaged database; `undefined` for an error of the statement. */
 export function translateSqliteError(error: unknown): Error | undefined {
   const code = sqliteCode(error);
   if (isFull(error)) return new DiskFullError(error);
@@ -31,12 +31,12 @@ export function translateSqliteError(error: unknown): Error | undefined {
   return new DatabaseUnavailableError(message, error, kind === 'unreachable' ? 'away' : 'damaged');
 }
 
-/** The same, or the error itself. */
+/** The service's error, or the error itself. */
 export function translated(error: unknown): Error {
   return translateSqliteError(error) ?? (error as Error);
 }
 
-/** What the error says of the file and its volume; nothing for a failure of the statement, or a lock. */
+/** The error of the file or its volume; `undefined` for errors of statements, and locks. */
 export function engineErrorOf(error: unknown): EngineError | undefined {
   const code = sqliteCode(error);
   if (isFull(error)) return 'full';
@@ -46,10 +46,10 @@ export function engineErrorOf(error: unknown): EngineError | undefined {
   return undefined;
 }
 
-// Where the WAL index cannot grow, SQLite reports a full volume as an I/O error.
+// SQLite reports a full volume as an I/O error if the WAL index cannot grow.
 const OUT_OF_SPACE = /^SQLITE_IOERR_SHMSIZE$/;
 
-/** What an operator reads when the file cannot be opened or written at start. */
+/** Explains to an operator why the file cannot be opened or written at start. */
 export function startError(path: string, error: unknown): DatabaseStartError {
   const code = sqliteCode(error);
   const reasons: [RegExp, string][] = [

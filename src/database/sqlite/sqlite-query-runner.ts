@@ -16,32 +16,32 @@ import { kindOf, type StatementKind } from './statements/statement-kind.js';
 import type { TableRebuilds } from './statements/table-rebuilds.js';
 import type { Writer } from './writing/writer.js';
 
-/** The connections that a query runner works on; the driver has them. */
+/** The connections that a query runner uses. The driver has them. */
 export interface SqliteConnections extends BetterSqlite3Driver {
   readonly reader: SqliteConnection;
   readonly writer: Writer;
   readonly snapshots: Snapshots;
   readonly tableRebuilds: TableRebuilds;
-  /** Runs a statement that only reads, outside a transaction. */
+  /** Runs a reading statement outside a transaction. */
   read(sql: string, parameters: readonly unknown[]): StatementResult | Promise<StatementResult>;
 }
 
 /**
- * One caller's session. In mode `master` its transactions write and wait for a slot; in mode `slave` they read one
- * snapshot and wait for nobody. Statements outside a transaction are transactions of their own.
+ * The session of one caller. In mode `master` its transactions write and wait for a slot. In mode `slave` they read one
+ * snapshot without waiting. A statement outside a transaction is a transaction by itself.
  */
 export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   declare driver: SqliteConnections;
   private transaction?: OpenTransaction;
-  /** Whether the transaction has done nothing yet. */
+  /** Whether the transaction has run no statement yet. */
   private transactionIsNew = false;
-  /** Whether the transaction has made temporary tables. */
+  /** Whether the transaction has made temporary tables, views or triggers. */
   private hasTemporaries = false;
-  /** Between `beforeMigration` and `afterMigration`; then, inside a transaction, until that ends. */
+  /** Set from `beforeMigration` to `afterMigration`, or to the end of the transaction around them. */
   private migrating: 'yes' | 'ending' | undefined;
   /** Whether a transaction of this runner has just ended. */
   private transactionOver = false;
-  /** What failed the commit that the last rollback waited for; TypeORM swallows it where it rolls back by itself. */
+  /** Error of the commit that the last rollback waited for. TypeORM swallows errors of its own rollbacks. */
   private rollbackFailure?: Error;
 
   constructor(driver: SqliteConnections, mode: ReplicationMode) {
@@ -49,15 +49,15 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     this.mode = mode;
   }
 
-  /** The raw connection, for TypeORM's reading of the schema; statements belong into `query`. */
+  /** The raw connection, with which TypeORM reads the schema. Statements use `query`. */
   override connect(): Promise<unknown> {
     return Promise.resolve(this.transaction?.database ?? this.driver.reader.database);
   }
 
   /**
-   * Rolls back what was left open, so that a forgotten transaction blocks nobody.
-   * @throws what failed the commit of the rows that the last transaction read before it was rolled back. TypeORM releases in
-   * a `finally`, so this takes the place of an error that was decided on those rows.
+   * Rolls back a forgotten transaction, which would block others.
+   * @throws the error of the commit whose rows the last, rolled back transaction had read. TypeORM releases in
+   * `finally`, so it replaces an error that depends on these rows.
    */
   override async release(): Promise<void> {
     if (this.isReleased) return;
@@ -65,7 +65,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     this.isReleased = true;
     await super.release();
     await ended;
-    // TypeORM calls `afterMigration` only where the migration has succeeded.
+    // TypeORM calls `afterMigration` only after a successful migration.
     if (this.migrating !== undefined) await this.endMigration();
     if (this.rollbackFailure !== undefined) throw this.rollbackFailure;
   }
@@ -74,8 +74,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     try {
       await super.startTransaction(isolationLevel);
     } catch (error) {
-      // TypeORM marks a transaction active before it begins; one that did not begin is not. A nested one counts all the
-      // same: TypeORM ends it with a rollback, and that must not be taken for the rollback of the outer one.
+      // TypeORM marks a transaction active before it begins, so the mark is removed when it does not begin. A nested
+      // one stays counted, because TypeORM ends it with a rollback, which must not roll back the outer one.
       if (this.transaction === undefined) this.isTransactionActive = false;
       else this.transactionDepth += 1;
       throw error;
@@ -86,7 +86,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     try {
       await super.rollbackTransaction();
     } catch (error) {
-      // A rollback that rejects has undone the transaction all the same.
+      // The transaction is rolled back, although the rollback rejects.
       if (this.transaction === undefined && this.rollbackFailure !== undefined) {
         this.isTransactionActive = false;
         this.transactionDepth = 0;
@@ -96,9 +96,9 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   /**
-   * Switches foreign keys off. TypeORM begins the transaction of a migration before this on the way up, and after it on the
-   * way back; inside a transaction SQLite ignores the switch, so one that has done nothing yet is begun again.
-   * @throws {TypeORMError} inside a transaction that has done something
+   * Switches foreign keys off. Up, TypeORM begins the transaction of a migration before this call; down, after it.
+   * SQLite ignores the switch inside a transaction, so a new transaction is begun again.
+   * @throws {TypeORMError} inside a transaction that has run statements
    */
   override async beforeMigration(): Promise<void> {
     if (this.migrating !== undefined) return;
@@ -111,7 +111,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     if (isInTransaction) await this.begin();
   }
 
-  /** Enforces foreign keys again, inside a transaction when that ends. */
+  /** Enforces foreign keys again, after the transaction if there is one. */
   override async afterMigration(): Promise<void> {
     if (this.migrating === undefined) return;
     this.migrating = 'ending';
@@ -129,8 +129,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   /**
    * @throws {QueryFailedError} for an error of the statement or a violated constraint
-   * @throws {DatabaseUnavailableError} for a locked or broken database, or a transaction that took too long
-   * @throws {OutcomeUnknownError} when a COMMIT failed and the file may hold it all the same
+   * @throws {DatabaseUnavailableError} for a locked or damaged database, or a transaction that took too long
+   * @throws {OutcomeUnknownError} when a COMMIT failed and the file may have it
    * @throws {DiskFullError} when the volume is full; the whole transaction is rolled back then
    */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
@@ -187,7 +187,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
       : this.executeInside(transaction, sql, parameters);
   }
 
-  /** The kind is only that of the first word; SQLite's own parser looks at all of it. */
+  /** `kindOf` looks at the first word only; SQLite's parser checks the rest. */
   private checkControl(sql: string): void {
     this.driver.reader.prepare(sql);
   }
@@ -211,8 +211,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   /**
-   * A statement that was in flight when the transaction of its runner ended must not become a transaction of its own. A
-   * runner that TypeORM made for one transaction is released by the next turn of the event loop.
+   * A statement that was in flight when the transaction ended must not become a transaction. TypeORM releases the
+   * runner of `dataSource.transaction` by the next turn of the event loop.
    */
   private async stayOpen(sql: string): Promise<void> {
     await new Promise(setImmediate);
@@ -241,7 +241,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     const { transaction } = this;
     if (transaction === undefined) throw new TypeORMError(NO_TRANSACTION);
     if (this.hasTemporaries) dropTemporaries(transaction);
-    // Whether it succeeds or not, it has ended: what fails here is undone, and a rollback finds nothing left to do.
+    // The transaction has ended even if the commit fails, because then it is rolled back.
     const committed = transaction.commit();
     this.transaction = undefined;
     this.transactionOver = true;
@@ -265,7 +265,9 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     return DONE;
   }
 
-  /** Undoes the transaction, if there is one, and waits until what it read is on disk, or notes why that failed. */
+  /**
+   * Rolls back an open transaction, and waits until the data that it read is on disk. Keeps the error if that fails.
+   */
   private async endTransaction(): Promise<void> {
     const { transaction } = this;
     if (transaction === undefined) return;
@@ -281,7 +283,10 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 }
 
-/** All write through one connection, on which a temporary table would hide a table of that name from everyone. */
+/**
+ * Drops temporary objects. All transactions write on one connection, where a temporary table would hide a table for
+ * everyone.
+ */
 function dropTemporaries(transaction: OpenTransaction): void {
   const { rows = [] } = transaction.run(
     `SELECT type, name FROM sqlite_temp_schema WHERE type IN ('trigger', 'view', 'table')`,

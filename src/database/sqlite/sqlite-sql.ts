@@ -4,7 +4,7 @@ import type { StatementResult } from './sqlite-connection.js';
 import { rejectRoundedIntegers } from './portability/exact-integers.js';
 import { translateSqliteError } from './sqlite-errors.js';
 
-/** The SQL of each template, with a placeholder for each value; templates are constants, so each is put together once. */
+/** The SQL of each template, cached because templates are constants. */
 const statements = new WeakMap<TemplateStringsArray, string>();
 
 function textOf(strings: TemplateStringsArray): string {
@@ -16,7 +16,7 @@ function textOf(strings: TemplateStringsArray): string {
   return statement;
 }
 
-/** SQL templates over a way to run statements. */
+/** Runs SQL with TypeORM's errors. */
 export class SqliteSql implements Sql {
   constructor(
     private readonly run: (sql: string, parameters: unknown[]) => StatementResult | Promise<StatementResult>,
@@ -38,7 +38,7 @@ export class SqliteSql implements Sql {
   }
 }
 
-/** An error as TypeORM code meets it, too. */
+/** Converts an error to one that TypeORM code expects. */
 export function explained(error: unknown, sql: string, values: unknown[]): unknown {
   const translated = translateSqliteError(error);
   if (translated !== undefined) return translated;

@@ -20,20 +20,20 @@ import { tlsOf } from './tls.js';
 export type PostgresSettings = PostgresUrl & Config['database'] & Pick<Config, 'listTimeout'>;
 
 export interface ConnectionPoolOptions {
-  /** The most connections. */
+  /** Most connections. */
   readonly max: number;
-  /** Milliseconds this side waits for the response to a statement. */
+  /** Milliseconds that the client waits for the response to a statement. */
   readonly queryTimeout: number;
-  /** Called when the server has no free slot for even one connection: others of this process may give one up. */
+  /** Called when the server has no free slot for even one connection, so that another pool can give one up. */
   readonly onStarved: () => void;
 }
 
-/** Milliseconds one host may take to accept a connection; less where several share the busy time-out. */
+/** Milliseconds that one host may take to accept a connection; less if several hosts share the busy time-out. */
 const CONNECT_TIMEOUT = 2000;
 
-/** Milliseconds after which a server that had no slot for a connection is asked for one more. */
+/** Milliseconds until the pool asks a server without free slots for one more connection. */
 const GROWTH_PAUSE = 1000;
-/** The same where there is none at all. */
+/** Milliseconds until the next attempt of a pool without any connection. */
 const STARVED_PAUSE = 200;
 
 interface ConnectionWaiter extends Waiter {
@@ -43,25 +43,25 @@ interface ConnectionWaiter extends Waiter {
 type Pooled = PostgresClient & pg.PoolClient;
 
 /**
- * A pool of connections to the primary. A caller takes a connection and gives it back with what went wrong on it. A waiting caller is
- * not tied to one that is being made: where the server has no slot for more, the existing ones serve all callers in turn.
+ * A pool of connections to the primary server. A caller takes a connection and gives it back with the failure it met.
+ * If the server has no free slots, the existing connections serve all callers in turn.
  */
 export class ConnectionPool {
   readonly pool: pg.Pool;
   private readonly logger = new Logger('Database');
-  /** All idle connections fail together when their server goes. */
+  /** Reports idle connections that fail together when their server stops. */
   private readonly idleFailures = new Outage<string>({
     interval: 10_000,
     onStart: (message) => this.logger.warn(`An idle connection to the database failed: ${message}`),
     onRepeat: (repeats) => this.logger.warn(`${repeats} more idle connections to the database failed`),
   });
   private readonly waiting: WaitQueue<ConnectionWaiter>;
-  /** Those that callers hold, and those that are being fetched for them. */
+  /** Connections that callers hold or that are being fetched for them. */
   private taken = 0;
-  /** The most that the server has slots for, as far as is known; grows back to `max` one at a time. */
+  /** Most connections that the server accepts, as far as known. It grows back to `max` one by one. */
   private limit: number;
   private growth?: NodeJS.Timeout;
-  /** Whether the server is not to be asked for another connection before the next growth. */
+  /** Whether the pool waits before it asks the server for another connection. */
   private isPaused = false;
   private lastFailure?: unknown;
 
@@ -74,7 +74,7 @@ export class ConnectionPool {
     const config: PostgresClientConfig & pg.PoolConfig = {
       hosts,
       user: settings.user,
-      // Not taken from the environment or from ~/.pgpass: all that counts is in the configuration.
+      // A set password keeps `pg` from reading the environment and ~/.pgpass: the configuration alone counts.
       password: settings.password ?? '',
       database: settings.database,
       ssl: tlsOf(settings),
@@ -83,7 +83,7 @@ export class ConnectionPool {
       query_timeout: options.queryTimeout,
       connectTimeout: Math.max(1, Math.min(CONNECT_TIMEOUT, Math.floor(busyTimeout / hosts.count))),
       idleTimeoutMillis: 30_000,
-      // Behind a name that moves from server to server, no connection stays at the old one for ever.
+      // A host name may move to another server, so no connection stays for ever.
       maxLifetimeSeconds: 1800,
       keepAlive: true,
     };
@@ -97,7 +97,9 @@ export class ConnectionPool {
     this.pool.on('error', ({ message }) => this.idleFailures.report(message));
   }
 
-  /** @throws {DatabaseUnavailableError} when none is free in time, or none can be made; its cause says why */
+  /**
+   * @throws {DatabaseUnavailableError} when no connection is free in time, or none can be made; its cause is the reason
+   */
   take(): Promise<PostgresClient> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ resolve, reject });
@@ -106,21 +108,20 @@ export class ConnectionPool {
   }
 
   /**
-   * Takes a connection back. The next caller gets it when the server has said that no transaction is open on it: its writes would
-   * be part of that, and lost with it.
-   * @param failure what went wrong on the connection, if anything did
+   * Takes a connection back. The next caller gets it after the server has reported that no transaction is open on it.
+   * @param failure the error that the caller met on the connection
    */
   giveBack(client: PostgresClient, failure?: unknown): void {
     const isBroken = isConnectionFailure(failure);
     if (isReadOnlyServer(failure)) this.hosts.failOver(client.target);
-    // Where one broke, the others that were made before may lead to the same server that is gone.
+    // Other connections that were made before may lead to the same stopped server.
     if (isBroken && !isTimeout(failure)) this.hosts.distrust(client.generation);
     const mustClose = client.mustClose || client.hasOwnState || isBroken || this.pool.totalCount > this.limit;
     if (mustClose || client.isIdle) this.release(client, mustClose);
     else void this.reset(client);
   }
 
-  /** For one whose state is not known: it is closed. */
+  /** Closes a connection whose state is unknown. */
   discard(client: PostgresClient): void {
     this.release(client, true);
   }
@@ -129,12 +130,12 @@ export class ConnectionPool {
     return this.pool.totalCount;
   }
 
-  /** Gives up one connection, if it has more than one, so that the server has a slot for another pool. */
+  /** Gives up one connection if the pool has several, so that the server has a slot for another pool. */
   giveUpOne(): void {
     if (this.pool.totalCount < 2) return;
     this.limit = this.pool.totalCount - 1;
     this.pause(GROWTH_PAUSE);
-    // Else the next that is given back is closed.
+    // If none is idle, the next connection that is given back is closed.
     if (this.pool.idleCount > 0) void this.pool.connect().then((client) => client.release(true), ignored);
   }
 
@@ -146,7 +147,7 @@ export class ConnectionPool {
     clearTimeout(this.growth);
   }
 
-  /** Fetches a connection for the caller that waits longest, unless as many as may be are taken. */
+  /** Fetches a connection for the caller that has waited longest, unless the limit is reached. */
   private serveNext(): void {
     if (this.waiting.size === 0 || this.taken >= this.limit) return;
     if (this.isPaused && this.pool.idleCount === 0) return;
@@ -171,7 +172,7 @@ export class ConnectionPool {
     this.serveNext();
   }
 
-  /** Waiting callers get a connection that is given back; the server is asked for another only after a pause. */
+  /** Lets waiting callers use connections that are given back, and asks the server again after a pause. */
   private serverFull(): void {
     const { totalCount } = this.pool;
     this.limit = Math.max(1, totalCount);
@@ -186,12 +187,12 @@ export class ConnectionPool {
       this.isPaused = false;
       this.limit = Math.min(this.limit + 1, this.options.max);
       this.serveNext();
-      // Unless the server is asked and rejects it, which pauses again, the next may be tried then.
+      // After the pause, one more connection is tried. A rejection starts another pause.
       if (this.limit < this.options.max) this.pause(GROWTH_PAUSE);
     }, milliseconds).unref();
   }
 
-  /** From each host in turn. A connection of an earlier generation may lead to a server that is gone, or a standby now. */
+  /** Tries each host in turn. A connection of an earlier generation may lead to a stopped server or a standby. */
   private async connect(): Promise<PostgresClient> {
     let full: unknown;
     for (let failures = 0; ;) {
@@ -206,11 +207,11 @@ export class ConnectionPool {
         publishEngineError(error);
         if (isServerFull(error)) {
           full = error;
-          // Others have led to it, so it is the primary.
+          // The server is the primary, because other connections have led to it.
           if (this.pool.totalCount > 0) throw error;
           this.hosts.failOver(current);
         }
-        // Any other failure has turned `hosts` to the next one.
+        // Other failures have made `hosts` choose the next host.
         if (failures >= this.hosts.count) throw full ?? error;
       }
     }
@@ -230,7 +231,7 @@ export class ConnectionPool {
     this.serveNext();
   }
 
-  /** Of several servers, only one may be written. */
+  /** Only the primary accepts writes. */
   private readonly expectPrimary = async (client: PostgresClient): Promise<void> => {
     if (this.hosts.count === 1) return;
     const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only');
@@ -242,7 +243,7 @@ export class ConnectionPool {
 
 const ignored = (): void => undefined;
 
-/** Characters of a statement that the log shows. */
+/** Characters of a statement in the log. */
 const SHOWN = 300;
 
 function leftOpen({ first, last }: NonNullable<PostgresClient['openTransaction']>): string {

@@ -1,15 +1,15 @@
 import { ConnectionPool, type PostgresSettings } from './connection-pool.js';
 import type { Hosts } from './hosts.js';
 
-/** Milliseconds by which this side waits longer than the server, whose own report says more. */
+/** Milliseconds that the client waits longer than the server, whose own error says more. */
 const GRACE = 1000;
 
-/** Milliseconds a check waits for its response; its caller does not wait longer. */
+/** Milliseconds that a check waits for its response. */
 const CHECK_TIMEOUT = 2000;
 
 /**
- * The connections of one process, apart by what they are for: slow readers of lists block nothing else, and a check of the
- * database waits for no request. Each has at least one connection, where the server has slots for as many.
+ * The connection pools of a process: one for requests, one for slow readers of lists, one for checks of the database.
+ * Each has at least one connection if the server has enough slots.
  */
 export class ConnectionPools {
   readonly ordinary: ConnectionPool;
@@ -28,7 +28,7 @@ export class ConnectionPools {
     await Promise.all(this.all.map((connections) => connections.close()));
   }
 
-  /** One pool has none, and the server has no slot: the largest pool gives one up. */
+  /** Makes the largest pool give up a connection, because another pool has none and the server has no free slot. */
   private giveUpOne(): void {
     const [largest] = this.all.sort((one, other) => other.size - one.size);
     largest!.giveUpOne();

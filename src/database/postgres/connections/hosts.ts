@@ -1,9 +1,9 @@
 import type { PostgresHost } from '../../../config/postgres-url.js';
 
-/** The servers of which one is the primary, and the one that was it last. */
+/** The configured servers, and the one that was the primary last. */
 export class Hosts {
   private index = 0;
-  /** Raised when a server turned out to be gone, or the primary no longer: connections made before may lead to it. */
+  /** Increased when a server stopped or lost its role. Connections of earlier generations may lead to it. */
   generation = 0;
 
   constructor(private readonly all: readonly PostgresHost[]) {}
@@ -16,12 +16,12 @@ export class Hosts {
     return this.all[this.index]!;
   }
 
-  /** `host` failed or is read-only, so the next connections go elsewhere, unless they do already. */
+  /** Chooses another host, because `host` failed or is read-only. */
   failOver(host: PostgresHost): void {
     if (host === this.current) this.index = (this.index + 1) % this.all.length;
   }
 
-  /** A connection made in `generation` broke or leads to the wrong server: so may the others of that time. */
+  /** Ends a generation, because one of its connections broke or led to the wrong server. */
   distrust(generation: number): void {
     if (generation === this.generation) this.generation++;
   }

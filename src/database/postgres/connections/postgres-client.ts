@@ -10,21 +10,23 @@ const INT8 = 20;
 
 export interface PostgresClientConfig extends ClientConfig {
   readonly hosts: Hosts;
-  /** Milliseconds a server may take to accept a connection. */
+  /** Milliseconds that a server may take to accept a connection. */
   readonly connectTimeout: number;
 }
 
-/** One connection, to the server that was the primary last. */
+/** One connection to the server that was the primary last. */
 export class PostgresClient extends pg.Client {
   readonly target: PostgresHost;
   readonly generation: number;
-  /** Set when its state is not known, so that the pool closes it. */
+  /** Makes the pool close the connection, because its state is unknown. */
   mustClose = false;
-  /** Whether a caller has changed its session; the next one gets another connection. */
+  /** Whether a caller has changed the session. The next caller gets another connection. */
   hasOwnState = false;
-  /** Whether an integer that no number can hold becomes an error among the values of its row, rather than be thrown. */
+  /**
+   * Whether an unsafe integer becomes an error in its row. While rows are streamed, an exception would have no catcher.
+   */
   isStreaming = false;
-  /** The statement that began the transaction which a query runner has open on it, and the last one. */
+  /** The first and the last statement of a query runner's open transaction. */
   openTransaction?: { readonly first: string; last: string };
   private readonly hosts: Hosts;
   private unconfirmed = false;
@@ -32,7 +34,7 @@ export class PostgresClient extends pg.Client {
   constructor(config: PostgresClientConfig) {
     const { hosts } = config;
     const target = hosts.current;
-    // The pool hides the password from those who copy its options.
+    // `pg.Pool` hides the password from code that copies its options.
     super({
       ...config,
       ...target,
@@ -43,7 +45,7 @@ export class PostgresClient extends pg.Client {
     this.target = target;
     this.hosts = hosts;
     this.generation = hosts.generation;
-    // A connection that breaks rejects the statements in flight; without a listener, it would also end the process.
+    // A broken connection rejects its statements. Without a listener, the event would also end the process.
     this.on('error', () => undefined);
     this.on('notice', (notice) => {
       if (notice.routine === 'SyncRepWaitForLSN') this.unconfirmed = true;
@@ -60,17 +62,17 @@ export class PostgresClient extends pg.Client {
     });
   }
 
-  /** Whether a transaction is open, as far as the server has said: in the status of its last ReadyForQuery message. */
+  /** Whether a transaction is open, according to the last ReadyForQuery message of the server. */
   get isInTransaction(): boolean {
     return this.getTransactionStatus() !== 'I';
   }
 
-  /** Whether no transaction is open and no statement in flight, so that the next caller may have it. */
+  /** Whether no transaction is open and no statement is in flight, so that the next caller may use the connection. */
   get isIdle(): boolean {
     return this.isReady && !this.isInTransaction;
   }
 
-  /** Remembers a statement that has run: whether it changed the session and, as long as a transaction is open, for the log. */
+  /** Notes whether a statement changed the session, and the open transaction's statements for the log. */
   noteStatement(sql: string): void {
     if (changesSession(sql)) this.hasOwnState = true;
     if (!this.isInTransaction) this.openTransaction = undefined;
@@ -79,9 +81,9 @@ export class PostgresClient extends pg.Client {
   }
 
   /**
-   * Waits for the statements in flight, then rolls back the transaction that is open, if there is one.
-   * @param timeout milliseconds for each of the two
-   * @returns whether it is idle now; else its state is not known
+   * Waits for the statements in flight, then rolls back an open transaction.
+   * @param timeout milliseconds for each of the two steps
+   * @returns whether the connection is idle now; otherwise its state is unknown
    */
   async reset(timeout: number): Promise<boolean> {
     if (!this.isReady) await this.whenReady(timeout);
@@ -90,9 +92,9 @@ export class PostgresClient extends pg.Client {
     return this.isIdle;
   }
 
-  /** An error is thrown when the server reports it, which is before it says that it is ready again. */
+  /** The server reports an error before it is ready for the next statement. */
   private async whenReady(timeout: number): Promise<void> {
-    // It emits `drain` when it has nothing left to do.
+    // `pg` emits `drain` when no statement is left.
     await once(this, 'drain', { signal: AbortSignal.timeout(timeout) }).catch(() => undefined);
   }
 
@@ -100,12 +102,12 @@ export class PostgresClient extends pg.Client {
     return (this as unknown as { readyForQuery: boolean }).readyForQuery;
   }
 
-  /** Ids, revisions and counts are at most 2^53 - 1, so the engine's 64-bit integers are numbers, as on SQLite. */
+  /** Parses 64-bit integers to numbers, as SQLite returns them. Ids, revisions and counts are at most 2^53 - 1. */
   private typeParser(oid: number, format?: 'text' | 'binary'): unknown {
     return oid === INT8 ? this.toSafeInteger : pg.types.getTypeParser(oid, format);
   }
 
-  /** @throws {UnsafeIntegerError} rather than round it; a stream has nobody who would catch it */
+  /** @throws {UnsafeIntegerError} unless rows are streamed */
   private readonly toSafeInteger = (digits: string): number | UnsafeIntegerError => {
     const value = Number(digits);
     if (Number.isSafeInteger(value)) return value;
@@ -114,15 +116,15 @@ export class PostgresClient extends pg.Client {
     return error;
   };
 
-  /** Milliseconds to wait for a response; 0 waits for ever. */
+  /** Milliseconds to wait for a response; 0 means no limit. */
   set queryTimeout(milliseconds: number) {
     (this as unknown as { connectionParameters: { query_timeout: number } }).connectionParameters.query_timeout =
       milliseconds;
   }
 
   /**
-   * Whether since the last call something was committed that no standby has confirmed: the wait was cancelled, and the server
-   * says so in a mere notice (src/backend/replication/syncrep.c).
+   * Tells whether a commit since the last call was not confirmed by a standby. The server reports a cancelled wait only
+   * as a notice (src/backend/replication/syncrep.c).
    */
   takeUnconfirmed(): boolean {
     const { unconfirmed } = this;

@@ -2,38 +2,37 @@ import { readdirSync, readlinkSync, realpathSync, type Stats, statSync } from 'n
 import { Logger } from '@nestjs/common';
 import { DatabaseUnavailableError } from '../../errors.js';
 
-/** The descriptors of this process on Linux, each a link to the path its file has now (proc(5)). */
+/** The descriptors of this process on Linux: links to the current paths of the files (proc(5)). */
 const DESCRIPTORS = '/proc/self/fd';
 
-/** Milliseconds for which the size of the WAL is believed. */
+/** Milliseconds for which the size of the WAL is cached. */
 const SIZE_AGE = 100;
 
 /** A file that SQLite holds open. */
 interface HeldFile {
   readonly path: string;
   readonly inode: string;
-  /** SQLite's descriptor of it and where that led at first; absent where there is no /proc. */
+  /** SQLite's descriptor of the file, and its first link target; absent without /proc. */
   descriptor?: { readonly link: string; readonly target: string };
 }
 
 /**
- * The database file and its WAL, as the service opened them. When somebody removes or replaces one, SQLite goes on writing
- * what nobody will find: in WAL mode it does not look (SQLITE_FCNTL_HAS_MOVED is for rollback journals). So the writer asks
- * here after every commit, before it responds.
+ * The database file and its WAL, as the service opened them. If they are removed or replaced, SQLite does not notice in
+ * WAL mode and writes to lost files (SQLITE_FCNTL_HAS_MOVED works for rollback journals only). The writer therefore
+ * calls `check` after every commit, before it responds.
  *
- * Asking the file itself would cost more than all else in a small commit: on Linux 6.13 and newer, a `stat` between two
- * writes makes the second give the inode a new time, which the next flush then has to put on disk, too
- * (https://docs.kernel.org/filesystems/multigrain-ts.html). Where a descriptor leads can be read without that.
+ * Reading the link of a descriptor is cheap. A `stat` of the file between two writes would add a second inode update to
+ * each flush on Linux 6.13 and newer (https://docs.kernel.org/filesystems/multigrain-ts.html).
  */
 export class DatabaseFile {
-  /** Beside the file itself, not beside a link to it. */
+  /** The WAL is beside the file itself, not beside a link to it. */
   private readonly wal: string;
   private readonly files: HeldFile[] = [];
   private lost?: DatabaseUnavailableError;
   private walSize = 0;
   private walSizeUntil = 0;
 
-  /** To be made when the connection that writes has been opened: the WAL exists by then. */
+  /** Create it after the writing connection was opened, because the WAL exists by then. */
   constructor(path: string) {
     this.wal = `${realpathSync(path)}-wal`;
     for (const file of [path, this.wal]) {
@@ -42,13 +41,13 @@ export class DatabaseFile {
     }
   }
 
-  /** @throws {DatabaseUnavailableError} from the moment on at which the files were seen to be others */
+  /** @throws {DatabaseUnavailableError} after the files were found to be moved or replaced */
   check(): void {
     if (this.lost !== undefined) throw this.lost;
     for (const file of this.files) if (!isWhereItWas(file)) this.checkByPath(file);
   }
 
-  /** The size of the WAL in bytes, a moment ago. */
+  /** The size of the WAL in bytes, at most `SIZE_AGE` old. */
   sizeOfWal(): number {
     const now = performance.now();
     if (now >= this.walSizeUntil) {
@@ -58,12 +57,12 @@ export class DatabaseFile {
     return this.walSize;
   }
 
-  /** @throws {DatabaseUnavailableError} when `check` has thrown before */
+  /** @throws {DatabaseUnavailableError} if `check` has thrown before */
   assertNotMoved(): void {
     if (this.lost !== undefined) throw this.lost;
   }
 
-  /** The descriptor may have been another connection's, which has closed since. */
+  /** The descriptor may have belonged to another connection, which has closed since. */
   private checkByPath(file: HeldFile): void {
     if (inodeOf(statSync(file.path, { throwIfNoEntry: false })) !== file.inode) throw this.lose(file.path);
     file.descriptor = descriptorOf(file.inode);

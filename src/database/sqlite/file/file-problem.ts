@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** What is wrong with a file or folder, and what would be right, from the error of a system call on it. */
+/** Explains a failed system call on a file or folder: the reason and the remedy. */
 export function fileProblem(path: string, error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   switch (code) {
@@ -18,7 +18,9 @@ export function fileProblem(path: string, error: unknown): string {
   }
 }
 
-/** Whose the files are that exist, with their modes, and who this process is: what tells a wrong owner from a wrong mode. */
+/**
+ * The owners and modes of the existing files, and the user of this process: they tell a wrong owner from a wrong mode.
+ */
 export function ownersOf(paths: readonly string[]): string {
   const known = paths.flatMap((path) => {
     try {

@@ -11,19 +11,20 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** Modes of what this service makes: for its own user alone, whatever the umask allows others. */
+/** Modes of files and folders that this service makes: access for its own user alone, whatever the umask. */
 export const PRIVATE_FILE = 0o600;
 export const PRIVATE_FOLDER = 0o700;
 
 /**
- * Makes an empty file for SQLite, which would make one that all may read. Its `-wal`, `-shm` and `-journal` get the mode of the
- * file (findCreateFileMode of its os_unix.c). One that exists stays as it is; why one can't be made, SQLite says when it opens it.
+ * Makes an empty database file with a private mode; SQLite would use the umask. Its `-wal`, `-shm` and `-journal` get
+ * the mode of the file (findCreateFileMode in os_unix.c). An existing file stays as it is. SQLite reports errors when
+ * it opens the file.
  */
 export function createPrivately(path: string): void {
-  // Not opened where it exists: closing any descriptor of a file gives up all locks that this process holds on it
+  // An existing file is not opened: closing a descriptor releases all locks of this process on the file
   // (https://sqlite.org/howtocorrupt.html section 2.2).
   if (existsSync(path)) return;
-  // Not exclusively: a link that leads nowhere yet is followed, as SQLite would.
+  // Without O_EXCL, so that a link whose target does not exist is followed, as SQLite does.
   try {
     const descriptor = openSync(path, constants.O_CREAT | constants.O_RDWR, PRIVATE_FILE);
     giveToFolderOwner(descriptor, realpathSync(path));
@@ -33,7 +34,7 @@ export function createPrivately(path: string): void {
   }
 }
 
-/** Makes a folder, and those above it that are missing, for the owner of the folder that they are made in. */
+/** Makes a folder and its missing parents. They belong to the owner of the first existing folder above. */
 export function makePrivateFolder(path: string): void {
   const first = mkdirSync(path, { recursive: true, mode: PRIVATE_FOLDER });
   if (first === undefined || !isRoot()) return;
@@ -43,9 +44,9 @@ export function makePrivateFolder(path: string): void {
 }
 
 /**
- * As root: gives a file that this process has made to the owner of its folder. A command that root runs beside the service, as in
- * its container, would otherwise leave files that the service cannot write.
- * @param file its descriptor, or its path, of which a link is not followed
+ * Gives a file that root has made to the owner of its folder. Without this, a command that root runs in the container
+ * would leave files that the service cannot write.
+ * @param file a descriptor, or a path, whose link is not followed
  */
 export function giveToFolderOwner(file: number | string, path: string): void {
   if (!isRoot()) return;
@@ -54,7 +55,7 @@ export function giveToFolderOwner(file: number | string, path: string): void {
     if (typeof file === 'number') fchownSync(file, uid, gid);
     else lchownSync(file, uid, gid);
   } catch {
-    // Its file system knows no owners.
+    // The file system has no owners.
     return;
   }
 }

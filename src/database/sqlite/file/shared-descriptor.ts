@@ -1,8 +1,9 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 
 /**
- * A descriptor of a database file beside those of SQLite. All data sources of this process share one, and the last closes it:
- * closing any descriptor of a file gives up all locks that this process holds on it (https://sqlite.org/howtocorrupt.html section 2.2).
+ * One descriptor of a database file for all data sources of this process. The last data source closes it, because
+ * closing any descriptor releases all locks of this process on the file (https://sqlite.org/howtocorrupt.html section
+ * 2.2).
  */
 export class SharedDescriptor {
   private static readonly open = new Map<string, SharedDescriptor>();
@@ -22,7 +23,7 @@ export class SharedDescriptor {
     return shared;
   }
 
-  /** To be called after the connections of the data source have been closed. */
+  /** Call it after the connections of the data source have been closed. */
   close(): void {
     if (--this.users > 0) return;
     SharedDescriptor.open.delete(this.inode);

@@ -3,13 +3,16 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 
 const DECIMAL = /^(?:decimal|dec|numeric|number)$/;
 
-/** Digits that SQLite keeps of a decimal: it stores a double (https://sqlite.org/floatingpoint.html). */
+/** Digits that SQLite keeps of a decimal, stored as a double (https://sqlite.org/floatingpoint.html). */
 const DIGITS = 15;
 
-/** Sign, whole part, fraction and exponent of a decimal, as PostgreSQL reads one. */
+/** Sign, whole part, fraction and exponent of a decimal in the notation of PostgreSQL. */
 const NOTATION = /^\s*([+-]?)(?=\.?\d)(\d*)\.?(\d*)(?:e([+-]?\d{1,4}))?\s*$/i;
 
-/** A decimal as PostgreSQL gives it, a string with the digits of its scale; any other value as it is. */
+/**
+ * Converts a decimal to a string with the digits of its scale, as PostgreSQL returns it; returns other values
+ * unchanged.
+ */
 export function hydratedDecimal(value: unknown, column: ColumnMetadata): unknown {
   if (typeof value !== 'number' || !isDecimal(column)) return value;
   const scale = scaleOf(column);
@@ -17,10 +20,10 @@ export function hydratedDecimal(value: unknown, column: ColumnMetadata): unknown
 }
 
 /**
- * A decimal as PostgreSQL stores it, rounded half away from zero to the scale of its column, which SQLite does not do
- * (https://www.postgresql.org/docs/current/datatype-numeric.html); any other value as it is. No floating-point number is
- * involved: 1.005 with two digits is 1.01.
- * @throws {TypeORMError} for what is no decimal, or has more digits than its column or SQLite keeps
+ * Rounds a decimal half away from zero to the scale of its column, as PostgreSQL does
+ * (https://www.postgresql.org/docs/current/datatype-numeric.html); returns other values unchanged. It avoids
+ * floating-point numbers: 1.005 with two digits is 1.01.
+ * @throws {TypeORMError} for a value that is no decimal, or has more digits than its column or SQLite keeps
  */
 export function storedDecimal(value: unknown, column: ColumnMetadata): unknown {
   if (!isDecimal(column) || (typeof value !== 'string' && typeof value !== 'number')) return value;
@@ -42,13 +45,13 @@ function isDecimal({ type }: ColumnMetadata): boolean {
   return DECIMAL.test(String(type));
 }
 
-/** The digits behind the point, as TypeORM declares them to PostgreSQL; `undefined` where any number of them is stored. */
+/** The digits after the point, as TypeORM declares them to PostgreSQL; `undefined` without a limit. */
 function scaleOf({ precision, scale }: ColumnMetadata): number | undefined {
   if (precision === undefined || precision === null) return undefined;
   return scale ?? 0;
 }
 
-/** The number that the first `count` of the digits stand for, rounded by the one that follows. */
+/** The number of the first `count` digits, rounded by the next digit. */
 function rounded(digits: string, count: number): bigint {
   if (count < 0) return 0n;
   const truncated = BigInt(digits.slice(0, count).padEnd(count, '0'));

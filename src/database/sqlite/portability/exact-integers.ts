@@ -1,14 +1,14 @@
 import { UnsafeIntegerError } from '../../errors.js';
 import type { StatementResult } from '../sqlite-connection.js';
 
-/** Declared types that SQLite stores as floating point: https://sqlite.org/datatype3.html, section 3.1. */
+/** Declared types that SQLite stores as floating point (https://sqlite.org/datatype3.html, section 3.1). */
 const REAL = /REAL|FLOA|DOUB/i;
 
-/** What the largest integer of SQLite, 2^63 - 1, is rounded to; a larger number is none. */
+/** The largest integer of SQLite, 2^63 - 1, rounded to a number. Larger numbers are no integers. */
 const LARGEST = 2 ** 63;
 
 /**
- * Rejects a result with an integer that better-sqlite3 has rounded, since a number does not hold its 64 bits.
+ * Rejects a result with an integer that better-sqlite3 has rounded, because it exceeds 2^53 - 1.
  * @throws {UnsafeIntegerError}
  */
 export function rejectRoundedIntegers(result: StatementResult): void {
@@ -27,7 +27,7 @@ function mayBeRounded(value: number): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) <= LARGEST;
 }
 
-/** Whether the column is declared as floating point; an expression is not declared. */
+/** Tells whether the column is declared as floating point. Expressions have no declared type. */
 function isReal({ source }: StatementResult, name: string): boolean {
   const column = source?.columns().find((candidate) => candidate.name === name);
   return REAL.test(column?.type ?? '');

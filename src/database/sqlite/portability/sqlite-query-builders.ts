@@ -7,12 +7,13 @@ import {
 } from 'typeorm';
 import { SoftDeleteQueryBuilder } from 'typeorm/query-builder/SoftDeleteQueryBuilder.js';
 
-/** How SQLite gives the moment as TypeORM writes its dates, in UTC with milliseconds; `CURRENT_TIMESTAMP` has whole seconds. */
+/** The current time in TypeORM's format, in UTC with milliseconds; `CURRENT_TIMESTAMP` has whole seconds. */
 export const NOW = `strftime('%Y-%m-%d %H:%M:%f', 'now')`;
 
 /**
- * TypeORM's query builder. It accepts pessimistic locks and ignores them: a transaction on SQLite locks the whole database when it
- * begins (`BEGIN IMMEDIATE`). Outside a transaction a lock is an error, as on PostgreSQL. Writes store moments with milliseconds.
+ * TypeORM's query builder with dates in milliseconds. It accepts pessimistic locks and ignores them, because a
+ * transaction on SQLite locks the whole database (`BEGIN IMMEDIATE`). Outside a transaction a lock is an error, as on
+ * PostgreSQL.
  */
 export class SqliteQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilder<Entity> {
   protected override createLockExpression(): string {
@@ -38,7 +39,10 @@ export class SqliteQueryBuilder<Entity extends ObjectLiteral> extends SelectQuer
 }
 
 class SqliteInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQueryBuilder<Entity> {
-  /** An upsert that finds the row updates its date. On PostgreSQL TypeORM sets it to its default, which SQLite does not know here. */
+  /**
+   * An upsert that finds the row updates its date. TypeORM would set the default of the column, which SQLite does not
+   * support here.
+   */
   protected override createInsertExpression(): string {
     const sql = super.createInsertExpression();
     const { mainAlias, onUpdate } = this.expressionMap;
@@ -63,7 +67,7 @@ class SqliteSoftDeleteQueryBuilder<Entity extends ObjectLiteral> extends SoftDel
   }
 }
 
-/** TypeORM sets its dates to `CURRENT_TIMESTAMP`, whatever its driver says of a default. */
+/** TypeORM sets dates to `CURRENT_TIMESTAMP`, whatever default the driver declares. */
 function withMilliseconds(sql: string, builder: QueryBuilder<ObjectLiteral>): string {
   const { mainAlias } = builder.expressionMap;
   if (!mainAlias?.hasMetadata) return sql;

@@ -1,7 +1,7 @@
-/** Milliseconds for which the statements of all lists together may hold the event loop before it turns. */
+/** Milliseconds of the event loop for the statements of all lists in one turn. */
 const SHARE = 2;
 
-/** Milliseconds that a turn of the event loop takes at most when it has nothing to do. */
+/** Longest turn of an idle event loop, in milliseconds. */
 const IDLE_TURN = 0.03;
 
 interface Waiting {
@@ -10,16 +10,16 @@ interface Waiting {
 }
 
 /**
- * Lets statements of lists have a share of the event loop: 2 ms, and then as long for everything else, unless there is nothing
- * else to do. A turn of the event loop accepts one connection only; those of a crowd would wait for as many shares otherwise.
+ * Limits the share of lists in the event loop: 2 ms, then as much for all other work, unless there is none. A turn of
+ * the event loop accepts one connection only, so a crowd of connections would wait for as many shares otherwise.
  *
- * The list that has taken the least time so far and the statement that has waited longest go next in alternation: a short page
- * does not wait for the long lists that were there before it, and these go on however many short ones arrive.
+ * Two lists go next in alternation: the one that has taken the least time, and the one whose statement has waited
+ * longest. A short page does not wait for the long lists before it, and these continue however many short ones arrive.
  */
 export class ListTurns {
   private readonly waiting: Waiting[] = [];
   private spent = 0;
-  /** What everything else has had since. */
+  /** Milliseconds of other work since the last share. */
   private spentByOthers = 0;
   private turnedAt = 0;
   private turning = false;
@@ -27,12 +27,14 @@ export class ListTurns {
 
   constructor(private readonly share = SHARE) {}
 
-  /** For the statements of a list that is to be read now. */
+  /** The statements of a list that is to be read. */
   list(): ListStatements {
     return new ListStatements(this);
   }
 
-  /** Runs `statement` immediately while the share of this turn lasts, else in a later turn; resolves or rejects with it. */
+  /**
+   * Runs `statement` immediately while the share lasts, otherwise in a later turn. Resolves or rejects with its result.
+   */
   run<T>(list: ListStatements, statement: () => T): T | Promise<T> {
     if (this.waiting.length === 0 && this.spent < this.share) return this.measured(list, statement);
     return new Promise<T>((resolve) => {
@@ -81,13 +83,13 @@ export class ListTurns {
   }
 }
 
-/** The statements of one list, and the milliseconds that they have taken. */
+/** The statements of one list, and the milliseconds that they took. */
 export class ListStatements {
   spent = 0;
 
   constructor(private readonly turns: ListTurns) {}
 
-  /** Runs `statement` when it is its turn; see `ListTurns`. */
+  /** Runs `statement` in its turn; see `ListTurns`. */
   run<T>(statement: () => T): T | Promise<T> {
     return this.turns.run(this, statement);
   }

@@ -5,9 +5,9 @@ import { retryWhileBusy } from '../busy-retries.js';
 import { SqliteConnection, type SlowStatements, type StatementResult } from '../sqlite-connection.js';
 import type { OpenTransaction } from '../open-transaction.js';
 
-/** Connections that are kept for the next transaction; more of them would only hold memory and descriptors. */
+/** Connections that stay open for later transactions; more would only use memory and descriptors. */
 const MOST_IDLE = 4;
-/** Milliseconds for which the others are kept: to open one takes longer than to read a short list. */
+/** Milliseconds until idle connections are closed. Opening one takes longer than reading a short list. */
 const IDLE_TIMEOUT = 1000;
 
 const ENDED = new TypeORMError('The transaction has ended');
@@ -16,7 +16,7 @@ interface SnapshotWaiter extends Waiter {
   readonly resolve: (connection: SqliteConnection) => void;
 }
 
-/** Read-only connections for transactions that only read: each sees one state of the file for as long as it lasts. */
+/** Read-only connections for transactions that only read. Each transaction sees one state of the file. */
 export class Snapshots {
   private readonly idle: SqliteConnection[] = [];
   private readonly open = new Set<SqliteConnection>();
@@ -27,7 +27,7 @@ export class Snapshots {
   /**
    * @param path of the database file
    * @param busyTimeout in milliseconds
-   * @param limit how many transactions may read at the same time
+   * @param limit of concurrent transactions
    */
   constructor(
     private readonly path: string,
@@ -41,17 +41,18 @@ export class Snapshots {
   }
 
   /**
-   * Begins a transaction that sees the state of this moment.
-   * @throws {DatabaseUnavailableError} when none becomes free, or the file stays locked, within the busy time-out
+   * Begins a transaction on the current state.
+   * @throws {DatabaseUnavailableError} when no connection becomes free, or the file stays locked, within the busy
+   * time-out
    */
   async begin(): Promise<OpenTransaction> {
     const connection = await this.take();
     try {
       connection.run('BEGIN');
-      // BEGIN alone fixes nothing: the state is that of the first read.
+      // BEGIN alone fixes no state; the first read does.
       await retryWhileBusy(() => connection.run('SELECT 1 FROM sqlite_schema LIMIT 1'), this.busyTimeout);
-      // Lists pass once over their pages; many of them must not hold 16 MB each, SQLite's setting here otherwise. Before the
-      // first read, this statement could meet a lock.
+      // Lists read their pages once, so a connection needs no cache of 16 MB, the default here. Before the first read,
+      // this statement could meet a lock.
       connection.run('PRAGMA cache_size = -64');
     } catch (error) {
       this.giveBack(connection);
@@ -66,8 +67,8 @@ export class Snapshots {
   }
 
   /**
-   * Ends all that are running: they keep SQLite from restarting the WAL, and it has grown too large for that.
-   * @returns how many that were
+   * Ends all running transactions. They keep SQLite from restarting the WAL, which has grown too large.
+   * @returns their number
    */
   endAll(): number {
     const { size } = this.running;
@@ -142,7 +143,7 @@ class ReadTransaction implements OpenTransaction {
     return Promise.resolve();
   }
 
-  /** @param reason what the caller that still reads is rejected with */
+  /** @param reason the error for a caller that goes on reading */
   end(reason: Error): void {
     if (this.over !== undefined) return;
     this.over = reason;

@@ -1,7 +1,7 @@
 import { QueryResult } from 'typeorm';
 import type { StatementResult } from '../sqlite-connection.js';
 
-/** The result of a statement as TypeORM's query runners give it. */
+/** Converts the result of a statement to that of TypeORM's query runners. */
 export function toQueryResult({ rows, changes, lastInsertRowid }: StatementResult): QueryResult {
   const result = new QueryResult();
   if (rows !== undefined) {

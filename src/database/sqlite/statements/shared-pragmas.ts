@@ -5,13 +5,13 @@ import { LEAD } from '../../transaction-control.js';
 const ASSIGNMENT = /^PRAGMA\s+(?:["'`[]?\w+["'`\]]?\s*\.\s*)?["'`[]?(\w+)["'`\]]?\s*[=(]\s*['"`[]?([-+]?\w+)/i;
 const ON = /^(?:on|yes|true|[1-9]\d*)$/i;
 
-/** Those whose value is an argument of a question, belongs to the file, or ends with the transaction. */
+/** Pragmas whose value is an argument of a query, is stored in the file, or ends with the transaction. */
 const HARMLESS =
   /^(?:\w+_(?:info|xinfo|list)|foreign_key_check|integrity_check|quick_check|optimize|wal_checkpoint|incremental_vacuum|defer_foreign_keys|user_version|application_id)$/i;
 
 /**
- * Rejects a `PRAGMA` that would change something for all callers: they write through one connection.
- * @param migrating whether a migration asks, which may do without foreign keys; they are enforced again after it
+ * Rejects a `PRAGMA` that changes the writing connection for all callers.
+ * @param migrating whether a migration runs, which may switch foreign keys off
  * @throws {TypeORMError}
  */
 export function rejectSharedPragma(sql: string, migrating: boolean): void {

@@ -2,9 +2,8 @@ import { LRUCache } from 'lru-cache';
 import { LEAD } from '../../transaction-control.js';
 
 /**
- * What a statement is to the data layer: transaction control, a plain read, a write that reclaims space, one that cannot share
- * a transaction, what makes a temporary table, view or trigger, or anything else.
- * Savepoints belong to the transaction they are set in.
+ * Kinds of statements: transaction control, reads, writes that reclaim space, statements that cannot share a
+ * transaction, statements that make a temporary object, and others. Savepoints belong to the transaction around them.
  */
 export type StatementKind =
   | 'begin'
@@ -26,7 +25,7 @@ const KINDS: readonly [RegExp, StatementKind][] = [
   [/^(?:SAVEPOINT|RELEASE)\b/i, 'savepoint'],
   [/^(?:SELECT|WITH|VALUES|EXPLAIN)\b/i, 'read'],
   [/^(?:PRAGMA|VACUUM|ATTACH|DETACH)\b/i, 'autocommit'],
-  // It would undo everything that shares its commit.
+  // This would undo the whole group commit.
   [/\bOR\s+ROLLBACK\b/i, 'autocommit'],
   [/^DELETE\b/i, 'delete'],
   [/^CREATE\s+(?:TEMP(?:ORARY)?\b|\w+\s+(?:IF\s+NOT\s+EXISTS\s+)?["`[]?temp["`\]]?\s*\.)/i, 'temporary'],

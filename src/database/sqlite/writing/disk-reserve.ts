@@ -18,29 +18,32 @@ import { engineErrors } from '../../events/error-events.js';
 import type { SqliteConnection } from '../sqlite-connection.js';
 import { SharedDescriptor } from '../file/shared-descriptor.js';
 
-/** Frames of the WAL, one for each page that a transaction changes. */
+/** Largest reserve in frames of the WAL, one for each page that a transaction changes. */
 const LARGEST = 1000;
 const SMALLEST = 16;
 
-/** What SQLite takes for the WAL index, at the next start, too. */
+/** Pages for the WAL index, also at the next start. */
 const WAL_INDEX = 8;
 
-// https://sqlite.org/walformat.html, section 2
+// Bytes; https://sqlite.org/walformat.html, section 2.
 const WAL_HEADER = 32;
 const FRAME_HEADER = 24;
 
-/** Ends the name of the file that has the space of the WAL, which SQLite removes when the last process closes the database. */
+/**
+ * Suffix of the file that keeps the space of the WAL while no process has the database open. SQLite removes the WAL
+ * then.
+ */
 const WHILE_CLOSED = '-reserve';
 
 const ZEROS = Buffer.alloc(64 * 1024);
 
 /**
- * Space for deletes on a full volume, inside the files of the database, where no other process can take it.
- * A delete needs frames of the WAL, so the WAL is kept long. The WAL can be used again only after a checkpoint, so the database
- * file gets its new pages before the commit that adds them: a checkpoint never needs space then.
+ * Space for deletes on a full volume, inside the files of the database, where no other process can take it. A delete
+ * needs frames of the WAL, so the WAL is kept long. The WAL can be used again only after a checkpoint; the database
+ * file gets new pages before the commit that adds them, so a checkpoint needs no space.
  */
 export class DiskReserve {
-  /** Of the file itself: SQLite makes the WAL beside that, not beside a link to it. */
+  /** Path of the file itself: SQLite makes the WAL beside the file, not beside a link to it. */
   private readonly path: string;
   private readonly wal: string;
   private readonly database: SharedDescriptor;
@@ -58,7 +61,7 @@ export class DiskReserve {
       ),
   });
 
-  /** @param connection that writes, in WAL mode */
+  /** @param connection the writing connection, in WAL mode */
   constructor(
     path: string,
     private readonly connection: SqliteConnection,
@@ -70,22 +73,22 @@ export class DiskReserve {
     this.readPages = connection.database.prepare('PRAGMA page_count').pluck();
     const free = Math.floor((freeBytes(path) + sizeOf(this.wal)) / (FRAME_HEADER + this.pageSize));
     this.frames = Math.min(LARGEST, Math.max(SMALLEST, Math.min(SMALLEST + WAL_INDEX, free - 1), Math.floor(free / 8)));
-    // Half of the WAL stays free for the transactions that find the other half used.
+    // The other half of the WAL serves transactions that run until the checkpoint.
     connection.database.pragma(`wal_autocheckpoint = ${Math.floor(this.frames / 2)}`);
   }
 
-  /** Bytes of the WAL. */
+  /** Size of the WAL in bytes. */
   get size(): number {
     return WAL_HEADER + this.frames * (FRAME_HEADER + this.pageSize);
   }
 
-  /** Gives the space of `keep` back. To be called before SQLite opens the database, which needs some of it. */
+  /** Frees the space of `keep`. Call it before SQLite opens the database, which needs some of it. */
   static release(path: string): void {
     if (existsSync(path)) rmSync(`${realpathSync(path)}${WHILE_CLOSED}`, { force: true });
   }
 
   /**
-   * Makes the WAL long enough, if there is space for it. While it is not, only what reclaims space may be written.
+   * Makes the WAL long enough if there is space. Otherwise only writes that reclaim space are allowed.
    * @throws SqliteError
    */
   makeAtStart(): void {
@@ -95,14 +98,15 @@ export class DiskReserve {
   }
 
   /**
-   * The same; whether the WAL is long enough.
-   * To be called inside a transaction that writes: no other process writes to the WAL then.
+   * Makes the WAL long enough if there is space. Call it inside a writing transaction, when no other process writes to
+   * the WAL.
+   * @returns whether the WAL is long enough
    */
   make(): boolean {
     try {
       const descriptor = openSync(this.wal, 'r+');
       try {
-        // SQLite takes zeros for the end of the WAL.
+        // SQLite takes zeros as the end of the WAL.
         lengthen(descriptor, this.size);
       } finally {
         closeSync(descriptor);
@@ -115,7 +119,7 @@ export class DiskReserve {
   }
 
   /**
-   * Runs a COMMIT, with space in the database file for the pages that it adds.
+   * Commits, with space in the database file for the pages that the transaction adds.
    * @throws SqliteError
    */
   commit(): void {
@@ -125,7 +129,10 @@ export class DiskReserve {
     this.pages = pages;
   }
 
-  /** Moves the WAL into the database file, so that the next write starts it again; `false` while a list reads an older state. */
+  /**
+   * Moves the WAL into the database file, so that the next write starts it again.
+   * @returns `false` while a list reads an older state
+   */
   restartWal(): boolean {
     try {
       const [result] = this.connection.database.pragma('wal_checkpoint(RESTART)') as { busy: number }[];
@@ -135,23 +142,23 @@ export class DiskReserve {
     }
   }
 
-  /** Keeps the space while no process has the database open. To be called before the connections close. */
+  /** Keeps the space while no process has the database open. Call it before the connections close. */
   keep(): void {
     if (sizeOf(this.wal) < this.size) return;
     try {
       DiskReserve.release(this.path);
       linkSync(this.wal, `${this.path}${WHILE_CLOSED}`);
     } catch {
-      // Its file system knows no links.
+      // The file system has no hard links.
       return;
     }
   }
 
-  /** To be called after the connections have been closed. */
+  /** Call it after the connections have been closed. */
   close(): void {
     this.missing.close();
     this.database.close();
-    // SQLite leaves the WAL to another process that has the database open.
+    // SQLite keeps the WAL while another process has the database open.
     if (existsSync(this.wal)) DiskReserve.release(this.path);
   }
 
@@ -159,7 +166,7 @@ export class DiskReserve {
     try {
       lengthen(this.database.number, size);
     } catch (error) {
-      // SQLite itself meets all other errors.
+      // SQLite reports all other errors itself.
       if (!/^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '')) return;
       engineErrors.publish('full');
       throw Object.assign(new Error('database or disk is full', { cause: error }), { code: 'SQLITE_FULL' });
@@ -167,7 +174,7 @@ export class DiskReserve {
   }
 }
 
-/** Writes zeros, since a file that is only set to a size has no space on the volume. All of them, or none. */
+/** Writes zeros, because a file without written blocks has no space on the volume. Writes all of them or none. */
 function lengthen(descriptor: number, size: number): void {
   const before = fstatSync(descriptor).size;
   try {

@@ -1,9 +1,9 @@
 import type { SqliteConnection } from '../sqlite-connection.js';
 
 /**
- * Whether transactions may share a commit. They may not where the schema lets one of them undo or fail the others: by
- * `ON CONFLICT ROLLBACK` or `RAISE(ROLLBACK)`, which go beyond any savepoint, or by a foreign key that is
- * `DEFERRABLE INITIALLY DEFERRED`, which is checked at the commit only.
+ * Tells whether transactions may share a commit. They may not if the schema lets one undo or fail the others: by `ON
+ * CONFLICT ROLLBACK` or `RAISE(ROLLBACK)`, which ignore savepoints, or by a foreign key that is `DEFERRABLE INITIALLY
+ * DEFERRED`, which is checked at the commit.
  */
 export class GroupCommitCheck {
   private version?: number;

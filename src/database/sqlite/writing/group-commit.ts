@@ -6,60 +6,59 @@ import type { DiskReserve } from './disk-reserve.js';
 import { GroupCommitCheck } from './group-commit-check.js';
 import { isFull, translated } from '../sqlite-errors.js';
 
-/** Waits for the commit: a job that has succeeded, or one that was rejected on rows which are not on disk yet. */
+/** A job that waits for the commit: it has succeeded, or was rejected because of rows that are not on disk yet. */
 export interface PendingJob {
   readonly reclaimsSpace: boolean;
   done(): void;
   fail(error: Error): void;
 }
 
-/** The transaction that is open, and the jobs in it that have ended. */
+/** The open transaction, and its jobs that have ended. */
 interface Batch {
   readonly began: number;
-  /** Whether there is no space, so that only jobs that reclaim some may join, each with a commit of its own. */
+  /** Whether the volume is full. Then only jobs that reclaim space may join, each with its own commit. */
   readonly reclaimingOnly: boolean;
   readonly pending: PendingJob[];
   size: number;
 }
 
-// A batch ends when no job waits. Under steady load these limits end it: its first job should not wait for ever, and a
-// failed commit should not fail thousands of jobs.
+// Limits of a batch under steady load; otherwise it ends when no job waits. They bound the wait of its first job and
+// the number of jobs that one failed commit fails.
 const LARGEST_BATCH = 500;
 const LONGEST_BATCH = 20;
 
-/** Bytes the WAL may grow to before the readers that keep SQLite from restarting it are ended. */
+/** Bytes of the WAL above which the readers that keep SQLite from restarting it are ended. */
 const LARGEST_WAL = 128 * 1024 * 1024;
 
-/** Milliseconds after which a full volume is tried again. */
+/** Milliseconds until a full volume is tried again. */
 const FULL_PAUSE = 100;
 
 /**
- * An I/O error on COMMIT: this process reads the state of before, but the commit's frames may be in the WAL, and then the next
- * process to recover it finds them (https://sqlite.org/walformat.html, section 4). Or the commit is done, in a file that was moved.
+ * The outcome of a COMMIT with an I/O error: its frames may be in the WAL, where the next process that recovers it
+ * finds them (https://sqlite.org/walformat.html, section 4), or it has succeeded in a file that was moved.
  */
 const UNKNOWN = 'The COMMIT failed, and may be found in the file all the same';
 
 /**
- * One transaction of SQLite for many jobs. The cost is not in the write but in the disk flush of its commit, so jobs that wait
- * together share one:
+ * One transaction of SQLite for many jobs. The disk flush of the commit costs most, so jobs that wait together share one:
  *
  *     BEGIN IMMEDIATE
- *       ...A's statements...                                       A asks to commit, and gets no response yet
- *       SAVEPOINT job;  ...B's statements...; ROLLBACK TO job      B fails, perhaps because of A's rows; no response yet
- *       ...C's only statement...                                   needs no savepoint: SQLite undoes it as a whole
- *     COMMIT                                                       all are settled: A and C with success, B with its error;
- *                                                                  or all with the failure of the commit
+ *       ...A's statements...                                    A asks to commit, and gets no response yet
+ *       SAVEPOINT job;  ...B's statements...; ROLLBACK TO job   B fails, perhaps because of A's rows; no response yet
+ *       ...C's only statement...                                needs no savepoint: SQLite undoes it as a whole
+ *     COMMIT                                                    A and C succeed, B gets its error; or all fail with
+ *                                                               the commit
  *
- * The first needs no savepoint either: what its rollback undoes is all there is. When it fails, it is settled immediately, as
- * is any that no pending rows stand before: what it read was on disk.
+ * The first job needs no savepoint, because a rollback of the transaction undoes nothing else. Its failure is settled
+ * immediately, as is that of any job without pending jobs before it: the data that it read is on disk.
  *
- * All but the getters is to be called by the job that runs, or between two.
+ * Only the running job may call the methods, or the writer between two jobs.
  */
 export class GroupCommit {
   private batch?: Batch;
-  /** Until when only what reclaims space may join, on the clock of `performance.now()`. */
+  /** Until then only jobs that reclaim space may join; on the clock of `performance.now()`. */
   private fullUntil = 0;
-  /** Pending while the event loop has not turned since the last commit. */
+  /** Set until the event loop has turned after the last commit. */
   private turning?: NodeJS.Immediate;
   private readonly check: GroupCommitCheck;
 
@@ -76,17 +75,17 @@ export class GroupCommit {
     return this.batch !== undefined;
   }
 
-  /** Whether no job has joined before the one that runs. */
+  /** Whether the running job is the first of its batch. */
   get isFirst(): boolean {
     return this.batch?.size === 1;
   }
 
-  /** Whether there was a commit since the event loop looked for further requests. */
+  /** Whether the event loop has not yet looked for requests since the last commit. */
   get hasJustCommitted(): boolean {
     return this.turning !== undefined;
   }
 
-  /** Whether the batch that is open, if there is one, takes no further job. */
+  /** Whether the open batch takes no further job. */
   get isOver(): boolean {
     if (this.batch === undefined) return false;
     const { began, size, reclaimingOnly } = this.batch;
@@ -95,8 +94,8 @@ export class GroupCommit {
   }
 
   /**
-   * Lets a job join the batch that is open, or opens one.
-   * @throws {DiskFullError} while there is no space but for what reclaims some
+   * Adds a job to the open batch, or opens one.
+   * @throws {DiskFullError} while the volume is full and the job does not reclaim space
    * @throws SqliteError
    */
   join(reclaimsSpace: boolean): void {
@@ -105,14 +104,14 @@ export class GroupCommit {
     this.batch.size++;
   }
 
-  /** Notes that the job that runs has ended well. */
+  /** Adds the running job, which has succeeded, to those that wait for the commit. */
   add(job: PendingJob): void {
     this.batch!.pending.push(job);
   }
 
   /**
-   * Settles the rejection of the job that runs, which has left nothing: immediately when all it could read is on disk, else by
-   * the commit.
+   * Settles the rejection of the running job, which has changed nothing. It is settled immediately if all data that it
+   * could read is on disk, otherwise by the commit.
    */
   settleRejected(done: () => void, fail: (error: Error) => void): void {
     if (this.batch === undefined || this.batch.pending.length === 0) return done();
@@ -139,7 +138,7 @@ export class GroupCommit {
     for (const job of batch.pending) job.done();
   }
 
-  /** Undoes the first job of the batch, which is all of it so far. */
+  /** Undoes the first job of the batch, when no other has joined. */
   abandon(): void {
     this.batch = undefined;
     this.rollBack();
@@ -151,7 +150,7 @@ export class GroupCommit {
     this.fail(error);
   }
 
-  /** What the job met may have undone more than the job: then all of the batch has failed. */
+  /** Fails the whole batch if the error of one job has undone more than that job. */
   afterFailure(error: unknown, reclaimsSpace: boolean): void {
     const isLost = this.batch !== undefined && !this.connection.inTransaction;
     if (isLost) this.fail(error);
@@ -163,9 +162,10 @@ export class GroupCommit {
   private open(): Batch {
     const isWalShort = this.file.sizeOfWal() < this.reserve.size;
     if (isWalShort) this.file.check();
-    // Left by a ROLLBACK that failed.
+    // A failed ROLLBACK may have left a transaction.
     if (this.connection.inTransaction) this.connection.run('ROLLBACK');
-    // IMMEDIATE: a transaction that reads first and then writes would otherwise fail after another process's commit.
+    // IMMEDIATE: a transaction that reads first would fail at its first write if another process has committed
+    // meanwhile.
     this.connection.run('BEGIN IMMEDIATE');
     const hasReserve = !isWalShort || this.reserve.make();
     const reclaimingOnly = !hasReserve || performance.now() < this.fullUntil;
@@ -178,7 +178,7 @@ export class GroupCommit {
     for (const job of pending) job.fail(translated(error));
   }
 
-  /** Undoes what the connection has begun. What cannot be undone now is before the next transaction begins; nothing commits it. */
+  /** Rolls back. If that fails, it is repeated before the next transaction begins; nothing commits it. */
   private rollBack(): void {
     if (!this.connection.inTransaction) return;
     try {
@@ -189,8 +189,8 @@ export class GroupCommit {
   }
 
   /**
-   * Makes all of the WAL usable for what reclaims space, if necessary at the cost of lists. While there is no space, what takes some
-   * would fail what reclaims some in the same commit.
+   * Makes the whole WAL usable for jobs that reclaim space, if necessary by ending lists. Other jobs would fail the
+   * same commit.
    */
   private afterFull(reclaimsSpace: boolean): void {
     this.fullUntil = performance.now() + FULL_PAUSE;

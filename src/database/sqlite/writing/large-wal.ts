@@ -3,10 +3,10 @@ import { Outage } from '../../../logging/outage.js';
 import type { SqliteConnection } from '../sqlite-connection.js';
 import type { Snapshots } from '../reading/snapshots.js';
 
-/** Milliseconds after which it is tried again, when another process reads an old state. */
+/** Milliseconds until the next attempt while another process reads an old state. */
 const PAUSE = 60_000;
 
-/** Milliseconds for which `DatabaseFile.sizeOfWal` may still tell the size of before. */
+/** Milliseconds for which `DatabaseFile.sizeOfWal` may return the old size. */
 const SIZE_AGE = 100;
 
 const CUT_OFF = 'The write-ahead log has grown too large; the lists that kept it from restarting are cut off';
@@ -15,8 +15,9 @@ const ELSEWHERE =
   'and reads it, such as a copy or the shell of SQLite';
 
 /**
- * Makes the WAL small again: after a restart the next commit truncates it to `journal_size_limit`. It grows without end while anyone reads a state of the file that is older
- * (https://sqlite.org/wal.html, section 6): our own lists are ended; those of another process can only be reported.
+ * Makes the WAL small again: after a restart, the next commit truncates it to `journal_size_limit`. It grows while a
+ * reader uses an older state of the file (https://sqlite.org/wal.html, section 6). Lists of this process are ended;
+ * readers of another process are logged.
  */
 export class LargeWal {
   private readonly cutOff = outage(CUT_OFF);
@@ -28,7 +29,7 @@ export class LargeWal {
     private readonly snapshots: Snapshots,
   ) {}
 
-  /** To be called between transactions. */
+  /** Call it between transactions. */
   shrink(): void {
     const now = performance.now();
     if (now < this.pausedUntil) return;

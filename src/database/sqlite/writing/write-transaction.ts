@@ -9,11 +9,11 @@ const ENDED = new TypeORMError('The transaction has ended');
 const OR_ROLLBACK = /\bOR\s+ROLLBACK\b/i;
 const DEFERRING = /\bdefer_foreign_keys\b/i;
 
-/** A transaction that writes: one job of a group commit, on a savepoint unless it is the first. */
+/** A writing transaction: one job of a group commit, on a savepoint unless it is the first. */
 export class WriteTransaction implements OpenTransaction {
-  /** Why it takes no further statement. */
+  /** The error for further statements, after the end. */
   private over?: Error;
-  /** Set when it has been undone; see `rollback`. */
+  /** Set after a rollback; see `rollback`. */
   private settled?: Promise<void>;
   private deferredForeignKeys = false;
   private readonly isFirst: boolean;
@@ -21,7 +21,7 @@ export class WriteTransaction implements OpenTransaction {
 
   /**
    * @param timeout milliseconds that the transaction may last
-   * @param endSlot to be called once, when others may use the connection
+   * @param endSlot called once, when others may use the connection
    * @throws SqliteError
    */
   constructor(
@@ -47,7 +47,7 @@ export class WriteTransaction implements OpenTransaction {
     try {
       return this.connection.run(sql, parameters);
     } catch (error) {
-      // Half a transaction serves nobody: without space all of it is undone.
+      // When the volume is full, the whole transaction is rolled back.
       if (isFull(error) || !this.connection.inTransaction) this.undo(translated(error), error);
       throw error;
     }
@@ -76,13 +76,13 @@ export class WriteTransaction implements OpenTransaction {
     if (this.isFirst) this.group.abandon();
     else this.undoSavepoint();
     this.settled = new Promise((done, fail) => this.group.settleRejected(done, fail));
-    // Where a timer or a failing statement undid it, the caller asks later, or never.
+    // After a rollback by a timer or a failed statement, the caller may never ask for the result.
     this.settled.catch(() => {});
     if (failure !== undefined) this.group.afterFailure(failure, this.reclaimsSpace);
     this.endSlot();
   }
 
-  /** Where that fails, the other jobs of the batch would commit this one, too: all of it is undone. */
+  /** If that fails, the whole batch is undone, because its commit would include this job. */
   private undoSavepoint(): void {
     if (!this.connection.inTransaction) return;
     try {
@@ -93,7 +93,7 @@ export class WriteTransaction implements OpenTransaction {
     }
   }
 
-  /** SQLite would check only at the group commit, and then fail everyone's. */
+  /** Checks foreign keys here. SQLite would check them at the group commit, and fail all jobs. */
   private checkForeignKeys(): void {
     this.connection.run('PRAGMA defer_foreign_keys = OFF');
     const violations = this.connection.run('PRAGMA foreign_key_check').rows ?? [];

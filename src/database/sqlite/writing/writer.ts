@@ -11,41 +11,41 @@ import { isBusy, translated } from '../sqlite-errors.js';
 import { WriteTransaction } from './write-transaction.js';
 
 export interface WriterLimits {
-  /** Milliseconds to wait for a slot, and for the lock of another process, before giving up. */
+  /** Milliseconds to wait for a slot, and for the lock of another process. */
   readonly busyTimeout: number;
-  /** Milliseconds a transaction may last. */
+  /** Milliseconds that a transaction may last. */
   readonly transactionTimeout: number;
 }
 
 export interface WriteOptions {
-  /** Whether the write reclaims more space than it takes, as a delete does: then it may use the last of it. */
+  /** Whether the write frees space, as a delete does. Then it may use the last space of the volume. */
   readonly reclaimsSpace: boolean;
-  /** Whether it can't be part of a transaction, and so runs in SQLite's autocommit mode: `VACUUM`, `ATTACH`, most `PRAGMA`s. */
+  /** Whether the statement must run in SQLite's autocommit mode, as `VACUUM`, `ATTACH` and most `PRAGMA`s do. */
   readonly autocommit?: boolean;
 }
 
-/** Something that waits for its slot on the writing connection. */
+/** Waits for its slot on the writing connection. */
 interface Job extends WriteOptions, Waiter {
-  /** It has the slot. It ends the slot before it returns, or later by `endSlot`. */
+  /** Runs in the slot. It ends the slot before it returns, or later by `endSlot`. */
   run(): void;
 }
 
 const OWN_TRANSACTION = 'Inside a transaction, write through its own manager: another one waits for it to end.';
 
 /**
- * The one connection that writes. SQLite has one writer at a time, so each job waits here for a slot, first come first
- * served; jobs that wait together share a commit (`GroupCommit`).
+ * The connection that writes. SQLite has one writer at a time, so jobs wait here for a slot, in order. Jobs that wait
+ * together share a commit (`GroupCommit`).
  *
- * The commit comes when no job waits any more. Where the event loop has turned without a commit, that is immediately: a
- * single job waits for no other. Else it is after the event loop has looked for further requests (`setImmediate`), since what
- * arrives together is handled one after the other.
+ * The commit comes when no job waits. If the event loop has turned since the last commit, it comes immediately, so a
+ * single job does not wait. Otherwise it comes after the event loop has looked for further requests (`setImmediate`),
+ * because requests that arrive together are handled one after the other.
  */
 export class Writer {
   private readonly queue: WaitQueue<Job>;
   private readonly group: GroupCommit;
   /** Whether a job has the slot, or the writer waits for another process. */
   private taken = false;
-  /** Whether `next` is at work: a job that ends before it returns leaves it to go on. */
+  /** Whether `next` is running. Then it continues after a job that ends before it returns. */
   private running = false;
   private busyRetries = 0;
   private committing?: NodeJS.Immediate;
@@ -68,7 +68,7 @@ export class Writer {
   }
 
   /**
-   * Runs one statement as a transaction of its own. Resolves when it is on disk.
+   * Runs one statement as a transaction. Resolves when it is on disk.
    * @throws {DatabaseUnavailableError} after the busy time-out
    * @throws {DiskFullError} when there is no space left
    * @throws SqliteError
@@ -78,14 +78,14 @@ export class Writer {
       try {
         return await this.statement(sql, parameters, options);
       } catch (error) {
-        // By now the writer has restarted the WAL, if it could.
+        // The writer has restarted the WAL by now, if it could.
         if (!(error instanceof DiskFullError) || attempts === 3) throw error;
       }
     }
   }
 
   /**
-   * Begins a transaction, when it has its slot.
+   * Begins a transaction in its slot.
    * @throws {DatabaseUnavailableError} after the busy time-out
    * @throws {DiskFullError} when there is no space left and the transaction does not reclaim any
    */
@@ -99,7 +99,7 @@ export class Writer {
     });
   }
 
-  /** Takes no further job, and resolves when those that have or await a slot have ended. */
+  /** Accepts no further job. Resolves when all accepted jobs have ended. */
   async close(): Promise<void> {
     this.closing = true;
     if (this.isIdle()) return;
@@ -150,7 +150,7 @@ export class Writer {
     if (!this.running) this.next();
   };
 
-  /** Gives the slot to the job that has waited longest; prepares the commit when there is none. */
+  /** Gives the slot to the job that has waited longest. If there is none, prepares the commit. */
   private next(): void {
     while (!this.taken) {
       const job = this.queue.first;
@@ -170,7 +170,7 @@ export class Writer {
     }
   }
 
-  /** Runs a job, which leaves the queue unless this throws. */
+  /** Runs a job and removes it from the queue. If this throws, the job stays in the queue. */
   private start(job: Job): void {
     this.file.assertNotMoved();
     if (!job.autocommit) this.group.join(job.reclaimsSpace);
