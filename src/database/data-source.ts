@@ -1,8 +1,7 @@
-import { type DataSource, type DataSourceOptions } from 'typeorm';
+import type { DataSource, DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { DatabaseLogger } from './database-logger.js';
-import { type Class, loadClasses } from './schema/module-files.js';
-import { loadMigrations } from './schema/schema-version.js';
+import { type Class, loadClasses, loadMigrations } from './schema/module-files.js';
 
 /** Statements that take longer than this many milliseconds are logged. */
 const SLOW_STATEMENT = 200;

@@ -34,7 +34,7 @@ export interface Engine {
    */
   transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T>;
 
-  /** See `advanceIdSequence` of `id-sequence.ts`. */
+  /** See `advanceIdSequence` in `transactions.ts`. */
   advanceIdSequence(transaction: Sql, table: string, id: number): Promise<void>;
 
   /** @throws {DatabaseUnavailableError} when too many are open */

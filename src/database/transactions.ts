@@ -1,14 +1,16 @@
 import type { DataSource } from 'typeorm';
 import { engineOf } from './engine.js';
-import { DiskFullError } from './errors.js';
-import type { Sql } from './sql.js';
+import { ConnectionLostError, DiskFullError } from './errors.js';
+import type { Snapshot, Sql } from './sql.js';
+
+export type { Snapshot };
 
 export interface TransactionOptions {
   /** Whether the transaction frees space, as a delete does. Then it may use the last space of the volume. */
   readonly reclaimsSpace?: boolean;
 }
 
-/** Attempts in all: the engine makes space in its log after a failure. */
+/** Attempts of a transaction on a full volume, after each of which the engine makes space, and of a read. */
 const ATTEMPTS = 3;
 
 /**
@@ -35,4 +37,31 @@ export async function transaction<T>(
 /** Reads committed data outside any transaction, without waiting for writers. */
 export function committed(dataSource: DataSource): Sql {
   return engineOf(dataSource).committed;
+}
+
+/**
+ * Advances the id sequence of a table beyond `id`, if it is not there yet. The caller holds the lock of the resource's
+ * `storage` row, so no new id is assigned meanwhile.
+ */
+export function advanceIdSequence(dataSource: DataSource, transaction: Sql, table: string, id: number): Promise<void> {
+  return engineOf(dataSource).advanceIdSequence(transaction, table, id);
+}
+
+/** @throws {DatabaseUnavailableError} when too many snapshots are open */
+export function openSnapshot(dataSource: DataSource): Promise<Snapshot> {
+  return repeatRead(() => engineOf(dataSource).openSnapshot());
+}
+
+/**
+ * Runs a read, and again if its connection broke: a pooled connection may lead to a stopped server. `read` must not
+ * have sent anything to the client when it rejects.
+ */
+export async function repeatRead<T>(read: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof ConnectionLostError) || attempt === ATTEMPTS) throw error;
+    }
+  }
 }

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
 import { Config } from '../config/config.js';
-import { ENGINE_ERRORS, type EngineError, engineErrors } from '../database/events/error-events.js';
+import { ENGINE_ERRORS, type EngineError, engineErrors } from '../database/database-events.js';
 import { Metrics } from './metrics.js';
 
 /** Metrics of the database: errors of the engine and, with SQLite, the size of its files. */

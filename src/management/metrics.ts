@@ -4,7 +4,7 @@ import { levels } from 'pino';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { committed } from '../database/transactions.js';
-import { observeStatements, type StatementObserver, unobserveStatements } from '../database/events/statement-events.js';
+import { observeStatements, type StatementObserver, unobserveStatements } from '../database/database-events.js';
 import { standardOutput } from '../logging/standard-output.js';
 import { ReportedResources } from './reported-resources.js';
 import { withinTimeout } from './database-timeout.js';

@@ -13,11 +13,11 @@ import {
   QueryFailedError,
   TypeORMError,
 } from 'typeorm';
-import { type Database, betterSqlite3, openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
+import { betterSqlite3, type Database, openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { type Environment, loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
 import { DatabaseUnavailableError, DiskFullError } from '../../src/database/errors.js';
-import { openSnapshot, type Snapshot } from '../../src/database/snapshot.js';
+import { openSnapshot, type Snapshot } from '../../src/database/transactions.js';
 import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 

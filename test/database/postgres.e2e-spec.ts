@@ -7,11 +7,10 @@ import { loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
 import { engineOf } from '../../src/database/engine.js';
 import { ConnectionLostError, DatabaseUnavailableError, OutcomeUnknownError } from '../../src/database/errors.js';
-import { openSnapshot, type Snapshot } from '../../src/database/snapshot.js';
-import { transaction } from '../../src/database/transactions.js';
+import { openSnapshot, type Snapshot, transaction } from '../../src/database/transactions.js';
 import { canMakeCertificates, makeCertificate } from '../support/certificate.js';
 import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
-import { Ledger, expectKeptIn, storedOn, writeUntil } from '../support/load/ledger.js';
+import { expectKeptIn, Ledger, storedOn, writeUntil } from '../support/load/ledger.js';
 import { onServer, PostgresServer } from '../support/postgres/postgres-server.js';
 import {
   type Answer,

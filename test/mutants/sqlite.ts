@@ -163,7 +163,7 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'rounded-integers',
-    file: 'src/database/sqlite/portability/exact-integers.ts',
+    file: 'src/database/sqlite/sqlite-connection.ts',
     replace: 'Number.isInteger(value) && !Number.isSafeInteger(value)',
     by: 'Number.isInteger(value) && Number.isNaN(value)',
     breaks: 'An integer that would be rounded is an error.',

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
-import { observeStatements, unobserveStatements } from '../../src/database/events/statement-events.js';
+import { observeStatements, unobserveStatements } from '../../src/database/database-events.js';
 import { Client, type Service, startService } from '../support/service.js';
 
 const RECORDS = 1_000_000;

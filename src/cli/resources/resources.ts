@@ -1,5 +1,5 @@
 import { CLI } from '../../config/program-names.js';
-import { knownMigrations } from '../../database/schema/schema-version.js';
+import { knownMigrations } from '../../database/schema/module-files.js';
 import type { ExpectedContents } from '../sqlite-file/file-check.js';
 import { RESOURCES } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';

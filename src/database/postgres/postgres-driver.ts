@@ -2,12 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, ReplicationMode } from 'typeorm';
 import { PostgresDriver as TypeOrmPostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { type BatchedReads, type Dialect, ENGINE, type Engine, type StatementLimits } from '../engine.js';
-import { repeatRead } from '../repeat-read.js';
+import { repeatRead } from '../transactions.js';
 import type { Snapshot, Sql } from '../sql.js';
 import { ConnectionPools } from './connections/connection-pools.js';
 import type { PostgresSettings } from './connections/connection-pool.js';
 import { Hosts } from './connections/hosts.js';
-import { advanceIdSequence, lastGivenId } from './postgres-id-sequence.js';
 import { portable } from './portable-columns.js';
 import type { OutsideWrites } from './outside-writes.js';
 import type { PostgresClient } from './connections/postgres-client.js';
@@ -241,4 +240,15 @@ interface Failure {
 
 function mayRepeat(cause: unknown): boolean {
   return isConflict(cause) || (isConnectionFailure(cause) && !isTimeout(cause));
+}
+
+/** The largest id that the sequence of a table has given; 0 if it has given none. */
+export const lastGivenId = (table: string): string =>
+  `coalesce(pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass), 0)`;
+
+/** A sequence does not roll back, but skipped ids do no harm. */
+export async function advanceIdSequence(transaction: Sql, table: string, id: number): Promise<void> {
+  await transaction.sql`
+    SELECT setval(sequence::regclass, ${id}) FROM pg_get_serial_sequence(${table}, 'id') AS sequence
+    WHERE coalesce(pg_sequence_last_value(sequence::regclass), 0) < ${id}`;
 }

@@ -1,5 +1,5 @@
 import { QueryFailedError } from 'typeorm';
-import { type EngineError, engineErrors } from '../events/error-events.js';
+import { type EngineError, engineErrors } from '../database-events.js';
 import {
   ConnectionLostError,
   DatabaseStartError,

@@ -11,7 +11,7 @@ import type { ReadStream } from 'typeorm/platform/PlatformTools.js';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner as TypeOrmPostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import { ConnectionLostError, OutcomeUnknownError, transactionTooLong, UnsafeIntegerError } from '../errors.js';
-import { repeatRead } from '../repeat-read.js';
+import { repeatRead } from '../transactions.js';
 import { beginOf, isCommit, lateStatement } from '../transaction-control.js';
 import type { OutsideWrites } from './outside-writes.js';
 import { portableColumn, portableTable } from './portable-columns.js';

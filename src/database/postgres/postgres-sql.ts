@@ -2,11 +2,11 @@ import type { QueryResult, QueryResultRow } from 'pg';
 import { TypeORMError } from 'typeorm';
 import { OutcomeUnknownError } from '../errors.js';
 import type { Sql } from '../sql.js';
-import { publishStatement } from '../events/statement-events.js';
-import { numbered, textOf } from './placeholders.js';
+import { publishStatement } from '../database-events.js';
 import { changesSession } from './session-state.js';
 import type { PostgresClient } from './connections/postgres-client.js';
 import { publishEngineError } from './postgres-errors.js';
+import { LRUCache } from 'lru-cache';
 
 /** Reports each statement that took longer than the limit in milliseconds. */
 export interface SlowStatements {
@@ -78,3 +78,30 @@ export function mayWrite(sql: string): boolean {
 
 const CHANGES_NOTHING = /^\s*(SHOW|SET|RESET|BEGIN|START|ROLLBACK|SAVEPOINT|EXPLAIN(?!\s+\(?ANALY))\b/i;
 export const READS = /^\s*SELECT\b(?![\s\S]*\bFOR\s+UPDATE\b)/i;
+
+const converted = new LRUCache<string, string>({ max: 1000 });
+const templates = new WeakMap<TemplateStringsArray, string>();
+
+// A placeholder, or a quoted string or name, in which a question mark is none.
+const TOKENS = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g;
+
+/** Replaces each `?` by `$1`, `$2`, ... for PostgreSQL. */
+export function numbered(sql: string): string {
+  let statement = converted.get(sql);
+  if (statement === undefined) {
+    let count = 0;
+    statement = sql.replace(TOKENS, (token) => (token === '?' ? `$${++count}` : token));
+    converted.set(sql, statement);
+  }
+  return statement;
+}
+
+/** The SQL of a template, cached because templates are constants. */
+export function textOf(strings: TemplateStringsArray): string {
+  let statement = templates.get(strings);
+  if (statement === undefined) {
+    statement = strings.reduce((joined, part, index) => `${joined}$${index}${part}`);
+    templates.set(strings, statement);
+  }
+  return statement;
+}

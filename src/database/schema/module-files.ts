@@ -24,3 +24,13 @@ export async function loadClasses(folder: string, name: RegExp): Promise<Class[]
     .flatMap((module) => Object.values(module) as unknown[])
     .filter((value) => typeof value === 'function') as Class[];
 }
+
+/** All migrations of `migrations/`, oldest first. */
+export function loadMigrations() {
+  return loadClasses('migrations', /^[0-9]+-.*(?<!\.d)\.[jt]s$/);
+}
+
+/** The names of all migrations of this code, as in the table `migrations`. */
+export async function knownMigrations(): Promise<string[]> {
+  return (await loadMigrations()).map((migration) => migration.name);
+}

@@ -1,16 +1,16 @@
 import { LRUCache } from 'lru-cache';
-import { TypeORMError } from 'typeorm';
-import { engineErrors } from '../events/error-events.js';
-import { type Database, type Statement, openDatabase } from './better-sqlite3.js';
-import { publishStatement } from '../events/statement-events.js';
+import { QueryResult, TypeORMError } from 'typeorm';
+import { engineErrors, publishStatement } from '../database-events.js';
+import { type Database, openDatabase, type Statement } from './better-sqlite3.js';
 import { engineErrorOf } from './sqlite-errors.js';
+import { UnsafeIntegerError } from '../errors.js';
 
 export type Row = Record<string, unknown>;
 
 /** Result of a statement: its rows, or the number of changed rows and the last inserted id. */
 export interface StatementResult {
   readonly rows?: Row[];
-  /** The statement of the rows; see `exact-integers.ts`. */
+  /** The statement of the rows, which knows the declared types of its columns. */
   readonly source?: Statement;
   readonly changes: number;
   readonly lastInsertRowid?: number | bigint;
@@ -97,4 +97,65 @@ export class SqliteConnection {
     if (this.slow !== undefined && milliseconds > this.slow.limit) this.slow.report(milliseconds, sql);
     publishStatement(this.kind, milliseconds / 1000);
   }
+}
+
+/** A transaction of one caller. */
+export interface OpenTransaction {
+  /** The connection of better-sqlite3. */
+  readonly database: unknown;
+  /** @throws SqliteError, or the error that ended the transaction early */
+  run(sql: string, parameters?: readonly unknown[]): StatementResult;
+  /** Resolves when the transaction is on disk. After a rejection nothing is stored. */
+  commit(): Promise<void>;
+  /**
+   * Rolls back immediately; does nothing after the end. Resolves when the data that the transaction read is on disk;
+   * only then may the caller act on it.
+   * @throws the error of that commit; then results of this transaction are invalid
+   */
+  rollback(): Promise<void>;
+}
+
+/** Converts the result of a statement to that of TypeORM's query runners. */
+export function toQueryResult({ rows, changes, lastInsertRowid }: StatementResult): QueryResult {
+  const result = new QueryResult();
+  if (rows !== undefined) {
+    result.raw = rows;
+    result.records = rows;
+  } else {
+    result.raw = lastInsertRowid;
+    result.affected = changes;
+  }
+  return result;
+}
+
+/** Declared types that SQLite stores as floating point (https://sqlite.org/datatype3.html, section 3.1). */
+const REAL = /REAL|FLOA|DOUB/i;
+
+/** The largest integer of SQLite, 2^63 - 1, rounded to a number. Larger numbers are no integers. */
+const LARGEST = 2 ** 63;
+
+/**
+ * Rejects a result with an integer that better-sqlite3 has rounded, because it exceeds 2^53 - 1.
+ * @throws {UnsafeIntegerError}
+ */
+export function rejectRoundedIntegers(result: StatementResult): void {
+  if (result.rows === undefined) return;
+  for (const row of result.rows) {
+    for (const column in row) {
+      const value = row[column];
+      if (typeof value === 'number' && mayBeRounded(value) && !isReal(result, column)) {
+        throw new UnsafeIntegerError(String(value));
+      }
+    }
+  }
+}
+
+function mayBeRounded(value: number): boolean {
+  return Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) <= LARGEST;
+}
+
+/** Tells whether the column is declared as floating point. Expressions have no declared type. */
+function isReal({ source }: StatementResult, name: string): boolean {
+  const column = source?.columns().find((candidate) => candidate.name === name);
+  return REAL.test(column?.type ?? '');
 }

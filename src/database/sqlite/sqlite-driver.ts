@@ -5,9 +5,13 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { DatabaseStartError } from '../errors.js';
 import { type Dialect, ENGINE, type Engine, type StatementLimits } from '../engine.js';
 import type { Snapshot, Sql } from '../sql.js';
-import { advanceIdSequence, lastGivenId } from './sqlite-id-sequence.js';
 import { retryWhileBusy } from './busy-retries.js';
-import { SqliteConnection, type SlowStatements, type StatementResult } from './sqlite-connection.js';
+import {
+  rejectRoundedIntegers,
+  type SlowStatements,
+  SqliteConnection,
+  type StatementResult,
+} from './sqlite-connection.js';
 import { DatabaseFile } from './file/database-file.js';
 import { hydratedDecimal, storedDecimal } from './portability/decimals.js';
 import { DiskReserve } from './writing/disk-reserve.js';
@@ -16,8 +20,7 @@ import { ListTurns } from './reading/list-turns.js';
 import { NOW } from './portability/sqlite-query-builders.js';
 import { createPrivately, makePrivateFolder } from './file/private-file.js';
 import { Snapshots } from './reading/snapshots.js';
-import { isBusy, sqliteCode, startError } from './sqlite-errors.js';
-import { explained, SqliteSql } from './sqlite-sql.js';
+import { isBusy, sqliteCode, startError, translateSqliteError } from './sqlite-errors.js';
 import { type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
 import { TableRebuilds } from './statements/table-rebuilds.js';
 import { tryWriting } from './file/write-trial.js';
@@ -157,7 +160,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     }
   }
 
-  /** Opens a snapshot; see `snapshot.ts`. */
+  /** Opens a snapshot; see `openSnapshot` in `transactions.ts`. */
   async openSnapshot(): Promise<Snapshot> {
     this.file.assertNotMoved();
     const transaction = await this.snapshots.begin();
@@ -206,4 +209,58 @@ function rootCause(error: unknown): unknown {
   const { cause, driverError } = error as { cause?: unknown; driverError?: unknown };
   const inner = driverError ?? cause;
   return inner === undefined ? error : rootCause(inner);
+}
+
+/** The largest id that AUTOINCREMENT has given or seen for a table; 0 if there is none. */
+export const lastGivenId = (table: string): string =>
+  `coalesce((SELECT seq FROM sqlite_sequence WHERE name = '${table}'), 0)`;
+
+/** SQLite advances the sequence itself when a record is stored with its id (https://sqlite.org/autoinc.html). */
+export async function advanceIdSequence(transaction: Sql, table: string, id: number): Promise<void> {
+  const [{ last }] = await transaction.query<[{ last: number }]>(`SELECT ${lastGivenId(table)} AS last`, []);
+  if (last >= id) return;
+  // `sqlite_sequence` has no key, and no row before the first record.
+  await transaction.sql`DELETE FROM sqlite_sequence WHERE name = ${table}`;
+  await transaction.sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, ${id})`;
+}
+
+/** The SQL of each template, cached because templates are constants. */
+const statements = new WeakMap<TemplateStringsArray, string>();
+
+function textOf(strings: TemplateStringsArray): string {
+  let statement = statements.get(strings);
+  if (statement === undefined) {
+    statement = strings.join('?');
+    statements.set(strings, statement);
+  }
+  return statement;
+}
+
+/** Runs SQL with TypeORM's errors. */
+class SqliteSql implements Sql {
+  constructor(
+    private readonly run: (sql: string, parameters: unknown[]) => StatementResult | Promise<StatementResult>,
+  ) {}
+
+  sql<Rows>(strings: TemplateStringsArray, ...values: unknown[]): Promise<Rows> {
+    return this.query(textOf(strings), values);
+  }
+
+  async query<Rows>(sql: string, parameters: unknown[]): Promise<Rows> {
+    try {
+      const pending = this.run(sql, parameters);
+      const result = pending instanceof Promise ? await pending : pending;
+      rejectRoundedIntegers(result);
+      return (result.rows ?? []) as Rows;
+    } catch (error) {
+      throw explained(error, sql, parameters);
+    }
+  }
+}
+
+/** Converts an error to one that TypeORM code expects. */
+export function explained(error: unknown, sql: string, values: unknown[]): unknown {
+  const translated = translateSqliteError(error);
+  if (translated !== undefined) return translated;
+  return (error as { code?: string }).code === undefined ? error : new QueryFailedError(sql, values, error as Error);
 }

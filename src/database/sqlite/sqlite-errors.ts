@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { fileProblem, ownersOf } from './file/file-problem.js';
-import type { EngineError } from '../events/error-events.js';
+import type { EngineError } from '../database-events.js';
 import { DatabaseStartError, DatabaseUnavailableError, DiskFullError } from '../errors.js';
 
 /** The (extended) result code of an error of SQLite (https://sqlite.org/rescode.html). */

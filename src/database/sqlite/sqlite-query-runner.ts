@@ -1,18 +1,20 @@
-import { QueryFailedError, QueryRunnerAlreadyReleasedError, TypeORMError, type ReplicationMode } from 'typeorm';
+import { QueryFailedError, QueryRunnerAlreadyReleasedError, type ReplicationMode, TypeORMError } from 'typeorm';
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError, UnsafeIntegerError } from '../errors.js';
-import type { SqliteConnection, StatementResult } from './sqlite-connection.js';
-import { rejectRoundedIntegers } from './portability/exact-integers.js';
-import type { OpenTransaction } from './open-transaction.js';
+import {
+  type OpenTransaction,
+  rejectRoundedIntegers,
+  type SqliteConnection,
+  type StatementResult,
+  toQueryResult,
+} from './sqlite-connection.js';
 import { lateStatement } from '../transaction-control.js';
-import { rejectSharedPragma } from './statements/shared-pragmas.js';
+import { kindOf, rejectSharedPragma, type StatementKind } from './statements/statement-kind.js';
 import type { Snapshots } from './reading/snapshots.js';
 import { translateSqliteError } from './sqlite-errors.js';
-import { toQueryResult } from './statements/query-result.js';
-import { kindOf, type StatementKind } from './statements/statement-kind.js';
 import type { TableRebuilds } from './statements/table-rebuilds.js';
 import type { Writer } from './writing/writer.js';
 

@@ -1,14 +1,18 @@
 import { type DataSource, QueryFailedError, type Repository } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { Batcher } from '../../database/batcher.js';
-import { repeatRead } from '../../database/repeat-read.js';
-import { openSnapshot } from '../../database/snapshot.js';
+import {
+  committed,
+  openSnapshot,
+  repeatRead,
+  transaction,
+  type TransactionOptions,
+} from '../../database/transactions.js';
 import type { Sql } from '../../database/sql.js';
-import { committed, transaction, type TransactionOptions } from '../../database/transactions.js';
 import { found } from '../not-found.js';
 import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
 import type { ResourceName } from '../resource-name.js';
-import type { UsageCounter, ResourceUsage } from '../usage/usage-counter.js';
+import type { ResourceUsage, UsageCounter } from '../usage/usage-counter.js';
 import type {
   NewRecord,
   RecordChanges,

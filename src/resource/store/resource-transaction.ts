@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { UnsafeIntegerError } from '../../database/errors.js';
-import { advanceIdSequence } from '../../database/id-sequence.js';
+import { advanceIdSequence } from '../../database/transactions.js';
 import type { Sql } from '../../database/sql.js';
 import { StorageFullError } from '../usage/storage-full-error.js';
 import type { UsageCounter, Version } from '../usage/usage-counter.js';

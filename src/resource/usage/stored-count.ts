@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { engineOf } from '../../database/engine.js';
-import { openSnapshot } from '../../database/snapshot.js';
+import { committed, openSnapshot, transaction } from '../../database/transactions.js';
 import type { Sql } from '../../database/sql.js';
-import { committed, transaction } from '../../database/transactions.js';
 
 /** The count in `storage` and the real number of records. */
 export interface StoredCount {

@@ -2,8 +2,12 @@ import { TypeORMError } from 'typeorm';
 import { DatabaseUnavailableError } from '../../errors.js';
 import { type Waiter, WaitQueue } from '../../wait-queue.js';
 import { retryWhileBusy } from '../busy-retries.js';
-import { SqliteConnection, type SlowStatements, type StatementResult } from '../sqlite-connection.js';
-import type { OpenTransaction } from '../open-transaction.js';
+import {
+  type OpenTransaction,
+  type SlowStatements,
+  SqliteConnection,
+  type StatementResult,
+} from '../sqlite-connection.js';
 
 /** Connections that stay open for later transactions; more would only use memory and descriptors. */
 const MOST_IDLE = 4;

@@ -1,8 +1,7 @@
 import { TypeORMError } from 'typeorm';
 import { transactionTooLong } from '../../errors.js';
-import type { SqliteConnection, StatementResult } from '../sqlite-connection.js';
+import type { OpenTransaction, SqliteConnection, StatementResult } from '../sqlite-connection.js';
 import type { GroupCommit } from './group-commit.js';
-import type { OpenTransaction } from '../open-transaction.js';
 import { isFull, translated } from '../sqlite-errors.js';
 
 const ENDED = new TypeORMError('The transaction has ended');

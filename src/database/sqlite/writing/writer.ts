@@ -2,11 +2,10 @@ import { TypeORMError } from 'typeorm';
 import { DatabaseUnavailableError, DiskFullError } from '../../errors.js';
 import { type Waiter, WaitQueue } from '../../wait-queue.js';
 import { retryDelay } from '../busy-retries.js';
-import type { SqliteConnection, StatementResult } from '../sqlite-connection.js';
+import type { OpenTransaction, SqliteConnection, StatementResult } from '../sqlite-connection.js';
 import type { DatabaseFile } from '../file/database-file.js';
 import type { DiskReserve } from './disk-reserve.js';
 import { GroupCommit } from './group-commit.js';
-import type { OpenTransaction } from '../open-transaction.js';
 import { isBusy, translated } from '../sqlite-errors.js';
 import { WriteTransaction } from './write-transaction.js';
 
