@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../src/config/config.js';
+import type { Bounds } from './hostile-bounds.js';
 
 /** One of the clients of an attack. Each is slow enough that it is not the machine that is overloaded. */
 export interface Attacker {
@@ -32,10 +33,8 @@ export interface Attack {
   /** Where they come from, in turn; without any, from one address. With several, every attacker has a subject of its own. */
   readonly addresses?: readonly string[];
   readonly environment?: Environment;
-  /** Of a hundred requests of the good client, how many must be answered rightly; without it, all. */
-  readonly fewestAnswered?: number;
-  /** The most megabytes that the service may hold at the end of the attack beyond those at its start. */
-  readonly mostHeld?: number;
+  /** Bounds that differ from those of all attacks. */
+  readonly bounds?: Bounds;
   readonly run: (attacker: Attacker) => Promise<void>;
 }
 
@@ -227,7 +226,7 @@ export const ATTACKS: readonly Attack[] = [
     // The service has made long lists before it is weighed; the cache of lists fills meanwhile, which has 32 MB.
     othersList: '/cookies',
     attackers,
-    mostHeld: 50 + 32,
+    bounds: { mostHeld: 50 + 32 },
     run: several(1, idleReader),
   })),
   {
@@ -237,6 +236,8 @@ export const ATTACKS: readonly Attack[] = [
     othersList: '/cookies?after=35000',
     attackers: 90,
     addresses: ['127.0.0.3', '127.0.0.4'],
+    // Ninety long lists are made on the same processors, and the cache of lists fills.
+    bounds: { mostSlowdown: 20, mostGrowth: 2 },
     run: several(1, tricklingReader),
   },
   {
@@ -253,7 +254,12 @@ export const ATTACKS: readonly Attack[] = [
   ...[
     { name: 'heads-from-five-addresses', addresses: [3, 4, 5, 6, 7].map((last) => `127.0.0.${last}`) },
     { name: 'heads-from-a-proxy', environment: { TRUST_PROXY: '127.0.0.1' } },
-  ].map((from) => ({ ...from, attackers: 50, fewestAnswered: 98, run: several(84, headAlone, undefined, 8) })),
+  ].map((from) => ({
+    ...from,
+    attackers: 50,
+    bounds: { fewestAnswered: 98 },
+    run: several(84, headAlone, undefined, 8),
+  })),
   {
     name: 'idle-connections',
     run: several(40, async (attacker) => (await opened(attacker)).resume()),

@@ -1,5 +1,17 @@
 import type { Experience } from './good-client.js';
 
+/** Bounds of one attack. */
+export interface Bounds {
+  /** The most megabytes that the service may hold at the end of the attack beyond those at its start. */
+  readonly mostHeld?: number;
+  /** How many of a hundred requests of the good client must be answered rightly; default: all. */
+  readonly fewestAnswered?: number;
+  /** The largest ratio of memory after the attack to memory before it; default: `MOST_GROWTH`. */
+  readonly mostGrowth?: number;
+  /** The largest ratio of the good client's p99 under the attack to that before it; default: `MOST_SLOWDOWN`. */
+  readonly mostSlowdown?: number;
+}
+
 /** What one attack has shown. Memory is in MB; what could not be measured any more is `NaN`. */
 export interface AttackResult {
   readonly name: string;
@@ -13,8 +25,7 @@ export interface AttackResult {
   readonly peakMegabytes: number;
   /** A second before the attackers leave. */
   readonly heldMegabytes: number;
-  readonly mostHeld?: number;
-  readonly fewestAnswered?: number;
+  readonly bounds: Bounds;
   readonly endMegabytes: number;
   /** Files, sockets and pipes but the database file. */
   readonly startDescriptors: number;
@@ -36,7 +47,8 @@ const MOST_DATABASE_DESCRIPTORS = 64 + 4;
 
 /** The bounds that an attack has broken, in words. */
 export function brokenBounds(result: AttackResult): string[] {
-  const { death, notReady, quiet, underAttack, withoutLine } = result;
+  const { death, notReady, quiet, underAttack, withoutLine, bounds } = result;
+  const { mostHeld = Infinity, fewestAnswered = 100, mostGrowth = MOST_GROWTH, mostSlowdown = MOST_SLOWDOWN } = bounds;
   if (death !== undefined) return [death];
   const slowdown = underAttack.p99 / quiet.p99;
   const growth = result.endMegabytes / result.startMegabytes;
@@ -45,10 +57,10 @@ export function brokenBounds(result: AttackResult): string[] {
   return [
     notReady > 0 && `not ready ${notReady} times`,
     result.peakMegabytes > MOST_MEGABYTES && `${result.peakMegabytes.toFixed(0)} MB`,
-    result.mostHeld !== undefined && held > result.mostHeld && `${held.toFixed(0)} MB held`,
-    growth > MOST_GROWTH && `${growth.toFixed(2)} times its memory left`,
-    slowdown > MOST_SLOWDOWN && `p99 ${slowdown.toFixed(1)} times the quiet one`,
-    answeredOf100(underAttack) < (result.fewestAnswered ?? 100) &&
+    held > mostHeld && `${held.toFixed(0)} MB held`,
+    growth > mostGrowth && `${growth.toFixed(2)} times its memory left`,
+    slowdown > mostSlowdown && `p99 ${slowdown.toFixed(1)} times the quiet one`,
+    answeredOf100(underAttack) < fewestAnswered &&
       `${underAttack.failed} requests failed (${underAttack.firstFailure})`,
     Math.abs(descriptors) > MOST_DESCRIPTORS && `${descriptors} descriptors more than before`,
     result.databaseDescriptors > MOST_DATABASE_DESCRIPTORS &&
