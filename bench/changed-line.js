@@ -8,12 +8,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './program.js';
 
 const ROOT = join(import.meta.dirname, '..');
-/** What `start:dev` does not need; the packages are shared. */
+/** Files that `start:dev` does not need. The packages are shared. */
 const LEFT_OUT = ['.git', 'node_modules', 'dist', 'data', 'coverage', 'docs', 'test', 'bench', '.env'];
 const CHANGED = 'src/cookies/cookies.module.ts';
 const LONGEST_WAIT = 120_000;
 
-/** Seconds from a changed line until a service under `npm run start:dev` has run it and is ready. Nothing is pinned to a core. */
+/**
+ * Measures the seconds from a changed line until a service under `npm run start:dev` has run the line and is ready. No
+ * process is pinned to a core.
+ */
 export async function changedLine(stage, { rounds }) {
   const folder = stage.emptyFolder();
   for (const name of readdirSync(ROOT).filter((each) => !LEFT_OUT.includes(each))) {
@@ -42,7 +45,7 @@ export async function changedLine(stage, { rounds }) {
 async function start(folder) {
   const [port, managementPort] = [await freePort(), await freePort()];
   const env = { ...process.env, NODE_ENV: 'development', PORT: String(port), MANAGEMENT_PORT: String(managementPort) };
-  // A process group of its own: npm passes no signal on to what it runs.
+  // A process group, because npm passes no signal on to its child.
   const child = spawn('npm', ['run', '--silent', 'start:dev'], { cwd: folder, env, detached: true });
   const kill = () => process.kill(-child.pid, 'SIGKILL');
   process.once('exit', kill);
@@ -65,7 +68,7 @@ async function start(folder) {
     process.off('exit', kill);
     if (child.exitCode !== null) return;
     process.kill(-child.pid, 'SIGTERM');
-    // After all processes of the group have closed its output.
+    // `close` comes when all processes of the group have closed the output.
     await once(child, 'close');
   }
 

@@ -5,12 +5,12 @@ import { promisify } from 'node:util';
 import { nodeOn } from './cores.js';
 import { operations } from './operations.js';
 
-/** V8 goes on compiling for some 50 000 requests; programs that take longer for them than this are slow for other reasons. */
+/** V8 compiles for some 50 000 requests. The limit in seconds ends the warm-up of slow programs. */
 const WARM_UP = { requests: 50_000, seconds: 20 };
 
 /**
- * Runs all lanes of a scenario in turn, each round beginning with another one, so that what disturbs the machine
- * disturbs all. A sample has as many requests as the last one of its lane lets expect for the time.
+ * Runs all lanes of a scenario in turn. Each round begins with another lane, so that disturbances hit all lanes. The
+ * number of requests of a sample follows from the rate of the last one.
  * @returns the lanes' names and samples
  */
 export async function compare({ name, lanes, connections }, stage, { rounds, seconds }) {
@@ -53,7 +53,7 @@ export async function load(program, { label, operation, records }, connections, 
   const { statuses, errors, timeouts, elapsed, p99, cpu } = JSON.parse(stdout);
   const count = Object.values(statuses).reduce((sum, one) => sum + one, 0);
   const right = Object.keys(statuses).every((status) => operations[operation].statuses.includes(Number(status)));
-  // In the time of a warm-up nothing at all may have been answered; a given number of requests must be.
+  // A warm-up with a time limit may end without a response; a fixed number of requests must be answered.
   if ((count === 0 && until.amount !== undefined) || !right || errors > 0 || timeouts > 0) {
     const seen = JSON.stringify({ statuses, errors, timeouts });
     throw new Error(`${label} did not answer every request (${operation}) well: ${seen}`);

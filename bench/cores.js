@@ -2,21 +2,21 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 
-/** Cores that this process may use: one for the program under test, one for the load. */
+/** Cores of this process: one for the program under test, one for the load. */
 const [serverCore, loadCore] = allowedCores();
 
-/** Why nothing can be pinned; `undefined` when it can. */
+/** Why processes cannot be pinned to cores; `undefined` if they can. */
 export const unpinned = reason();
 
 const CORES = { server: serverCore, load: loadCore };
 
-/** The command that runs node with these arguments on the core of the program under test or of the load. */
+/** The command that runs node with these arguments on the core of its role: the program under test or the load. */
 export function nodeOn(role, args) {
   if (unpinned !== undefined) return [process.execPath, args];
   return ['taskset', ['--cpu-list', String(CORES[role]), process.execPath, ...args]];
 }
 
-/** Takes this process itself from the core of the program under test. */
+/** Moves this process away from the core of the program under test. */
 export function stayOnLoadCore() {
   if (unpinned === undefined) spawnSync('taskset', ['--cpu-list', '--pid', String(loadCore), String(process.pid)]);
 }

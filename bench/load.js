@@ -38,12 +38,12 @@ async function measure(operation, until) {
 }
 
 /**
- * @returns autocannon's result, and the seconds until the last answer: its own duration ends with its next tick
+ * @returns autocannon's result, and the seconds until the last response: autocannon's duration ends with its next tick
  */
 async function send({ requests }, { seconds, amount }, headers = {}) {
-  // Those that requests with `keepsId` have stored, for others to delete.
+  // Ids of records that requests with `keepsId` have stored, for later deletes.
   const ids = [];
-  // Another process may have left any of the values; this one goes on from any other.
+  // A random start, so that this process does not send the values that another one has left.
   let turn = records * Math.floor(Math.random() * 9);
   const load = autocannon({
     url,
@@ -57,7 +57,7 @@ async function send({ requests }, { seconds, amount }, headers = {}) {
       method,
       path,
       ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-      // Text that is always the same need not be built for each request.
+      // Constant text is built once.
       ...((typeof path === 'function' || typeof body === 'function') && {
         setupRequest: (request) => {
           const state = {
@@ -87,9 +87,9 @@ async function send({ requests }, { seconds, amount }, headers = {}) {
 }
 
 /**
- * Keeps this process from waiting for answers in the kernel: to wake it is work of the system, which the server would be charged
- * for with every answer to a client that has slept, and a slower server has more of those.
- * @returns what ends it
+ * Keeps this process busy, so that the kernel need not wake it. The kernel would charge the server for that, and a slow
+ * server more often.
+ * @returns a function that ends this
  */
 function stayAwake() {
   let isAwake = true;

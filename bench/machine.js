@@ -10,7 +10,7 @@ import { openDatabase } from './sqlite.js';
 
 const SYNCS = 200;
 
-/** What the figures depend on, as rows of name and value. */
+/** The conditions of the figures, as rows of name and value. */
 export function describeMachine(folder) {
   const database = openDatabase(':memory:');
   const sqlite = database.prepare('SELECT sqlite_version()').pluck().get();

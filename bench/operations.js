@@ -6,7 +6,7 @@ const anyCookie = ({ records }) => `/cookies/${1 + Math.floor(Math.random() * re
 const list = { method: 'GET', path: '/cookies' };
 const read = { method: 'GET', path: anyCookie };
 const create = { method: 'POST', path: '/cookies', body: COOKIE };
-// One record after the other, then all again with the next values: each request changes its record.
+// PUT of one record after the other, then again with the next values, so that each request changes its record.
 const replace = {
   method: 'PUT',
   path: ({ records, turn }) => `/cookies/${1 + (turn % records)}`,
@@ -19,13 +19,14 @@ const remove = { method: 'DELETE', path: ({ id }) => `/cookies/${id}` };
 const mixed = [...Array.from({ length: 7 }, () => read), replace, { ...create, keepsId: true }, remove];
 
 /**
- * What one connection does over and over, and the statuses that are right for it. Of a request, `path` and `body` may
- * depend on how many `records` are stored, on the request's number (`turn`) and on the `id` that `keepsId` has kept.
+ * The requests of one connection, repeated, and their expected statuses. `path` and `body` may be functions of the
+ * number of stored `records`, the number of the request (`turn`), and the `id` that a request with `keepsId` has
+ * stored.
  */
 export const operations = {
   get: { statuses: [200], requests: [read] },
   post: { statuses: [201], requests: [create] },
-  // Of twelve requests eight GET, one PUT, one POST, a DELETE of what it stored, and a list.
+  // A cycle of twelve requests: eight GET, a PUT, a POST, a DELETE of the new record, and a list.
   soak: {
     statuses: [200, 201, 204],
     requests: [
@@ -38,12 +39,12 @@ export const operations = {
   unchanged: {
     statuses: [304],
     requests: [list],
-    // The load generator asks for the ETag first.
+    // The load generator fetches the ETag first.
     conditional: true,
   },
 };
 
-/** Requests to which two programs must give the same response, one after the other. */
+/** Requests to which two programs must send equal responses, in order. */
 export const probes = [
   create,
   { method: 'GET', path: '/cookies/1' },

@@ -1,7 +1,9 @@
 import process from 'node:process';
 import { PostgresServer, onServer } from '../dist/test/support/postgres/postgres-server.js';
 
-/** Databases on the server of `TEST_POSTGRES_URL`, or on one that is started for them and makes every commit durable. */
+/**
+ * Databases on the server of `TEST_POSTGRES_URL`, or on a server that is started here and makes every commit durable.
+ */
 export class PostgresDatabases {
   names = [];
 

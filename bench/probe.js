@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { probes } from './operations.js';
 import { byHand, service } from './programs.js';
 
-/** Fields whose values differ between two right responses. */
+/** Header fields whose values differ between two correct responses. */
 const OWN_FIELDS = ['date', 'etag', 'location', 'x-request-id', 'connection', 'keep-alive'];
 
-/** Checks that the program by hand does what the service does: else it would be measured at less work. */
+/** Checks that the program by hand responds as the service does. Otherwise it would be measured with less work. */
 export async function probe(stage) {
   stage.progress('comparing the responses of the program by hand with those of the service');
   const programs = [await stage.start(service, 3), await stage.start(byHand, 3)];
@@ -21,7 +21,7 @@ export async function probe(stage) {
   }
 }
 
-/** What two programs must have in common in their responses. */
+/** The part of a response that must be equal. */
 async function send(program, { method, path, body, headers }, token) {
   const response = await globalThis.fetch(program.url + path, {
     method,

@@ -10,7 +10,7 @@ import { nodeOn } from './cores.js';
 const ROOT = join(import.meta.dirname, '..');
 const START_TIMEOUT = 60_000;
 
-/** What runs now. An interrupted run leaves none behind. */
+/** The running programs. An interrupted run stops them. */
 const running = new Set();
 process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 
@@ -23,8 +23,8 @@ export class Program {
   }
 
   /**
-   * Starts a variant and waits until it is ready: by its own word where it has one, else as soon as it answers.
-   * @param folder that it runs in
+   * Starts a variant and waits until it says that it is ready, or until it responds.
+   * @param folder working directory
    * @param database its URL
    */
   static async start(variant, folder, secret, database) {
@@ -49,7 +49,7 @@ export class Program {
     child.once('exit', () => running.delete(child));
     const program = new Program(variant, child, `http://127.0.0.1:${port}`);
     await program.ready(variant.readiness && `http://127.0.0.1:${managementPort}${variant.readiness}`);
-    /** From the start of the process until it was ready. */
+    /** Seconds from the start of the process until it was ready. */
     program.startSeconds = (performance.now() - started) / 1000;
     return program;
   }

@@ -1,6 +1,6 @@
 /**
- * The programs that are compared. Each reads the environment variables of the service (HOST, PORT, DATABASE_URL,
- * JWT_SECRET, COOKIES_CAPACITY) and ends on SIGTERM.
+ * The compared programs. Each reads the environment variables of the service (HOST, PORT, DATABASE_URL, JWT_SECRET,
+ * COOKIES_CAPACITY) and ends on SIGTERM.
  */
 export const service = {
   name: 'service',

@@ -1,6 +1,6 @@
 import { openDatabase } from './sqlite.js';
 
-/** Adds records to a SQLite file whose tables exist and which no program has open; it stays in WAL mode. */
+/** Adds records to a SQLite file with tables. No program may have it open. It stays in WAL mode. */
 export function fillSqlite(file, records) {
   const database = openDatabase(file);
   const names = database.prepare(`SELECT name FROM pragma_table_info('cookies')`).pluck().all();
@@ -11,7 +11,7 @@ export function fillSqlite(file, records) {
     SELECT CASE n % 3 WHEN 0 THEN 'chocolate' WHEN 1 THEN 'vanilla' ELSE 'cinnamon' END,
       CASE n % 2 WHEN 0 THEN 'small' ELSE 'medium' END, format('May test run %d be green', n) ${hasRevision ? ', n' : ''}
     FROM numbers`);
-  // Stock Nest has no such table.
+  // Stock Nest has no `storage` table.
   if (hasRevision) database.exec(`UPDATE storage SET used = ${records}, revision = ${records}`);
   database.close();
 }

@@ -11,7 +11,7 @@ const FIGURES = {
   memory: 'private memory, MB',
 };
 
-/** The figures of the scenarios as a table: median and spread over the rounds, target, and whether it is reached. */
+/** A table of the figures: median and spread over the rounds, the target, and whether it is reached. */
 export function figuresTable(results) {
   const rows = results.flatMap(({ what, lanes, figures }) =>
     figures.map((figure) => [what, nameOf(figure), ...cellsOf(figure, valuesOf(figure, lanes))]),
@@ -23,7 +23,7 @@ function nameOf({ figure, of, against }) {
   return against === undefined ? `${FIGURES[figure]}` : `${FIGURES[figure]}, ${of} / ${against}`;
 }
 
-/** One value for each round, lowest first. A ratio is of two samples of the same round. */
+/** One value for each round, in ascending order. A ratio compares two samples of one round. */
 function valuesOf({ figure, of, against }, lanes) {
   const samples = (label) => lanes.find((lane) => lane.label === label).samples.map((sample) => sample[figure]);
   const others = against && samples(against);

@@ -10,8 +10,8 @@ const lane = (variant, operation, records, more) => ({ label: variant.name, vari
 const each = (variants, operation, records, more) => variants.map((one) => lane(one, operation, records, more));
 
 /**
- * What is measured, in this order. `run` returns samples by lane, one for each round. A figure is `figure` of the lane `of`, or its
- * ratio to the lane `against` in the same round; `atMost` or `atLeast` is its target.
+ * The scenarios in order. `run` returns samples by lane, one for each round. A figure is the `figure` of lane `of`, or
+ * its ratio to lane `against` in the same round. `atMost` or `atLeast` is its target.
  */
 export const scenarios = [
   {

@@ -14,10 +14,10 @@ import { privateMemory } from './usage.js';
 
 const RECORDS = 1000;
 const CONNECTIONS = 16;
-/** How much the median of the second half may lie above that of the first, once warm. */
+/** Largest ratio of the median of the second half to that of the first. */
 const GROWTH = 1.1;
 
-/** With fewer, the halves say nothing. */
+/** A shorter run has too few values. */
 const LEAST_MINUTES = 10;
 
 const { values } = parseArgs({
@@ -51,7 +51,7 @@ try {
   await stage.close();
 }
 
-/** The first tenth is the time in which caches fill. */
+/** Caches fill during the first tenth. */
 function report(used) {
   const warm = used.slice(Math.ceil(used.length / 10));
   const half = Math.ceil(warm.length / 2);

@@ -9,13 +9,13 @@ import { fillPostgres, PostgresDatabases } from './postgres.js';
 import { Program } from './program.js';
 import { fillSqlite } from './records.js';
 
-/** The programs under test with their databases, each made when it is first needed. */
+/** The programs under test and their databases, each made at first use. */
 export class Stage {
   folder = mkdtempSync(join(tmpdir(), 'bench-'));
   secret = randomBytes(32).toString('base64url');
   programs = new Map();
 
-  /** @param progress called with a line of text */
+  /** @param progress receives lines of text */
   constructor(progress) {
     this.progress = progress;
     for (const signal of ['SIGINT', 'SIGTERM']) {
@@ -35,7 +35,7 @@ export class Stage {
     return mkdtempSync(join(this.folder, 'empty-'));
   }
 
-  /** Starts a variant on a database of its own with so many records. */
+  /** Starts a variant on a new database with this number of records. */
   async start(variant, records, engine = 'sqlite') {
     const folder = this.emptyFolder();
     const file = join(folder, 'cookies.sqlite');
@@ -51,7 +51,7 @@ export class Stage {
     return Program.start(variant, folder, this.secret, url);
   }
 
-  /** The running program of a lane; lanes with the same variant, records and engine share it. */
+  /** The running program of a lane. Lanes with equal variant, records and engine share it. */
   async program({ variant, records, engine }) {
     const key = keyOf({ variant, records, engine });
     if (!this.programs.has(key)) this.programs.set(key, await this.start(variant, records, engine));

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { privateMemory } from './usage.js';
 
-/** Starts programs in turn; a first start of each, not counted, fills the file cache. */
+/** Starts programs in turn. The first start of each fills the file cache and is not counted. */
 export const starts =
   (variants) =>
   async (stage, { rounds }) => {

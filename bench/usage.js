@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Seconds of processor time that a process has used so far; `undefined` where the system does not tell. */
+/** Processor time of a process in seconds; `undefined` where the system does not report it. */
 export function processorTime(pid) {
   return timeOfThreads(pid) ?? timeInTicks(pid);
 }
 
-/** To the nanosecond, where the kernel keeps statistics of its scheduler; threads that have ended do not count. */
+/** In nanoseconds, if the kernel keeps scheduler statistics. Threads that have ended are not counted. */
 function timeOfThreads(pid) {
   try {
     const threads = readdirSync(`/proc/${pid}/task`);
@@ -32,7 +32,7 @@ function timeInTicks(pid) {
   }
 }
 
-/** Memory in MB that a process shares with no other; `undefined` where the system does not tell. */
+/** Memory in MB that a process does not share; `undefined` where the system does not report it. */
 export function privateMemory(pid) {
   try {
     const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');

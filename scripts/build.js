@@ -1,4 +1,4 @@
-/** Compiles the service into `dist`. A program that imports `buildIfChanged` does so only where `dist` is older than what it is made of. */
+/** Compiles the service into `dist`. `buildIfChanged` does so only if a source is newer than `dist`. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import './native-module.js';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FOLDERS = ['src', 'migrations'];
 const FILES = ['ormconfig.ts', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
-/** Its time is that at which the last build began. */
+/** The time of this file is that of the last build. */
 const STAMP = join(ROOT, 'dist/.built');
 
 /** Ends the process when the service does not compile. */
@@ -17,7 +17,7 @@ function build() {
   const nest = join(ROOT, 'node_modules/@nestjs/cli/bin/nest.js');
   const { status } = spawnSync(process.execPath, [nest, 'build'], {
     cwd: ROOT,
-    // stdout belongs to the program that is started next.
+    // stdout belongs to the program that starts next.
     stdio: ['ignore', process.stderr, process.stderr],
   });
   if (status !== 0) process.exit(status ?? 1);
@@ -30,7 +30,7 @@ export function buildIfChanged() {
   if (newestInput() >= timeOf(STAMP)) build();
 }
 
-/** Folders count, too, since a file may have been deleted. */
+/** Folders are included, because a file may have been deleted. */
 function newestInput() {
   const inFolders = FOLDERS.flatMap((folder) => [
     folder,
@@ -39,7 +39,7 @@ function newestInput() {
   return Math.max(...[...inFolders, ...FILES].map((name) => timeOf(join(ROOT, name))));
 }
 
-/** @returns milliseconds, 0 where there is no such file */
+/** @returns milliseconds; 0 if there is no such file */
 function timeOf(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }

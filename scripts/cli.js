@@ -1,4 +1,4 @@
-/** Builds the service where a source has changed, and runs the command line in this process. */
+/** Builds the service if a source has changed, and runs the command line in this process. */
 import { buildIfChanged } from './build.js';
 
 buildIfChanged();

@@ -1,6 +1,5 @@
 /**
- * Writes what a new resource needs, as one would write it by hand: `npm run generate -- --help` says how. It asks nothing, and
- * never overwrites a file.
+ * Writes the files of a new resource: see `npm run generate -- --help`. It asks no questions and overwrites no file.
  */
 import './supported-node.js';
 import { readFileSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -71,19 +70,19 @@ function changesOf({ singular, plural }) {
 /** @param {[path: string, source: string]} file @returns {Promise<[path: string, source: string]>} */
 async function formattedFile([path, source]) {
   const filepath = join(ROOT, path);
-  // What it has no rules for stays as it is.
+  // Prettier has no rules for this file.
   if (path === ENV_EXAMPLE) return [path, source];
   return [path, await format(source, { ...(await resolveConfig(filepath)), filepath })];
 }
 
-/** What must not be there. @param {Resource} resource @param {readonly string[]} paths */
+/** Files and names that must not exist yet. @param {Resource} resource @param {readonly string[]} paths */
 function obstacles({ plural }, paths) {
   const made = migrationOf(ROOT, plural);
   const found = existing(ROOT, [`src/${plural}`, ...paths.filter((path) => path.startsWith('test/'))]);
   return made === undefined ? found : [...found, `migrations/${made}`];
 }
 
-/** @param {string[]} args @returns {Promise<string>} what it says about its work */
+/** @param {string[]} args @returns {Promise<string>} a report */
 async function generate(args) {
   const known = knownResources(ROOT);
   const resource = { ...parseArguments(args, new Set(known.keys())), known };
@@ -96,7 +95,7 @@ async function generate(args) {
     );
   }
   const changes = changesOf(resource);
-  // All of it is ready before any of it is written.
+  // All files are ready before the first is written.
   const ready = await Promise.all(Object.entries(files).map(formattedFile));
   const changed = await Promise.all(Object.entries(changes).map(formattedFile));
   for (const [path, source] of ready) {

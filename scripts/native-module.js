@@ -1,6 +1,6 @@
 /**
- * Makes the one native module that does not come built: better-sqlite3 12, for Node 20 alone. `.npmrc` keeps npm from running
- * the install scripts of packages; the script of this package is run here, by its name.
+ * Compiles or downloads better-sqlite3 12, which Node 20 needs and which has no built module in its package. `.npmrc`
+ * keeps npm from running install scripts, so this runs the script of that package.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,14 +12,14 @@ import { nodeMajor, requireSupportedNode } from '../src/config/node-version.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PACKAGE = 'better-sqlite3-12';
-/** The file that is compiled. */
+/** The compiled file. */
 const MODULE = 'build/Release/better_sqlite3.node';
-/** Holds the id of the process that is making the module: two at once would spoil each other's files. */
+/** Holds the id of the process that makes the module. Two processes would overwrite each other's files. */
 const LOCK = join(ROOT, 'node_modules/.native-module.lock');
 const LONGEST_WAIT = 15 * 60_000;
 const require = createRequire(import.meta.url);
 
-/** Ends the process with a message where the module cannot be made. */
+/** Ends the process with a message if the module cannot be made. */
 function makeNativeModule() {
   if (nodeMajor >= 22 || loads()) return;
   lock();
@@ -43,7 +43,7 @@ function rebuild() {
   else rebuildElsewhere();
 }
 
-/** make(1) fails where the path has a blank or the like: the package is made in a copy. */
+/** make(1) fails if the path has a blank, so the package is made in a copy. */
 function rebuildElsewhere() {
   const place = [tmpdir(), '/tmp'].find((folder) => /^[\w./-]+$/.test(folder)) ?? tmpdir();
   const copy = mkdtempSync(join(place, 'cookies-native-'));
@@ -62,9 +62,9 @@ function rebuildElsewhere() {
 function rebuildIn(folder) {
   spawnSync('npm', ['rebuild', PACKAGE, '--ignore-scripts=false', '--loglevel=error'], {
     cwd: folder,
-    // The package downloads a build of it by a program of another package.
+    // The package downloads its build with a program of another package.
     env: { ...process.env, PATH: `${join(ROOT, 'node_modules/.bin')}${delimiter}${process.env.PATH}` },
-    // stdout belongs to the program that is started next.
+    // stdout belongs to the program that starts next.
     stdio: ['ignore', process.stderr, process.stderr],
     shell: process.platform === 'win32',
   });
@@ -81,7 +81,7 @@ function lock() {
   process.exit(1);
 }
 
-/** @returns whether this process has the lock; one whose process has ended is taken away */
+/** @returns whether this process has the lock. A lock whose process has ended is removed. */
 function tryLock() {
   try {
     writeFileSync(LOCK, String(process.pid), { flag: 'wx' });
@@ -94,7 +94,7 @@ function tryLock() {
   }
 }
 
-/** @returns 0 when there is no lock any more, or its owner has not signed it yet */
+/** @returns 0 if there is no lock, or its owner has not written its id yet */
 function lockOwner() {
   try {
     return Number(readFileSync(LOCK, 'utf8'));

@@ -1,6 +1,6 @@
 /**
- * Writes `.env.example` and the README's table of settings from what the platform and the features declare, and what the compose
- * files pass on of it. `npm run settings` builds these first; a test compares the files with them.
+ * Writes the settings into `.env.example`, the README's table and the compose files. `npm run settings` builds the
+ * service first. A test compares the files with the declarations.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -18,7 +18,7 @@ const { SETTINGS } = await import(new URL('../dist/src/features.js', import.meta
 const settings = allSettings(SETTINGS);
 const filepath = at(README);
 const readme = withTable(readFileSync(filepath, 'utf8'), settings);
-// All of it is ready before any of it is written.
+// All files are ready before the first is written.
 const formatted = await format(readme, { ...(await resolveConfig(filepath)), filepath });
 const compose = COMPOSE.filter((path) => existsSync(at(path))).map(
   (path) => /** @type {const} */ ([path, withPassedOn(readFileSync(at(path), 'utf8'), SETTINGS)]),

@@ -1,4 +1,4 @@
-/** Builds the service and starts it in this process, so that signals and exit code are its own. */
+/** Builds the service and starts it in this process, which then receives its signals and has its exit code. */
 import { buildIfChanged } from './build.js';
 
 buildIfChanged();

@@ -1,4 +1,4 @@
-/** To be imported first: ends the process with a line where this version of Node cannot run the project. */
+/** Ends the process with a message if this version of Node cannot run the project. Import it first. */
 import { requireSupportedNode } from '../src/config/node-version.js';
 
 requireSupportedNode();

@@ -23,7 +23,7 @@ function readArguments() {
   return end < 0 ? [words, []] : [words.slice(0, end), words.slice(end + 1)];
 }
 
-/** Ends this process when the program fails. */
+/** Ends this process if the program fails. */
 function run(program, args, options) {
   const { status, error } = spawnSync(program, args, { cwd: ROOT, stdio: 'inherit', ...options });
   if (status === 0) return;
@@ -53,7 +53,7 @@ if (lines.length === 0 || !lines.every((line) => /^[0-9]+(\.[0-9]+){0,2}$/.test(
 for (const line of lines) {
   const node = installNode(line);
   const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` };
-  // An `npm ci` on Node 20 leaves out what needs a newer Node.
+  // `npm ci` on Node 20 leaves out packages for newer versions.
   if (!existsSync(join(ROOT, 'node_modules/better-sqlite3'))) npm(env, ['install', ...INSTALL]);
   console.log(`\nNode ${line}:`);
   run(node, [join(ROOT, 'scripts/test.js'), ...jestArguments], { env });

@@ -1,4 +1,4 @@
-/** Runs jest, with the arguments given, on the version of Node that runs this. */
+/** Runs jest with the given arguments on this version of Node. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ if (!existsSync(JEST)) {
   process.exit(1);
 }
 const jest = spawn(process.execPath, [...FLAGS, JEST, ...process.argv.slice(2)], { stdio: 'inherit' });
-// Ctrl+C reaches both; what is sent to this process alone is passed on.
+// Ctrl+C reaches both processes. A signal to this process alone is passed on.
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => jest.kill('SIGTERM'));
 jest.on('exit', (code) => process.exit(code ?? 1));

@@ -25,7 +25,7 @@ A "?" behind the name of a text, a number or a bool lets it be absent or null: '
 
 const EXAMPLE = 'npm run generate -- resource orders customer:text:100';
 
-/** Words that the code, the document or the database of the service has already. */
+/** Words that the code, the document or the database of the service uses. */
 const TAKEN = new Set([
   ...[
     'openapi',
@@ -56,7 +56,7 @@ const TAKEN = new Set([
 /** @typedef {import('./fields.js').Field} Field */
 
 /**
- * @param {string[]} args @param {ReadonlySet<string>} known the resources that there are
+ * @param {string[]} args @param {ReadonlySet<string>} known existing resources
  * @returns {{ singular: string, plural: string, fields: Field[] }}
  * @throws {ArgumentError}
  */
@@ -119,7 +119,7 @@ function requireDistinct(fields) {
   if (fields.length === 0) throw new ArgumentError(`a resource needs a property; for example ${EXAMPLE}`);
   const names = new Set();
   for (const { name } of fields) {
-    // SQLite takes names that differ in their case only for the same.
+    // SQLite ignores the case of names.
     if (names.has(name.toLowerCase())) throw new ArgumentError(`"${name}": comes twice; for example ${name}2:text:100`);
     names.add(name.toLowerCase());
   }

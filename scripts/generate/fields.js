@@ -19,10 +19,10 @@ import { constant, kebab, pascal, pluralOf, words } from './names.js';
  * @property {unknown[]} invalid values that it must not have
  */
 
-/** A wrong argument: the message says which, what is wrong, and gives an example. */
+/** A wrong argument. The message names it, the problem and an example. */
 export class ArgumentError extends Error {}
 
-/** What a request must not call a property: the service, the list's query or JavaScript has it. */
+/** Property names that the service, the list's query or JavaScript uses. */
 const RESERVED = new Set(
   (
     'id revision epoch record limit after sort dto then constructor prototype break case catch class const continue debugger ' +
@@ -42,11 +42,12 @@ const KINDS = {
   ref: { example: 'cookieId:ref:cookies', make: reference },
 };
 
-/** Why a null in the database cannot be had of these. */
+/** Why these kinds cannot be optional. */
 const NEVER_OPTIONAL = { enum: 'give it a value such as "none"', ref: 'a reference is always there' };
 
 /**
- * @typedef {{ singular: string, plural: string, known: ReadonlySet<string> }} Resource `known` are those that exist already
+ * @typedef {{ singular: string, plural: string, known: ReadonlySet<string> }} Resource `known` are the existing
+ * resources
  * @param {string} argument such as `quantity:int:1..1000`
  * @param {Resource} resource
  * @returns {Field}

@@ -1,4 +1,4 @@
-/** Where what the templates name comes from; a path is that from a file in `src/<resource>/`. */
+/** The modules of the names in templates. Paths start in `src/<resource>/`. */
 const MODULES = /** @type {const} */ ({
   '@nestjs/swagger': ['PartialType'],
   typeorm: ['Check', 'Column', 'Entity'],
@@ -18,9 +18,9 @@ const MODULES = /** @type {const} */ ({
 });
 
 /**
- * The imports of what a source names.
+ * The imports for a source.
  * @param {string} source
- * @param {{ root?: string }} [options] `root`: from the file to `src/<resource>/`
+ * @param {{ root?: string }} [options] `root`: path from the file to `src/<resource>/`
  */
 export function importsOf(source, { root = '' } = {}) {
   return Object.entries(MODULES)
@@ -29,11 +29,11 @@ export function importsOf(source, { root = '' } = {}) {
 }
 
 /**
- * The import of those of the names that a source names, as the linter of an editor would sort them.
+ * The import of those names that a source uses, in the linter's order.
  * @param {string} source
  * @param {string} path
  * @param {readonly string[]} names
- * @param {readonly string[]} [types] those that are types alone
+ * @param {readonly string[]} [types] names of types
  */
 export function importOf(source, path, names, types = []) {
   const used = [...names, ...types].filter((name) => new RegExp(String.raw`\b${name}\b`).test(source));

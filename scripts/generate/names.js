@@ -18,7 +18,7 @@ export const words = (name) => kebab(name).replaceAll('-', ' ');
 /** @param {string} word */
 const capitalized = (word) => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** English endings, the more special ones first. Whatever they get wrong is what `--singular` is for. */
+/** English plural endings, special ones first. `--singular` overrides them. */
 const SINGULARS = /** @type {const} */ ([
   [/(cook|mov)ies$/, '$1ie'],
   [/([^aeiou])ies$/, '$1y'],
@@ -33,7 +33,7 @@ const PLURALS = /** @type {const} */ ([
   [/$/, 's'],
 ]);
 
-/** @param {string} plural @returns {string | undefined} nothing for what has no ending of a plural */
+/** @param {string} plural @returns {string | undefined} `undefined` if it has no plural ending */
 export function singularOf(plural) {
   const rule = SINGULARS.find(([ending]) => ending.test(plural));
   return rule && !/(us|is|series|species|news)$/.test(plural) ? plural.replace(...rule) : undefined;

@@ -5,12 +5,12 @@ import { valuesOf } from './fields.js';
 /** @typedef {import('./fields.js').Field} Field */
 
 /**
- * What is to be written.
+ * The resource to write.
  * @typedef {object} Resource
  * @property {string} singular in lower case, words joined by hyphens
  * @property {string} plural
  * @property {Field[]} fields
- * @property {ReadonlyMap<string, { entity: string }>} known the resources that exist, by their plural names
+ * @property {ReadonlyMap<string, { entity: string }>} known existing resources, by their plural names
  */
 
 /** @param {Field[]} fields */
@@ -22,7 +22,7 @@ export const referencesOf = (fields) => fields.filter(({ reference }) => referen
 export const checkOf = (plural, name) => `${plural.replaceAll('-', '_')}_${name}`;
 
 /**
- * The import from `<singular>.values.ts` of what a source names.
+ * The import from `<singular>.values.ts` for a source.
  * @param {string} source
  * @param {Pick<Resource, 'singular' | 'fields'>} resource
  * @param {string} folder

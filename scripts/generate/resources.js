@@ -3,11 +3,14 @@ import { join } from 'node:path';
 import { ArgumentError } from './fields.js';
 
 /**
- * A resource that exists already.
+ * An existing resource.
  * @typedef {{ plural: string, entity: string, references: string[] }} KnownResource `references` are names of entities
  */
 
-/** The resources in `src`, by their plural names: each folder with the entity of a table of its name. @param {string} root */
+/**
+ * The resources in `src`, by their plural names: folders with the entity of a table with that name. @param {string}
+ * root
+ */
 export function knownResources(root) {
   /** @type {Map<string, KnownResource>} */
   const known = new Map();
@@ -28,8 +31,7 @@ export function knownResources(root) {
 }
 
 /**
- * What must exist before a record that refers to these resources can: they, and what they refer to, in the order in which
- * they can be created.
+ * These resources and all that they refer to, parents first.
  * @param {ReadonlyMap<string, KnownResource>} known
  * @param {readonly string[]} plurals
  * @returns {string[]}
@@ -51,15 +53,15 @@ export function withParents(known, plurals) {
   return [...ordered];
 }
 
-/** The list of modules, and that of resources. */
+/** The files that list the modules and the resources. */
 export const MODULES = 'src/app.module.ts';
 export const RESOURCES = 'src/features.ts';
 
 /**
- * `src/app.module.ts` with one module more.
+ * `src/app.module.ts` with an additional module.
  * @param {string} source
  * @param {string} moduleName such as `OrdersModule`
- * @param {string} path of its file, as it is imported
+ * @param {string} path of its file, as in an import
  * @throws {ArgumentError}
  */
 export function withModule(source, moduleName, path) {
@@ -73,10 +75,10 @@ export function withModule(source, moduleName, path) {
 }
 
 /**
- * `src/features.ts` with one resource more, behind those that it may refer to.
+ * `src/features.ts` with an additional resource, after those that it may refer to.
  * @param {string} source
  * @param {string} name such as `ORDERS`
- * @param {string} path of its file, as it is imported
+ * @param {string} path of its file, as in an import
  * @throws {ArgumentError}
  */
 export function withResource(source, name, path) {
@@ -92,7 +94,10 @@ export function withResource(source, name, path) {
   );
 }
 
-/** The source with one import more, where it belongs by its path. @param {string} source @param {string} name @param {string} path */
+/**
+ * The source with an additional import, sorted by path. @param {string} source @param {string} name @param {string}
+ * path
+ */
 function withImport(source, name, path) {
   const lines = source.split('\n');
   const isLater = (/** @type {string} */ line) => (/from '(\.\/.*)'/.exec(line)?.[1] ?? '') > path;
@@ -102,7 +107,7 @@ function withImport(source, name, path) {
   return lines.join('\n');
 }
 
-/** The time for the name of a migration: later than that of every other. @param {string} root */
+/** The timestamp of a new migration, later than all others. @param {string} root */
 export function nextTimestamp(root) {
   const last = Math.max(0, ...migrations(root).map((name) => Number.parseInt(name, 10) || 0));
   return Math.max(Date.now(), last + 1);
@@ -111,7 +116,7 @@ export function nextTimestamp(root) {
 /** @param {string} root */
 export const migrations = (root) => readdirSync(join(root, 'migrations'));
 
-/** The migration that makes the table of a resource already. @param {string} root @param {string} plural */
+/** The existing migration that creates the table of a resource. @param {string} root @param {string} plural */
 export const migrationOf = (root, plural) => migrations(root).find((name) => name.endsWith(`-create-${plural}.ts`));
 
 /** @param {string} root @param {readonly string[]} paths */

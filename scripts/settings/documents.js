@@ -1,5 +1,5 @@
 /**
- * What `.env.example`, the README and the compose files say of the settings.
+ * Texts about the settings for `.env.example`, the README and the compose files.
  * @typedef {object} Setting
  * @property {string} name
  * @property {string} about
@@ -14,10 +14,10 @@ export const COMPOSE = ['compose.yaml', 'compose.cluster.yaml'];
 
 const HEAD = '# Every variable of the service with its default. In development a copy named .env is read.\n';
 
-/** The whole of `.env.example`. @param {readonly Setting[]} settings */
+/** The content of `.env.example`. @param {readonly Setting[]} settings */
 export const envExample = (settings) => settings.reduce(withEntry, HEAD);
 
-/** `.env.example` with one setting more. @param {string} source @param {Setting} setting */
+/** `.env.example` with an additional setting. @param {string} source @param {Setting} setting */
 export function withEntry(source, { name, about, example, default: value, file }) {
   const lines = ['', `# ${about}`];
   if (value === undefined) lines.push(`# for example: ${example}`);
@@ -26,13 +26,13 @@ export function withEntry(source, { name, about, example, default: value, file }
   return `${source}${lines.join('\n')}\n`;
 }
 
-/** The table of settings: its head with the line below, and its rows. */
+/** The table of settings: head, line and rows. */
 const TABLE = /^(\| variable .*\n\|[ |-]*\n)(?:\|.*\n)*/m;
 
 /**
- * The README with a table of these settings, to be formatted.
+ * The README with a table of these settings, not yet formatted.
  * @param {string} source @param {readonly Setting[]} settings
- * @throws {Error} where it has no such table
+ * @throws {Error} if it has no such table
  */
 export function withTable(source, settings) {
   if (!TABLE.test(source))
@@ -40,7 +40,9 @@ export function withTable(source, settings) {
   return source.replace(TABLE, (_table, head) => head + settings.map(row).join(''));
 }
 
-/** The README with one row more; as it is, where it has no such table. @param {string} source @param {Setting} setting */
+/**
+ * The README with an additional row; unchanged if it has no such table. @param {string} source @param {Setting} setting
+ */
 export function withRow(source, setting) {
   return source.replace(TABLE, (table) => table + row(setting));
 }
@@ -51,12 +53,12 @@ function row({ name, about, default: value, file }) {
   return `| ${names} | ${value === undefined ? '' : `\`${value}\``} | ${about} |\n`;
 }
 
-/** What a container gets of the features' settings: a comment with these words, and the lines below it. */
+/** The features' settings of a container: this comment, and the lines below it. */
 const PASSED_ON = /^( +)# .*npm run settings writes these lines\.\n(?:\1[A-Z0-9_]+: .*\n)*/m;
 
 /**
- * A compose file that passes on these settings, from `.env` beside it; as it is, where it has no place for them.
- * @param {string} source @param {readonly Setting[]} settings those of features
+ * A compose file that passes on these settings, from `.env` beside it; unchanged if it has no place for them.
+ * @param {string} source @param {readonly Setting[]} settings of features
  */
 export function withPassedOn(source, settings) {
   return source.replace(PASSED_ON, (block) => {
@@ -65,12 +67,12 @@ export function withPassedOn(source, settings) {
   });
 }
 
-/** A compose file that passes on one setting more. @param {string} source @param {Setting} setting */
+/** A compose file that passes on an additional setting. @param {string} source @param {Setting} setting */
 export function withOneMorePassedOn(source, setting) {
   return source.replace(PASSED_ON, (block) => block + passedOn(block, setting));
 }
 
-/** @param {string} block whose indent it has @param {Setting} setting */
+/** @param {string} block gives the indent @param {Setting} setting */
 function passedOn(block, { name }) {
   const [indent = ''] = /^ */.exec(block) ?? [];
   return `${indent}${name}: \${${name}:-}\n`;

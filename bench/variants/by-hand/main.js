@@ -1,6 +1,7 @@
 /**
- * A cookie storage by hand on Fastify, without Nest and TypeORM. It has what costs time in the service: the checks of token and
- * body, the header fields, durability, capacity, a log line and a histogram. `probe.js` compares its responses with the service's.
+ * A cookie storage by hand on Fastify, without Nest and TypeORM. It does the costly work of the service: checks of
+ * token and body, header fields, durability, capacity, a log line and a histogram. `probe.js` compares its responses
+ * with those of the service.
  */
 import { Buffer } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
@@ -59,7 +60,7 @@ function payloadOf(authorization) {
   }
 }
 
-// Lines are written in blocks, as the service's are.
+// Writes lines in blocks, as the service does.
 const log = pino(
   { base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (level) => ({ level }) } },
   pino.destination({ dest: 1, sync: false, minLength: 8192 }),

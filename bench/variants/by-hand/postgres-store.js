@@ -26,7 +26,7 @@ const insert = named(
   'INSERT INTO cookies (flavor, size, wish, revision) VALUES ($1, $2, $3, $4) RETURNING id',
 );
 
-/** Named prepared statements of `pg`, a pool as large as the service's; each create is a transaction of its own. */
+/** Named prepared statements of `pg`, with a pool as large as the service's. Each create is a transaction. */
 export async function openStore(url, capacity) {
   pg.types.setTypeParser(pg.types.builtins.INT8, Number);
   const pool = new pg.Pool({ connectionString: url, max: 10 });

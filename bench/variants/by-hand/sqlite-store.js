@@ -12,7 +12,7 @@ const TABLES = `
     CHECK (length(wish) BETWEEN 1 AND 255));
   INSERT OR IGNORE INTO storage VALUES ('cookies', '${randomBytes(6).toString('hex')}', 0, 0)`;
 
-/** Prepared statements of better-sqlite3. Creates of one turn of the event loop share a commit. */
+/** Prepared statements of better-sqlite3. The creates of one turn of the event loop share a commit. */
 export function openStore(url, capacity) {
   const database = openDatabase(url.replace(/^sqlite:/, ''));
   database.pragma('journal_mode = WAL');
@@ -31,7 +31,7 @@ export function openStore(url, capacity) {
   let waiting = [];
   const createAll = database.transaction((jobs) => jobs.map(({ cookie }) => createOne(cookie)));
 
-  // It refuses before it changes anything, so that a rejected job needs no rollback.
+  // Rejects before it changes anything, so that no rollback is needed.
   function createOne({ flavor, size, wish }) {
     const version = reserve.get(capacity);
     return version && { id: insert.get(flavor, size, wish, version.revision), ...version };

@@ -8,7 +8,7 @@ import { CookiesController } from './cookies.controller.js';
 import { CookiesService } from './cookies.service.js';
 import { JwtStrategy } from './jwt.strategy.js';
 
-/** Of the two that are installed, the one for this version of Node. */
+/** The installed version of better-sqlite3 that this Node can load. */
 const DRIVER = Number.parseInt(process.versions.node, 10) >= 22 ? 'better-sqlite3' : 'better-sqlite3-12';
 
 @Module({
@@ -19,7 +19,7 @@ const DRIVER = Number.parseInt(process.versions.node, 10) >= 22 ? 'better-sqlite
       driver: createRequire(import.meta.url)(DRIVER) as unknown,
       database: process.env['DATABASE_URL']!.replace(/^sqlite:/, ''),
       enableWAL: true,
-      // In WAL, better-sqlite3 makes commits durable only when it is told to.
+      // With WAL, better-sqlite3's default does not make commits durable.
       prepareDatabase: (database: BetterSqlite3.Database) => void database.pragma('synchronous = FULL'),
       autoLoadEntities: true,
       synchronize: true,

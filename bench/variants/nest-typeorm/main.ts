@@ -1,4 +1,4 @@
-/** A cookie storage as the documentation of Nest and TypeORM leads to it, without anything of this service. */
+/** A cookie storage after the documentation of Nest and TypeORM, without code of this service. */
 import 'reflect-metadata';
 import { ValidationPipe } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';

@@ -5,7 +5,7 @@ import { enumsOf, valuesImport } from '../resource.js';
 
 /** @typedef {import('../resource.js').Resource} Resource */
 
-/** The records that may be stored where the operator says nothing. */
+/** Default capacity in records. */
 const CAPACITY = 10_000;
 
 /** The setting that a resource declares, for the documents. @param {{ plural: string }} resource */

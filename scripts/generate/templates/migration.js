@@ -11,7 +11,7 @@ export function migration({ plural, fields }, timestamp) {
   );
   const checks = fields.flatMap(({ name, check, values }) => {
     if (check === undefined) return [];
-    // What a migration does never changes, whatever becomes of the constants.
+    // A migration must never change, so it holds the values and not the constant.
     const fixed = values === undefined ? check : `isOneOf('${name}', ${JSON.stringify(values)})`;
     return [`${checkOf(plural, name)}: ${fixed}`];
   });

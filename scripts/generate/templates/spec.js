@@ -3,7 +3,7 @@ import { referencesOf } from '../resource.js';
 /** @typedef {import('../fields.js').Field} Field */
 /** @typedef {import('../resource.js').Resource} Resource */
 
-/** As source code; a long string of the same letter is not written out. @param {unknown} value */
+/** Source code of a value; repeats a long string of one letter by a call. @param {unknown} value */
 const literal = (value) =>
   typeof value === 'string' && /^x{30,}$/.test(value) ? `'x'.repeat(${value.length})` : JSON.stringify(value);
 
@@ -13,7 +13,7 @@ const object = (fields, valueOf) => `{ ${fields.map((field) => `${field.name}: $
 /** @param {readonly unknown[]} values */
 const list = (values) => `[${values.map(literal).join(', ')}]`;
 
-/** @param {Resource} resource @param {readonly string[]} parents what its records need, in the order in which it is created */
+/** @param {Resource} resource @param {readonly string[]} parents resources that its records need, parents first */
 export function spec({ plural, fields }, parents) {
   const references = referencesOf(fields);
   const filters = fields.filter(({ values, reference }) => (values ?? reference) !== undefined);
@@ -33,7 +33,7 @@ export function spec({ plural, fields }, parents) {
     });`;
 }
 
-/** The same on PostgreSQL. @param {Resource} resource */
+/** The spec for PostgreSQL. @param {Resource} resource */
 export const specOnPostgres = ({ plural }) => `
   import { usePostgres } from '../support/engine.js';
 
