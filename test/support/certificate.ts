@@ -1,10 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
-/** Whether certificates can be made. In CI a missing openssl is a failure. */
+/** Whether openssl can make certificates. In CI a missing openssl is a failure. */
 export const canMakeCertificates = spawnSync('openssl', ['version']).status === 0 || Boolean(process.env['CI']);
 
-/** Makes a certificate of `localhost`, signed by itself, and gives the paths of its key and of the certificate. */
+/** Makes a self-signed certificate of `localhost`, and returns the paths of its key and itself. */
 export function makeCertificate(folder: string): { key: string; certificate: string } {
   const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-days', '1'];

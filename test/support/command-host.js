@@ -1,6 +1,6 @@
 /**
- * Runs commands of the built command line in one process, one after the other: most of what a process takes is to load the
- * code. Each message names a command; the response has its exit code and what it has printed.
+ * Runs commands of the built command line in one process, one after the other, which saves loading the code for each. A
+ * message names a command; the response has its exit code and output.
  */
 import { Buffer } from 'node:buffer';
 import { Console } from 'node:console';
@@ -13,7 +13,7 @@ const [program] = process.argv.slice(1);
 const endProcess = process.exit.bind(process);
 let commands = 0;
 
-/** A stream that keeps what is written to it. */
+/** A stream that keeps its input. */
 class Printed extends Writable {
   text = '';
 
@@ -39,7 +39,7 @@ async function run({ args, env, folder, input }) {
   replace('stderr', stderr);
   replace('exit', (exitCode) => (code = exitCode));
   globalThis.console = new Console(stdout, stderr);
-  // The query makes it another module, which runs again; the modules that it imports are loaded once.
+  // The query makes it a new module, which runs again. The modules that it imports are loaded once.
   await import(`${COMMAND_LINE}?${++commands}`);
   for (const signal of ['SIGINT', 'SIGTERM']) process.removeAllListeners(signal);
   return { code, stdout: stdout.text, stderr: stderr.text };

@@ -15,7 +15,7 @@ export interface Outcome {
 
 /**
  * Starts a command of the built command line on the database in `folder`.
- * @param stdout a descriptor that takes what it prints, instead of a pipe
+ * @param stdout a descriptor for its output, instead of a pipe
  */
 export function startCommand(
   folder: string,
@@ -36,11 +36,11 @@ function environmentOf(folder: string, environment: Environment = {}): Environme
 
 export interface RunOptions {
   readonly environment?: Environment;
-  /** What it reads from stdin. */
+  /** Input for stdin. */
   readonly input?: string | Uint8Array;
 }
 
-/** Runs a command to its end: in the host, or in a process of its own where that is needed. */
+/** Runs a command to its end, in the command host or in a separate process if needed. */
 export async function run(
   folder: string,
   args: readonly string[],
@@ -55,11 +55,11 @@ export async function run(
   return outcome;
 }
 
-/** A process that has loaded the command line; `command-host.js` says what it does. */
+/** A process that has loaded the command line; see `command-host.js`. */
 let host: ChildProcess | undefined;
 let isHostBusy = false;
 
-/** The programs in test/faults use this file without jest, and each command has a process of its own. */
+/** The programs in test/faults use this file without jest. Each of their commands has its own process. */
 const isJest = typeof afterAll !== 'undefined';
 if (isJest) afterAll(() => host?.disconnect());
 
@@ -80,7 +80,7 @@ async function runInHost(
   }
 }
 
-/** What a started command prints, and its exit code. */
+/** The output of a started command, and its exit code. */
 export async function outcomeOf(child: ChildProcess): Promise<Outcome> {
   let [stdout, stderr] = ['', ''];
   child.stdout!.setEncoding('utf8').on('data', (text: string) => (stdout += text));
@@ -89,7 +89,7 @@ export async function outcomeOf(child: ChildProcess): Promise<Outcome> {
   return { code: child.exitCode, stdout, stderr };
 }
 
-/** Looks into, or tampers with, the database in `folder`. */
+/** Opens the database in `folder` for an inspection or a change. */
 export function inDatabase<T>(folder: string, work: (database: Database) => T, file = 'cookies.sqlite'): T {
   const database = openDatabase(join(folder, file), { timeout: 5000 });
   try {
@@ -99,7 +99,7 @@ export function inDatabase<T>(folder: string, work: (database: Database) => T, f
   }
 }
 
-/** The number of cookies, and what the counter says it is. */
+/** The number of cookies, and the number in the counter. */
 export function countsOf(folder: string): { count: number; used: number } {
   return inDatabase(
     folder,
@@ -113,7 +113,7 @@ export function countsOf(folder: string): { count: number; used: number } {
   );
 }
 
-/** Lines as `export` writes them, with ids from `first` on. */
+/** Lines in the format of `export`, with ids from `first` on. */
 export function lines(count: number, first = 1): string {
   return Array.from({ length: count }, (_, index) => line({ id: first + index })).join('');
 }

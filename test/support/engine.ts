@@ -6,23 +6,23 @@ export type EngineName = 'sqlite' | 'postgres';
 let engine: EngineName = 'sqlite';
 const databases = new Set<string>();
 
-/** Describes tests that need a PostgreSQL server. They are skipped where none can be started. */
+/** Describes tests that need a PostgreSQL server. They are skipped if none can be started. */
 export function describePostgres(title: string, tests: () => void): void {
   (hasPostgres() ? describe : describe.skip)(title, tests);
 }
 
-/** Describes the same tests for each engine. */
+/** Describes tests that run on each engine. */
 export function describeEngines(title: string, tests: (engine: EngineName) => void): void {
   describe(`${title} on sqlite`, () => tests('sqlite'));
   describePostgres(`${title} on postgres`, () => tests('postgres'));
 }
 
-/** `test/support/jest/start-postgres.ts` says when there is none. */
+/** `test/support/jest/start-postgres.ts` sets the variable if there is no server. */
 const hasPostgres = (): boolean => process.env['WITHOUT_POSTGRES'] === undefined;
 
 /**
- * Lets the specs that this file imports afterwards run on PostgreSQL: every folder that a test takes for a database then means
- * a database of its own on the server of the test run.
+ * Makes the specs that this file imports run on PostgreSQL. Each database folder of a test then stands for a database
+ * on the server of the test run.
  */
 export function usePostgres(): void {
   engine = 'postgres';
@@ -32,34 +32,37 @@ export function usePostgres(): void {
   if (!hasPostgres()) Object.assign(globalThis, { describe: describe.skip });
 }
 
-/** What the specs run on. */
+/** The engine on which the specs run. */
 export function engineInUse(): EngineName {
   return engine;
 }
 
-/** The server of the test run; `test/support/jest/start-postgres.ts` starts it, where `TEST_POSTGRES_URL` names none. */
+/**
+ * The URL of the test run's server. `test/support/jest/start-postgres.ts` starts it, unless `TEST_POSTGRES_URL` names
+ * one.
+ */
 export function serverUrl(): string {
   const url = process.env['TEST_POSTGRES_URL'];
   if (url === undefined) throw new Error('TEST_POSTGRES_URL is not set: run the tests with npm test');
   return url;
 }
 
-/** `DATABASE_URL` for what a test keeps in `folder`. */
+/** `DATABASE_URL` for the database in `folder`. */
 export function databaseUrlFor(folder: string): string {
   if (engine === 'sqlite') return `sqlite:${join(folder, 'cookies.sqlite')}`;
   return urlOf(basename(folder).toLowerCase().replaceAll('-', '_'));
 }
 
-/** Makes what `databaseUrlFor` names, where a service does not make it by itself. */
+/** Creates the database of `databaseUrlFor` if the service does not do it. */
 export async function provideDatabase(folder: string): Promise<void> {
   if (engine === 'postgres') await createDatabase(new URL(databaseUrlFor(folder)).pathname.slice(1));
 }
 
-/** Makes an empty database unless it exists, to be dropped when the spec is done. */
+/** Creates an empty database unless it exists. It is dropped after the spec. */
 export async function createDatabase(name: string): Promise<string> {
   if (!databases.has(name)) {
     databases.add(name);
-    // Its own locale, whatever the server's is: the order of texts must not matter to the service.
+    // A fixed locale, because the service must not depend on the server's order of texts.
     await onServer(serverUrl(), (client) => client.query(`CREATE DATABASE ${name} TEMPLATE template0`));
   }
   return urlOf(name);

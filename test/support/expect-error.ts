@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Answer } from './service.js';
 
-/** Holds an answer to the one shape that every error has, whoever found it. */
+/** Expects the common shape of errors. */
 export function expectError(answer: Answer, status: number, errorCode: string): void {
   expect({ status: answer.status, errorCode: answer.body?.errorCode }).toEqual({ status, errorCode });
   const { details, ...rest } = answer.body;
@@ -23,12 +23,12 @@ export function expectError(answer: Answer, status: number, errorCode: string): 
   expectErrorHeaders(answer);
 }
 
-/** The body of an error as it is for every request. */
+/** The body of an error without its request id. */
 export function withoutRequestId(body: object | undefined): string {
   return JSON.stringify({ ...body, requestId: undefined });
 }
 
-/** What an error carries in its head; all there is to see of an answer to HEAD. */
+/** Expects the header fields of an error. A response to HEAD has nothing else. */
 export function expectErrorHeaders({ headers }: Answer): void {
   expect(headers.get('content-type')).toMatch(/^application\/json(; charset=utf-8)?$/);
   expect(headers.get('cache-control')).toBe('no-store');
@@ -36,7 +36,7 @@ export function expectErrorHeaders({ headers }: Answer): void {
   expectPlainHeaders(headers);
 }
 
-/** What every answer carries, and what none does. */
+/** Expects the header fields of every response, and none that reveal the software. */
 export function expectPlainHeaders(headers: Headers): void {
   expect(headers.get('x-content-type-options')).toBe('nosniff');
   expect(headers.get('x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,128}$/);

@@ -5,7 +5,7 @@ import { standardOutput } from '../../src/logging/standard-output.js';
 import { type Service, startService, temporaryFolder } from './service.js';
 
 export interface LoggedService extends Service {
-  /** What the service has logged since its start. */
+  /** The log of the service since its start. */
   readonly output: string;
 }
 
@@ -20,7 +20,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Starts the service in this process, as in production, with a log that can be read. */
+/** Starts the service in this process, as in production, with a log that the test can read. */
 export async function startLoggedService(environment: Environment = {}): Promise<LoggedService> {
   const before = readFileSync(file).length;
   const service = await startService({ NODE_ENV: 'production', LOG_LEVEL: 'info', ...environment });

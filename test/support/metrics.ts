@@ -4,7 +4,7 @@ interface Managed {
   readonly managementUrl: string;
 }
 
-/** The values of `/metrics`, by the name of each series with its labels, such as `nodejs_version_info{...}`. */
+/** The values of `/metrics` by series with labels, such as `nodejs_version_info{...}`. */
 export async function metricsOf({ managementUrl }: Managed): Promise<Map<string, number>> {
   const response = await fetch(`${managementUrl}/metrics`);
   if (response.status !== 200) throw new Error(`GET /metrics is ${response.status}: ${await response.text()}`);
@@ -14,7 +14,7 @@ export async function metricsOf({ managementUrl }: Managed): Promise<Map<string,
   );
 }
 
-/** By how much each series has grown while `work` ran; those that have not are left out. */
+/** The growth of each series while `work` ran; unchanged series are left out. */
 export async function growthDuring(service: Managed, work: () => Promise<unknown>): Promise<Map<string, number>> {
   const before = await metricsOf(service);
   await work();
@@ -23,7 +23,7 @@ export async function growthDuring(service: Managed, work: () => Promise<unknown
   return new Map(growth.filter(([, value]) => value !== 0));
 }
 
-/** Waits until a series has a value; for what is counted a moment after the client has its response. */
+/** Waits until a series has a value. Some are counted after the client has its response. */
 export async function untilMetric(service: Managed, name: string, value: number): Promise<void> {
   let seen: number | undefined;
   for (let waited = 0; waited < 30_000; waited += 20) {

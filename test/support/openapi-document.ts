@@ -4,13 +4,13 @@ import type { Answer } from './service.js';
 /** Header fields of HTTP itself, which no document describes. */
 const HTTP_FIELDS = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding'];
 
-/** The OpenAPI document of a running service, to hold responses and bodies to it. */
+/** The OpenAPI document of a running service, with which responses and bodies are compared. */
 export class OpenApiDocument {
   private readonly ajv = new Ajv({ strict: false, formats: { int64: true } });
-  /** By the text of their schema: most are the same, and each takes milliseconds to compile. */
+  /** Validators by the text of the schema. Most schemas are equal, and each takes milliseconds to compile. */
   private readonly validators = new Map<string, ValidateFunction>();
   private readonly closedValidators = new Map<string, ValidateFunction>();
-  /** The components with every schema closed: no response has a property that is not described. */
+  /** The components with closed schemas: an undescribed property of a response is an error. */
   private readonly closed: object;
 
   private constructor(readonly json: any) {
@@ -26,12 +26,12 @@ export class OpenApiDocument {
     return this.json.paths[path]?.[method.toLowerCase()];
   }
 
-  /** A schema itself, where there may be a reference to it. */
+  /** The schema behind a reference, or the schema itself. */
   resolve(schema: any): any {
     return schema.$ref === undefined ? schema : this.json.components.schemas[schema.$ref.split('/').at(-1)];
   }
 
-  /** The schema of the body that an operation takes. */
+  /** The schema of an operation's body. */
   bodySchema(method: string, path: string): any {
     return this.operation(method, path).requestBody.content['application/json'].schema;
   }
@@ -41,7 +41,7 @@ export class OpenApiDocument {
   }
 
   /**
-   * Holds a response to what the document says of its status: header fields and body.
+   * Expects that a response has the header fields and the body of its description.
    * @param description of this status in the operation
    */
   expectDescribed(answer: Answer, description: any): void {
@@ -55,7 +55,7 @@ export class OpenApiDocument {
     expect(validate.errors).toBeNull();
   }
 
-  /** The same for the header fields alone, such as those of a response to HEAD. */
+  /** `expectDescribed` for header fields alone, as in a response to HEAD. */
   expectFields(answer: Answer, description: any): void {
     const fields = new Map<string, any>();
     for (const [name, { $ref }] of Object.entries<any>(description.headers)) {

@@ -1,14 +1,14 @@
 import { connect } from 'node:net';
 import type { Answer } from './service.js';
 
-/** The text of a request, from its lines up to the empty one and its body, for what `fetch` refuses to send. */
+/** The bytes of a request from its lines and its body, for requests that `fetch` refuses to send. */
 export function request(lines: readonly string[], body: string | Buffer = ''): Buffer {
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), Buffer.from(body)]);
 }
 
 /**
- * Sends bytes as they are over a connection of their own and gives the answers that come before the service closes it.
- * @param end whether to say that nothing more will be sent, as a client that breaks off in the middle does
+ * Sends bytes over a new connection, and returns the responses that arrive before the service closes it.
+ * @param end whether to end the sending side, as a client that stops in the middle does
  */
 export async function exchange(
   service: { readonly url: string },
@@ -21,7 +21,7 @@ export async function exchange(
     const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
     socket.on('data', (chunk) => received.push(chunk));
     socket.on('end', () => socket.end());
-    // A service that closes before it has read everything resets the connection; what it answered counts.
+    // A service that closes before it has read everything resets the connection. Its responses count.
     socket.on('error', () => {});
     socket.on('close', () => resolve());
     socket.write(bytes);
@@ -30,14 +30,14 @@ export async function exchange(
   return responsesIn(Buffer.concat(received));
 }
 
-/** Sends one request and gives its only answer. */
+/** Sends one request and returns its only response. */
 export async function exchangeOne(...args: Parameters<typeof exchange>): Promise<Answer> {
   const answers = await exchange(...args);
   expect(answers).toHaveLength(1);
   return answers[0]!;
 }
 
-/** The responses in what a connection gave, in their order. */
+/** Parses the responses of a connection, in order. */
 export function responsesIn(bytes: Buffer): Answer[] {
   const answers: Answer[] = [];
   let at = 0;

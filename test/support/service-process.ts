@@ -9,13 +9,13 @@ import { environmentIn } from './service.js';
 export interface SpawnOptions {
   readonly uid?: number;
   readonly gid?: number;
-  /** A descriptor that takes the log instead of `output`. */
+  /** A descriptor for the log, instead of `output`. */
   readonly stdout?: number;
-  /** A command that is started instead, with the service's own behind it, and becomes the service (`exec`). */
+  /** A command that is started with the service's command line behind it, and becomes the service (`exec`). */
   readonly through?: readonly string[];
 }
 
-/** The built service in a process of its own, started as an operator starts it. */
+/** The built service in a separate process, as an operator starts it. */
 export class ServiceProcess {
   output = '';
   private listensOn?: { url: string; managementUrl: string };
@@ -24,7 +24,7 @@ export class ServiceProcess {
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (this.output += String(chunk)));
   }
 
-  /** Hands on every line of stdout from now on, and collects it no longer: the log of a long run is long. */
+  /** Passes every line of stdout to the listener and stops collecting them, because the log of a long run is long. */
   readLines(listener: (line: string) => void): void {
     const { url, managementUrl } = this;
     this.listensOn = { url, managementUrl };
@@ -37,7 +37,7 @@ export class ServiceProcess {
     });
   }
 
-  /** Starts it without waiting; for settings that keep it from starting. */
+  /** Starts the service without waiting, for settings that prevent the start. */
   static spawn(
     folder: string,
     environment: Environment = {},
@@ -58,7 +58,7 @@ export class ServiceProcess {
     return new ServiceProcess(child);
   }
 
-  /** Starts it and waits until it listens. */
+  /** Starts the service and waits until it listens. */
   static async start(
     folder: string,
     environment: Environment = {},
@@ -87,7 +87,7 @@ export class ServiceProcess {
     return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 
-  /** Sends a signal and waits for the end. Gives the exit code, or `null` after an uncaught signal. */
+  /** Sends a signal and waits for the end. Returns the exit code, or `null` after an uncaught signal. */
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     if (!this.hasEnded) {
       this.child.kill(signal);
@@ -96,7 +96,7 @@ export class ServiceProcess {
     return this.child.exitCode;
   }
 
-  /** Waits until it ends by itself. */
+  /** Waits until the service ends without a signal. */
   async exit(): Promise<number | null> {
     if (!this.hasEnded) await once(this.child, 'exit');
     return this.child.exitCode;

@@ -16,7 +16,7 @@ import { migrate } from '../../src/database/schema/migrations.js';
 import { ManagementServer } from '../../src/management/management-server.js';
 import { databaseUrlFor, provideDatabase } from './engine.js';
 
-/** The secret that every test service verifies its tokens with. */
+/** The secret for the tokens of all test services. */
 export const SECRET = randomBytes(32).toString('base64url');
 
 export interface Service {
@@ -28,7 +28,7 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** A folder of its own for a test's files. */
+/** Makes a folder for the files of a test. */
 export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'cookies-'));
 }
@@ -47,10 +47,10 @@ export function environmentIn(folder: string, environment: Environment = {}): En
 }
 
 /**
- * Starts the service in this process through the Nest testing module, on the stack that `main.ts` builds.
+ * Starts the service in this process through the Nest testing module, with the same parts as `main.ts`.
  * @param environment variables that differ from those of a test
  * @param modules further modules, as a team would add them
- * @param migrations those of these modules
+ * @param migrations of these modules
  * @param override replaces providers of the testing module, as `overrideProvider(Token).useValue(value)` does
  */
 export async function startService(
@@ -61,7 +61,7 @@ export async function startService(
 ): Promise<Service> {
   const folder = temporaryFolder();
   await provideDatabase(folder);
-  // A 500 that nobody expects shows its cause; where errors are what a test is about, it says `silent` or captures the log.
+  // An unexpected 500 logs its cause. Tests of errors set `silent` or capture the log.
   const config = loadConfig(environmentIn(folder, { LOG_LEVEL: 'error', ...environment }), SETTINGS);
   if (migrations.length > 0) await runMigrations(config, migrations);
   const builder = Test.createTestingModule({ imports: [AppModule.forRoot(config), ...modules] });
@@ -80,7 +80,7 @@ export async function startService(
   };
 }
 
-/** Runs those of the service, then the others, as they would run if they lay in the same folder. */
+/** Runs the migrations of the service and the others, as from one folder. */
 async function runMigrations(config: Config, migrations: readonly MigrationInterface[]): Promise<void> {
   const dataSource = await (await createDataSource(config)).initialize();
   try {
@@ -101,7 +101,7 @@ export interface TokenOptions {
   readonly expiresIn?: number;
 }
 
-/** A token that the test services accept, for an hour. */
+/** A token that test services accept, valid for one hour. */
 export function token({
   subject = 'alice',
   scope = 'cookies:read cookies:write',
@@ -121,11 +121,11 @@ export interface Answer {
 
 export interface RequestOptions {
   readonly headers?: Record<string, string>;
-  /** Sent as JSON; a text or bytes are sent as they are. */
+  /** Sent as JSON; a string or bytes are sent unchanged. */
   readonly body?: unknown;
 }
 
-/** Speaks to a service with a token that has both scopes. */
+/** A client whose token has both scopes. */
 export class Client {
   private constructor(
     private readonly url: string,
@@ -136,7 +136,7 @@ export class Client {
     return new Client(service.url, await token(options));
   }
 
-  /** Speaks with the token given, or without any. */
+  /** A client with this token, or without one. */
   static bearing(service: { readonly url: string }, token?: string): Client {
     return new Client(service.url, token);
   }

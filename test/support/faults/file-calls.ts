@@ -2,22 +2,22 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import type { Environment } from '../../../src/config/config.js';
 import { preloaded, projectModule } from './preloaded.js';
 
-/** What happens to a command at one of its file calls. */
+/** A fault in one file call of a command. */
 export interface FileFault {
-  /** The call as `FileCalls.list` names it: it happens just before it, for a copy just behind it. */
+  /** The call, as `FileCalls.list` names it. The fault comes just before it; after it for a copy. */
   readonly at: string;
   /** The call fails with EIO, or never ends; the copy is damaged, as by a bad disk; or the process gets a signal. */
   readonly what: 'EIO' | 'hangs' | 'damaged' | 'SIGINT' | 'SIGTERM' | 'SIGKILL';
 }
 
 /**
- * Notes, in a process that is started with its `environment`, in which order files are copied by SQLite, put on disk and given
- * their names: what a power cut leaves depends on it.
+ * Records the order in which a process copies, syncs and renames files. The result of a power failure depends on this
+ * order.
  */
 export class FileCalls {
   private readonly file: string;
 
-  /** @param folder of the database, beside which the notes are kept */
+  /** @param folder of the database; the record is written beside it */
   constructor(
     folder: string,
     private readonly fault?: FileFault,
@@ -31,8 +31,8 @@ export class FileCalls {
   }
 
   /**
-   * Such as "sync out.partial", "rename out.partial out" and "sync ." for the folder, without what changes from run to run.
-   * A rename is noted as it begins, all else when it is done.
+   * Calls such as "sync out.partial", "rename out.partial out" and "sync ." for the folder, without varying parts. A
+   * rename is recorded when it begins, other calls when they are done.
    */
   list(): string[] {
     return existsSync(this.file) ? readFileSync(this.file, 'utf8').split('\n').slice(0, -1) : [];
@@ -64,7 +64,7 @@ const PROGRAM = `
     if (fault.what.startsWith('SIG')) await signal(fault.what);
   }
 
-  /** A signal reaches its listeners some turns of the event loop later. */
+  /** The listeners of a signal run some turns of the event loop later. */
   async function signal(name) {
     const received = process.listenerCount(name) > 0 && new Promise((resolve) => process.once(name, resolve));
     const alive = setInterval(() => {}, 1000);
@@ -73,7 +73,7 @@ const PROGRAM = `
     clearInterval(alive);
   }
 
-  /** The second page, with its header. */
+  /** Damages the second page with its header. */
   function damage(path) {
     const descriptor = fs.openSync(path, 'r+');
     fs.writeSync(descriptor, Buffer.alloc(3000, 0x5a), 0, 3000, 4096);

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { DataSource } from 'typeorm';
 import type { Service } from '../service.js';
 
-/** Makes every write of the service on SQLite need more pages than its file may have, as on a full volume. */
+/** Limits the pages of the SQLite file, so that every write fails as on a full volume. */
 export function leaveNoRoom({ app }: Service): void {
   const { databaseConnection } = app.get(DataSource).driver as unknown as { databaseConnection: Database.Database };
   databaseConnection.exec(`

@@ -2,19 +2,19 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Environment } from '../../../src/config/config.js';
 
-/** The address of a file of the project, for an `import` in a program that the service loads. */
+/** The URL of a project file, for an `import` in a preloaded program. */
 export const projectModule = (path: string): string => pathToFileURL(resolve(path)).href;
 
 const LOGGER = `import { Logger } from '${projectModule('node_modules/@nestjs/common/index.js')}';\n`;
 
-/** Runs a program in the process of the service, before the service itself. It can use Nest's `Logger`. */
+/** Runs a program in the process of the service, before the service. It can use Nest's `Logger`. */
 export function preloaded(program: string): Environment {
   return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(LOGGER + program)}` };
 }
 
 /**
- * Adds a module with one provider to the application, as a team would add it.
- * @param body of the provider's class, whose property `dataSource` is TypeORM's
+ * Adds a module with one provider to the application, as a team would.
+ * @param body of the provider's class, which has TypeORM's data source as `dataSource`
  */
 export function withProvider(body: string): Environment {
   return preloaded(`

@@ -4,10 +4,10 @@ import { closeSync, existsSync, openSync, readFileSync, rmSync, writeSync } from
 import { join } from 'node:path';
 import { temporaryFolder } from '../service.js';
 
-/** Bytes. */
+/** Size in bytes. */
 const SIZE = 320 * 1024;
 
-/** It says when it finds no more space for the first time. */
+/** The process reports when it first finds no more space. */
 const SEIZING = `
   const { openSync, writeSync } = require('node:fs');
   const page = Buffer.alloc(4096, 'x');
@@ -22,9 +22,9 @@ const SEIZING = `
     }
   }`;
 
-/** A volume in memory that is soon full. */
+/** A small volume in memory. */
 export class SmallVolume {
-  /** Whether this user may mount one. */
+  /** Whether this user may mount a volume. */
   static readonly mountable = mayMount();
 
   private constructor(readonly folder: string) {}
@@ -46,7 +46,7 @@ export class SmallVolume {
     }
   }
 
-  /** Takes all the space that is left, or as many bytes of it: whole pages of 4096. */
+  /** Occupies the remaining space, or this many bytes of it in pages of 4096. */
   occupy(bytes = SIZE): void {
     const descriptor = openSync(this.ballast, 'a');
     try {
@@ -58,7 +58,7 @@ export class SmallVolume {
     }
   }
 
-  /** Runs `work` while another process takes each byte that becomes free; it keeps them until `giveBack`. */
+  /** Runs `work` while another process occupies each byte that becomes free. It keeps them until `giveBack`. */
   async whileSeized(work: () => Promise<void>): Promise<void> {
     const other = spawn(process.execPath, ['-e', SEIZING, this.ballast], { stdio: ['ignore', 'pipe', 'inherit'] });
     try {
@@ -79,13 +79,13 @@ export class SmallVolume {
   }
 }
 
-/** Unmounts what a process that was killed has left mounted below a folder. */
+/** Unmounts volumes below a folder that a killed process has left. */
 export function unmountBelow(folder: string): void {
   if (!existsSync('/proc/mounts')) return;
   const points = readFileSync('/proc/mounts', 'utf8')
     .split('\n')
     .map((line) => line.split(' ')[1] ?? '')
-    // A blank is \040 there.
+    // /proc/mounts writes a blank as \040.
     .map((path) => path.replaceAll(/\\([0-7]{3})/g, (_all, octal: string) => String.fromCharCode(parseInt(octal, 8))));
   for (const point of points.filter((path) => path.startsWith(`${folder}/`))) unmount(point);
 }

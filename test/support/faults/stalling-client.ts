@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type TokenOptions, token } from '../service.js';
 
-/** Milliseconds after which a wait of a test for its client has failed. */
+/** Milliseconds after which a wait for the client fails the test. */
 const LONGEST_WAIT = 20_000;
 
 export interface StallingClientOptions extends TokenOptions {
@@ -11,11 +11,11 @@ export interface StallingClientOptions extends TokenOptions {
   readonly requestId?: string;
 }
 
-/** A client on a connection of its own that decides when to read, and may leave before it has read everything. */
+/** A client with its own connection. It decides when to read, and may disconnect early. */
 export class StallingClient {
   private readonly received: Buffer[] = [];
   private bytes = 0;
-  /** At how many bytes it stalls. */
+  /** Number of bytes at which it stops reading. */
   private enough = Infinity;
   private hasClosed = false;
 
@@ -25,12 +25,12 @@ export class StallingClient {
       this.bytes += chunk.length;
       if (this.bytes >= this.enough) socket.pause();
     });
-    // Being cut off may show as a reset.
+    // A disconnect by the service may appear as a reset.
     socket.on('error', () => undefined);
     socket.on('close', () => (this.hasClosed = true));
   }
 
-  /** Sends GET and reads nothing yet. */
+  /** Sends GET and does not read yet. */
   static async get(
     service: { readonly url: string },
     { path = '/cookies', requestId = 'stalling', ...options }: StallingClientOptions = {},
@@ -39,7 +39,7 @@ export class StallingClient {
     return StallingClient.send(service, `GET ${path} HTTP/1.1\r\n${fields}\r\nConnection: close\r\n\r\n`);
   }
 
-  /** Sends bytes as they are, such as several requests, and reads nothing yet. */
+  /** Sends bytes, such as several requests, and does not read yet. */
   static async send(service: { readonly url: string }, bytes: string): Promise<StallingClient> {
     const { hostname, port } = new URL(service.url);
     const socket = connect({ host: hostname, port: Number(port) });
@@ -50,7 +50,7 @@ export class StallingClient {
     return client;
   }
 
-  /** Reads so many bytes more, and at most 64 KiB beyond, then stalls again; less when the connection closes first. */
+  /** Reads this many bytes, and up to 64 KiB more, then stops. Reads less if the connection closes. */
   async read(bytes: number): Promise<void> {
     this.enough = this.bytes + bytes;
     this.socket.resume();
@@ -71,22 +71,25 @@ export class StallingClient {
     return this.hasClosed;
   }
 
-  /** The status of what has been read; 0 when that is nothing. */
+  /** The status of the response; 0 if nothing has been read. */
   get status(): number {
     return Number(/^HTTP\/1\.1 (\d+)/.exec(this.text)?.[1] ?? 0);
   }
 
-  /** Whether a body in chunks has come to its end. */
+  /** Whether a chunked body is complete. */
   get isWhole(): boolean {
     return this.text.endsWith('\r\n0\r\n\r\n');
   }
 
-  /** Goes away, whatever is still to be read. */
+  /** Disconnects without reading the rest. */
   leave(): void {
     this.socket.destroy();
   }
 
-  /** Goes away as a process that is killed may: a FIN alone says that a client sends nothing more, and it may still read. */
+  /**
+   * Disconnects with a reset, as a killed process may. A FIN alone means that the client sends nothing more; it may
+   * still read.
+   */
   reset(): void {
     this.socket.resetAndDestroy();
   }

@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Stands between a service and its server, as a firewall or balancer does, and breaks connections where it is told. */
+/** A proxy between the service and its server that breaks connections, as a firewall or balancer may. */
 export class TcpProxy {
   private readonly pairs = new Set<Pair>();
-  /** The bytes of a request whose response is to be lost. */
+  /** Bytes of the request whose response is to be lost. */
   private lost?: string;
-  /** What comes in place of that response; without, the connection is reset. */
+  /** The response to send instead. Without it, the connection is reset. */
   private farewell?: Buffer;
-  /** The bytes of a request that is to be lost itself. */
+  /** Bytes of the request that is to be lost. */
   private swallowed?: string;
-  /** How many requests with the bytes of `loseResponseTo` or `loseRequest` came. */
+  /** Number of requests with the bytes of `loseResponseTo` or `loseRequest`. */
   seen = 0;
 
   private constructor(
@@ -32,32 +32,35 @@ export class TcpProxy {
     return (this.server.address() as { port: number }).port;
   }
 
-  /** The target's URL through here. */
+  /** The URL of the target, through the proxy. */
   get url(): string {
     const url = new URL(this.target);
     url.port = String(this.port);
     return url.href;
   }
 
-  /** Every connection there is turns out to be broken when it is used next; new ones, and those still being opened, are in order. */
+  /** Breaks every open connection at its next use. New connections work. */
   breakAtNextUse(): void {
     for (const pair of this.pairs) pair.isBroken = pair.isOpen;
   }
 
-  /** From now on, whatever request has these bytes reaches the server, and its response never comes back; a farewell may. */
+  /**
+   * From now on, requests with these bytes reach the server, and their responses are lost. A farewell replaces the
+   * response.
+   */
   loseResponseTo(bytes: string | undefined, farewell?: Buffer): void {
     this.lost = bytes;
     this.farewell = farewell;
     this.seen = 0;
   }
 
-  /** From now on, whatever request has these bytes is met with silence; its connection stays open. */
+  /** From now on, requests with these bytes are lost, and their connections stay open. */
   loseRequest(bytes: string | undefined): void {
     this.swallowed = bytes;
     this.seen = 0;
   }
 
-  /** Nothing is passed on any more in the connections there are, as after a firewall has forgotten them; new ones are in order. */
+  /** Passes nothing on in the open connections, as a firewall that has forgotten them. New connections work. */
   silenceConnections(): void {
     for (const pair of this.pairs) pair.isSilent = true;
   }
@@ -98,7 +101,7 @@ export class TcpProxy {
     server.on('data', (bytes) => {
       pair.isOpen ||= bytes.includes(READY);
       if (pair.isSilent) return;
-      // The server has responded, so it has done what was asked.
+      // The server has responded, so the request was executed.
       if (!pair.isResponseLost) client.write(bytes);
       else if (this.farewell === undefined) client.resetAndDestroy();
       else client.end(this.farewell);
@@ -106,13 +109,13 @@ export class TcpProxy {
   }
 }
 
-/** ReadyForQuery, outside of a transaction (https://www.postgresql.org/docs/current/protocol-message-formats.html). */
+/** ReadyForQuery outside a transaction (https://www.postgresql.org/docs/current/protocol-message-formats.html). */
 const READY = Buffer.from('Z\0\0\0\x05I', 'latin1');
 
 interface Pair {
   readonly client: Socket;
   readonly server: Socket;
-  /** Whether the server has taken the session. */
+  /** Whether the server has accepted the session. */
   isOpen: boolean;
   isBroken: boolean;
   isSilent: boolean;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 const EXAMPLE = new URL('../../../.env.example', import.meta.url);
 
-/** Keeps from the tests what the user's shell exports for the service and for PostgreSQL's clients, and its umask. */
+/** Removes the user's variables for the service and for PostgreSQL clients, and sets the umask. */
 export function neutralizeEnvironment(): void {
   const settings = readFileSync(EXAMPLE, 'utf8').matchAll(/^([A-Z_]+)=/gm);
   const names = new Set([...settings].map(([, name]) => name));

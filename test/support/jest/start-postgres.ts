@@ -5,9 +5,8 @@ declare global {
 }
 
 /**
- * Starts one PostgreSQL server for the whole test run, unless `TEST_POSTGRES_URL` names one. Its promises about a crash are of
- * no use here (`fsync = off`); the tests that crash a server start their own. Without a server the tests on PostgreSQL are
- * skipped, but never in CI.
+ * Starts a PostgreSQL server for the test run, unless `TEST_POSTGRES_URL` names one. It runs with `fsync = off`; tests
+ * that crash a server start their own. Without a server the tests on PostgreSQL are skipped, but never in CI.
  */
 export async function startPostgres(): Promise<void> {
   delete process.env['WITHOUT_POSTGRES'];
@@ -15,7 +14,7 @@ export async function startPostgres(): Promise<void> {
   try {
     const server = await PostgresServer.create({ fsync: 'off', max_connections: '300', shared_buffers: '32MB' });
     globalThis.postgresOfTheTests = server;
-    // A run that is broken off reaches no teardown.
+    // An interrupted run reaches no teardown.
     process.once('exit', () => void server.stop('SIGQUIT'));
     process.env['TEST_POSTGRES_URL'] = server.url();
   } catch (error) {

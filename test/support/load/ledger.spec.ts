@@ -18,7 +18,7 @@ describe('the ledger of what clients have learned', () => {
 
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  /** What a check of the ledger says of a database with cookies of these wishes. */
+  /** Result of a check of the ledger for a database with cookies of these wishes. */
   const check = (...wishes: string[]): object | string => {
     const database = openDatabase(join(folder, 'cookies.sqlite'));
     database.exec('CREATE TABLE cookies (id integer, size varchar, wish varchar)');

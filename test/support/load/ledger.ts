@@ -8,23 +8,26 @@ import { type Answer, COOKIE, token } from '../service.js';
 
 type Response = Pick<Answer, 'status' | 'body'>;
 
-/** What the clients of one database learned about the cookies they sent, each known by its wish. */
+/** The responses that the clients of one database got for their cookies, each identified by its wish. */
 export class Ledger {
-  /** Created, with the id it was given, and not deleted since. */
+  /** Created cookies that were not deleted, with their ids. */
   readonly acknowledged = new Map<string, number>();
-  /** POST answered with another status, which promises that nothing is stored. */
+  /** Cookies whose POST had another status, which promises that nothing is stored. */
   readonly refused = new Map<string, number>();
-  /** Its POST or DELETE got no answer before the connection broke, or OUTCOME_UNKNOWN: it may be stored or not. */
+  /** Cookies whose POST or DELETE had no response, or OUTCOME_UNKNOWN: they may be stored or not. */
   readonly unanswered = new Set<string>();
-  /** How often each method got each answer, as `POST 201`; `POST 503 OUTCOME_UNKNOWN`; `POST unknown` without an answer. */
+  /**
+   * Counts by method and response, such as `POST 201`, `POST 503 OUTCOME_UNKNOWN`, or `POST unknown` without a
+   * response.
+   */
   readonly answers = new Map<string, number>();
   private readonly deleted = new Set<string>();
-  /** Sizes that were changed; `undefined` where the change got no answer. */
+  /** Changed sizes; `undefined` if the change had no response. */
   private readonly sizes = new Map<string, string | undefined>();
   private wishes = 0;
 
   /**
-   * @param name sets the wishes of this ledger apart from those of others on the same database
+   * @param name distinguishes the wishes of this ledger from others on the same database
    * @param wishLength in code points; longer cookies fill a volume sooner
    */
   constructor(
@@ -37,7 +40,7 @@ export class Ledger {
     return `${this.name} ${this.wishes}`.padEnd(this.wishLength, '.');
   }
 
-  /** Notes the answer to a POST; `undefined` when none came. */
+  /** Records the response to a POST; `undefined` without a response. */
   note(wish: string, answer?: Response): void {
     this.count('POST', answer);
     const settled = settling(answer);
@@ -61,7 +64,7 @@ export class Ledger {
     (settled === undefined ? this.unanswered : this.deleted).add(wish);
   }
 
-  /** Takes over what another ledger of the same database knows. */
+  /** Adds the records of another ledger of the same database. */
   add(other: Ledger): void {
     for (const [wish, id] of other.acknowledged) this.acknowledged.set(wish, id);
     for (const [wish, status] of other.refused) this.refused.set(wish, status);
@@ -71,12 +74,12 @@ export class Ledger {
     for (const wish of other.deleted) this.deleted.add(wish);
   }
 
-  /** How many answers there were whose description fits. */
+  /** Number of responses whose description matches. */
   answered(pattern: RegExp): number {
     return [...this.answers].reduce((sum, [answer, times]) => (pattern.test(answer) ? sum + times : sum), 0);
   }
 
-  /** Acknowledged changes that the database does not show. */
+  /** Acknowledged changes that the database lacks. */
   lostIn({ rows }: Stored): string[] {
     const created = [...this.acknowledged].filter(([wish, id]) => rows.get(wish)?.id !== id).map(([wish]) => wish);
     const deleted = [...this.deleted].filter((wish) => rows.has(wish));
@@ -87,7 +90,7 @@ export class Ledger {
     return [...created, ...deleted, ...changed];
   }
 
-  /** Cookies that were refused and are stored nevertheless. */
+  /** Stored cookies that were rejected. */
   foundIn({ rows }: Stored): string[] {
     return [...this.refused.keys()].filter((wish) => rows.has(wish));
   }
@@ -99,14 +102,14 @@ export class Ledger {
   }
 }
 
-/** The answer where it tells the outcome: any other 503 promises that nothing has changed. */
+/** The response, if it tells the outcome. Every 503 but OUTCOME_UNKNOWN promises that nothing has changed. */
 function settling(answer?: Response): Response | undefined {
   return answer?.status === 503 && answer.body?.errorCode === 'OUTCOME_UNKNOWN' ? undefined : answer;
 }
 
-/** One client on one connection, as a pooled HTTP client of another service would hold it. */
+/** A client with one connection, as in a pooled HTTP client. */
 class LoadClient {
-  /** Whether the last answer said that the connection ends with it. */
+  /** Whether the last response announced the end of the connection. */
   toldToClose = false;
   private readonly agent = new Agent({ keepAlive: true, maxSockets: 1 });
   private readonly own: string[] = [];
@@ -118,8 +121,8 @@ class LoadClient {
   ) {}
 
   /**
-   * Writes one request after the other: mostly creates, some changes, some deletes of what it has created.
-   * @param turn where in that order it begins, so that clients which are answered together do not all do the same
+   * Writes one request after the other: mostly creates, some changes, some deletes of its cookies.
+   * @param turn start within that order, so that clients which are answered together differ
    */
   async writeUntil(signal: AbortSignal, turn: number): Promise<void> {
     try {
@@ -195,9 +198,8 @@ function expectAnswer(answer: unknown): void {
 }
 
 /**
- * Writes from several clients, each one request after the other, until `signal` aborts, the connection breaks or the
- * service says that it ends.
- * @returns how many clients were told that their connection ends
+ * Writes with several clients until `signal` aborts, the connections break or the service announces their end.
+ * @returns number of clients whose connection was announced to end
  */
 export async function writeUntil(
   signal: AbortSignal,
@@ -212,9 +214,9 @@ export async function writeUntil(
 }
 
 export interface Stored {
-  /** By wish. */
+  /** Rows by wish. */
   readonly rows: Map<string, { id: number; size: string }>;
-  /** Wishes that more than one row has, though each was sent once. */
+  /** Wishes of several rows, although each was sent once. */
   readonly twice: readonly string[];
   readonly used: number;
   readonly count: number;
@@ -237,7 +239,7 @@ function byWish(all: readonly Row[]): Pick<Stored, 'rows' | 'twice'> {
   return { rows, twice };
 }
 
-/** The committed contents of the database in `folder`, read past the service. */
+/** The committed contents of the database in `folder`, read without the service. */
 export function storedIn(folder: string): Stored {
   const database = openDatabase(join(folder, 'cookies.sqlite'), { readonly: true });
   try {
@@ -253,12 +255,12 @@ export function storedIn(folder: string): Stored {
   }
 }
 
-/** The committed contents of the database that a test keeps in `folder`, on whichever engine it runs. */
+/** The committed contents of a test's database, on the engine in use. */
 export async function contentsOf(folder: string): Promise<Stored> {
   return engineInUse() === 'sqlite' ? storedIn(folder) : storedOn(databaseUrlFor(folder));
 }
 
-/** The committed contents of a database on PostgreSQL, read past the service. */
+/** The committed contents of a PostgreSQL database, read without the service. */
 export function storedOn(url: string): Promise<Stored> {
   return onServer(url, async (client) => {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
@@ -275,12 +277,12 @@ export function storedOn(url: string): Promise<Stored> {
   });
 }
 
-/** What was asked of a service, and what its database has kept of it. */
+/** Requests to a service by outcome, and the records in its database. */
 export type Counts = {
   readonly sent: number;
   readonly acknowledged: number;
   readonly refused: number;
-  /** No answer before the connection broke, or OUTCOME_UNKNOWN. */
+  /** No response before the connection broke, or OUTCOME_UNKNOWN. */
   readonly unknown: number;
   readonly lost: number;
   readonly foundThoughRefused: number;
@@ -290,12 +292,15 @@ export type Counts = {
   readonly integrity: string;
 };
 
-/** Every acknowledged change is there, nothing refused is, nothing is stored twice, the count is true and the file is sound. */
+/**
+ * Expects that every acknowledged change is stored, nothing rejected is stored, nothing is stored twice, the count is
+ * correct and the file is sound.
+ */
 export function expectKept(folder: string, ledger: Ledger): Counts {
   return expectKeptIn(storedIn(folder), ledger);
 }
 
-/** The same of contents that were read before. */
+/** `expectKept` for contents that were read before. */
 export function expectKeptIn(stored: Stored, ledger: Ledger): Counts {
   const [lost, found] = [ledger.lostIn(stored), ledger.foundIn(stored)];
   const counts: Counts = {

@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import { COOKIE, token } from '../service.js';
 
 export interface RequestUntilOptions {
-  /** Told of every response: its status, 0 without one, and after how many milliseconds it came. */
+  /** Receives the status of every response (0 without one) and its milliseconds. */
   readonly onResponse?: (status: number, milliseconds: number) => void;
 }
 
@@ -15,8 +15,8 @@ const ROUND: readonly [string, string, unknown?][] = [
 ];
 
 /**
- * Reads, creates, changes and lists from several clients, each one request after the other, until `signal` aborts.
- * @returns how often each method had each status; 0 without a response
+ * Reads, creates, changes and lists with several clients, each one request after the other, until `signal` aborts.
+ * @returns counts by method and status; 0 means no response
  */
 export async function requestUntil(
   signal: AbortSignal,
@@ -37,7 +37,7 @@ export async function requestUntil(
     }
   };
   try {
-    // The paths of the round exist before the clients meet them.
+    // The clients expect these records.
     for (let index = 0; index < 3; index++) await send(agent, bearer, `${service.url}/cookies`, 'POST', COOKIE);
     await Promise.all(Array.from({ length: clients }, (_, index) => run(index)));
   } finally {

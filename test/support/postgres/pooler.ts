@@ -7,18 +7,18 @@ const STARTUP_PARAMETERS = ['user', 'database', 'application_name', 'client_enco
 
 const SSL_REQUEST = 80877103;
 
-/** One of the sessions on the server that all clients share. */
+/** A session on the server that all clients share. */
 interface Session {
   readonly socket: Socket;
   client?: PooledClient;
 }
 
 /**
- * Stands in for PgBouncer in transaction mode, which has no npm package: after each transaction a client's session goes to
- * whoever waits for one, and the next transaction of the client gets another.
+ * A substitute for PgBouncer in transaction mode, which has no npm package. After each transaction the session of a
+ * client goes to a waiting client, and the next transaction of the first one gets another session.
  */
 export class Pooler {
-  /** What a client did that PgBouncer would refuse, or that its next transaction would miss. */
+  /** Actions of clients that PgBouncer would reject, or whose effect the next transaction would miss. */
   readonly faults: string[] = [];
   private readonly free: Session[] = [];
   private readonly sessions: pg.Client[] = [];
@@ -30,7 +30,7 @@ export class Pooler {
     private readonly target: string,
   ) {}
 
-  /** @param target the URL of the database that all clients get */
+  /** @param target the URL of the database for all clients */
   static async start(target: string, sessions: number): Promise<Pooler> {
     const server = createServer({ noDelay: true });
     const pooler = new Pooler(server, target);
@@ -80,7 +80,7 @@ export class Pooler {
     client.on('error', () => undefined);
     await client.connect();
     this.sessions.push(client);
-    // From here on only bytes are passed.
+    // After this point only bytes are passed.
     const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
     stream.removeAllListeners('data');
     const session: Session = { socket: stream };
@@ -95,7 +95,7 @@ class PooledClient {
   private started = false;
   private session?: Session;
   private taking?: Promise<void>;
-  /** Answers that are still to come before the session may be another's. */
+  /** Responses that must arrive before another client may have the session. */
   private expected = 0;
 
   constructor(
@@ -106,7 +106,7 @@ class PooledClient {
     socket.on('data', (chunk: Buffer) => {
       for (const message of this.messages.of(chunk, !this.started)) this.receive(message);
     });
-    // PgBouncer would close the session of a client that leaves in a transaction; here it is rolled back.
+    // PgBouncer would close the session of a client that disconnects within a transaction. Here it is rolled back.
     socket.once('close', () => {
       if (this.session === undefined) return;
       this.expected++;
@@ -114,7 +114,7 @@ class PooledClient {
     });
   }
 
-  /** A message of the server. */
+  /** Handles a message of the server. */
   answer(bytes: Buffer): void {
     this.socket.write(bytes);
     if (bytes[0] !== 'Z'.charCodeAt(0)) return;
@@ -156,11 +156,11 @@ class PooledClient {
   }
 }
 
-/** Cuts a stream of bytes into the messages of PostgreSQL's protocol. */
+/** Splits a stream of bytes into messages of PostgreSQL's protocol. */
 class Messages {
   private rest = Buffer.alloc(0);
 
-  /** @param untyped whether they begin with their length, as those before the start do */
+  /** @param untyped whether the messages begin with their length, as before the start */
   of(chunk: Buffer, untyped = false): Buffer[] {
     this.rest = Buffer.concat([this.rest, chunk]);
     const found: Buffer[] = [];

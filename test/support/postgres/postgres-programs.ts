@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { ORDINARY_USER, succeedsAsOrdinaryUser } from '../ordinary-user.ts';
 
-/** Folders for a server, in the order in which they are tried: `TMPDIR` may lie in a folder that only root may enter. */
+/** Folders for a server, in order of preference. `TMPDIR` may lie in a folder that only root may enter. */
 const PLACES = [tmpdir(), '/tmp', '/var/tmp', '/dev/shm'];
 
 export interface Programs {
@@ -12,7 +12,7 @@ export interface Programs {
   readonly postgres: string;
 }
 
-/** Makes a folder for a server, which runs as the ordinary user: PostgreSQL refuses to run as root. */
+/** Makes a folder for a server, which runs as an ordinary user, because PostgreSQL refuses to run as root. */
 export function serverFolder(): string {
   const place = PLACES.find((each) => succeedsAsOrdinaryUser('cd "$1"', each));
   if (place === undefined) throw new Error(`the user ${ORDINARY_USER.uid} may enter none of ${PLACES.join(', ')}`);
@@ -21,7 +21,7 @@ export function serverFolder(): string {
   return folder;
 }
 
-/** Gives a file, or a folder with all that it holds, to the user of the server. */
+/** Gives a file, or a folder and its content, to the user of the server. */
 export function giveToUser(path: string): void {
   const { uid, gid } = ORDINARY_USER;
   if (uid !== undefined) spawnSync('chown', ['-R', `${uid}:${gid}`, path]);
@@ -29,7 +29,7 @@ export function giveToUser(path: string): void {
 
 /**
  * PostgreSQL's programs from the npm package for this platform.
- * @param folder takes a copy of them where the user of the server may not run those of the package
+ * @param folder receives a copy if the user of the server may not run those of the package
  */
 export async function programsFor(folder: string): Promise<Programs> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
@@ -58,12 +58,12 @@ function isUsable(native: string, programs: Programs): boolean {
 }
 
 /**
- * Gives the libraries the names that the programs look for. An npm package cannot hold links, so this one makes them by a script
- * when it is installed, which `.npmrc` forbids. Several processes may be here at the same time.
+ * Gives the libraries the names that the programs look for. npm packages cannot hold links, and `.npmrc` forbids the
+ * install script that would make them. Several processes may run this at the same time.
  */
 function linkLibraries(native: string): void {
   const list = join(native, 'pg-symlinks.json');
-  // Windows has no such names.
+  // Windows does not need the names.
   if (!existsSync(list)) return;
   for (const { source, target } of JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]) {
     try {

@@ -10,7 +10,7 @@ import { giveToUser, type Programs, programsFor, serverFolder } from './postgres
 
 const PASSWORD = 'secret of the tests';
 
-/** A real server of its own: a data folder and a process that can be killed. */
+/** A PostgreSQL server with its own data folder and process, which can be killed. */
 export class PostgresServer {
   private child?: ChildProcess;
   output = '';
@@ -21,7 +21,7 @@ export class PostgresServer {
     private readonly programs: Programs,
   ) {}
 
-  /** Makes a fresh server and starts it. Its sessions have a time zone that no process of the tests has. */
+  /** Creates and starts a server. Its sessions have a time zone that no process of the tests has. */
   static async create(settings: Record<string, string> = {}): Promise<PostgresServer> {
     const folder = serverFolder();
     try {
@@ -49,7 +49,7 @@ export class PostgresServer {
     if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr.trim()}`);
   }
 
-  /** Starts a second server, a synchronous standby: it has every commit before the client learns of it. Restarts this one. */
+  /** Starts a synchronous standby, which has every commit before the client learns of it. Restarts this server. */
   async makeStandby(): Promise<PostgresServer> {
     await this.stop();
     const standby = await this.copy();
@@ -62,7 +62,7 @@ export class PostgresServer {
     return standby;
   }
 
-  /** A second server with the data of this one, which must be stopped; not started yet. */
+  /** A second server with a copy of the data of this one, which must be stopped. It is not started. */
   private async copy(): Promise<PostgresServer> {
     const folder = serverFolder();
     cpSync(join(this.folder, 'data'), join(folder, 'data'), { recursive: true, preserveTimestamps: true });
@@ -71,20 +71,20 @@ export class PostgresServer {
     return new PostgresServer(folder, await freePort(), this.programs);
   }
 
-  /** Adds to the server's settings; takes effect when it starts. */
+  /** Adds settings, which take effect at the next start. */
   configure(settings: Record<string, string>): void {
     const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value.replaceAll(`'`, `''`)}'\n`);
     this.write('postgresql.auto.conf', lines.join(''));
   }
 
-  /** Adds to a file of the data folder, or makes it. */
+  /** Creates a file in the data folder, or appends to it. */
   write(name: string, text: string, mode?: number): void {
     const path = join(this.folder, 'data', name);
     writeFileSync(path, text, { flag: 'a', mode });
     giveToUser(path);
   }
 
-  /** Gives a file of the data folder another text. */
+  /** Replaces the content of a file in the data folder. */
   replace(name: string, text: string): void {
     rmSync(join(this.folder, 'data', name), { force: true });
     this.write(name, text);
@@ -94,11 +94,11 @@ export class PostgresServer {
     return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** Starts it unless it runs. */
+  /** Starts the server unless it runs. */
   async start(): Promise<void> {
     if (this.isRunning) return;
     const data = join(this.folder, 'data');
-    // No Unix socket: its path may have 107 bytes, and a temporary folder may have a longer one.
+    // No Unix socket: its path may have 107 bytes, and the temporary folder may have a longer one.
     const settings = { port: String(this.port), listen_addresses: '127.0.0.1', unix_socket_directories: '' };
     const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const child = spawn(this.programs.postgres, ['-D', data, ...options], {
@@ -116,7 +116,7 @@ export class PostgresServer {
     throw new Error(`PostgreSQL did not start:\n${this.output}`);
   }
 
-  /** @param signal SIGINT ends it in order (fast shutdown), SIGQUIT at once, SIGKILL without any */
+  /** @param signal SIGINT stops it in order (fast shutdown), SIGQUIT immediately, SIGKILL without cleanup */
   async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
     const { child } = this;
     if (child === undefined || !this.isRunning) return;
@@ -124,16 +124,16 @@ export class PostgresServer {
     await once(child, 'exit');
   }
 
-  /** Kills the server with its sessions, as a crash of its machine would, so that it can be started again at once. */
+  /** Kills the server and its sessions, as a crash of its machine would, so that it can start again immediately. */
   async crash(): Promise<void> {
     const pids = this.processes();
     await this.stop('SIGKILL');
     for (const pid of pids) signal(pid, 'SIGKILL');
-    // While one of them is left, the shared memory is in use and a new server refuses to start.
+    // While a session is left, the shared memory is in use and a new server refuses to start.
     while (pids.some((pid) => signal(pid, 0))) await sleep(5);
   }
 
-  /** Stops every process of the server where it is, as a frozen machine would. */
+  /** Stops every process of the server, as a frozen machine would. */
   freeze(): void {
     for (const pid of this.processes()) signal(pid, 'SIGSTOP');
   }
@@ -152,7 +152,7 @@ export class PostgresServer {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** @param database by default the one that exists from the start */
+  /** @param database default: the one that exists from the start */
   url(database = 'postgres', query = ''): string {
     return `postgres://cookies:${encodeURIComponent(PASSWORD)}@127.0.0.1:${this.port}/${database}${query}`;
   }
@@ -164,7 +164,7 @@ export class PostgresServer {
       await client.connect();
       return true;
     } catch (error) {
-      // Whoever is refused for lack of TLS has been heard.
+      // The server has rejected a connection without TLS, so it responds.
       return (error as { code?: string }).code === '28000';
     } finally {
       await client.end().catch(() => undefined);
@@ -201,14 +201,14 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Ends the sessions of every service on a server, as an operator or a restart does; their connections turn out to be closed. */
+/** Ends the sessions of every service on a server, as an operator or a restart does. */
 export async function endSessions(url: string): Promise<void> {
   await onServer(url, (client) =>
     client.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'cookies'`),
   );
 }
 
-/** Runs SQL on a server, past the service. */
+/** Runs SQL on a server, without the service. */
 export async function onServer<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => undefined);

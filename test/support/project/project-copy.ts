@@ -11,14 +11,14 @@ const FILES =
 
 const run = promisify(execFile);
 
-/** What a program has printed, and how it ended. */
+/** The output of a program, and its end. */
 export interface Ended {
   readonly status: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A copy of the working tree, for tests that add to it; it shares the installed packages. */
+/** A copy of the working tree with the installed packages, for tests that add files to it. */
 export class ProjectCopy {
   readonly folder = temporaryFolder();
 
@@ -30,7 +30,7 @@ export class ProjectCopy {
     symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'));
   }
 
-  /** What is in the folders of source code, as paths from the top. */
+  /** The source files, as paths from the top. */
   files(): string[] {
     return ['src', 'migrations', 'test'].flatMap((folder) =>
       readdirSync(join(this.folder, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
@@ -50,7 +50,7 @@ export class ProjectCopy {
     }
   }
 
-  /** Runs a program of the installed packages, and expects it to succeed. */
+  /** Runs a program of the installed packages and expects success. */
   async program(path: string, ...args: string[]): Promise<string> {
     const ended = await this.node('--experimental-vm-modules', join('node_modules', path), ...args);
     if (ended.status !== 0) throw new Error(`${path} ${args.join(' ')} failed:\n${ended.stdout}\n${ended.stderr}`);

@@ -4,10 +4,10 @@ import type { Body } from './resource-contract.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 import { MALFORMED, NOT_OBJECTS, RIGHT_TYPES, STRUCTURES, type, UNKNOWN, WRONG_TYPES } from './wrong-bodies.js';
 
-/** The most bytes that a body may have. */
+/** Largest body in bytes. */
 const LIMIT = 16 * 1024;
 
-/** Which bodies POST, PUT and PATCH take, and what they say of others. */
+/** Bodies that POST, PUT and PATCH accept or reject, and their errors. */
 export function describeBodies(resource: ResourceUnderTest): void {
   const { create, replace, patch, invalid } = resource.contract;
   const bodies = { POST: create, PUT: replace, PATCH: patch };
@@ -26,11 +26,11 @@ export function describeBodies(resource: ResourceUnderTest): void {
     const send = (method: string, body: unknown, headers?: Record<string, string>): Promise<ResourceResponse> =>
       resource.request(method, method === 'POST' ? resource.path : record, { body, headers });
 
-    /** Where the only place is taken: whatever rejects a POST other than 507 has come before the capacity. */
+    /** The storage is full here, so an error other than 507 proves that the check came before the capacity. */
     const rejected = (work: () => Promise<void>): Promise<void> =>
       resource.withCapacity(1, () => resource.unchanged(work));
 
-    /** Sends a body with all methods that take its property, and expects 400 with the pointer to it. */
+    /** Sends a body with all methods that take the property, and expects 400 with its pointer. */
     async function expectPointer(pointer: string, bodyOf: (body: Body) => unknown, methods = writes): Promise<void> {
       for (const [method, body] of methods) {
         const response = await send(method, bodyOf(body));
@@ -219,7 +219,7 @@ export function describeBodies(resource: ResourceUnderTest): void {
   });
 }
 
-/** A value in a title. */
+/** Shows a value in a title. */
 function shown(value: unknown): string {
   const json = JSON.stringify(value);
   return json.length > 40 ? `${json.slice(0, 40)}… (${json.length})` : json;

@@ -1,7 +1,7 @@
 import { expectRejected, expectStatus, tally } from './checked-client.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
-/** 507, and a capacity that is exact whoever races for it. */
+/** 507, and an exact capacity in races. */
 export function describeCapacity(resource: ResourceUnderTest): void {
   const { replace, patch } = resource.contract;
   const many = <T>(count: number, work: () => Promise<T>): Promise<T[]> =>

@@ -2,13 +2,13 @@ import { expectError } from '../expect-error.js';
 import type { OpenApiDocument } from '../openapi-document.js';
 import type { Answer, Client, RequestOptions } from '../service.js';
 
-/** A response, with what it responds to for the message of a test that fails. */
+/** A response and its request, for the message of a failed test. */
 export interface ResourceResponse extends Answer {
   /** Such as `DELETE /orders/7 (if-match: "x")`. */
   readonly request: string;
 }
 
-/** A client that holds every response of the resource's operations to what the OpenAPI document says of it. */
+/** A client that compares every response of the resource with the OpenAPI document. */
 export class CheckedClient {
   constructor(
     private readonly client: Client,
@@ -41,7 +41,7 @@ export class CheckedClient {
     }
   }
 
-  /** As the document writes it; of what is no path of the resource, nothing that the document has. */
+  /** The path as in the document; unchanged for paths of others. */
   private templateOf(target: string): string {
     const path = target.split('?')[0]!;
     if (path === this.path) return path;
@@ -50,7 +50,7 @@ export class CheckedClient {
   }
 }
 
-/** One line. */
+/** The request in one line. */
 function described(method: string, path: string, { headers = {}, body }: RequestOptions): string {
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const sent = body instanceof Uint8Array ? `${body.length} bytes` : JSON.stringify(body);
@@ -58,12 +58,12 @@ function described(method: string, path: string, { headers = {}, body }: Request
   return line.length > 200 ? `${line.slice(0, 200)}…` : line.trimEnd();
 }
 
-/** Holds a response to its status; what it is not shows its body. */
+/** Expects a status; a failure shows the body. */
 export function expectStatus({ request, status, text }: ResourceResponse, expected: number): void {
   if (status !== expected) expect(`${request}: ${status} ${text}`).toBe(`${request}: ${expected}`);
 }
 
-/** Holds a response to the error, in the shape that every error has. */
+/** Expects an error in the common shape. */
 export function expectRejected(response: ResourceResponse, status: number, errorCode: string): void {
   const { request, body } = response;
   const found = { request, status: response.status, errorCode: body?.errorCode };
@@ -71,7 +71,7 @@ export function expectRejected(response: ResourceResponse, status: number, error
   expectError(response, status, errorCode);
 }
 
-/** How many responses have each status. */
+/** Number of responses by status. */
 export function tally(responses: readonly Answer[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1;

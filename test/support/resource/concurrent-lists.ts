@@ -2,7 +2,7 @@ import { expectStatus } from './checked-client.js';
 import { follow, ids } from './pages.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
-/** What lists and their pages show while others write. */
+/** Lists and their pages while others write. */
 export function describeConcurrentLists(resource: ResourceUnderTest): void {
   const { path } = resource;
 
@@ -13,7 +13,10 @@ export function describeConcurrentLists(resource: ResourceUnderTest): void {
       await resource.fillTo(60);
     });
 
-    /** Runs `work` while four clients create and delete, and says how many records came and went. */
+    /**
+     * Runs `work` while four clients create and delete.
+     * @returns number of writes
+     */
     async function whileOthersWrite(work: () => Promise<void>): Promise<number> {
       let [writing, written] = [true, 0];
       const write = async (): Promise<void> => {
@@ -43,7 +46,7 @@ export function describeConcurrentLists(resource: ResourceUnderTest): void {
         const stayed = seen.filter((id) => before.includes(id));
         expect(sort === '' ? stayed : stayed.reverse()).toEqual(before);
       });
-      // Without writes in between the above would prove nothing.
+      // The test needs writes in between.
       expect(written).toBeGreaterThan(0);
     });
 

@@ -6,10 +6,10 @@ import type { ResourceUnderTest } from './resource-under-test.js';
 
 type Operation = readonly [method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string];
 
-/** What the platform returns whatever the resource is: `openapi.e2e-spec.ts` and others hold it to that. */
+/** Statuses of the platform for any resource. `openapi.e2e-spec.ts` and other specs test them. */
 const OF_THE_PLATFORM = ['408', '417', '431', '500', '501', '503', '505'];
 
-/** The same for some methods: what comes with a GET is too large only in its chunks, and 507 is a full volume but for POST. */
+/** Such statuses by method: a GET has no body without chunks, and 507 means a full volume except for POST. */
 const OF_THE_PLATFORM_BY: Partial<Record<string, readonly string[]>> = {
   GET: ['413'],
   PUT: ['507'],
@@ -17,10 +17,13 @@ const OF_THE_PLATFORM_BY: Partial<Record<string, readonly string[]>> = {
   DELETE: ['507'],
 };
 
-/** The errors that need a full volume, or a request that is no HTTP. */
+/** Errors that need a full volume or invalid HTTP. */
 const ERRORS_OF_THE_PLATFORM = ['DISK_FULL', 'BAD_REQUEST'];
 
-/** That the document has what the resource returns, and nothing else. Every other response is held to it as well. */
+/**
+ * Tests that the document has exactly the responses of the resource. All other tests compare their responses with it,
+ * too.
+ */
 export function describeConformance(resource: ResourceUnderTest): void {
   const { path, contract } = resource;
   const one = `${path}/{id}`;
@@ -43,7 +46,7 @@ export function describeConformance(resource: ResourceUnderTest): void {
     const seen = new Map<string, ResourceResponse[]>();
     let record: string;
 
-    /** Sends a request of the operation, a good one but for what is given. */
+    /** Sends a valid request of the operation with the given changes. */
     async function drive(
       [method, template]: Operation,
       { id, query = '', ...options }: RequestOptions & { readonly id?: string; readonly query?: string } = {},
@@ -103,7 +106,7 @@ export function describeConformance(resource: ResourceUnderTest): void {
     const describedBy = ([method, template]: Operation): [status: string, description: any][] =>
       Object.entries(resource.document.operation(method, template).responses);
 
-    /** The statuses that do not depend on the platform alone. */
+    /** Statuses that depend on the resource. */
     const ofTheResource = (operation: Operation): [status: string, description: any][] =>
       describedBy(operation).filter(([status]) => {
         const others = OF_THE_PLATFORM_BY[operation[0]] ?? [];
@@ -126,7 +129,7 @@ export function describeConformance(resource: ResourceUnderTest): void {
       const shown = ofTheResource(operation)
         .flatMap(([, { content }]) => Object.values<any>(content?.['application/json']?.examples ?? {}))
         .filter(({ value }) => !ERRORS_OF_THE_PLATFORM.includes(value.errorCode))
-        // Of several references, SQLite does not say which one it was.
+        // SQLite does not name which of several references is missing.
         .filter(({ value }) => value.errorCode !== 'REFERENCE_NOT_FOUND' || references.length === 1);
       expect(shown).not.toEqual([]);
       for (const { value } of shown) expect(real).toContain(withoutRequestId(value));

@@ -13,9 +13,8 @@ import type { ResourceContract } from './resource-contract.js';
 import { ResourceUnderTest } from './resource-under-test.js';
 
 /**
- * Holds a resource to everything that the service promises of any, on the engine in use: one service for all of it, whose
- * records of the resource are deleted between the tests. A spec that it is called in runs on PostgreSQL, too, when a file of
- * `test/on-postgres` imports it.
+ * Tests all promises of the service for a resource, on the engine in use, with one service whose records are deleted
+ * between tests. A spec with this call also runs on PostgreSQL if a file in `test/on-postgres` imports it.
  */
 export function describeResource(contract: ResourceContract): void {
   const resource = new ResourceUnderTest(contract);

@@ -1,6 +1,6 @@
 import type { Service } from '../service.js';
 
-/** A body that POST of a resource takes, of the examples that the OpenAPI document has of its properties. */
+/** A valid body of POST, from the examples in the OpenAPI document. */
 export async function exampleBody({ url }: Pick<Service, 'url'>, path: string): Promise<Record<string, unknown>> {
   const { paths, components } = (await (await fetch(`${url}/openapi.json`)).json()) as any;
   const schemaOf = ({ $ref, ...schema }: any): any => ($ref ? components.schemas[$ref.split('/').at(-1)] : schema);

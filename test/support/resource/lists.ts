@@ -2,10 +2,10 @@ import { expectStatus, type ResourceResponse, tally } from './checked-client.js'
 import { follow, ids, type Stored } from './pages.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
-/** More than two statements of the engine read, and more than two pages of the longest kind. */
+/** More records than two statements of the engine read, and than two pages of the longest kind have. */
 const COUNT = 2100;
 
-/** The list: order, pages, filters, totals, and that it is cached as it is. */
+/** The list: order, pages, filters, totals and caching. */
 export function describeLists(resource: ResourceUnderTest): void {
   const { path, contract } = resource;
   const { filters = {}, patch } = contract;
@@ -23,9 +23,9 @@ export function describeLists(resource: ResourceUnderTest): void {
       all = list.body;
     });
 
-    /** The ids of the records from one place to another, the first being 1. */
+    /** The ids of the records from one position to another; positions begin with 1. */
     const places = (first: number, last = COUNT): number[] => all.slice(first - 1, last).map(({ id }) => id);
-    /** A query in which `#7` stands for the id of the seventh record. */
+    /** Replaces `#7` in a query by the id of the seventh record. */
     const withIds = (query: string): string => query.replaceAll(/#(\d+)/g, (_, place) => String(all[place - 1]!.id));
 
     it('GET returns one plain array of all records, in the order of their ids, with their number', async () => {
@@ -119,7 +119,7 @@ export function describeLists(resource: ResourceUnderTest): void {
     it('the filters that the document has are those that this suite knows', () => {
       const { parameters } = resource.document.operation('get', path);
       const inQuery = parameters.filter((parameter: { in: string }) => parameter.in === 'query');
-      // The ends of ranges are tried by test/resource/sorted-lists.e2e-spec.ts.
+      // test/resource/sorted-lists.e2e-spec.ts tests the ends of ranges.
       const names = inQuery
         .map(({ name }: { name: string }) => name)
         .filter((name: string) => !/(From|To)$/.test(name));
@@ -175,7 +175,7 @@ export function describeLists(resource: ResourceUnderTest): void {
   });
 }
 
-/** What belongs to one exchange or its connection says nothing of the record; fetch, say, asks to close after HEAD. */
+/** Header fields of the record, without those of the exchange or connection; fetch closes the connection after HEAD. */
 function lasting({ headers }: ResourceResponse): Record<string, string> {
   const passing = ['date', 'x-request-id', 'connection', 'keep-alive', 'transfer-encoding'];
   return Object.fromEntries([...headers].filter(([name]) => !passing.includes(name)));

@@ -6,11 +6,11 @@ import type { ResourceUnderTest } from './resource-under-test.js';
 const STRONG_ETAG = /^"[\x21\x23-\x7e]+"$/;
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** What POST, GET, PUT, PATCH and DELETE do with one record. */
+/** POST, GET, PUT, PATCH and DELETE of one record. */
 export function describeOneRecord(resource: ResourceUnderTest): void {
   const { create, replace, patch } = resource.contract;
 
-  /** Whether the body of PUT is all of the record, but for its id. */
+  /** Whether the body of PUT has all properties but the id. */
   const isWhole = Object.keys(create).every((name) => name in replace);
 
   describe('one record', () => {
@@ -41,7 +41,8 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
       expect(read.headers.get('etag')).toBe(created.etag);
       const encoded = `${resource.path}/${String(created.id).replace(/[0-9]/g, (digit) => `%3${digit}`)}`;
       expect((await resource.get(encoded)).text).toBe(read.text);
-      // The engine makes the JSON of lists, and writes 0 of a column of fractions as 0.0; the order of properties is the same.
+      // The engine makes the JSON of lists, and writes 0 of a column of fractions as 0.0; the order of properties is
+      // equal.
       expect(JSON.stringify((await resource.get(resource.path)).body)).toBe(`[${read.text}]`);
     });
 
@@ -53,7 +54,7 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
       const read = await resource.get(path);
       expect(read.body).toEqual(replaced.body);
       expect(read.headers.get('etag')).not.toBe(etag);
-      // RFC 9110 section 9.3.4: only where the record is stored as it was sent.
+      // RFC 9110 section 9.3.4: only if the record is stored as it was sent.
       expect(replaced.headers.get('etag')).toBe(isWhole ? read.headers.get('etag') : null);
     });
 
@@ -171,7 +172,7 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
   describeOptional(resource);
 }
 
-/** What a property is that a body may leave out. */
+/** Properties that a body may leave out. */
 function describeOptional(resource: ResourceUnderTest): void {
   const { create, replace, patch } = resource.contract;
 
@@ -197,7 +198,7 @@ function describeOptional(resource: ResourceUnderTest): void {
   });
 }
 
-/** Each property of a body alone, and all of them. */
+/** Each property of a body alone, and all together. */
 const changesIn = (body: Body): [name: string, changes: Body][] => [
   ...Object.keys(body).map((name): [string, Body] => [name, { [name]: body[name] }]),
   ['all', body],

@@ -1,7 +1,7 @@
 import { expectStatus, type ResourceResponse } from './checked-client.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
-/** A list that leads through more of them has no end. */
+/** More pages mean an endless list. */
 const MOST_PAGES = 1000;
 
 export interface Stored {

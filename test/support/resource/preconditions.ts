@@ -40,7 +40,7 @@ function describeWrites(resource: ResourceUnderTest): void {
   describe.each(writes)('%s with body %j', (method, body, status) => {
     beforeAll(() => resource.empty());
 
-    /** Sends the write with a field, and expects 412 and a record that is as it was. */
+    /** Sends the write with a precondition, and expects 412 and an unchanged record. */
     async function expectStopped(name: string, field: (etag: string) => string): Promise<void> {
       const { path, etag } = await resource.create();
       const before = await resource.get(path);

@@ -1,14 +1,14 @@
 import { expectRejected, expectStatus } from './checked-client.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
-/** An id that no record of the parents has. */
+/** An id that no parent has. */
 const MISSING = 99;
 
-/** A property that names a record of another resource. */
+/** Properties that refer to another resource. */
 export function describeReferences(resource: ResourceUnderTest): void {
   const { references = {}, replace } = resource.contract;
   if (Object.keys(references).length === 0) return;
-  // Of several, SQLite does not say which one it was.
+  // SQLite does not name which of several references is missing.
   const isOnly = Object.keys(references).length === 1;
 
   describe.each(Object.entries(references))('%s, which refers to a record of %s', (name, parent) => {

@@ -7,7 +7,7 @@ import type { ResourceUnderTest } from './resource-under-test.js';
 const BAD_IDS = [
   ...['0', '-0', '-1', '+1', '00', '007', '1e3', '0x10', '0b1', '1_000', '1.5', '1.0', '1n', 'Infinity', 'NaN', 'null'],
   ...['abc', '%201', '1%20', '1%0A', '1%00', '%2B1', '1,2', '1;2', '1%2F2'],
-  // An Arabic-Indic and a fullwidth digit one.
+  // The digit one in Arabic-Indic and fullwidth form.
   ...['%D9%A1', '%EF%BC%91'],
   ...['9007199254740992', '9007199254740993', '18446744073709551616', '1'.repeat(400), '1'.repeat(8000)],
 ];
@@ -24,7 +24,7 @@ const BAD_QUERIES = [
 const COLLECTION = ['GET', 'HEAD', 'OPTIONS', 'POST'];
 const RECORD = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'PUT'];
 
-/** Paths, methods, ids, queries, tokens and scopes that are wrong, and which of several errors a response tells. */
+/** Wrong paths, methods, ids, queries, tokens and scopes, and the order of their errors. */
 export function describeRejections(resource: ResourceUnderTest): void {
   describe('a request', () => {
     let record: string;
@@ -131,7 +131,7 @@ function describeTargets(resource: ResourceUnderTest, record: () => string): voi
   });
 }
 
-/** Of a list: filters with wrong values, and properties that are no filters. */
+/** Wrong queries of a list: filters with wrong values, and properties that are no filters. */
 function badQueriesOf({ create, filters = {}, invalid }: ResourceContract): string[] {
   const ofFilters = Object.entries(filters).flatMap(([name, values]) => {
     const [one, other] = values.map(String) as [string, string];

@@ -3,25 +3,25 @@ import type { MigrationInterface } from 'typeorm';
 
 export type Body = Readonly<Record<string, unknown>>;
 
-/** What `describeResource` must be told of a resource; the rest it reads from the OpenAPI document. */
+/** The parameters of `describeResource`. Everything else comes from the OpenAPI document. */
 export interface ResourceContract {
-  /** Of the collection, such as `/orders`. */
+  /** Path of the collection, such as `/orders`. */
   readonly path: string;
-  /** A valid body of POST that has every property. */
+  /** A valid body of POST with every property. */
   readonly create: Body;
-  /** A valid body of PUT that changes every property it has. */
+  /** A valid body of PUT that changes each of its properties. */
   readonly replace: Body;
-  /** A valid body of PATCH that changes a record made of `create`. */
+  /** A valid body of PATCH that changes a record of `create`. */
   readonly patch: Body;
-  /** By the property: values for which POST and PATCH return 400, such as a string that is too long. */
+  /** Invalid values by property, for which POST and PATCH return 400, such as a string that is too long. */
   readonly invalid: Readonly<Record<string, readonly unknown[]>>;
-  /** For each filter of the list: two values that the property of its name may have. */
+  /** Two valid values for each filter of the list. */
   readonly filters?: Readonly<Record<string, readonly [unknown, unknown]>>;
-  /** For each property that refers to another resource: the path of that one, whose records 1 and 2 are made before. */
+  /** Paths of other resources by the property that refers to them. Their records 1 and 2 are created first. */
   readonly references?: Readonly<Record<string, string>>;
-  /** The paths of `references` with what these refer to in turn, in the order in which they can be filled. */
+  /** The paths of `references` and of their own references, parents first. */
   readonly parents?: readonly string[];
-  /** What `AppModule` does not have of itself, such as the module of a resource that only tests use. */
+  /** Modules that `AppModule` lacks, such as that of a resource which only tests use. */
   readonly modules?: readonly (Type | DynamicModule)[];
   /** The migrations of these modules. */
   readonly migrations?: readonly MigrationInterface[];

@@ -1,8 +1,8 @@
-/** The header of a body of this type. */
+/** The header field for a body of this type. */
 export const type = (contentType: string): Record<string, string> => ({ 'content-type': contentType });
 const bytes = (...values: number[]): Uint8Array => new Uint8Array(values);
 
-/** Bytes that are no JSON, made of a good body in JSON; `{"x":"` begins a body that breaks off in its first string. */
+/** Malformed JSON, made from a valid body. `{"x":"` begins a body that ends within its first string. */
 export const MALFORMED: readonly [what: string, malformed: (json: string) => string | Uint8Array | undefined][] = [
   ['no body and no type', () => undefined],
   ['nothing', () => ''],
@@ -28,7 +28,7 @@ export const MALFORMED: readonly [what: string, malformed: (json: string) => str
 
 export const NOT_OBJECTS = ['null', '[]', '1', '"string"', 'true'];
 
-/** What comes beside the properties of a good body, as JSON, with the pointer to it. */
+/** Unknown properties beside those of a valid body, as JSON, with their pointers. */
 export const UNKNOWN: readonly [what: string, property: string, pointer: string][] = [
   ['an id', '"id":7', '/id'],
   ['a revision', '"revision":9', '/revision'],
@@ -43,7 +43,7 @@ export const UNKNOWN: readonly [what: string, property: string, pointer: string]
   ['hasOwnProperty', '"hasOwnProperty":1', '/hasOwnProperty'],
 ];
 
-/** What no property of a resource may be, as JSON. */
+/** Values of a type that no property has, as JSON. */
 export const STRUCTURES: readonly [what: string, json: (value: string) => string][] = [
   ['an array of its value', (value) => `[${value}]`],
   ['an empty array', () => '[]'],
@@ -80,7 +80,7 @@ export const WRONG_TYPES: readonly [what: string, headers: Record<string, string
   ['nonsense', type(';;;')],
 ];
 
-/** What is near to an error and is none. */
+/** Unusual media types that are accepted. */
 export const RIGHT_TYPES: readonly [what: string, headers: Record<string, string>][] = [
   ['a charset', type('application/json; charset=utf-8')],
   ['a charset in capitals and quotes', type('application/json;charset="UTF-8"')],
