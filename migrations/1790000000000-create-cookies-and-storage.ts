@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
 
-/** The cookies, and the table with a row for each resource, which counts its records. */
+/** Creates the cookies, and the table with a row for each resource, which counts its records. */
 export class CreateCookiesAndStorage1790000000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.createTable(

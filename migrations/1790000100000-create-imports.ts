@@ -1,6 +1,6 @@
 import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
 
-/** How far an import that has not come to its end has got. */
+/** Creates the table with the progress of unfinished imports. */
 export class CreateImports1790000100000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.createTable(

@@ -6,9 +6,9 @@ interface Column {
 }
 
 /**
- * Gives every date with a time that an entity has on PostgreSQL the type `timestamptz`. Until now it was `timestamp`, and held the local time of the
- * process that wrote it: what is stored is taken for local time of the process that migrates. Where the service ran in another zone, name that one:
- * `TZ=America/New_York npm run migration:run`.
+ * Changes dates with a time to `timestamptz` on PostgreSQL. They were `timestamp`, in the local time of the process
+ * that wrote them. The migration takes them for local time of its own process. If the service ran in another zone, set
+ * that one: `TZ=America/New_York npm run migration:run`.
  */
 export class KeepInstants1790000110000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {

@@ -17,7 +17,8 @@ export class AppModule {
       imports: [
         ConfigModule.forRoot(config),
         DatabaseModule.forRoot(),
-        // Global guards run in this order: the token first, so that without one nobody learns what else is wrong.
+        // Global guards run in this order. The token is checked first, so that a request without one gets no other
+        // error.
         AuthModule,
         HttpModule,
         ResourceModule,

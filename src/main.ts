@@ -10,5 +10,5 @@ if (asksForVersion()) {
 requireSupportedNode();
 useCompileCache();
 useSourceMaps();
-// Not a static import: an older Node fails on the syntax of what it brings before it could say what is wrong.
+// A dynamic import, because an old Node would fail on its syntax before the version check.
 await import('./server/serve.js');

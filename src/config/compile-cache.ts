@@ -10,9 +10,9 @@ interface CompileCache {
 }
 
 /**
- * Keeps what V8 has compiled for the next start, on Node 22.8 and newer (Node's documentation, "Module compile cache"). Only the user who
- * runs the service may enter the folder: what lies in it is run. A folder that cannot be written, as in the image, is read all the same.
- * `NODE_COMPILE_CACHE` names another folder, `NODE_DISABLE_COMPILE_CACHE` turns it off.
+ * Keeps compiled code for the next start, on Node 22.8 and newer (Node's documentation, "Module compile cache"). Only
+ * the user of the service may enter the folder, because its files are executed. A folder that cannot be written, as in
+ * the image, is only read. `NODE_COMPILE_CACHE` names another folder, `NODE_DISABLE_COMPILE_CACHE` turns the cache off.
  */
 export function useCompileCache(): void {
   const { enableCompileCache } = nodeModule as CompileCache;
@@ -20,7 +20,7 @@ export function useCompileCache(): void {
   try {
     mkdirSync(FOLDER, { mode: 0o700 });
   } catch {
-    // It is there, or there is none.
+    // The folder exists, or cannot be made.
   }
   enableCompileCache(FOLDER);
 }

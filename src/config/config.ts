@@ -9,14 +9,17 @@ import { type Environment, type Setting, settingsIn, valuesIn } from './setting.
 export type { Environment };
 
 /** Every setting of the service, validated. Times are in milliseconds. */
-// Its fields follow from the declarations of the settings; a class cannot say that by itself.
+// The fields follow from the declarations of the settings, which a class cannot express.
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging
 export interface Config extends PlatformValues {
-  /** Which of several worker processes this is. The only process of a service has none, and serves the management port itself. */
+  /**
+   * The worker process with this configuration; absent without workers. A service without workers has a management
+   * port.
+   */
   readonly worker?: {
-    /** For the log, such as `Worker 2`. */
+    /** Name for the log, such as `Worker 2`. */
     readonly name: string;
-    /** Whether this worker does what is done once after a start. */
+    /** Whether this worker does the work that is needed once after a start. */
     readonly isFirst: boolean;
   };
   /** The values of the settings of features, by name; see `get`. */
@@ -34,12 +37,12 @@ export class Config {
     return this.docs ?? this.environment !== 'production';
   }
 
-  /** Lists that may be made at the same time: pages, and the beginnings of long lists. */
+  /** Most lists that are made at the same time: pages, and the first parts of long lists. */
   get listsInProgress(): number {
     return this.database.url.engine === 'sqlite' ? 16 : this.database.listPoolSize;
   }
 
-  /** Long lists that may be read at the same time. */
+  /** Most long lists that are read at the same time. */
   get listStreams(): number {
     return this.database.url.engine === 'sqlite' ? 48 : Math.floor((this.database.listPoolSize * 3) / 4);
   }
@@ -60,7 +63,7 @@ export class Config {
   }
 }
 
-/** The environment does not make a `Config`; `errors` has one line for every variable that is wrong. */
+/** The environment is wrong. `errors` has one line for each wrong variable. */
 export class ConfigError extends Error {
   constructor(readonly errors: string[]) {
     super(`The configuration is wrong:\n${errors.map((line) => `  - ${line}`).join('\n')}`);
@@ -108,7 +111,7 @@ export function allSettings(ofFeatures: readonly Setting[]): readonly Setting[] 
 }
 
 /**
- * Reads `.env` in development, where the process's own environment wins; `NODE_ENV=production` ignores the file.
+ * Reads the environment of the process, and in development `.env`, whose variables have lower priority.
  * @param ofFeatures `SETTINGS` of `src/features.ts`
  */
 export function loadConfigFromProcess(ofFeatures: readonly Setting[]): Config {
@@ -130,7 +133,7 @@ function misspelledNames(
   ofFeatures: readonly Setting[],
 ): string[] {
   const known = new Set(settings.flatMap(({ name, file }) => (file ? [name, `${name}_FILE`] : [name])));
-  // No other program has variables of these families.
+  // No other program uses variables with these first words.
   const families = new Set(['JWT', ...ofFeatures.map(({ name }) => familyOf(name))]);
   return nearMisses(environment, known, families).map(
     ([name, meant]) => `${name} is not a setting of this service; did you mean ${meant}?`,

@@ -1,18 +1,18 @@
 import { createPublicKey } from 'node:crypto';
 
-/** Bytes (RFC 7518 section 3.2). A string that is repeated counts once. */
+/** Shortest secret in bytes (RFC 7518 section 3.2). Repetitions do not count. */
 const SHORTEST = 32;
 
 const RIGHT = 'use what `openssl rand -base64 32` prints';
 
-/** What documents and tools give as an example; upper and lower case are the same here. */
+/** Examples in documents and tools, in any case. */
 const PLACEHOLDER =
   /change.?(me|this|it)|replace.?(me|this|it)|placeholder|your.{0,12}secret|a-string-secret-at-least|a random text of/i;
 
 /**
  * The secret of HS256 tokens.
- * @throws {Error} that says why it could be guessed, without repeating any of it: too short, a key that is public, a
- * placeholder, or a string of less than 32 bytes repeated
+ * @throws {Error} that says why it could be guessed, without repeating it: too short, a public key, a placeholder, or
+ * less than 32 bytes repeated
  */
 export function hmacSecret(value: string): string {
   const bytes = Buffer.from(value);
@@ -32,7 +32,10 @@ export function hmacSecret(value: string): string {
   return value;
 }
 
-/** PEM of any kind, plain or once more in base64, a key of OpenSSH, a JSON Web Key, or a public key in base64 or hexadecimal alone. */
+/**
+ * Tells whether the value is a key: PEM (plain or in base64), OpenSSH, a JSON Web Key, or a public key in base64 or
+ * hexadecimal.
+ */
 function isKeyFile(value: string): boolean {
   const text = value.trim();
   if (/-----BEGIN |^LS0tLS1CRUdJTi|^(ssh|ecdsa)-[a-z0-9-]+ |^\{.*"kty"/s.test(text)) return true;
@@ -48,7 +51,7 @@ function isPublicKey(key: Buffer): boolean {
   }
 }
 
-/** The length of the shortest string whose repetition this is; its whole length when it is none. */
+/** The length of the shortest string that the value repeats; its whole length if it repeats none. */
 function repeatedUnit(bytes: Buffer): number {
   for (let unit = 1; unit <= bytes.length / 2; unit++) {
     if (bytes.subarray(unit).equals(bytes.subarray(0, -unit))) return unit;

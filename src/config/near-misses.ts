@@ -1,17 +1,18 @@
 import type { Environment } from './setting.js';
 
-/** Variables that Kubernetes and Docker put into a container, one set for each service of any name. */
+/** Variables that Kubernetes and Docker set in a container, one group for each service of the cluster. */
 const SERVICE_LINK = /_(SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
 const SERVICE_URL = /^(tcp|udp|sctp):\/\//;
 
-/** Shorter names, without underscores, have no near-misses: `HOME` is not a misspelt `HOST`. */
+/** Shortest name without underscores that can be misspelt: `HOME` is not a misspelt `HOST`. */
 const SHORTEST = 7;
-/** From this length on two slips are still recognized. */
+/** Names of this length may have two slips. */
 const LONG = 12;
 
 /**
- * Whether a variable was set by the container runtime for a service of this name, and not by an operator
- * (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables). `MANAGEMENT_PORT` can be both.
+ * Tells whether the container runtime has set a variable for a service of this name
+ * (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables). `MANAGEMENT_PORT` may also
+ * come from an operator.
  */
 export function isServiceLink(name: string, environment: Environment): boolean {
   if (SERVICE_LINK.test(name)) return true;
@@ -19,9 +20,9 @@ export function isServiceLink(name: string, environment: Environment): boolean {
 }
 
 /**
- * The variables that are probably misspelt, each with the name that was probably meant.
- * @param families first words of names that are this service's alone: in `JWT_...`, a longer or shorter form of a name is a
- * near-miss, too, such as `JWT_SECRET_KEY` and `JWT_AUD`
+ * Variables that are probably misspelt, with the probable names.
+ * @param families first words that only this service uses. With such a word, a longer or shorter name is a near-miss,
+ * too, such as `JWT_SECRET_KEY` and `JWT_AUD`.
  */
 export function nearMisses(
   environment: Environment,
@@ -36,7 +37,7 @@ export function nearMisses(
     });
 }
 
-/** The known name that the fewest slips lead to. */
+/** The known name with the fewest slips. */
 function nearest(name: string, known: ReadonlySet<string>): string | undefined {
   const letters = lettersOf(name);
   return [0, 1, 2]
@@ -55,7 +56,7 @@ function allowedSlips(name: string): number {
   return length < LONG ? 1 : 2;
 }
 
-/** The name of a family that begins with this one, or that this one begins with; the longest of them. */
+/** The longest name of a family that begins with this name, or with which this name begins. */
 function relative(name: string, known: ReadonlySet<string>, families: ReadonlySet<string>): string | undefined {
   if (!name.includes('_') || !families.has(familyOf(name))) return undefined;
   return [...known]
@@ -63,7 +64,10 @@ function relative(name: string, known: ReadonlySet<string>, families: ReadonlySe
     .sort((a, b) => b.length - a.length)[0];
 }
 
-/** Whether this many slips lead from one text to the other: a letter too many, missing, wrong, or swapped with its neighbor. */
+/**
+ * Tells whether one text becomes the other by this many slips: a letter too many, missing, wrong, or swapped with its
+ * neighbor.
+ */
 function isWithin(slips: number, from: string, to: string): boolean {
   if (from === to) return true;
   if (from[0] === to[0]) return isWithin(slips, from.slice(1), to.slice(1));

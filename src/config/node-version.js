@@ -1,21 +1,21 @@
-// JavaScript rather than TypeScript, since it runs before anything is built, and in the syntax of old versions of Node.
+// JavaScript in old syntax, because it runs before the build and on old versions of Node.
 
-/** The versions of Node that the service runs on, in the words of `engines` in package.json. */
+/** The supported versions of Node, as `engines` in package.json has them. */
 export const SUPPORTED_NODE = '>=20.19 <21 || >=22.13';
 
-/** The first minor version that will do of the majors that began without `require()` of ES modules. */
+/** The first supported minor version of majors that began without `require()` of ES modules. */
 const FIRST_MINOR = new Map([
   [20, 19],
   [22, 13],
 ]);
 const NEWEST_OF_THEM = 22;
 
-/** The part before the first dot of a version: 20, 22, 24, ... */
+/** The major version: 20, 22, 24, ... */
 export const nodeMajor = Number.parseInt(process.versions.node, 10);
 
 /**
  * @param {string} [version] as in `process.versions.node`
- * @returns {string | undefined} one line that says what is wrong with it and what to do; nothing when it is supported
+ * @returns {string | undefined} one line with the problem and the remedy; `undefined` for a supported version
  */
 export function nodeVersionError(version = process.versions.node) {
   const [major, minor] = version.split('.').map(Number);
@@ -25,7 +25,7 @@ export function nodeVersionError(version = process.versions.node) {
   return `Node ${version} cannot run this service: install a version ${SUPPORTED_NODE}, best the current LTS (https://nodejs.org).`;
 }
 
-/** Ends the process with one line where the version of Node is not supported. */
+/** Ends the process with one line if the version of Node is not supported. */
 export function requireSupportedNode() {
   const error = nodeVersionError();
   if (error === undefined) return;

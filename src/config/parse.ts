@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { parsePostgresUrl, type PostgresUrl } from './postgres-url.js';
 import type { Parse } from './setting.js';
 
-/** Where the records are kept: the embedded engine, and the file it writes. */
+/** The file of a SQLite database. */
 export interface SqliteUrl {
   readonly engine: 'sqlite';
   readonly path: string;
@@ -24,7 +24,7 @@ export function integer(min: number, max: number): Parse<number> {
 
 const MOST_WORKERS = 64;
 
-/** How many processes; `auto` for one on each core that this process may use. */
+/** Number of processes; `auto` means one for each core that this process may use. */
 export const workers: Parse<number> = (value) => {
   if (value === 'auto') return Math.min(availableParallelism(), MOST_WORKERS);
   try {
@@ -70,7 +70,7 @@ const sqliteUrl: Parse<SqliteUrl> = (value) => {
 };
 
 export const certificates: Parse<string> = (value) => {
-  // A PEM given through an environment file often has its line ends written as \\n.
+  // In environment files, line ends of a PEM are often written as \\n.
   const pem = value.replaceAll('\\n', '\n');
   try {
     new X509Certificate(pem);

@@ -19,8 +19,9 @@ import { setting } from './setting.js';
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 /**
- * The settings of the platform, in the shape of `Config`. A line here is the only declaration of a setting: run `npm run settings`
- * after a change, which writes `.env.example` and the README's table. Times are in milliseconds unless a line says otherwise.
+ * The settings of the platform, in the shape of `Config`. Each setting is declared here only. After a change run `npm
+ * run settings`, which writes `.env.example` and the README's table. Times are in milliseconds unless a line says
+ * otherwise.
  */
 export const PLATFORM_SETTINGS = {
   environment: setting('NODE_ENV', oneOf(['development', 'production', 'test']), {

@@ -1,14 +1,14 @@
-/** How the connection is encrypted, and what of the server's certificate is checked; the names are libpq's. */
+/** Encryption of the connection and checks of the server's certificate, with libpq's names. */
 export const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 export type SslMode = (typeof SSL_MODES)[number];
 
 export interface PostgresHost {
-  /** A name, an address, or the folder of a Unix socket. */
+  /** A host name, an address, or the folder of a Unix socket. */
   readonly host: string;
   readonly port: number;
 }
 
-/** Where the records are kept: a PostgreSQL server, or several of which one is the primary. */
+/** One or several PostgreSQL servers. One of several is the primary. */
 export interface PostgresUrl {
   readonly engine: 'postgres';
   readonly hosts: readonly PostgresHost[];
@@ -21,9 +21,9 @@ export interface PostgresUrl {
 const PORT = 5432;
 
 /**
- * Reads `postgres://user:password@host:port,host:port/database?sslmode=verify-full`. Read here and not by a library, which
- * would accept anything, and whose errors repeat what they were given.
- * @throws {Error} that says what is wrong without repeating any of it: a part that is out of place may be the password
+ * Parses `postgres://user:password@host:port,host:port/database?sslmode=verify-full`. Libraries accept any text and
+ * repeat it in their errors.
+ * @throws {Error} that says what is wrong without repeating the text, because a misplaced part may be the password
  */
 export function parsePostgresUrl(url: string): PostgresUrl {
   const [, authority, path, query = ''] =
@@ -73,7 +73,7 @@ function parseQuery(query: string): { sslMode: SslMode } {
       }
       sslMode = value as SslMode;
     } else if (name !== 'target_session_attrs' || value !== 'read-write') {
-      // Of several hosts the one that may be written is always looked for, so the latter says nothing new.
+      // The primary among several hosts is always found, so target_session_attrs has no effect.
       throw new Error('may have no other parameters than sslmode and target_session_attrs=read-write');
     }
   }

@@ -11,7 +11,7 @@ export function publicKey(pem: string): PublicKey {
   if (pem.includes('PRIVATE KEY')) throw new Error('holds a private key; give the service the public one only');
   let key: KeyObject;
   try {
-    // A PEM given through an environment file often has its line ends written as \n.
+    // In environment files, line ends of a PEM are often written as \n.
     key = createPublicKey(pem.replaceAll('\\n', '\n'));
   } catch {
     throw new Error('is not a PEM public key');

@@ -3,15 +3,15 @@ import { isServiceLink } from './near-misses.js';
 import type { Environment, Setting } from './setting.js';
 
 /**
- * The value of a setting: from its variable, from the file that its `_FILE` variant names, or its default.
- * @throws {Error} that says what is wrong with it
+ * The value of a setting: from its variable, from the file of its `_FILE` variable, or its default.
+ * @throws {Error} with the problem
  */
 export function readSetting(setting: Setting, environment: Environment): unknown {
   const text = textOf(setting, environment) ?? setting.default;
   return text === undefined ? undefined : setting.parse(text);
 }
 
-/** Whether the operator has set it, correctly or not. */
+/** Tells whether the operator has set the variable, correctly or not. */
 export function isSet({ name, file = false }: Setting, environment: Environment): boolean {
   return variable(name, environment) !== undefined || (file && variable(`${name}_FILE`, environment) !== undefined);
 }

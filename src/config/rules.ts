@@ -4,9 +4,9 @@ import type { Setting, ValuesOf } from './setting.js';
 export type PlatformValues = ValuesOf<typeof PLATFORM_SETTINGS>;
 
 /**
- * A rule over several settings. It returns one line for each violation.
- * @param values those that are wrong by themselves are `undefined`
- * @param isSet whether the operator has set it, correctly or not
+ * A rule for several settings. It returns one line for each violation.
+ * @param values wrong values are `undefined`
+ * @param isSet tells whether the operator has set a variable, correctly or not
  */
 type Rule = (values: PlatformValues, isSet: (setting: Setting) => boolean) => string[];
 

@@ -1,8 +1,8 @@
 /**
- * What the service calls itself where others see it: the realm of its tokens, its database and the connections to it. Not the name
- * of a resource, though one has the same.
+ * The name of the service: realm of its tokens, database name and application name of connections. One resource has the
+ * same name by chance.
  */
 export const SERVICE_NAME = 'cookies';
 
-/** For readers: the title of the document and of its page. */
+/** Title of the document and of its page. */
 export const SERVICE_TITLE = 'Cookie Storage Service';

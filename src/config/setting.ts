@@ -1,6 +1,6 @@
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Turns the text of one environment variable into its value. It throws an `Error` that says what is wrong with the text. */
+/** Parses the text of one environment variable. It throws an `Error` with the problem. */
 export type Parse<T> = (text: string) => T;
 
 /**
@@ -11,11 +11,11 @@ export interface Setting<T = unknown> {
   /** The whole name of the variable, so that a search finds it. */
   readonly name: string;
   readonly parse: Parse<T>;
-  /** One line for `.env.example` and the README. */
+  /** Description in one line for `.env.example` and the README. */
   readonly about: string;
-  /** The text that is parsed when the variable is unset or empty. Without a default the value is `undefined`. */
+  /** Text to parse if the variable is unset or empty. Without a default the value is `undefined`. */
   readonly default?: string;
-  /** A correct value for error messages, where it differs from the default. */
+  /** A correct value for error messages; default: the default value. */
   readonly example?: string;
   /** Whether `<NAME>_FILE` may name a file that holds the value (container secrets). */
   readonly file?: boolean;

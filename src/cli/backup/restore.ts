@@ -70,7 +70,7 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
   }
 }
 
-/** @throws {Failure} which names who cannot read the file: in a container that is not who is asking */
+/** @throws {Failure} with the user who cannot read the file, who differs from the caller in a container */
 async function requireReadable(file: string): Promise<void> {
   try {
     await access(file, constants.R_OK);
@@ -86,7 +86,7 @@ async function requireReadable(file: string): Promise<void> {
   }
 }
 
-/** @throws {Failure} when the restored database could not have the owner of the one that it replaces */
+/** @throws {Failure} if the restored database could not get the owner of the old one */
 async function requireOwner(path: string): Promise<void> {
   const user = process.geteuid?.();
   const owner = (await stat(path).catch(() => undefined))?.uid;
@@ -148,7 +148,7 @@ async function prepare(file: string, source: string, draft: string, config: Conf
 async function finish(draft: string): Promise<void> {
   for (const suffix of BESIDE) await rm(draft + suffix, { force: true });
   renewEpoch(draft, randomBytes(6).toString('hex'));
-  // Before the lock is taken: here a signal that came during the checks is handled.
+  // `sync` comes before the lock is taken, because a signal can still be handled here.
   await sync(draft);
 }
 
@@ -175,7 +175,7 @@ const atPath = (config: Config, path: string): Config =>
 
 /**
  * Validates every record with its DTO class, as an import does.
- * @throws {Failure} which names the first record that no request could have stored
+ * @throws {Failure} naming the first invalid record
  */
 async function requireValidRecords(file: string, draft: string, config: Config, interrupt: AbortSignal): Promise<void> {
   for (const resource of RESOURCES) {
@@ -213,7 +213,7 @@ async function requireValid(
   }
 }
 
-/** @returns where the database is now that was there */
+/** @returns the new path of the old database */
 async function putInPlace(draft: string, path: string): Promise<string | undefined> {
   if (!existsSync(path)) {
     await replaceFile(draft, path);
@@ -237,7 +237,7 @@ async function putInPlace(draft: string, path: string): Promise<string | undefin
 
 /** Gives the old database a second name, so that a complete database has the first name at every moment. */
 async function keepAside(path: string, aside: string): Promise<void> {
-  // These files exist only beside a damaged database. SQLite would take an old WAL for that of the new database.
+  // These files exist only beside a damaged database. SQLite would use an old WAL for the new database.
   for (const suffix of WAL) {
     if (existsSync(path + suffix)) await rename(path + suffix, aside + suffix);
   }

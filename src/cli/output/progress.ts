@@ -18,8 +18,8 @@ export class Progress {
   private lastLine = this.started;
 
   /**
-   * @param what is being done to what, such as "Exported" and "orders"
-   * @param total how many there are; unknown for a stream
+   * @param what the verb and the unit, such as "Exported" and "orders"
+   * @param total expected number; absent for a stream
    */
   constructor(
     private readonly what: { readonly done: string; readonly unit: string },

@@ -26,7 +26,7 @@ export async function isSameFile(one: string, other: string): Promise<boolean> {
   return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
 }
 
-/** @throws {Failure} naming what this engine offers instead of a command that works on the file of a SQLite database */
+/** @throws {Failure} naming the alternative for PostgreSQL, because the command works on a SQLite file */
 export function requireSqlite({ database: { url } }: Config, command: string, instead: string): string {
   if (url.engine === 'sqlite') return url.path;
   throw new Failure(`${command} is for SQLite, and DATABASE_URL names a PostgreSQL server; use ${instead}.`);

@@ -15,7 +15,7 @@ export interface ExclusiveLock {
 export function acquireExclusiveLock(path: string): ExclusiveLock | undefined {
   const database = openDatabase(path, { fileMustExist: true, timeout: 0 });
   try {
-    // Each process that has a WAL database open holds a lock for as long, and leaving WAL mode takes all locks.
+    // Every process with a WAL database open holds a lock, and leaving WAL mode requires all locks.
     const mode = database.pragma('journal_mode = DELETE', { simple: true });
     if (mode !== 'delete') throw Object.assign(new Error('in use'), { code: 'SQLITE_BUSY' });
     database.exec('BEGIN EXCLUSIVE');
@@ -23,13 +23,13 @@ export function acquireExclusiveLock(path: string): ExclusiveLock | undefined {
   } catch (error) {
     database.close();
     if (isBusy(error)) return undefined;
-    // No service can use such a file, so nobody needs to be shut out.
+    // No service can use such a file, so no lock is needed.
     if (/^SQLITE_(NOTADB|CORRUPT)/.test(sqliteCode(error))) return { release: () => {} };
     throw error;
   }
 }
 
-/** Gives a database a new history: ETags of the one before never match it again. */
+/** Gives a database a new epoch, so that older ETags never match again. */
 export function renewEpoch(path: string, epoch: string): void {
   const database = openDatabase(path, { fileMustExist: true });
   try {

@@ -1,34 +1,34 @@
 import { type Database, openDatabase } from '../../database/sqlite/better-sqlite3.js';
 import { sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 
-/** What a database file holds, and what is wrong with it. */
+/** The contents and the errors of a database file. */
 export interface FileReport {
-  /** One line for each error; none when the file is sound, but for its counters. */
+  /** One line for each error other than a wrong counter. */
   readonly errors: string[];
-  /** One line for each counter that does not agree with the records; counting them again mends it. */
+  /** One line for each counter that differs from the number of records. A recount corrects it. */
   readonly drifts: string[];
-  /** Names of the migrations it has had. */
+  /** Names of the executed migrations. */
   readonly migrations: string[];
   /** Records of each resource. */
   readonly counts: ReadonlyMap<string, number>;
 }
 
-/** Lines of SQLite's report that are passed on; a corrupt file can have thousands. */
+/** Most lines of SQLite's report to print; a corrupt file can have thousands. */
 const MOST_FAULTS = 5;
 
-/** What this code makes a database of. */
+/** The expected contents of a database of this version. */
 export interface ExpectedContents {
-  /** Names of its migrations, the oldest first. */
+  /** Names of the migrations, oldest first. */
   readonly migrations: readonly string[];
-  /** Names of its resources: each has a table of its name, and a row in `storage`. */
+  /** Names of the resources. Each has a table, and a row in `storage`. */
   readonly resources: readonly string[];
-  /** By resource: the largest id that may have been given. */
+  /** The largest allowed id by resource. */
   readonly largestIds?: ReadonlyMap<string, number>;
 }
 
 /**
- * Looks at every page, constraint and counter of a database file, without changing it.
- * @param thoroughly also whether every index agrees with its table, which takes longer
+ * Checks every page, constraint and counter of a database file, without changing it.
+ * @param thoroughly whether to compare every index with its table, which takes longer
  */
 export function checkFile(path: string, expected: ExpectedContents, { thoroughly = true } = {}): FileReport {
   const report = {
@@ -68,7 +68,7 @@ function checkDatabase(database: Database, expected: ExpectedContents, thoroughl
   if (isOurs) migrations.push(...(column('SELECT name FROM migrations ORDER BY timestamp') as string[]));
   const usages = isOurs ? (database.prepare('SELECT resource, used FROM storage').all() as Usage[]) : [];
   const counted = new Set(usages.map(({ resource }) => resource));
-  // A migration that has not run yet may be the one that makes the resource.
+  // A pending migration may create the table of the resource.
   const isComplete = !isOurs || expected.migrations.every((name) => migrations.includes(name));
   const due = expected.resources.filter((name) => isComplete || counted.has(name));
   const missing = ['migrations', 'storage', ...due].filter((table) => !tables.has(table));
@@ -127,7 +127,7 @@ function checkCounters(
   }
 }
 
-/** Whether the next id that SQLite gives is beyond all that it has given. */
+/** Checks that the next id is larger than all given ids. */
 function sequenceErrors(resource: string, column: ReadColumn): string[] {
   const [behind] = column(
     `SELECT max(id) FROM "${resource}"
@@ -138,7 +138,7 @@ function sequenceErrors(resource: string, column: ReadColumn): string[] {
   return [`the next id of ${resource} would be one that was given already (${behind} was)`];
 }
 
-/** Whether ids and revisions are what the service makes: whole numbers, and no revision beyond that of the resource. */
+/** Checks that ids and revisions are integers, and that no revision exceeds that of the resource. */
 function numberErrors(resource: string, column: ReadColumn): string[] {
   const [wrong] = column(
     `SELECT count(*) FROM "${resource}" AS record, storage WHERE storage.resource = ? AND NOT
@@ -155,7 +155,7 @@ function numberErrors(resource: string, column: ReadColumn): string[] {
 }
 
 /**
- * What the schema of a file has, beside that of another one which had the same migrations: tables, indices, triggers and views.
+ * Compares the schema with that of another file after the same migrations: tables, indices, triggers and views.
  * @returns one line for each difference
  */
 export function schemaDifferences(path: string, fresh: string): string[] {
@@ -166,7 +166,7 @@ export function schemaDifferences(path: string, fresh: string): string[] {
   return [...extra, ...lost, ...changed.map(([name]) => `its ${name} is not that of the migrations`)];
 }
 
-/** SQL by kind and name, without what quotes, blanks and case may differ in. */
+/** SQL by kind and name, without quotes, blanks and case. */
 function schemaOf(path: string): Map<string, string> {
   const database = openDatabase(path, { readonly: true, fileMustExist: true, timeout: 5000 });
   try {

@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs';
 import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
 import { createPrivately } from '../../database/sqlite/file/private-file.js';
 
-/** Pages copied before the event loop has its turn: about 10 MB. */
+/** Pages to copy before the event loop turns: about 10 MB. */
 const STEP = 2500;
 
 /**
- * Copies a database, as it is at this moment, into a file of its own, while others write it.
- * @param readonly for a file that must stay as it is; a connection that may write leaves no `-wal` and `-shm` when it is the last
- * @param progress called with how many pages of how many are done; what it throws ends the copy
+ * Copies the current state of a database into a new file, while others may write.
+ * @param readonly for a file that must not change; a writing connection removes `-wal` and `-shm` when it is the last
+ * @param progress receives the copied and all pages; an exception ends the copy
  * @throws SqliteError
  */
 export async function copyDatabase(
@@ -19,7 +19,7 @@ export async function copyDatabase(
   createPrivately(to);
   const source = openDatabase(from, { readonly, fileMustExist: true, timeout: 5000 });
   try {
-    // Within a transaction, the copy is of its state. Without one it would start again with every write of others.
+    // The transaction fixes the state. Without it the copy would start again after every write of others.
     source.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
     await source.backup(to, {
       progress: ({ totalPages, remainingPages }) => {
@@ -33,7 +33,7 @@ export async function copyDatabase(
   settle(to);
 }
 
-/** The copy of a WAL database is one, too; opened once as it is, it would leave `-wal` and `-shm` beside it. */
+/** Ends WAL mode of the copy, which would leave `-wal` and `-shm` beside it when it is opened. */
 function settle(file: string): void {
   const copy = openDatabase(file);
   try {
@@ -43,10 +43,7 @@ function settle(file: string): void {
   }
 }
 
-/**
- * Leaves beside a file no `-wal` and `-shm` that were not there before: where it is in WAL mode, a connection that may only read
- * makes them and leaves them.
- */
+/** Removes `-wal` and `-shm` that a read-only connection makes beside a file in WAL mode and does not remove. */
 export async function readingOnly<T>(file: string, work: () => Promise<T>): Promise<T> {
   const isAlone = !existsSync(`${file}-wal`);
   try {
@@ -56,7 +53,10 @@ export async function readingOnly<T>(file: string, work: () => Promise<T>): Prom
   }
 }
 
-/** Not by their names: someone else may have the file open by now. The last connection that may write removes them. */
+/**
+ * The last writing connection removes the files. Removing them by name would be wrong if another process has the file
+ * open.
+ */
 function removeWal(file: string): void {
   try {
     const database = openDatabase(file, { fileMustExist: true });
