@@ -126,7 +126,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
 
   /** Migrations have no time-out. */
   override async beforeMigration(): Promise<void> {
-    (await this.connect()).queryTimeout = 0;
+    (await this.connect()).isUnlimited = true;
     this.migrating = true;
   }
 

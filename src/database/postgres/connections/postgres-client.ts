@@ -8,6 +8,9 @@ import { changesSession } from '../session-state.js';
 
 const INT8 = 20;
 
+/** Milliseconds; `setTimeout` takes no more. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 export interface PostgresClientConfig extends ClientConfig {
   readonly hosts: Hosts;
   /** Milliseconds that a server may take to accept a connection. */
@@ -26,10 +29,14 @@ export class PostgresClient extends pg.Client {
    * Whether an unsafe integer becomes an error in its row. While rows are streamed, an exception would have no catcher.
    */
   isStreaming = false;
+  /** Whether statements have no time-out, as in a migration. */
+  isUnlimited = false;
   /** The first and the last statement of a query runner's open transaction. */
   openTransaction?: { readonly first: string; last: string };
   private readonly hosts: Hosts;
   private unconfirmed = false;
+  /** Whether no statement is in flight. */
+  private isReady = true;
 
   constructor(config: PostgresClientConfig) {
     const { hosts } = config;
@@ -47,6 +54,14 @@ export class PostgresClient extends pg.Client {
     this.generation = hosts.generation;
     // A broken connection rejects its statements. Without a listener, the event would also end the process.
     this.on('error', () => undefined);
+    this.on('drain', () => (this.isReady = true));
+    const query = super.query.bind(this) as (...parameters: unknown[]) => unknown;
+    const tracked = (statement: unknown, ...rest: unknown[]): unknown => {
+      this.isReady = false;
+      const isLimited = !this.isUnlimited || typeof statement !== 'string';
+      return query(isLimited ? statement : { text: statement, query_timeout: LONGEST_TIMER }, ...rest);
+    };
+    this.query = tracked as typeof this.query;
     this.on('notice', (notice) => {
       if (notice.routine === 'SyncRepWaitForLSN') this.unconfirmed = true;
     });
@@ -98,10 +113,6 @@ export class PostgresClient extends pg.Client {
     await once(this, 'drain', { signal: AbortSignal.timeout(timeout) }).catch(() => undefined);
   }
 
-  private get isReady(): boolean {
-    return (this as unknown as { readyForQuery: boolean }).readyForQuery;
-  }
-
   /** Parses 64-bit integers to numbers, as SQLite returns them. Ids, revisions and counts are at most 2^53 - 1. */
   private typeParser(oid: number, format?: 'text' | 'binary'): unknown {
     return oid === INT8 ? this.toSafeInteger : pg.types.getTypeParser(oid, format);
@@ -115,12 +126,6 @@ export class PostgresClient extends pg.Client {
     if (!this.isStreaming) throw error;
     return error;
   };
-
-  /** Milliseconds to wait for a response; 0 means no limit. */
-  set queryTimeout(milliseconds: number) {
-    (this as unknown as { connectionParameters: { query_timeout: number } }).connectionParameters.query_timeout =
-      milliseconds;
-  }
 
   /**
    * Tells whether a commit since the last call was not confirmed by a standby. The server reports a cancelled wait only
