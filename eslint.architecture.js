@@ -43,13 +43,20 @@ function noImport(pattern, message) {
   return { selector: `:matches(${statements})[source.value=${value}]`, message };
 }
 
-/** The files of `src/http/connections/` that other modules import; the rest of that folder is its inside. */
+/** The files of `src/http/connections/` that other modules import. */
 const FACE = '(?!(connections|tracked-response|tracking-hooks)\\.js$)';
 const NO_INSIDE_OF_CONNECTIONS = ['/http/connections/', '^\\.{1,2}/connections/'].map((folder) =>
   noImport(
     `${folder}${FACE}`,
     'Of src/http/connections, other modules import connections.js, tracked-response.js and tracking-hooks.js only.',
   ),
+);
+
+/** The files of the engines that other modules import: for database files and their errors, without a data source. */
+const ENGINE_FACE = '(?!(better-sqlite3|sqlite-errors|file/(private-file|file-problem|write-trial))\\.js$)';
+const NO_INSIDE_OF_ENGINES = noImport(
+  `/database/(sqlite|postgres)/${ENGINE_FACE}`,
+  'docs/drivers.md lists what other modules import of src/database.',
 );
 
 const oneOf = (names) => `(${names.join('|')})`;
@@ -101,7 +108,15 @@ function restrictionsOf(role) {
 const configuration = (files, restrictions, environment = NO_ENVIRONMENT) => ({
   files,
   ignores: ['src/**/*.spec.ts'],
-  rules: { 'no-restricted-syntax': ['error', ...environment, NO_INSIDE_OF_CONNECTIONS[0], ...restrictions] },
+  rules: {
+    'no-restricted-syntax': [
+      'error',
+      ...environment,
+      NO_INSIDE_OF_CONNECTIONS[0],
+      NO_INSIDE_OF_ENGINES,
+      ...restrictions,
+    ],
+  },
 });
 
 // The last configuration that fits a file counts, so each holds all that is said of it.

@@ -165,6 +165,12 @@ const REJECTED: [circumstance: string, file: string, line: string, message: RegE
     /Of src\/http\/connections/,
   ],
   ['app.ts imports it', 'src/app.ts', `import './http/connections/connection.js';`, /Of src\/http\/connections/],
+  [
+    'a module imports the inside of an engine',
+    'src/resource/exchange.ts',
+    `import '../database/sqlite/writing/writer.js';`,
+    /docs\/drivers\.md/,
+  ],
   ['a migration reads the environment', 'ormconfig.ts', `console.log(process.env.PORT);`, /environment/],
 ];
 
@@ -173,6 +179,7 @@ const ALLOWED: [circumstance: string, file: string, line: string][] = [
   ['a controller imports its service', 'src/cookies/cookies.controller.ts', `import './cookies.service.js';`],
   ['the configuration reads the environment', 'src/config/config.ts', `console.log(process.env);`],
   ['a layer imports the face of connections', 'src/app.ts', `import './http/connections/connections.js';`],
+  ['the command line opens a file', 'src/cli/token.ts', `import '../database/sqlite/better-sqlite3.js';`],
   ['http imports it', 'src/http/errors/api-error.ts', `import '../connections/tracked-response.js';`],
   ['the command line imports a feature', 'src/cli/program.ts', `import '../cookies/cookies.service.js';`],
 ];
