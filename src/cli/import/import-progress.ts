@@ -23,8 +23,8 @@ export class ImportProgress {
 
   /**
    * Saves the progress in the transaction that stores the lines up to `to.lines`.
-   * @param from how far it had got before; absent for its beginning
-   * @throws {ImportOvertakenError} when that is no longer so
+   * @param from the progress saved before; absent at the beginning
+   * @throws {ImportOvertakenError} when another process has saved its own since
    */
   async advance(transaction: Sql, from: UnfinishedImport | undefined, to: UnfinishedImport): Promise<void> {
     if (from === undefined) {

@@ -75,7 +75,7 @@ export class ListCache {
     return true;
   }
 
-  /** Ends the collection of a list; `chunks` is absent when it was not completed. */
+  /** Ends the collection of a list; `chunks` is absent for an incomplete list. */
   collected(etag: string, url: string, chunks?: Buffer[]): void {
     this.collecting.delete(`${etag} ${url}`);
     if (chunks !== undefined) this.put(url, new CachedList(etag, chunks));

@@ -40,7 +40,7 @@ export class ListReaders {
   private readonly most: number;
   /** Most readers of one subject. */
   private readonly subjectShare: number;
-  /** Most readers of one address: more, because many subjects may share it. */
+  /** Most readers of one address; more than of a subject, because many subjects may share an address. */
   private readonly addressShare: number;
 
   constructor({ listStreams }: Config) {
@@ -55,8 +55,8 @@ export class ListReaders {
   }
 
   /**
-   * @param cutOff ends the list when another reader needs the place
-   * @throws {ApiError} 503 when there is no place, and nobody pauses
+   * @param cutOff ends the list when another reader gets the slot
+   * @throws {ApiError} 503 when no slot is free and no reader pauses
    */
   admit(request: FastifyRequest, cutOff: () => void): ListReader {
     const newcomer = new ListReader(subjectOf(request), addressKey(request.ip), cutOff);

@@ -181,7 +181,7 @@ function lasting({ headers }: ResourceResponse): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => !passing.includes(name)));
 }
 
-/** Every value of every filter with every value of the others. */
+/** All combinations of one value of each filter. */
 function combinations(filters: Readonly<Record<string, readonly unknown[]>>): Record<string, unknown>[] {
   return Object.entries(filters).reduce<Record<string, unknown>[]>(
     (made, [name, values]) => made.flatMap((each) => values.map((value) => ({ ...each, [name]: value }))),
