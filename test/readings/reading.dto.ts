@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, OmitType, PickType } from '@nestjs/swagger';
 import { EnumFilter, IdFilter, ListQueryOf } from '../../src/resource/lists/list-query.js';
 import { RangeFilter } from '../../src/resource/lists/range-filter.js';
 import { RECORD_ID } from '../../src/resource/record-id.js';
@@ -53,3 +53,11 @@ export class ListReadingsQuery extends ListQueryOf(READING, {
   @RangeFilter('date-time', 'Only readings taken then or earlier.')
   takenAtTo?: Date;
 }
+
+/** A second list of the resource: without `kind`, and with another range of weights. */
+export class ListHeavyReadingsQuery extends OmitType(ListReadingsQuery, ['kind', 'weightFrom', 'weightTo'] as const) {
+  @RangeFilter('number', 'Only readings of this weight or more.', { minimum: 1 })
+  weightFrom?: number;
+}
+
+export class ListReadingsOfBatchQuery extends PickType(ListReadingsQuery, ['limit', 'batch'] as const) {}

@@ -139,6 +139,31 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
     );
 
     it.each([
+      ['heavy?weightFrom=1', [2, 6]],
+      ['heavy?levelFrom=2&sort=weight', [7, 1, 5, 3]],
+      ['of-batch?batch=2', [3, 6]],
+    ])(
+      'GET %s is 200 with the selected readings when OmitType or PickType makes the query class',
+      async (query, expected) => {
+        const { status, body } = await client.get(`/readings/${query}`);
+        expect([status, ids(body).map((id) => id - first + 1)]).toEqual([200, expected]);
+      },
+    );
+
+    it.each([
+      ['heavy?weightFrom=0.5', 'weightFrom'],
+      ['heavy?kind=outdoor', 'kind'],
+      ['heavy?weightTo=1', 'weightTo'],
+      ['of-batch?sort=-id', 'sort'],
+    ])(
+      'GET %s is 400 when OmitType or PickType makes a query class without the parameter',
+      async (query, parameter) => {
+        const { status, body } = await client.get(`/readings/${query}`);
+        expect([status, body.details[0].parameter]).toEqual([400, parameter]);
+      },
+    );
+
+    it.each([
       ['levelFrom=2', [1, 3, 5, 7]],
       ['levelFrom=3', [7]],
       ['levelTo=2', [1, 3, 4, 5]],

@@ -8,13 +8,7 @@ import { IsRecordId } from '../record-id.js';
 import type { ResourceName } from '../resource-name.js';
 import type { Range, Selection, SortPosition } from '../store/selection.js';
 import { cursorOf, positionOf } from './cursor.js';
-import {
-  declarationOf,
-  declarationOfClass,
-  declareList,
-  type ListDeclaration,
-  type Sorts,
-} from './list-declaration.js';
+import { declarationOf, Filter, type ListDeclaration, ListParameter, type Sorts } from './list-declaration.js';
 import { AfterParameter, SortParameter } from './order-parameters.js';
 import { MAX_LIMIT } from './page.js';
 
@@ -38,7 +32,7 @@ export const LIMIT_ERROR = `must be given once, as a whole number from 1 to ${MA
 const limitError = { message: LIMIT_ERROR };
 
 /**
- * The base class of a list query, used like `PickType(...)`. Each resource has its own, because the document names the type of
+ * The base class of a list query, used like `PickType(...)`. Mapped types of it, such as `OmitType(...)`, work as for any DTO. Each resource has its own, because the document names the type of
  * its `sort` parameter.
  */
 export function ListQueryOf(name: ResourceName, { sorts = {} }: ListOptions = {}): Type<ListQuery> {
@@ -55,24 +49,18 @@ export function ListQueryOf(name: ResourceName, { sorts = {} }: ListOptions = {}
     @IsInt(limitError)
     @Min(1, limitError)
     @Max(MAX_LIMIT, limitError)
+    @ListParameter(name, sorts)
     limit?: number;
 
     @AfterParameter(sorts)
+    @ListParameter(name, sorts)
     after?: number | string;
 
     @SortParameter(name, sorts)
+    @ListParameter(name, sorts)
     sort?: string;
   }
-  declareList(name, ResourceListQuery, sorts);
   return ResourceListQuery;
-}
-
-/**
- * Marks a filter: it selects records by the property of the same name. Its value is an array.
- * @throws {Error} for a class that does not extend `ListQueryOf(...)`
- */
-export function Filter(): PropertyDecorator {
-  return (target, property) => void declarationOfClass(target).filters.push(String(property));
 }
 
 /** `Filter` for an enum property. A repeated parameter means "or". */
@@ -110,7 +98,7 @@ const uniqueError = { message: 'names the same value twice' };
 
 /** Turns the query of a list into a selection. */
 export function selectionOf(query: ListQuery): Selection {
-  const declaration = declarationOf(query);
+  const declaration = declarationOf(query.constructor);
   const values = query as Readonly<Record<string, unknown>>;
   const filters: Record<string, readonly unknown[] | undefined> = {};
   for (const name of declaration.filters) filters[name] = values[name] as readonly unknown[] | undefined;

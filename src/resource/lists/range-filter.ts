@@ -3,7 +3,7 @@ import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy } from 'class-validator';
 import { IsOptionalNotNull } from '../../http/validation/is-optional-not-null.decorator.js';
-import { declarationOfClass, type RangeBound, type ValueType } from './list-declaration.js';
+import { Bound, type RangeBound, type ValueType } from './list-declaration.js';
 import { DATE_TIME_PATTERN, PARSERS } from './value-parsers.js';
 
 /** Smallest and largest value of a bound, both included; any other value is 400. Not for dates. */
@@ -21,8 +21,7 @@ export interface RangeLimits {
 export function RangeFilter(type: ValueType, description: string, limits: RangeLimits = {}): PropertyDecorator {
   const { schema, message } = describe(type, limits);
   return applyDecorators(
-    (target: object, parameter: string | symbol) =>
-      void declarationOfClass(target).bounds.push(boundOf(String(parameter), type)),
+    (target: object, parameter: string | symbol) => Bound(boundOf(String(parameter), type))(target, parameter),
     ApiPropertyOptional({ ...schema, description }),
     IsOptionalNotNull(),
     Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? (PARSERS[type](value) ?? value) : value)),
