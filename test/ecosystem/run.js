@@ -15,7 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** argon2 0.45 ends Node 20 with a segmentation fault, wherever it is loaded. */
+/** argon2 0.45 crashes Node 20 (segmentation fault) when it is loaded. */
 const PACKAGES = [
   '@nestjs/schedule @nestjs/event-emitter @nestjs/cqrs @nestjs/config @nestjs/axios axios @nestjs/cache-manager cache-manager keyv',
   '@nestjs/throttler @nestjs/terminus @nestjs/bullmq bullmq ioredis nestjs-cls@6 @nestjs-cls/transactional',
@@ -42,7 +42,7 @@ const EXPECTED = {
   dynamicImport: 42,
 };
 
-/** Ends the program when the command fails. */
+/** Ends the program if the command fails. */
 function run(folder, command, args) {
   console.log(`$ ${command} ${args.join(' ')}`);
   const { status, stdout, stderr } = spawnSync(command, args, { cwd: folder, encoding: 'utf8' });
@@ -73,7 +73,7 @@ async function freePort() {
   return port;
 }
 
-/** Starts the service by a script of npm, in a process group of its own. */
+/** Starts the service by an npm script, in its own process group. */
 async function started(folder, script, redis, work) {
   const [port, management] = [await freePort(), await freePort()];
   const live = `http://127.0.0.1:${management}/health/live`;
@@ -115,7 +115,7 @@ const isOk = (url) =>
     () => false,
   );
 
-/** @returns what was not as it should be */
+/** @returns the wrong results */
 async function useAll(url) {
   const response = await fetch(`${url}/ecosystem`);
   const body = await response.json();

@@ -1,11 +1,11 @@
-/** The clients of one attack, in a process of their own, so that they do not slow down those who are measured. */
+/** The clients of one attack in a separate process, so that they do not slow down the measured clients. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ATTACKS } from './attacks.js';
 
 export interface Orders {
   readonly attack: string;
   readonly port: number;
-  /** Of the attackers, in turn. */
+  /** Tokens of the attackers, in turn. */
   readonly bearers: readonly string[];
   readonly seconds: number;
   readonly attackers: number;
@@ -17,7 +17,7 @@ const counts = { connections: 0, requests: 0 };
 const ended = new AbortController();
 setTimeout(() => ended.abort(), seconds * 1000);
 const { signal } = ended;
-// Who has started this process may be gone.
+// The process that started this one may have ended.
 process.on('disconnect', () => process.exit(1));
 
 await Promise.race([

@@ -4,33 +4,33 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../src/config/config.js';
 import type { Bounds } from './hostile-bounds.js';
 
-/** One of the clients of an attack. Each is slow enough that it is not the machine that is overloaded. */
+/** A client of an attack. Each is slow, so that the machine is not overloaded. */
 export interface Attacker {
   readonly index: number;
   readonly port: number;
-  /** Bears both scopes; of a subject that no good client has. */
+  /** A token with both scopes, of a subject that no good client has. */
   readonly bearer: string;
-  /** The address it comes from. */
+  /** The local address of its connections. */
   readonly address: string;
-  /** Aborts when the attack is over. */
+  /** Aborts at the end of the attack. */
   readonly signal: AbortSignal;
-  /** Counts what was sent. */
+  /** Counts sent connections and requests. */
   count(what: 'connections' | 'requests', times?: number): void;
 }
 
 export interface Attack {
   readonly name: string;
-  /** Records that are stored before it begins. */
+  /** Number of records that are stored before the attack. */
   readonly records?: number;
-  /** What their wishes begin with. */
+  /** Beginning of their wishes. */
   readonly wish?: string;
-  /** Whether nobody reads the service's log meanwhile. */
+  /** Whether no process reads the service's log during the attack. */
   readonly stallsLog?: boolean;
-  /** The long list that the good client reads every second. */
+  /** Path of the long list that the good client reads every second. */
   readonly othersList?: string;
-  /** How many clients attack; the default is that of all attacks. */
+  /** Number of attackers; default: that of all attacks. */
   readonly attackers?: number;
-  /** Where they come from, in turn; without any, from one address. With several, every attacker has a subject of its own. */
+  /** Addresses of the attackers, in turn; default: one address. With several, every attacker has its own subject. */
   readonly addresses?: readonly string[];
   readonly environment?: Environment;
   /** Bounds that differ from those of all attacks. */
@@ -45,14 +45,14 @@ const withToken = ({ bearer }: Attacker): string => `Authorization: Bearer ${bea
 
 async function opened(attacker: Attacker): Promise<Socket> {
   const socket = connect({ port: attacker.port, host: '127.0.0.1', localAddress: attacker.address, noDelay: true });
-  // The service may cut it off or not let it in.
+  // The service may disconnect or reject it.
   socket.on('error', () => {});
   attacker.count('connections');
   await Promise.race([once(socket, 'connect').catch(() => {}), sleep(2000)]);
   return socket;
 }
 
-/** Does something every so many milliseconds until the attack is over. */
+/** Repeats an action with this interval until the end of the attack. */
 async function every(milliseconds: number, { signal }: Attacker, act: () => Promise<void> | void): Promise<void> {
   while (!signal.aborted) {
     await act();
@@ -60,7 +60,7 @@ async function every(milliseconds: number, { signal }: Attacker, act: () => Prom
   }
 }
 
-/** Sends requests and reads nothing; when it is cut off, it comes again. */
+/** Sends requests and reads nothing. It connects again after a disconnect. */
 function unread(bytes: (attacker: Attacker) => string, requests: number, mostRequests: number): Attack['run'] {
   return async (attacker) => {
     let socket: Socket | undefined;
@@ -81,8 +81,8 @@ function unread(bytes: (attacker: Attacker) => string, requests: number, mostReq
 }
 
 /**
- * Many connections of one attacker at a time, each doing the same; those that were closed are opened again.
- * @param pace of opening, in connections a second
+ * Opens many connections of one attacker that do the same. Closed ones are opened again.
+ * @param pace connections to open in a second
  */
 function several(
   connections: number,
@@ -103,7 +103,7 @@ function several(
   };
 }
 
-/** Asks once, and reads some bytes a second or nothing at all. */
+/** Sends one request, and reads some bytes a second or nothing. */
 function reader(target: string): (attacker: Attacker) => Promise<Socket> {
   return async (attacker) => {
     const socket = await opened(attacker);
@@ -111,7 +111,7 @@ function reader(target: string): (attacker: Attacker) => Promise<Socket> {
     socket.on('data', () => socket.pause());
     socket.write(request('GET', target, [withToken(attacker)]));
     attacker.count('requests');
-    // Every other attacker lets a piece through now and then.
+    // Every other attacker reads a piece now and then.
     if (attacker.index % 2 === 1) slowly(socket);
     return socket;
   };
@@ -122,7 +122,7 @@ function slowly(socket: Socket, interval = 1000): void {
   socket.once('close', () => clearInterval(timer));
 }
 
-/** Asks once, and always takes a little before the service could say that it has paused. */
+/** Sends one request, and always reads a little before the service would count it as paused. */
 async function tricklingReader(attacker: Attacker): Promise<Socket> {
   const socket = await opened(attacker);
   socket.on('data', () => socket.pause());
@@ -133,8 +133,8 @@ async function tricklingReader(attacker: Attacker): Promise<Socket> {
 }
 
 /**
- * Reads a whole list as any client does and leaves its connection open. Every other one reads a list that is cached, and all
- * come one after the other, so that reading is no load.
+ * Reads a whole list as any client does, and leaves its connection open. Every other attacker reads a cached list. They
+ * read one after the other, so that reading is no load.
  */
 async function idleReader(attacker: Attacker): Promise<Socket> {
   await sleep(100 * attacker.index);
@@ -157,7 +157,7 @@ async function idleReader(attacker: Attacker): Promise<Socket> {
   return socket;
 }
 
-/** Sends the beginning of a request, and then a byte a second. */
+/** Sends the first part of a request, and then a byte a second. */
 function trickle(beginning: (attacker: Attacker) => string): Attack['run'] {
   const open = async (attacker: Attacker): Promise<Socket> => {
     const socket = await opened(attacker);
@@ -169,7 +169,7 @@ function trickle(beginning: (attacker: Attacker) => string): Attack['run'] {
   return several(10, open, (socket) => socket.write('a'));
 }
 
-/** Sends something over a connection of its own and resets it some milliseconds later. */
+/** Sends bytes over a new connection and resets it some milliseconds later. */
 function reset(milliseconds: number, bytes: (attacker: Attacker, time: number) => string, interval: number) {
   return async (attacker: Attacker): Promise<void> => {
     let time = 0;
@@ -185,7 +185,7 @@ function reset(milliseconds: number, bytes: (attacker: Attacker, time: number) =
   };
 }
 
-/** Sends the head of a POST and nothing else. */
+/** Sends the header section of a POST and nothing else. */
 async function headAlone(attacker: Attacker): Promise<Socket> {
   const socket = await opened(attacker);
   const fields = ['Content-Type: application/json', 'Content-Length: 60', `X-Forwarded-For: 192.0.2.${attacker.index}`];
@@ -216,14 +216,15 @@ export const ATTACKS: readonly Attack[] = [
   },
   { name: 'lists-unread-10k', records: 10_000, run: several(3, reader('/cookies')) },
   { name: 'lists-unread-100k', records: 100_000, run: several(3, reader('/cookies')) },
-  // A page of about a megabyte; what is shorter fits into the buffers of the operating system.
+  // A page of about a megabyte. A shorter one would fit into the buffers of the operating system.
   { name: 'pages-unread', records: 10_000, wish: '🍪'.repeat(240), run: several(20, reader('/cookies?limit=1000')) },
   { name: 'lists-of-one-subject', records: 100_000, othersList: '/cookies', run: several(1, reader('/cookies')) },
   ...[60, 200].map((attackers) => ({
     name: `idle-after-lists-${attackers}`,
     records: 10_000,
     wish: '🍪'.repeat(180),
-    // The service has made long lists before it is weighed; the cache of lists fills meanwhile, which has 32 MB.
+    // The service makes long lists before its memory is measured. The cache of lists, which has 32 MB, fills during the
+    // attack.
     othersList: '/cookies',
     attackers,
     bounds: { mostHeld: 50 + 32 },

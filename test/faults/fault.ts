@@ -5,30 +5,30 @@ import { temporaryFolder } from '../support/service.js';
 import { ServiceProcess, type SpawnOptions } from '../support/service-process.js';
 
 export interface Run {
-  /** How often the fault is made, on one database. */
+  /** Number of faults on one database. */
   readonly times: number;
   readonly progress?: (text: string) => void;
-  /** How long each attack of hostile clients lasts, and what happens to two services on one file. */
+  /** Duration of each attack of hostile clients, and of the faults of two services on one file. */
   readonly seconds?: number;
-  /** The attacks by name; all when there are none. */
+  /** Names of the attacks; default: all. */
   readonly attacks?: readonly string[];
-  /** Gets what a line of counts does not hold. */
+  /** Receives text that a line of counts cannot hold. */
   readonly report?: (text: string) => void;
 }
 
-/** Makes the fault while clients write, and throws when a promise of the service is broken. */
+/** Makes the fault while clients write, and throws if a promise of the service is broken. */
 export type Fault = (run: Run) => Promise<Record<string, number | string>>;
 
-/** A load that outlives this has hung. */
+/** A load that takes longer has hung. */
 export const LONGEST_LOAD = 120_000;
 
-/** Where a fault happens: a folder of its own, and the processes that run on it. */
+/** The place of a fault: a folder and the processes on it. */
 export class Site {
   private readonly processes: ServiceProcess[] = [];
 
   private constructor(readonly folder: string) {}
 
-  /** Ends every process and removes the folder when `work` is done. */
+  /** Runs `work`, then ends every process and removes the folder. */
   static async use<T>(work: (site: Site) => Promise<T>): Promise<T> {
     const site = new Site(temporaryFolder());
     const killAll = (): void => site.processes.forEach(({ child }) => child.kill('SIGKILL'));

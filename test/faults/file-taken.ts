@@ -9,7 +9,7 @@ import { type Fault, LONGEST_LOAD, Site, until } from './fault.js';
 
 const FILE = 'cookies.sqlite';
 
-/** Ways in which the file that is open is no longer the one an operator finds. */
+/** Ways to take the open file away from its path. */
 const takings: Record<string, (folder: string) => void> = {
   removed: (folder) => rmSync(join(folder, FILE)),
   renamed: (folder) => renameSync(join(folder, FILE), join(folder, 'renamed')),
@@ -21,8 +21,8 @@ const takings: Record<string, (folder: string) => void> = {
 };
 
 /**
- * The database file is taken away while clients write: what comes later is not acknowledged. When the file has been put
- * back, everything acknowledged before is in it.
+ * The database file is taken away while clients write. Later writes are not acknowledged. When the file is put back, it
+ * has everything acknowledged before.
  */
 export const fileTaken: Fault = async ({ times, progress }) => {
   const all: Counts[] = [];
@@ -74,7 +74,7 @@ async function takeWhileWriting(site: Site, take: (folder: string) => void): Pro
   return [expectKept(folder, ledger), acknowledgedLater];
 }
 
-/** File and folder are made read-only while clients write: what is acknowledged nevertheless is there. */
+/** File and folder become read-only while clients write. Acknowledged writes are stored. */
 export const fileReadOnly: Fault = ({ times, progress }) =>
   Site.use(async (site) => {
     const { folder } = site;

@@ -9,12 +9,12 @@ import { type Fault, LONGEST_LOAD, type Run, Site, until } from './fault.js';
 const LONGEST_WISH = 255;
 
 interface Space {
-  /** Leaves no room for what the clients write. */
+  /** Takes the space that the clients need. */
   take(): void;
   giveBack(): void;
 }
 
-/** Someone else takes the rest of a small volume while clients write, and gives it back. */
+/** Another process takes the rest of a small volume while clients write, and gives it back. */
 export const diskFull: Fault = (run) =>
   SmallVolume.use((volume) =>
     Site.use(async (site) => {
@@ -27,11 +27,11 @@ export const diskFull: Fault = (run) =>
     }),
   );
 
-/** SQLite's own limit is set to what the database has now, while clients write, and lifted. */
+/** The size limit of SQLite is set to the current size while clients write, and lifted. */
 export const pagesFull: Fault = async (run) => {
   const service = await startService({ COOKIES_CAPACITY: '10000000' });
   try {
-    // The limit belongs to a connection, here the one that writes.
+    // The limit belongs to a connection, here the writing one.
     const { databaseConnection } = service.app.get(DataSource).driver as unknown as {
       databaseConnection: Database;
     };
@@ -47,7 +47,7 @@ export const pagesFull: Fault = async (run) => {
   }
 };
 
-/** While there is no room, POST answers 507, reads and deletes go on; when there is again, so does POST. */
+/** While there is no space, POST returns 507, and reads and deletes work. Later POST works again. */
 async function writeThroughFull(
   service: { readonly url: string },
   ledger: Ledger,

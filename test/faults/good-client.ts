@@ -4,37 +4,37 @@ import { COOKIE } from '../support/service.js';
 
 /** Milliseconds between two rounds of requests. */
 const INTERVAL = 100;
-/** A request that takes longer has failed. */
+/** Milliseconds after which a request has failed. */
 const LONGEST = 10_000;
-/** Rounds that may be under way at a time; more would be an attack of its own. */
+/** Most rounds at a time; more would be an attack. */
 const MOST_ROUNDS = 20;
 
 export interface Experience {
   readonly requests: number;
-  /** Without the right response. */
+  /** Requests without the right response. */
   readonly failed: number;
-  /** What failed, and how, of the first. */
+  /** The first failure. */
   readonly firstFailure?: string;
-  /** Milliseconds. */
+  /** Percentiles in milliseconds. */
   readonly p50: number;
   readonly p99: number;
-  /** The ids of the requests that were answered. */
+  /** Ids of the answered requests. */
   readonly ids: readonly string[];
 }
 
-/** A client as there are many, from an address that no attacker has: writes, reads, lists and deletes at a modest rate. */
+/** An ordinary client at an address that no attacker has: it writes, reads, lists and deletes at a modest rate. */
 export class GoodClient {
   private readonly agent = new Agent({ keepAlive: true, maxSockets: MOST_ROUNDS });
   private requests = 0;
 
-  /** @param list the path of a long list that it reads too, every second */
+  /** @param list path of a long list that it also reads, every second */
   constructor(
     private readonly url: string,
     private readonly bearer: string,
     private readonly list?: string,
   ) {}
 
-  /** Sends requests until `signal` aborts, and tells how they went. */
+  /** Sends requests until `signal` aborts, and returns the results. */
   async use(signal: AbortSignal): Promise<Experience> {
     const times: number[] = [];
     const failures: string[] = [];

@@ -8,7 +8,7 @@ import type { Fault } from './fault.js';
 
 type Change = (database: Database, random: (below: number) => number) => void;
 
-/** What somebody could put into a backup with any SQLite tool. */
+/** Changes that an attacker could make in a backup with any SQLite tool. */
 export const HOSTILE_CHANGES: Readonly<Record<string, Change>> = {
   'a trigger that rewrites records': (database) =>
     database.exec(`CREATE TRIGGER t AFTER INSERT ON cookies BEGIN UPDATE cookies SET wish = 'rewritten'; END`),
@@ -56,7 +56,7 @@ export const HOSTILE_CHANGES: Readonly<Record<string, Change>> = {
     database.exec(`INSERT INTO migrations (timestamp, name) VALUES (1, 'Tomorrow1')`),
 };
 
-/** A linear congruential generator (Numerical Recipes): the same run again with the same seed. */
+/** A linear congruential generator (Numerical Recipes), which repeats a run with the same seed. */
 function randomOf(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -67,7 +67,7 @@ function randomOf(seed: number): (below: number) => number {
 
 const recordsOf = async (folder: string): Promise<string> => (await run(folder, ['export'])).stdout;
 
-/** Backups with a random hostile change: each is rejected, or all records are what they were, and a new one can be stored. */
+/** Backups with a random hostile change. Each is rejected, or all records are unchanged and a new one can be stored. */
 export const hostileBackups: Fault = async ({ times, progress }) => {
   const counts = { rejected: 0, harmless: 0 };
   const seed = Date.now() % 1_000_000;

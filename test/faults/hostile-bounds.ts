@@ -2,9 +2,9 @@ import type { Experience } from './good-client.js';
 
 /** Bounds of one attack. */
 export interface Bounds {
-  /** The most megabytes that the service may hold at the end of the attack beyond those at its start. */
+  /** Most megabytes held at the end of the attack beyond those at its start. */
   readonly mostHeld?: number;
-  /** How many of a hundred requests of the good client must be answered rightly; default: all. */
+  /** Fewest requests of the good client, of a hundred, with the right response; default: all. */
   readonly fewestAnswered?: number;
   /** The largest ratio of memory after the attack to memory before it; default: `MOST_GROWTH`. */
   readonly mostGrowth?: number;
@@ -12,29 +12,29 @@ export interface Bounds {
   readonly mostSlowdown?: number;
 }
 
-/** What one attack has shown. Memory is in MB; what could not be measured any more is `NaN`. */
+/** The measurements of one attack. Memory is in MB; `NaN` means that it could not be measured. */
 export interface AttackResult {
   readonly name: string;
-  /** How the process has ended; absent while it lives. */
+  /** How the process ended; absent while it runs. */
   readonly death?: string;
-  /** How often it was not ready when it was asked, four times a second. */
+  /** Number of failed readiness checks, of four in a second. */
   readonly notReady: number;
   readonly quiet: Experience;
   readonly underAttack: Experience;
   readonly startMegabytes: number;
   readonly peakMegabytes: number;
-  /** A second before the attackers leave. */
+  /** Memory one second before the end of the attack. */
   readonly heldMegabytes: number;
   readonly bounds: Bounds;
   readonly endMegabytes: number;
-  /** Files, sockets and pipes but the database file. */
+  /** Files, sockets and pipes, without the database file. */
   readonly startDescriptors: number;
   readonly endDescriptors: number;
-  /** Of the database file, after the attack. */
+  /** Descriptors of the database file after the attack. */
   readonly databaseDescriptors: number;
   readonly sent: Record<string, number>;
   readonly requestLines: number;
-  /** Requests that were answered or have stored something, without exactly one request line. */
+  /** Requests without exactly one line in the log, although they were answered or have stored something. */
   readonly withoutLine: number;
 }
 
@@ -42,10 +42,10 @@ const MOST_MEGABYTES = 400;
 const MOST_GROWTH = 1.2;
 const MOST_SLOWDOWN = 3;
 const MOST_DESCRIPTORS = 5;
-/** As many snapshots as may be open, and the connections that always are: SQLite uses the descriptors of closed ones again. */
+/** Most snapshots, and the other connections. SQLite reuses descriptors of closed connections. */
 const MOST_DATABASE_DESCRIPTORS = 64 + 4;
 
-/** The bounds that an attack has broken, in words. */
+/** The bounds that an attack has broken, as text. */
 export function brokenBounds(result: AttackResult): string[] {
   const { death, notReady, quiet, underAttack, withoutLine, bounds } = result;
   const { mostHeld = Infinity, fewestAnswered = 100, mostGrowth = MOST_GROWTH, mostSlowdown = MOST_SLOWDOWN } = bounds;

@@ -18,14 +18,14 @@ import { storePastTheService } from './stalled-readers.js';
 
 const ATTACKERS = 50;
 const SECONDS = 60;
-/** What the service has in its container. */
+/** Memory of the container. */
 const CONTAINER_MEGABYTES = 512;
-/** Seconds in which the memory must come down again, and descriptors be closed. */
+/** Seconds in which memory and descriptors must be released. */
 const RECOVERY_SECONDS = 60;
 
 /**
- * Each attack on a service of its own, in the memory of a small container: fifty clients at it for a while, and one good
- * client from another address that must not notice.
+ * Each attack on a new service with the memory of a small container: fifty clients attack, and a good client from
+ * another address must not notice.
  */
 export const hostileClients: Fault = async ({ seconds = SECONDS, attacks = [], progress, report }) => {
   const chosen = ATTACKS.filter(({ name }) => attacks.length === 0 || attacks.includes(name));
@@ -65,14 +65,14 @@ async function suffer(site: Site, attack: Attack, seconds: number, progress: Run
   }
 }
 
-/** What is measured before, during and after one attack. */
+/** Measures before, during and after one attack. */
 class Watch {
   private readonly log: LogBook;
   private readonly pid: number;
   private readonly ending = new AbortController();
   private notReady = 0;
   private peak = NaN;
-  /** While the attackers are still there. */
+  /** Memory at the end of the attack. */
   private heldMegabytes = NaN;
   private attackers?: ChildProcess;
 
@@ -89,7 +89,7 @@ class Watch {
   async during(seconds: number): Promise<AttackResult> {
     const { service, pid, attack, log } = this;
     const changes = sqliteChangeLog(this.folder);
-    // The first requests of a process are slow, attacked or not.
+    // The first requests of a process are slow even without an attack.
     await this.use(3);
     const quiet = await this.use(Math.max(10, seconds / 4));
     const [startMegabytes, startDescriptors] = [residentMegabytes(pid), this.descriptors()];
@@ -137,7 +137,7 @@ class Watch {
   private async use(seconds: number): Promise<Experience> {
     const ended = new AbortController();
     const end = (): void => ended.abort();
-    // Not `AbortSignal.any` of a time-out, which garbage collection may take before its time in Node 20.
+    // Not `AbortSignal.any` with a time-out, which the garbage collector of Node 20 may collect early.
     const timer = setTimeout(end, seconds * 1000);
     this.service.child.once('exit', end);
     try {
@@ -165,13 +165,13 @@ class Watch {
     return counts;
   }
 
-  /** Looks at the memory a second before the attackers leave. */
+  /** Measures the memory one second before the end of the attack. */
   private async weigh(seconds: number): Promise<void> {
     await sleep((seconds - 1) * 1000);
     this.heldMegabytes = residentMegabytes(this.pid);
   }
 
-  /** Asks all the time, and looks at the memory; a service that has died is reported as that. */
+  /** Checks readiness and memory all the time. A service that has died is reported. */
   private async askReadiness(): Promise<void> {
     while (!this.ending.signal.aborted && !this.service.hasEnded) {
       this.peak = peakMegabytes(this.pid) || this.peak;
@@ -184,12 +184,12 @@ class Watch {
     }
   }
 
-  /** Goes on using the service until it is as before, for a minute at most. */
+  /** Uses the service until it is as before the attack, for at most a minute. */
   private async recover(
     startMegabytes: number,
     startDescriptors: number,
   ): Promise<{ megabytes: number; descriptors: number }> {
-    // The connections that the good client needed while it waited; its next request opens one again.
+    // Closes the connections that the good client needed while it waited. Its next request opens one again.
     this.good.close();
     for (let second = 0; second < RECOVERY_SECONDS && !this.service.hasEnded; second += 2) {
       await this.use(2);
@@ -199,7 +199,7 @@ class Watch {
     return { megabytes: residentMegabytes(this.pid), descriptors: this.descriptors() };
   }
 
-  /** Without those of the database file, of which SQLite keeps some for its next connections. */
+  /** Descriptors without those of the database file, of which SQLite keeps some for its next connections. */
   private descriptors(): number {
     return openDescriptors(this.pid, join(this.folder, 'cookies.sqlite'));
   }

@@ -15,7 +15,7 @@ export const killed: Fault = ({ times, progress }) =>
       ledger.note(refusal.wish, await client.post(refusal));
       const before = ledger.acknowledged.size;
       const load = writeUntil(AbortSignal.timeout(LONGEST_LOAD), service, ledger);
-      // Not always at the same moment of a commit or of a checkpoint.
+      // A random moment within a commit or checkpoint.
       await sleep(200 + 500 * Math.random());
       await until(() => ledger.acknowledged.size > before);
       await service.end('SIGKILL');
@@ -32,7 +32,7 @@ export const killed: Fault = ({ times, progress }) =>
     return expectKept(site.folder, ledger);
   });
 
-/** Of two processes that write one file one gets SIGKILL and is started again; the other must not notice. */
+/** One of two processes that write one file gets SIGKILL and is started again. The other must not notice. */
 export const killedBesideAnother: Fault = ({ times, progress }) =>
   Site.use(async (site) => {
     const ledger = new Ledger();
@@ -65,7 +65,7 @@ export const killedBesideAnother: Fault = ({ times, progress }) =>
     return expectKept(site.folder, ledger);
   });
 
-/** Milliseconds that a loaded machine may take to store something; a process that has stopped takes for ever. */
+/** Milliseconds that a loaded machine may need to store something. */
 const LONGEST_WAIT = 10_000;
 
 async function until(condition: () => boolean): Promise<void> {

@@ -5,23 +5,23 @@ import type { SpawnOptions } from '../support/service-process.js';
 
 const CGROUPS = '/sys/fs/cgroup';
 
-/** What keeps a process within a memory, as a container would. */
+/** Limits the memory of a process, as a container does. */
 export interface MemoryLimit {
   readonly how: string;
   readonly options: SpawnOptions;
   readonly environment: Environment;
-  /** To be called when the process has ended. */
+  /** Call it when the process has ended. */
   remove(): void;
 }
 
-/** Of a process in a container: what the image sets for glibc. */
+/** The image's environment for glibc. */
 const IMAGE_ENVIRONMENT: Environment = {
   MALLOC_MMAP_THRESHOLD_: '65536',
   MALLOC_TRIM_THRESHOLD_: '131072',
   MALLOC_ARENA_MAX: '2',
 };
 
-/** The limit by a control group of the kernel where this user may make one, else of Node's heap alone. */
+/** Limits memory by a control group of the kernel if this user may make one, otherwise by Node's heap limit. */
 export function memoryLimit(megabytes: number): MemoryLimit {
   const bytes = String(megabytes * 1024 * 1024);
   const name = `cookies-${process.pid}-${Date.now()}`;
@@ -50,12 +50,12 @@ function controlGroup(folder: string, setting: string, bytes: string, how: strin
     rmdirSync(folder);
     return undefined;
   }
-  // Inside before Node starts: it reads the limit then.
+  // Joins the group before Node starts, because Node reads the limit then.
   const through = ['/bin/sh', '-c', 'echo $$ > "$0" && exec "$@"', join(folder, 'cgroup.procs')];
   return { how, options: { through }, environment: IMAGE_ENVIRONMENT, remove: () => removeGroup(folder) };
 }
 
-/** The kernel takes a moment to see that the group is empty; one that is left is empty, too, and costs nothing. */
+/** The kernel needs a moment to notice that the group is empty. A group that is left costs nothing. */
 function removeGroup(folder: string): void {
   try {
     rmdirSync(folder);

@@ -76,7 +76,7 @@ export const postgresKilled: Fault = ({ times, progress }) =>
     }),
   );
 
-/** Of two replicas one gets SIGKILL while clients write to both, and is started again; the other must not notice. */
+/** One of two replicas gets SIGKILL while clients write to both, and is started again. The other must not notice. */
 export const replicaKilled: Fault = ({ times, progress }) =>
   Site.use((site) =>
     onItsOwn(async (server) => {

@@ -2,19 +2,19 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 const MEGABYTE = 1024 * 1024;
 
-/** The memory of a process that is resident, in MB; `NaN` when it has ended. */
+/** Resident memory of a process in MB; `NaN` after its end. */
 export function residentMegabytes(pid: number): number {
   return statusOf(pid, 'VmRSS');
 }
 
-/** The most that it ever was. */
+/** Peak of the resident memory. */
 export function peakMegabytes(pid: number): number {
   return statusOf(pid, 'VmHWM');
 }
 
 /**
- * Files, sockets and pipes that a process has open; `NaN` when it has ended.
- * @param except a file whose descriptors do not count
+ * Open files, sockets and pipes of a process; `NaN` after its end.
+ * @param except a file whose descriptors are not counted
  */
 export function openDescriptors(pid: number, except?: string): number {
   try {

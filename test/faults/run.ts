@@ -61,7 +61,7 @@ if (unknown.length > 0 || !isNumber(values.times) || !isNumber(values.seconds)) 
   process.exit(2);
 }
 
-// What was started is ended, and what was mounted is unmounted, when the program ends.
+// The end of the program ends started processes and unmounts volumes.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 for (const [name, { fault, times, impossible }] of Object.entries(FAULTS)) {

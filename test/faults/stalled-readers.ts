@@ -13,19 +13,22 @@ import { type Fault, LONGEST_LOAD, Site } from './fault.js';
 const READERS = 70;
 const RECORDS = 200_000;
 const CLIENTS = 4;
-/** Seconds for which readers come back when they have been cut off; the service allows a reader 30 to stand still. */
+/** Seconds in which disconnected readers return. The service allows a pause of 30. */
 const STALLED_SECONDS = 45;
 const MEGABYTE = 1024 * 1024;
-/** What all the readers may cost: each a few pages of the list, the buffers of its socket, and SQLite's cache. */
+/** Most memory of all readers: some pages of the list, the buffers of a socket, and SQLite's cache for each. */
 const LARGEST_MEMORY = READERS * 4 * MEGABYTE;
-/** Without a bound the WAL grows by some MB a second; beyond 128 MB the readers are ended, and commits go on until they are. */
+/**
+ * Without a limit the WAL grows by some MB a second. Above 128 MB the readers are disconnected, and commits continue
+ * until then.
+ */
 const LARGEST_WAL = 144 * MEGABYTE;
-/** What may stay of the WAL when nobody reads. */
+/** Largest WAL without readers. */
 const LARGEST_WAL_LEFT = 16 * MEGABYTE;
 
 /**
- * Clients ask for a long list and read nothing of it, and ask again every few seconds, so that at any time some do. Others
- * write and list meanwhile: they must not notice, and when the readers are gone, so must be what they held.
+ * Clients request a long list and read nothing of it, again and again. Others write and list and must not notice. When
+ * the readers are gone, their resources must be free.
  */
 export const stalledReaders: Fault = ({ times, progress }) =>
   Site.use(async (site) => {
@@ -43,7 +46,7 @@ export const stalledReaders: Fault = ({ times, progress }) =>
       const load = writeUntil(signal, service, ledger, CLIENTS);
       const readers: Socket[] = [];
       for (let second = 0; second < STALLED_SECONDS; second++) {
-        // A third of them at a time, so that the states they hold overlap without end.
+        // A third of them at a time, so that the states that they hold overlap.
         if (second % 10 === 0) await replaceThird(readers, service);
         const before = ledger.answered(/ 2\d\d$/);
         await sleep(1000);
@@ -81,7 +84,7 @@ export const stalledReaders: Fault = ({ times, progress }) =>
     return { ...counts, ...worst };
   });
 
-/** Destroys the readers that have waited longest where there are enough, and lets as many others come. */
+/** Replaces the readers that have waited longest, if there are enough. */
 async function replaceThird(readers: Socket[], service: { readonly url: string }): Promise<void> {
   const third = Math.ceil(READERS / 3);
   for (const reader of readers.splice(0, readers.length + third - READERS)) reader.destroy();
@@ -92,7 +95,7 @@ async function replaceThird(readers: Socket[], service: { readonly url: string }
 async function stalledReader({ url }: { readonly url: string }, bearer: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
-  // Being cut off may show as a reset.
+  // A disconnect by the service may appear as a reset.
   socket.on('error', () => {});
   await once(socket, 'connect');
   socket.pause();
@@ -100,7 +103,7 @@ async function stalledReader({ url }: { readonly url: string }, bearer: string):
   return socket;
 }
 
-/** Stores cookies past the service, for which it would take minutes. */
+/** Stores cookies without the service, which would take minutes. */
 export function storePastTheService(folder: string, count: number, wish = 'stored '): void {
   const database = openDatabase(join(folder, 'cookies.sqlite'));
   database.exec(`
@@ -112,7 +115,7 @@ export function storePastTheService(folder: string, count: number, wish = 'store
   database.close();
 }
 
-/** Resident memory in bytes, where the system tells it. */
+/** Resident memory in bytes, if the system reports it. */
 function memoryOf(service: ServiceProcess): number {
   try {
     const status = readFileSync(`/proc/${service.child.pid}/status`, 'utf8');

@@ -6,7 +6,10 @@ import { type Fault, LONGEST_LOAD, Site, until } from './fault.js';
 
 const CLIENTS = 16;
 
-/** The process is asked to stop while clients write: it answers all of them, tells them, and leaves one tidy file. */
+/**
+ * The process is asked to stop while clients write. It answers all of them, announces the end, and leaves one file
+ * without a WAL.
+ */
 export const stopped =
   (signal: NodeJS.Signals = 'SIGTERM'): Fault =>
   ({ times, progress }) =>

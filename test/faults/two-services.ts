@@ -10,10 +10,10 @@ const SECONDS = 60;
 /** Clients of each service. */
 const CLIENTS = 8;
 
-/** Milliseconds for which a process is paused at most: longer than another waits for its lock, by default. */
+/** Longest pause of a process in milliseconds; longer than the default time-out for its lock. */
 const LONGEST_PAUSE = 6000;
 
-/** What may happen to a process; each resolves to the one that serves afterwards. */
+/** Events of a process. Each resolves to the process that serves afterwards. */
 const HAPPENINGS: Readonly<Record<string, (service: ServiceProcess, site: Site) => Promise<ServiceProcess>>> = {
   killed: async (service, site) => {
     await service.end('SIGKILL');
@@ -32,8 +32,8 @@ const HAPPENINGS: Readonly<Record<string, (service: ServiceProcess, site: Site) 
 };
 
 /**
- * Of two services on one file, now this one and now that one is killed, stopped or paused while clients write to both. Each
- * sees what the other has acknowledged or rejected.
+ * One of two services on one file is killed, stopped or paused while clients write to both. Each sees what the other
+ * has acknowledged or rejected.
  */
 export const twoServices: Fault = ({ seconds = SECONDS, progress }) =>
   Site.use(async (site) => {
@@ -50,7 +50,7 @@ export const twoServices: Fault = ({ seconds = SECONDS, progress }) =>
         across.lookUntil(signal, pair[0], pair[1]),
         across.lookUntil(signal, pair[1], pair[0]),
       ]);
-      // Reported when it is awaited; until then, nobody else goes on.
+      // The error is reported when it is awaited. Until then all others stop.
       work.catch(() => stopping.abort());
       await sleep(300 + 700 * Math.random());
       const [name, happening] = Object.entries(HAPPENINGS)[Math.floor(3 * Math.random())]!;
@@ -69,7 +69,7 @@ export const twoServices: Fault = ({ seconds = SECONDS, progress }) =>
     return { ...times, looks: across.looks, ...expectKept(site.folder, ledger) };
   });
 
-/** Looks through one service at what the other has done. */
+/** Checks the writes of one service through the other. */
 class Across {
   looks = 0;
   private cookies = 0;
@@ -82,7 +82,7 @@ class Across {
         this.looks += 1;
       } catch (error) {
         if (error instanceof assert.AssertionError) throw error;
-        // The connection has broken, or the service is unavailable: nothing was said that could be wrong.
+        // The connection has broken, or the service is unavailable: there is no result to check.
         await sleep(20);
       }
     }
@@ -109,7 +109,7 @@ class Across {
   }
 }
 
-/** @throws for a response that says that nobody knows, or that it cannot be said now */
+/** @throws for a response without a known result */
 function settled(answer: Answer): Answer {
   if (answer.status === 503) throw new Error(answer.text);
   return answer;

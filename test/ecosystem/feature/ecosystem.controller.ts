@@ -41,7 +41,7 @@ export class EcosystemController {
     @InjectQueue('jobs') private readonly jobs: Queue,
   ) {}
 
-  /** What each package gave; `run.js` says what it should be. */
+  /** The result of each package; `run.js` has the expected values. */
   @Get()
   async all(): Promise<object> {
     return {

@@ -16,7 +16,7 @@ import { LoggerModule } from 'nestjs-pino';
 import { EcosystemController } from './ecosystem.controller.js';
 import { DoubleHandler, JobProcessor, Listener, Ticks, TransactionalWork } from './ecosystem.providers.js';
 
-/** Uses the packages that teams add most, as their documentation says. */
+/** Uses the most common packages as their documentation shows. */
 @Module({
   imports: [
     BullModule.forRoot({ connection: { host: '127.0.0.1', port: Number(process.env['ECOSYSTEM_REDIS']) } }),

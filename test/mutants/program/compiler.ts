@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import ts from 'typescript';
 
 /**
- * Compiles a copy of the project into its `dist`, as `nest build` does, and keeps what it knows: after a change of one file only
- * that file and those that depend on it are checked and written again.
+ * Compiles a copy of the project into its `dist`, as `nest build` does. After a change of one file it checks and writes
+ * only that file and those that depend on it.
  */
 export class Compiler {
   private readonly options: ts.CompilerOptions;
@@ -15,7 +15,7 @@ export class Compiler {
   constructor(private readonly folder: string) {
     const config = ts.getParsedCommandLineOfConfigFile(
       join(folder, 'tsconfig.build.json'),
-      // What a mutant leaves unused is no reason to reject it: whoever makes the mistake removes it, too.
+      // A mutant may leave something unused, which the maintainer would remove, too.
       { noUnusedLocals: false, noUnusedParameters: false },
       { ...ts.sys, getCurrentDirectory: () => folder, onUnRecoverableConfigFileDiagnostic: fail },
     );
@@ -30,12 +30,12 @@ export class Compiler {
     };
   }
 
-  /** @param file from the root of the project, which has changed since it was compiled */
+  /** @param file changed file, as a path from the root of the project */
   reread(file: string): void {
     this.sources.delete(join(this.folder, file));
   }
 
-  /** @returns the errors; when there are any, nothing is written */
+  /** @returns the errors; if there are any, nothing is written */
   compile(): string[] {
     this.program = ts.createEmitAndSemanticDiagnosticsBuilderProgram(this.files, this.options, this.host, this.program);
     const errors = [...this.program.getSyntacticDiagnostics(), ...this.program.getSemanticDiagnostics()];

@@ -1,37 +1,37 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
-/** A small change of the kind a maintainer makes by accident, that breaks one promise of the service. */
+/** A small fault of the kind that a maintainer makes by accident. It breaks one promise of the service. */
 export interface Mutant {
-  /** Unique in its file: what goes wrong, in a few words joined by hyphens. */
+  /** Unique in its file: the fault in a few words joined by hyphens. */
   readonly id: string;
-  /** From the root of the project. */
+  /** Path from the root of the project. */
   readonly file: string;
-  /** Occurs exactly once in the file. */
+  /** Text that occurs exactly once in the file. */
   readonly replace: string;
   readonly by: string;
   /** The promise that is broken, in one line. */
   readonly breaks: string;
-  /** From the root of the project; at least one of them must fail. */
+  /** Paths from the root of the project; at least one of the specs must fail. */
   readonly specs: readonly string[];
-  /** A pattern of the titles of the tests to run, as jest's `-t` takes it; all of the specs where it is absent. */
+  /** A pattern of test titles for jest's `-t`; default: all tests of the specs. */
   readonly tests?: string;
-  /** Why no test can notice it. Such a mutant does not count as a survivor. */
+  /** Why no test can notice it. Such a mutant is no survivor. */
   readonly survives?: string;
 }
 
-/** A mutant with the name it goes by on the command line. */
+/** A mutant with its name on the command line. */
 export interface NamedMutant extends Mutant {
   /** `<module>/<id>` */
   readonly name: string;
-  /** The name of the file of `test/mutants` that describes it. */
+  /** The name of its file in `test/mutants`. */
   readonly module: string;
 }
 
 const DESCRIPTIONS = 'test/mutants';
 
 /**
- * The mutants that `test/mutants/<module>.ts` describe, one file for each module of `src`.
+ * Loads the mutants of `test/mutants/<module>.ts`, one file for each module of `src`.
  * @param root of the project
  */
 export async function loadMutants(root: string): Promise<NamedMutant[]> {
@@ -44,12 +44,12 @@ export async function loadMutants(root: string): Promise<NamedMutant[]> {
   return mutants;
 }
 
-/** The text of the mutant's file with the change made. */
+/** The text of the file with the mutant. */
 export function mutatedText(root: string, { file, replace, by }: NamedMutant): string {
   return readFileSync(join(root, file), 'utf8').split(replace).join(by);
 }
 
-/** What keeps a mutant from being tried, since the service or its tests have changed; `undefined` when nothing does. */
+/** Why a mutant cannot be tried, because the service or its tests have changed; `undefined` if it can. */
 export function obstacleOf(root: string, { file, replace, by, specs }: NamedMutant): string | undefined {
   const missing = [file, ...specs].find((path) => !existsSync(join(root, path)));
   if (missing !== undefined) return `there is no file ${missing}`;

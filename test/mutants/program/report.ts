@@ -8,13 +8,13 @@ export interface Tried {
 
 const OUTCOMES: readonly Outcome[] = ['killed', 'timed out', 'survived', 'invalid'];
 
-/** One line for a mutant that was tried. */
+/** One line for a tried mutant. */
 export function lineOf({ mutant, result }: Tried): string {
   const { outcome, seconds, test } = result;
   return `${mutant.name}: ${outcome} in ${seconds.toFixed(1)} s${test === undefined ? '' : ` by "${test}"`}`;
 }
 
-/** A table by modules, and below it what went wrong. */
+/** A table by modules, and the problems below it. */
 export function reportOf(tried: readonly Tried[]): string {
   const modules = [...new Set(tried.map(({ mutant }) => mutant.module))].sort();
   const rows = [...modules, 'all'].map((module) => {
@@ -27,7 +27,7 @@ export function reportOf(tried: readonly Tried[]): string {
   return [table, ...problemsIn(tried)].join('\n');
 }
 
-/** A survivor whose description says why no test can notice it is none. */
+/** Tells whether the result is a problem. A survivor with a reason in its description is none. */
 export function isProblem({ mutant, result }: Tried): boolean {
   return result.outcome === 'invalid' || (result.outcome === 'survived' && mutant.survives === undefined);
 }

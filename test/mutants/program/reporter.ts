@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 
-/** What jest tells of a test, or of a spec that could not be run. */
+/** A test that has ended, or a spec that could not run. */
 export interface TestReport {
   readonly passed: boolean;
   readonly spec: string;

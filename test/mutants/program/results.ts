@@ -1,22 +1,22 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** `invalid`: the compiler rejects it, or its text or its specs are no longer as it says. */
+/** `invalid`: the compiler rejects it, or its text or its specs do not exist any more. */
 export type Outcome = 'killed' | 'timed out' | 'survived' | 'invalid';
 
 export interface Result {
-  /** Of the mutant, or of a run of specs without any. */
+  /** Name of the mutant, or of a run of specs without one. */
   readonly name: string;
-  /** Of everything the result rests on. */
+  /** Key of all files on which the result depends. */
   readonly key: string;
   readonly outcome: Outcome | 'passed' | 'failed';
   readonly seconds: number;
-  /** The test that failed, and how. */
+  /** The failed test and its message. */
   readonly test?: string;
   readonly message?: string;
 }
 
-/** The results of this and of earlier runs, one line of JSON each, so that a run that was broken off goes on. */
+/** The results of this and earlier runs, one line of JSON each, so that an interrupted run can continue. */
 export class Results {
   private readonly byKey = new Map<string, Result>();
 
@@ -40,7 +40,7 @@ export class Results {
   }
 }
 
-/** The last line of a run that was killed may be cut short. */
+/** Parses a line. The last line of a killed run may be incomplete. */
 function parsed(line: string): Result | undefined {
   try {
     return JSON.parse(line) as Result;

@@ -41,7 +41,7 @@ function readArguments() {
   return values;
 }
 
-/** @throws when a name fits no mutant */
+/** @throws if a name matches no mutant */
 function chosen(mutants: readonly NamedMutant[], names: readonly string[]): NamedMutant[] {
   const fits = (name: string, mutant: NamedMutant): boolean => [mutant.module, mutant.name, mutant.id].includes(name);
   const unknown = names.find((name) => !mutants.some((mutant) => fits(name, mutant)));
@@ -54,7 +54,7 @@ function sampleOf(mutants: readonly NamedMutant[], size: number, seed: string): 
   return mutants.toSorted((one, other) => (rank(one) < rank(other) ? -1 : 1)).slice(0, size);
 }
 
-/** Tries all, `processes` at a time. */
+/** Tries all mutants with this many processes. */
 async function tryAll(project: Project, mutants: readonly NamedMutant[], processes: number): Promise<Tried[]> {
   const tried: Tried[] = [];
   const waiting = [...mutants];
@@ -89,7 +89,7 @@ async function main(): Promise<void> {
   const done: Tried[] = [];
   for (const mutant of mutants) {
     const obstacle = obstacleTo(mutant);
-    // Also where it is not asked for: what the key rests on is read before anybody can change it.
+    // Always computed, because the key must be read before a file changes.
     const earlier = obstacle === undefined ? results.get(sources.keyOf(mutant)) : undefined;
     const result = obstacle ?? (again ? undefined : earlier);
     if (result !== undefined) done.push({ mutant, result });
@@ -102,7 +102,7 @@ async function main(): Promise<void> {
   if (tried.some(isProblem)) process.exitCode = 1;
 }
 
-// The copies are removed when the program ends.
+// The end of the program removes the copies.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 await main().catch((error: Error) => {

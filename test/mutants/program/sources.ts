@@ -3,10 +3,10 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { NamedMutant } from './mutant.js';
 
-/** What every test runs on. */
+/** Files on which every test depends. */
 const SERVICE = ['src', 'migrations', 'ormconfig.ts', 'package-lock.json', 'jest.config.js', 'tsconfig.json'];
 
-/** Tells by the text of files what a result rests on, and what a spec needs. */
+/** Finds out on which files a result depends, and what a spec needs. */
 export class Sources {
   private readonly texts = new Map<string, string>();
   private readonly service: string;
@@ -16,25 +16,25 @@ export class Sources {
     this.service = digest(files.flatMap((file) => [file, this.read(file)]));
   }
 
-  /** Changes with the mutant, the service, the specs and what they import; not with files that they only read. */
+  /** Changes with the mutant, the service, the specs and their imports, not with files that they only read. */
   keyOf(mutant: NamedMutant): string {
     const { id, file, replace, by } = mutant;
     return digest([id, file, replace, by, this.keyOfSpecs(mutant)]);
   }
 
-  /** The same for the specs without any mutant. */
+  /** `keyOf` for the specs without a mutant. */
   keyOfSpecs({ specs, tests }: NamedMutant): string {
     const files = [...this.importedBy(specs)].sort();
     return digest([this.service, tests ?? '', ...files.flatMap((file) => [file, this.read(file)])]);
   }
 
-  /** Whether a spec uses the PostgreSQL server of the test run. */
+  /** Tells whether a spec uses the PostgreSQL server of the test run. */
   needPostgres(specs: readonly string[]): boolean {
     const files = [...this.importedBy(specs)].filter((file) => file !== 'test/support/engine.ts');
     return files.some((file) => /\b(usePostgres|serverUrl|createDatabase)\(/.test(this.read(file)));
   }
 
-  /** The specs and all that they import outside `src`. */
+  /** The specs and all their imports outside `src`. */
   private importedBy(specs: readonly string[]): Set<string> {
     const files = new Set(specs);
     for (const file of files) {

@@ -8,7 +8,7 @@ import type { TestReport } from './reporter.js';
 export interface SpecRun {
   readonly outcome: 'passed' | 'failed' | 'timed out';
   readonly seconds: number;
-  /** How many tests passed before the first failure. */
+  /** Number of tests that passed before the first failure. */
   readonly passed: number;
   readonly failure?: TestReport;
 }
@@ -17,20 +17,20 @@ export interface SpecRunOptions {
   /** A copy of the project. */
   readonly folder: string;
   readonly temporary: string;
-  /** Where jest keeps the files it has transformed. */
+  /** Folder of jest's transformed files. */
   readonly cache: string;
   readonly specs: readonly string[];
   readonly tests?: string;
-  /** Seconds. */
+  /** Limit in seconds. */
   readonly limit: number;
   readonly environment?: Record<string, string>;
 }
 
 const REPORTER = join(import.meta.dirname, 'reporter.js');
-/** Milliseconds that jest has after a failed test to end by itself, with what the tests started. */
+/** Milliseconds that jest has to end after a failed test. */
 const TIME_TO_END = 1500;
 
-/** Runs specs through the project's jest, without its build and its PostgreSQL, until the first test that fails. */
+/** Runs specs with the project's jest, without its build and its PostgreSQL, until the first failed test. */
 export async function runSpecs(options: SpecRunOptions): Promise<SpecRun> {
   const started = performance.now();
   const child = startJest(options);
@@ -71,7 +71,7 @@ function startJest(options: SpecRunOptions): ChildProcess {
     globalTeardown: undefined,
     cacheDirectory: cache,
     reporters: [REPORTER],
-    // One test that hangs is to be reported by its title, before the whole run is ended.
+    // A hanging test fails with its title before the whole run is ended.
     testTimeout: Math.round(limit * 500),
   };
   const program = join(folder, 'node_modules/jest/bin/jest.js');
@@ -80,13 +80,13 @@ function startJest(options: SpecRunOptions): ChildProcess {
   return spawn(process.execPath, [...flags, program, ...args, ...(tests === undefined ? [] : ['-t', tests])], {
     cwd: folder,
     env: { ...process.env, TMPDIR: temporary, CI: 'true', ...environment },
-    // A group of its own, so that what the tests start can be ended with it.
+    // A process group, so that processes of the tests can be ended, too.
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
 }
 
-/** Ends jest and all that the tests have started: PostgreSQL first gets the chance to give back its shared memory. */
+/** Ends jest and all processes of the tests. PostgreSQL ends first, so that it can free its shared memory. */
 async function end(child: ChildProcess, exit: Promise<unknown>): Promise<void> {
   for (const signal of ['SIGQUIT', 'SIGKILL'] as const) {
     for (let waited = 0; signalGroup(child, waited === 0 ? signal : 0) && waited < 1500; waited += 50) await sleep(50);

@@ -5,18 +5,18 @@ import type { Sources } from './sources.js';
 import { runSpecs, type SpecRun } from './spec-run.js';
 import { WorkingCopy } from './working-copy.js';
 
-/** Seconds for specs without a mutant. */
+/** Limit in seconds for specs without a mutant. */
 const LONGEST_RUN = 600;
 
 export interface Project {
   readonly root: string;
   readonly sources: Sources;
   readonly results: Results;
-  /** Where jest keeps the files it has transformed. */
+  /** Folder of jest's transformed files. */
   readonly cache: string;
 }
 
-/** Tries one mutant after the other in a copy of its own. */
+/** Tries one mutant after the other in its own copy. */
 export class Worker {
   private readonly copy: WorkingCopy;
   private postgres?: PostgresServer;
@@ -44,7 +44,7 @@ export class Worker {
   ): Promise<Omit<Result, 'name' | 'key' | 'seconds'>> {
     const errors = this.copy.apply(mutant);
     if (errors.length > 0) return { outcome: 'invalid', message: errors.join('\n') };
-    // A mutant may be slower, and the machine busier, than without it.
+    // A mutant may make the tests slower, and the machine may be busier.
     const run = await this.run(mutant, 20 + 4 * secondsWithout);
     if (run.outcome === 'passed') return { outcome: 'survived' };
     if (run.outcome === 'timed out') return { outcome: 'timed out', message: 'the specs do not end' };
@@ -55,7 +55,7 @@ export class Worker {
     await this.postgres?.remove();
   }
 
-  /** A spec that fails without a mutant, or runs no test, proves nothing; it is tried again for the next one. */
+  /** A spec that fails without a mutant, or runs no test, proves nothing. It is tried again for the next mutant. */
   private async runUnmutated(mutant: NamedMutant): Promise<Result> {
     const key = this.project.sources.keyOfSpecs(mutant);
     const earlier = this.project.results.get(key);
@@ -96,7 +96,7 @@ async function startPostgres(): Promise<PostgresServer> {
   return server;
 }
 
-/** Jest is ended at the first test that fails, before the specs drop what they have made. */
+/** Drops databases that specs have left, because jest ends at the first failed test. */
 async function dropDatabases(url: string): Promise<void> {
   await onServer(url, async (client) => {
     const { rows } = await client.query<{ name: string }>(

@@ -17,12 +17,12 @@ import { unmountBelow } from '../../support/faults/small-volume.js';
 import { Compiler } from './compiler.js';
 import { mutatedText, type NamedMutant } from './mutant.js';
 
-/** A copy of the working tree in a temporary folder, with one mutant at a time in it. */
+/** A copy of the working tree in a temporary folder, with one mutant at a time. */
 export class WorkingCopy {
-  /** Where the tests put their temporary files. */
+  /** Folder for temporary files of the tests. */
   readonly temporary: string;
   private readonly compiler: Compiler;
-  /** The file that holds a mutant now, and its text without it. */
+  /** The file with the current mutant, and its text without it. */
   private mutated?: { readonly file: string; readonly text: string };
 
   private constructor(readonly folder: string) {
@@ -49,8 +49,8 @@ export class WorkingCopy {
   }
 
   /**
-   * Puts the mutant into the copy, in place of the one before, and builds `dist`.
-   * @returns what the compiler rejects; then `dist` is not built
+   * Replaces the current mutant, and builds `dist`.
+   * @returns errors of the compiler; then `dist` is not built
    */
   apply(mutant: NamedMutant): string[] {
     this.undo();
@@ -61,7 +61,7 @@ export class WorkingCopy {
     return this.build();
   }
 
-  /** Makes the copy what it was at first. */
+  /** Removes the current mutant. */
   restore(): void {
     if (this.mutated === undefined) return;
     this.undo();
@@ -77,7 +77,7 @@ export class WorkingCopy {
 
   private build(): string[] {
     const errors = this.compiler.compile();
-    // Otherwise the tests would build again.
+    // Without the stamp the tests would build again.
     if (errors.length === 0) writeFileSync(join(this.folder, 'dist/.built'), '');
     return errors;
   }
@@ -91,13 +91,13 @@ export class WorkingCopy {
   }
 }
 
-/** What git would take into a commit, with changes that are in none yet. */
+/** Files that git would commit, with uncommitted changes. */
 function filesOf(root: string): string[] {
   const list = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: root,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
   });
-  // One that is deleted but not committed is still listed.
+  // A file that is deleted but not committed is still listed.
   return [...new Set(list.split('\0'))].filter((file) => file !== '' && existsSync(join(root, file)));
 }
