@@ -97,7 +97,7 @@ const mutants: readonly Mutant[] = [
     by: 'if (bytes >= 0)',
     breaks: 'What all connections buffer together stays below RESPONSE_BUFFER_BYTES.',
     specs: CONNECTIONS,
-    tests: 'is cut off first when RESPONSE_BUFFER_BYTES',
+    tests: 'RESPONSE_BUFFER_BYTES has no room',
   },
   {
     id: 'overload-has-no-retry-after',

@@ -119,7 +119,7 @@ const mutants: readonly Mutant[] = [
     by: '; SELECT ${MIGRATION_LOCK}`',
     breaks: 'Of several that migrate at once one does, and the others find it done.',
     specs: ['test/on-postgres/migrations.e2e-spec.ts'],
-    tests: 'migrate at once',
+    tests: 'several that migrate together',
   },
   {
     id: 'ids-in-32-bits',

@@ -145,12 +145,12 @@ const mutants: readonly Mutant[] = [
   },
   {
     id: 'reserve-is-not-made',
-    file: 'src/database/sqlite/writing/group-commit.ts',
-    replace: '!isWalShort || this.reserve.make()',
-    by: 'true',
+    file: 'src/database/sqlite/writing/disk-reserve.ts',
+    replace: '        lengthen(descriptor, this.size);\n',
+    by: '',
     breaks: 'Records can be deleted on a full volume.',
     specs: FULL,
-    tests: 'refuses POST with 507',
+    tests: 'deletes every record',
   },
   {
     id: 'database-file-gets-no-pages-before-a-commit',

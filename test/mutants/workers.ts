@@ -58,15 +58,6 @@ const mutants: readonly Mutant[] = [
     specs: PROCESSES,
     tests: 'neither live nor ready',
   },
-  {
-    id: 'workers-write-more-than-a-pipe-takes-in-one-piece',
-    file: 'src/logging/log-buffer.ts',
-    replace: 'LARGEST_WRITE = 4096;',
-    by: 'LARGEST_WRITE = 65_536;',
-    breaks: 'The lines of several workers on one pipe are whole.',
-    specs: PROCESSES,
-    tests: 'has exactly one whole line',
-  },
 ];
 
 export default mutants;

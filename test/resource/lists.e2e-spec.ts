@@ -378,6 +378,7 @@ describe('a reader of GET /cookies that stalls', () => {
     expect(performance.now() - began).toBeGreaterThan(2800);
     await reader.readAll();
     expect({ status: reader.status, isWhole: reader.isWhole }).toEqual({ status: 200, isWhole: false });
+    expect((await metricsOf(service)).get('http_connections_cut_total{reason="stalled"}')).toBe(0);
   });
 
   it('is cut off after RESPONSE_STALL_TIMEOUT, and one that reads on slowly for longer gets all of it', async () => {
