@@ -35,16 +35,12 @@ interface Cookie {
 
 /** Stores `count` cookies in one statement; every flavor meets every size. */
 async function fill(service: Service, count: number, wish: string): Promise<void> {
-  await service.app.get(DataSource).transaction(async (transaction) => {
-    await transaction.sql`
-      WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count} - 1)
-      INSERT INTO cookies (flavor, size, wish, revision)
-      SELECT CASE n % 3 WHEN 0 THEN 'chocolate' WHEN 1 THEN 'vanilla' ELSE 'cinnamon' END,
-             CASE n / 3 % 3 WHEN 0 THEN 'small' WHEN 1 THEN 'medium' ELSE 'large' END, ${wish}, 1
-      FROM numbers`;
-    await transaction.sql`
-      UPDATE storage SET used = used + ${count}, revision = revision + 1 WHERE resource = 'cookies'`;
-  });
+  await service.app.get(DataSource).sql`
+    WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count} - 1)
+    INSERT INTO cookies (flavor, size, wish)
+    SELECT CASE n % 3 WHEN 0 THEN 'chocolate' WHEN 1 THEN 'vanilla' ELSE 'cinnamon' END,
+           CASE n / 3 % 3 WHEN 0 THEN 'small' WHEN 1 THEN 'medium' ELSE 'large' END, ${wish}
+    FROM numbers`;
 }
 
 async function create(client: Client, changes: Partial<Cookie> = {}): Promise<{ path: string; etag: string }> {

@@ -8,8 +8,9 @@ import type { ForeignKeyMetadata } from 'typeorm/metadata/ForeignKeyMetadata.js'
  * - `referenced`: rows refer to the row to delete
  * - `rule`: a CHECK, NOT NULL or the length of a column
  * - `value`: the type of the column cannot hold the value, such as a text for a uuid
+ * - `capacity`: a trigger reports that a resource is full
  */
-export type ViolationKind = 'unique' | 'foreign key' | 'referenced' | 'rule' | 'value';
+export type ViolationKind = 'unique' | 'foreign key' | 'referenced' | 'rule' | 'value' | 'capacity';
 
 export interface ConstraintViolation {
   readonly kind: ViolationKind;
@@ -88,6 +89,7 @@ export function constraintViolation(
 
 /** SQLite reports ON DELETE RESTRICT with the code of a trigger's RAISE and the message of a foreign key. */
 function kindOf({ code, message }: Error & { code?: unknown }): ViolationKind | undefined {
+  if (message === 'Storage is full') return 'capacity';
   if (code === 'SQLITE_CONSTRAINT_TRIGGER' && message === 'FOREIGN KEY constraint failed') return 'foreign key';
   return typeof code === 'string' ? KINDS[code] : undefined;
 }

@@ -44,8 +44,8 @@ export const HOSTILE_CHANGES: Readonly<Record<string, Change>> = {
   'a sequence that leaves too few ids': (database, random) =>
     database.prepare('UPDATE sqlite_sequence SET seq = ?').run(Number.MAX_SAFE_INTEGER - random(10_000)),
   'a sequence behind the records': (database) => database.prepare('UPDATE sqlite_sequence SET seq = 1').run(),
-  'a revision from the future': (database, random) =>
-    database.prepare('UPDATE cookies SET revision = ? WHERE id = 2').run(1_000_000 + random(1000)),
+  'a record with a revision above that of the resource': (database) =>
+    database.prepare('UPDATE storage SET revision = 1').run(),
   'a revision of the resource at its end': (database) =>
     database.prepare('UPDATE storage SET revision = 9223372036854775806').run(),
   'a counter that is wrong': (database, random) =>

@@ -47,10 +47,9 @@ function damage(path: string): void {
   file
     .prepare(
       `WITH RECURSIVE numbers(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM numbers WHERE id < ${RECORDS})
-     INSERT INTO cookies (flavor, size, wish, revision) SELECT 'vanilla', 'small', 'wish ' || id, id FROM numbers`,
+     INSERT INTO cookies (flavor, size, wish) SELECT 'vanilla', 'small', 'wish ' || id FROM numbers`,
     )
     .run();
-  file.prepare("UPDATE storage SET used = ?, revision = ? WHERE resource = 'cookies'").run(RECORDS, RECORDS);
   file.pragma('wal_checkpoint(TRUNCATE)');
   const pages = file.pragma('page_count', { simple: true }) as number;
   file.close();

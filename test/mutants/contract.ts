@@ -72,8 +72,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'conditions-are-checked-on-an-old-state',
     file: 'src/resource/store/resource-transaction.ts',
-    replace: 'results.push(rejection ?? (current &&',
-    by: 'results.push((current &&',
+    replace: 'const record = rejection === undefined && current &&',
+    by: 'const record = current &&',
     breaks: 'A PUT whose If-Match no longer holds is 412.',
     specs: COOKIES,
   },

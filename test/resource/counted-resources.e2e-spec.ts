@@ -1,64 +1,54 @@
 import { rmSync } from 'node:fs';
-import { Logger, Module } from '@nestjs/common';
-import { Test } from '@nestjs/testing';
+import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { AppModule } from '../../src/app.module.js';
 import { loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
-import { migrate } from '../../src/database/schema/migrations.js';
-import { SETTINGS } from '../../src/features.js';
-import { UsageModule } from '../../src/resource/usage/usage.module.js';
-import { engineInUse, provideDatabase } from '../support/engine.js';
+import { engineInUse } from '../support/engine.js';
 import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
-
-/** A feature whose records are counted. */
-@Module({ imports: [UsageModule.forFeature({ resource: 'lids', capacity: () => 10 })] })
-class LidsModule {}
+import { ServiceProcess } from '../support/service-process.js';
 
 beforeAll(() => Logger.overrideLogger(false));
 
-describe('a resource whose records the database deletes or changes by itself', () => {
-  /** Starts the application on a schema in which `lids` refer to `jars`, and says why it did not start. */
-  const startWith = async (onDelete: string): Promise<string> => {
-    const folder = temporaryFolder();
-    await provideDatabase(folder);
-    const config = loadConfig(environmentIn(folder), SETTINGS);
-    const dataSource = await createDataSource(config);
-    await dataSource.initialize();
-    await migrate(dataSource);
-    await dataSource.query('CREATE TABLE jars (id integer PRIMARY KEY)');
-    await dataSource.query(
-      `CREATE TABLE lids (id integer PRIMARY KEY, jar integer REFERENCES jars (id) ON DELETE ${onDelete})`,
-    );
-    await dataSource.query(`INSERT INTO storage (resource, epoch, revision, used) VALUES ('lids', 'e', 0, 0)`);
-    await dataSource.destroy();
-    const module = await Test.createTestingModule({ imports: [AppModule.forRoot(config), LidsModule] }).compile();
-    const outcome = await module.init().then(
-      () => 'started',
-      (error: Error) => error.message,
-    );
-    // An application whose start has failed never closes.
-    if (outcome === 'started') await module.close();
-    else await module.get(DataSource).destroy();
-    rmSync(folder, { recursive: true, force: true });
-    return outcome;
+describe(`the start of the service (${engineInUse()})`, () => {
+  const folder = temporaryFolder();
+
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  /** Starts a service, works with it and returns its log. */
+  const serve = async (capacity: number, work: (client: Client) => Promise<void>): Promise<string> => {
+    const service = await ServiceProcess.start(folder, { COOKIES_CAPACITY: String(capacity), LOG_LEVEL: 'info' });
+    await work(await Client.of(service)).finally(() => service.end());
+    return service.output;
   };
 
-  it.each(['CASCADE', 'SET NULL', 'SET DEFAULT'])(
-    'stops the start, since its count would be wrong: %s',
-    async (action) => {
-      const message = await startWith(action);
-      expect(message).toContain(`The foreign key of lids (jar) to jars is ON DELETE ${action}`);
-      expect(message).toContain('ON DELETE RESTRICT');
-    },
-  );
+  it('makes missing triggers and counts the records, so that no response is from before', async () => {
+    let etag = '';
+    await serve(3, async (client) => {
+      for (let count = 0; count < 3; count++) await client.post(COOKIE);
+      etag = (await client.get('/cookies')).headers.get('etag')!;
+    });
+    const dataSource = await (await createDataSource(loadConfig(environmentIn(folder)))).initialize();
+    await dataSource.query(`DROP TRIGGER cookies_delete${engineInUse() === 'postgres' ? ' ON cookies' : ''}`);
+    await dataSource.query('DELETE FROM cookies WHERE id = 2');
+    await dataSource.destroy();
+    const log = await serve(3, async (client) => {
+      const list = await client.get('/cookies', { 'if-none-match': etag });
+      expect([list.status, list.headers.get('x-total-count')]).toEqual([200, '2']);
+      expect((await client.request('DELETE', '/cookies/1')).status).toBe(204);
+      expect([(await client.post(COOKIE)).status, (await client.post(COOKIE)).status]).toEqual([201, 201]);
+      expect((await client.post(COOKIE)).status).toBe(507);
+    });
+    expect(log).toMatch(/The triggers of cookies were missing or outdated: they are made/);
+  });
 
-  it.each(['RESTRICT', 'NO ACTION'])(
-    'may refer to others where the database rejects the delete: %s',
-    async (action) => {
-      expect(await startWith(action)).toBe('started');
-    },
-  );
+  it('writes the capacity into the database, for all writers, and logs a difference', async () => {
+    const log = await serve(4, async (client) => {
+      expect([(await client.post(COOKIE)).status, (await client.post(COOKIE)).status]).toEqual([201, 507]);
+    });
+    expect(log).toMatch(/"msg":"The capacity of cookies was 3, and is now 4"/);
+    expect(log).not.toMatch(/The triggers/);
+    expect(await serve(4, async () => {})).not.toMatch(/The capacity/);
+  });
 });
 
 describe('a resource without its storage row', () => {

@@ -102,9 +102,9 @@ describe('stopping', () => {
     // It ends while the database closes: behind the last request, which would have waited for it.
     const writes = `beforeApplicationShutdown() {
       void this.dataSource.transaction(async (manager) => {
-        await manager.query("INSERT INTO cookies (flavor, size, wish, revision) VALUES ('vanilla', 'small', 'late', 1)");
+        await manager.query("INSERT INTO cookies (flavor, size, wish) VALUES ('vanilla', 'small', 'late')");
         await new Promise((resolve) => setTimeout(resolve, 300));
-        await manager.query("UPDATE storage SET used = used + 1 WHERE resource = 'cookies'");
+        await manager.query("UPDATE cookies SET size = 'large'");
       });
     }`;
     service = await ServiceProcess.start(folder, withProvider(writes));

@@ -164,7 +164,11 @@ async function differencesFromFresh(draft: string, migrations: readonly string[]
     await dataSource.destroy();
   }
   try {
-    return schemaDifferences(draft, path);
+    return schemaDifferences(
+      draft,
+      path,
+      RESOURCES.map(({ name }) => name.plural),
+    );
   } finally {
     for (const suffix of ['', ...BESIDE]) await rm(path + suffix, { force: true });
   }

@@ -6,6 +6,8 @@ import { committed } from '../../database/transactions.js';
 import { RESOURCES } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
 import { ImportProgress } from '../import/import-progress.js';
+import { prepareStorage } from '../../resource/usage/prepare-storage.js';
+import { hasTriggers } from '../../resource/usage/triggers.js';
 import { recount, storedCount, type StoredCount } from '../../resource/usage/stored-count.js';
 import { databaseExists } from '../sqlite-file/database-path.js';
 import { openDatabase, openDataSource } from '../resources/open-storage.js';
@@ -51,6 +53,9 @@ export function counters(config: Config): Promise<string> {
       const { used, count } = await countOf(dataSource, resource);
       const { pluralText } = resource.name;
       const capacity = config.get(resource.capacity);
+      if (isComplete && !(await hasTriggers(committed(dataSource), dataSource, resource.name.plural))) {
+        wrong.push(`the triggers that count the ${pluralText} are missing or outdated`);
+      }
       if (used === count)
         seen.push(`${used} ${pluralText} of ${capacity}${used > capacity ? ': POST is rejected' : ''}`);
       else wrong.push(`it says ${used}, and there are ${count} ${pluralText}`);
@@ -67,15 +72,19 @@ async function countOf(dataSource: DataSource, { name }: Resource): Promise<Stor
 }
 
 /**
- * Corrects every count that differs from the number of records; the service may run meanwhile.
- * @returns what was changed, a line for each counter
+ * Makes missing triggers, and corrects every count that differs from the number of records; the service may run meanwhile.
+ * @returns what was changed, a line for each change
  */
 export async function mendCounters(config: Config): Promise<string[]> {
   if (!databaseExists(config)) return [];
   const dataSource = await openDatabase(config, { mayMigrate: false });
   const mended: string[] = [];
   try {
-    for (const { name } of RESOURCES) {
+    for (const { name, capacity } of RESOURCES) {
+      if (!(await hasTriggers(committed(dataSource), dataSource, name.plural))) {
+        await prepareStorage(dataSource, { resource: name.plural, capacity: config.get(capacity) });
+        mended.push(`the triggers that count the ${name.pluralText} are made`);
+      }
       const before = await storedCount(dataSource, name.plural);
       if (before === undefined || before.used === before.count) continue;
       const count = await recount(dataSource, name.plural);

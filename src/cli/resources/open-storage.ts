@@ -8,6 +8,7 @@ import { migrate, pendingMigrations, unknownMigrations } from '../../database/sc
 import type { Resource } from '../../resource/resource.js';
 import type { ResourceEntity } from '../../resource/store/resource-entity.js';
 import { ResourceRepository } from '../../resource/store/resource-repository.js';
+import { prepareStorage } from '../../resource/usage/prepare-storage.js';
 import { UsageCounter } from '../../resource/usage/usage-counter.js';
 import { Failure } from '../command-errors.js';
 
@@ -38,10 +39,11 @@ export async function openDataSource(config: Config): Promise<DataSource> {
   return (await createDataSource(config)).initialize();
 }
 
-/** Opens the database and the repository of a resource; see `openDatabase`. */
+/** Opens the database and the repository of a resource, as the start of the service does; see `openDatabase`. */
 export async function openStorage(config: Config, resource: Resource, options: OpenOptions): Promise<OpenStorage> {
   const dataSource = await openDatabase(config, options);
   const counter = new UsageCounter(resource.name.plural, config.get(resource.capacity));
+  if (options.mayMigrate) await prepareStorage(dataSource, counter);
   const repository = dataSource.getRepository<ResourceEntity>(await resource.entity());
   return {
     dataSource,

@@ -198,6 +198,8 @@ function prepareForWriting(connection: SqliteConnection): void {
   // better-sqlite3's default for WAL, NORMAL, does not sync commits: a power failure could lose an acknowledged write.
   database.pragma('synchronous = FULL');
   database.pragma('foreign_keys = ON');
+  // REPLACE INTO fires the DELETE triggers of the records that it deletes.
+  database.pragma('recursive_triggers = ON');
   // SQLite truncates the WAL to this size when it restarts it.
   database.pragma('journal_size_limit = 16777216');
   tryWriting(database);

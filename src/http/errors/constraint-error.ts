@@ -4,11 +4,11 @@ import { RawBody } from '../body/raw-body.js';
 import { ApiError } from './api-error.js';
 
 interface Rejection {
-  readonly status: 400 | 409;
+  readonly status: 400 | 409 | 507;
   readonly errorCode: string;
   readonly message: string;
-  /** The message for the property. */
-  readonly detail: string;
+  /** The message for the property, where a property is named. */
+  readonly detail?: string;
 }
 
 type RejectionKind = Exclude<ViolationKind, 'foreign key'> | 'missing parent';
@@ -41,6 +41,7 @@ const REJECTIONS: Readonly<Record<RejectionKind, Rejection>> = {
   },
   rule: INVALID_VALUE,
   value: INVALID_VALUE,
+  capacity: { status: 507, errorCode: 'STORAGE_FULL', message: 'Storage is full' },
 };
 
 /** The response to a statement that the database has rejected. It names no tables, columns or SQL. */
@@ -63,7 +64,8 @@ function rejectionKind({ kind, verb }: ConstraintViolation, sent: readonly strin
 /** The error for a kind of violation, with the property of the body if it is known. */
 export function rejection(kind: RejectionKind, property?: string): ApiError {
   const { status, errorCode, message, detail } = REJECTIONS[kind];
-  const details = status === 400 && property !== undefined ? [{ pointer: `/${property}`, message: detail }] : undefined;
+  const details =
+    status === 400 && property !== undefined ? [{ pointer: `/${property}`, message: detail ?? message }] : undefined;
   return new ApiError(status, errorCode, message, { details });
 }
 

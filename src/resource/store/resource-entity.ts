@@ -7,8 +7,8 @@ export abstract class ResourceEntity {
   @PrimaryGeneratedColumn()
   id!: number;
 
-  /** Revision of the resource at the last change of this record. */
-  @Column('integer')
+  /** Revision of the resource at the last change of this record. The database sets it for writers that do not. */
+  @Column('integer', { default: 0 })
   revision!: number;
 }
 

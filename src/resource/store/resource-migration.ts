@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { type QueryRunner, Table, type TableColumnOptions } from 'typeorm';
+import { dropTriggers, makeTriggers } from '../usage/triggers.js';
 
 /** The table of a resource, without the columns `id` and `revision`. */
 export interface ResourceTableOptions {
@@ -13,7 +13,7 @@ export interface ResourceTableOptions {
   readonly indices?: readonly (readonly string[])[];
 }
 
-/** Creates the table of a resource and its `storage` row; for `up` of a migration. */
+/** Creates the table of a resource, its `storage` row and the triggers that keep it; for `up` of a migration. */
 export async function createResourceTable(
   queryRunner: QueryRunner,
   name: string,
@@ -24,7 +24,7 @@ export async function createResourceTable(
     columns: [
       { name: 'id', type: 'integer', isPrimary: true, isGenerated: true, generationStrategy: 'increment' },
       ...Object.entries(columns).map(([column, options]) => columnOf(column, options)),
-      { name: 'revision', type: 'integer' },
+      { name: 'revision', type: 'integer', default: 0 },
     ],
     checks: Object.entries(checks).map(([check, expression]) => ({ name: check, expression })),
     foreignKeys: Object.entries(references).map(([column, referencedTableName]) => ({
@@ -38,8 +38,8 @@ export async function createResourceTable(
     })),
   });
   await queryRunner.createTable(table);
-  const epoch = randomBytes(6).toString('hex');
-  await queryRunner.sql`INSERT INTO storage (resource, epoch, revision, used) VALUES (${name}, ${epoch}, 0, 0)`;
+  await queryRunner.sql`INSERT INTO storage (resource, epoch, revision, used) VALUES (${name}, '', 0, 0)`;
+  await makeTriggers(queryRunner, queryRunner.dataSource, name);
 }
 
 function columnOf(name: string, options: string | Omit<TableColumnOptions, 'name'>): TableColumnOptions {
@@ -48,6 +48,7 @@ function columnOf(name: string, options: string | Omit<TableColumnOptions, 'name
 
 /** Drops the table of a resource and its `storage` row; for `down` of a migration. */
 export async function dropResourceTable(queryRunner: QueryRunner, name: string): Promise<void> {
+  await dropTriggers(queryRunner, queryRunner.dataSource, name);
   await queryRunner.dropTable(name);
   await queryRunner.sql`DELETE FROM storage WHERE resource = ${name}`;
 }

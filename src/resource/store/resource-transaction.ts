@@ -3,8 +3,7 @@ import { UnsafeIntegerError } from '../../database/errors.js';
 import { advanceIdSequence } from '../../database/transactions.js';
 import type { Sql } from '../../database/sql.js';
 import { StorageFullError } from '../usage/storage-full-error.js';
-import type { UsageCounter, Version } from '../usage/usage-counter.js';
-import { Revisions } from '../usage/revisions.js';
+import type { LockedUsage, UsageCounter, Version } from '../usage/usage-counter.js';
 import type {
   NewRecord,
   RecordChanges,
@@ -50,7 +49,8 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
 
   /** Creates records without ids until the capacity is reached; the others get the error. */
   async createUpTo(records: readonly NewRecord<Entity>[]): Promise<(StoredRecord<Entity> | StorageFullError)[]> {
-    const versions = await this.storage.reserveUpTo(this.transaction, records.length);
+    const usage = await this.lock();
+    const versions = versionsAfter(usage, Math.min(records.length, Math.max(usage.free, 0)));
     const ids = await this.insert(records.slice(0, versions.length), versions);
     return records.map((values, index) => {
       const version = versions[index];
@@ -66,14 +66,13 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
    * @throws {QueryFailedError} when an id exists already
    */
   async createMany(records: readonly NewRecord<Entity>[]): Promise<void> {
-    const versions = await this.storage.reserveMany(this.transaction, records.length);
+    const usage = await this.lock();
+    if (records.length > usage.free) throw new StorageFullError(this.storage.resource);
+    const versions = versionsAfter(usage, records.length);
     const size = Math.floor(MOST_PARAMETERS / (this.table.columns.length + 1));
     for (let start = 0; start < records.length; start += size) {
       await this.insert(records.slice(start, start + size), versions.slice(start, start + size));
     }
-    const ids = records.flatMap(({ id }) => id ?? []);
-    if (ids.length === 0) return;
-    await advanceIdSequence(this.table.dataSource, this.transaction, this.table.name, Math.max(...ids));
   }
 
   /**
@@ -93,13 +92,19 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
   /** Runs several updates in order. If the check of an update throws, the record stays and the result is that error. */
   async updateAll(updates: readonly RecordUpdate<Entity>[]): Promise<(StoredRecord<Entity> | undefined | Error)[]> {
     const results: (StoredRecord<Entity> | undefined | Error)[] = [];
-    const revisions = new Revisions(this.storage, this.transaction);
+    let last: Version | undefined;
     for (const { id, changes, check } of updates) {
       const current = await this.find(id);
       const rejection = current && rejectionOf(check, current.version);
-      results.push(rejection ?? (current && (await this.change(current, changes, revisions))));
+      const record = rejection === undefined && current && this.changed(current.record, changes);
+      if (!record) {
+        results.push(rejection ?? current);
+        continue;
+      }
+      [last] = versionsAfter(last ?? (await this.lock()), 1);
+      await this.transaction.query(this.table.update, [...this.table.parametersOf(record), last!.revision, id]);
+      results.push({ record: record as RecordOf<Entity>, version: last! });
     }
-    await revisions.save();
     return results;
   }
 
@@ -119,15 +124,13 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
       if (result === true) await this.transaction.query(this.table.delete, [id]);
       results.push(result);
     }
-    const deleted = results.filter((result) => result === true).length;
-    if (deleted > 0) await this.storage.release(this.transaction, deleted);
     return results;
   }
 
   /** Advances the id sequence, so that the next id is greater than `lastGivenId`. */
   async advanceIds(lastGivenId: number): Promise<void> {
     // The row lock of `storage` stops other inserts meanwhile.
-    await this.storage.touch(this.transaction);
+    await this.lock();
     await advanceIdSequence(this.table.dataSource, this.transaction, this.table.name, lastGivenId);
   }
 
@@ -140,17 +143,8 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     return new StorageFullError(this.storage.resource);
   }
 
-  private async change(
-    current: StoredRecord<Entity>,
-    changes: Values,
-    revisions: Revisions,
-  ): Promise<StoredRecord<Entity>> {
-    const record = this.changed(current.record, changes);
-    if (record === undefined) return current;
-    const version = await revisions.next();
-    const parameters = [...this.table.parametersOf(record), version.revision, current.record.id];
-    await this.transaction.query(this.table.update, parameters);
-    return { record: record as RecordOf<Entity>, version };
+  private lock(): Promise<LockedUsage> {
+    return this.storage.lock(this.transaction, this.table.engine.dialect);
   }
 
   /** The changed record; `undefined` when no value differs. */
@@ -187,6 +181,11 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
       });
     return new Map(rows.map(({ id, revision }) => [revision, id]));
   }
+}
+
+/** The versions of the next `count` changes. */
+function versionsAfter({ epoch, revision }: Version, count: number): Version[] {
+  return Array.from({ length: count }, (_, index) => ({ epoch, revision: revision + 1 + index }));
 }
 
 function rejectionOf(check: WriteCheck | undefined, version: Version): Error | undefined {

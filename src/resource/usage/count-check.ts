@@ -11,11 +11,11 @@ import { Config } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
 import { storedCount } from './stored-count.js';
 import { ReportedResources } from '../../management/reported-resources.js';
-import { rejectCascadesInto } from './cascade-check.js';
+import { prepareStorage } from './prepare-storage.js';
 
 /**
- * Compares the count of every resource with its records once after the start, while the service runs. They differ only after
- * manual SQL or in a damaged file; then capacity and `X-Total-Count` are wrong.
+ * Prepares the `storage` rows before the start, and compares each count with the records once after it, while the service runs.
+ * They differ only if `storage` was changed by hand, triggers were switched off, or the file is damaged.
  */
 @Injectable()
 export class CountCheck implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy {
@@ -29,9 +29,8 @@ export class CountCheck implements OnModuleInit, OnApplicationBootstrap, OnModul
     @InjectDataSource() private readonly dataSource: DataSource,
   ) {}
 
-  /** @throws {DatabaseStartError} for a schema that would make a count wrong */
   async onModuleInit(): Promise<void> {
-    for (const { resource } of this.resources.all) await rejectCascadesInto(this.dataSource, resource);
+    for (const resource of this.resources.all) await prepareStorage(this.dataSource, resource);
   }
 
   onApplicationBootstrap(): void {
@@ -59,8 +58,8 @@ export class CountCheck implements OnModuleInit, OnApplicationBootstrap, OnModul
     const found = await storedCount(this.dataSource, resource, this.stop.signal);
     if (found === undefined || found.used === found.count) return;
     this.logger.error(
-      `The counter of ${resource} says ${found.used}, and there are ${found.count}: something has changed the table past the ` +
-        `service. Run ${CLI} doctor --fix, which counts them again`,
+      `The counter of ${resource} says ${found.used}, and there are ${found.count}: "storage" was changed, or triggers were ` +
+        `off. Run ${CLI} doctor --fix, which counts them again`,
     );
   }
 }

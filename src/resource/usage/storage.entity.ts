@@ -1,7 +1,8 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * Count and revision of one resource. Every write updates the row in its own transaction.
+ * Count, capacity and revision of one resource. Every write updates the row in its own transaction: the triggers of the
+ * resource's table do so, whoever writes.
  */
 @Entity('storage')
 @Check('storage_used', '"used" >= 0')
@@ -21,4 +22,12 @@ export class StorageRow {
   /** Number of records. */
   @Column('integer')
   used!: number;
+
+  /** Most records that may be stored; the service sets it at its start. `null` before the first start. */
+  @Column('integer', { nullable: true })
+  capacity!: number | null;
+
+  /** SQLite: the id of the record that the INSERT in progress may replace; see `triggers.ts`. */
+  @Column('integer', { nullable: true })
+  replaced!: number | null;
 }

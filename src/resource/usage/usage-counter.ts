@@ -1,6 +1,6 @@
+import type { Dialect } from '../../database/engine.js';
 import type { Sql } from '../../database/sql.js';
 import type { ReportedResource } from '../../management/reported-resources.js';
-import { StorageFullError } from './storage-full-error.js';
 import { readableName } from '../resource-name.js';
 
 /** The version of a record or of a resource; ETags contain it. */
@@ -15,17 +15,20 @@ export interface ResourceUsage extends Version {
   readonly count: number;
 }
 
-/**
- * Updates count and revision of one resource in the caller's transaction, which may be an `EntityManager` of TypeORM, and
- * enforces its capacity.
- */
+/** The last version of a resource, in a transaction that may make the next one. */
+export interface LockedUsage extends Version {
+  /** Number of free places; negative if the capacity was lowered. */
+  readonly free: number;
+}
+
+/** Reads count, revision and capacity of one resource. The triggers of its table keep them. */
 export class UsageCounter implements ReportedResource {
   /** Tells whether the last statement found the `storage` row. */
   hasRow = false;
 
   /**
    * @param resource the resource's plural name, for which a migration has made a `storage` row
-   * @param capacity how many records it may hold
+   * @param capacity how many records it may hold; the `storage` row has it, too, after the start
    */
   constructor(
     readonly resource: string,
@@ -44,65 +47,13 @@ export class UsageCounter implements ReportedResource {
   }
 
   /**
-   * Increments the count for one new record.
-   * @throws {StorageFullError} when the capacity is reached
+   * Locks the `storage` row until the transaction ends, so that no other one takes a revision meanwhile. A record that is then
+   * written with a revision above it keeps that one: the triggers of its table change the row.
    */
-  async reserve(transaction: Sql): Promise<Version> {
-    const [version] = await this.reserveMany(transaction, 1);
-    return version!;
-  }
-
-  /**
-   * Increments the count for several new records, or for none.
-   * @returns a version for each record, each one revision above the last
-   * @throws {StorageFullError} when they exceed the capacity
-   */
-  async reserveMany(transaction: Sql, count: number): Promise<Version[]> {
-    const versions = await this.take(transaction, count);
-    if (versions === undefined) throw new StorageFullError(this.resource);
-    return versions;
-  }
-
-  /**
-   * Increments the count for as many of `count` records as fit.
-   * @returns a version for each record that fits; revisions ascend by one
-   */
-  async reserveUpTo(transaction: Sql, count: number): Promise<Version[]> {
-    const all = await this.take(transaction, count);
-    if (all !== undefined) return all;
-    const versions: Version[] = [];
-    while (versions.length < count) {
-      const next = await this.take(transaction, 1);
-      if (next === undefined) break;
-      versions.push(...next);
-    }
-    return versions;
-  }
-
-  private async take(transaction: Sql, count: number): Promise<Version[] | undefined> {
-    const [last] = await transaction.sql<Version[]>`
-      UPDATE storage SET used = used + ${count}, revision = revision + ${count}
-      WHERE resource = ${this.resource} AND used <= ${this.capacity - count} RETURNING epoch, revision`;
-    if (last === undefined) {
-      // The capacity is reached, or `usage` throws because there is no row.
-      await this.usage(transaction);
-      return undefined;
-    }
-    return Array.from({ length: count }, (_, index) => ({ ...last, revision: last.revision - count + 1 + index }));
-  }
-
-  /** Decrements the count for deleted records. */
-  release(transaction: Sql, count = 1): Promise<Version> {
-    return this.one(transaction.sql<Version[]>`
-      UPDATE storage SET used = used - ${count}, revision = revision + ${count}
-      WHERE resource = ${this.resource} RETURNING epoch, revision`);
-  }
-
-  /** Increments the revision for changed records; returns the version of the last one. */
-  touch(transaction: Sql, count = 1): Promise<Version> {
-    return this.one(transaction.sql<Version[]>`
-      UPDATE storage SET revision = revision + ${count}
-      WHERE resource = ${this.resource} RETURNING epoch, revision`);
+  lock(transaction: Sql, dialect: Dialect): Promise<LockedUsage> {
+    const free = `coalesce(capacity, ${this.capacity}) - used AS free`;
+    const select = `SELECT epoch, revision, ${free} FROM storage WHERE resource = ?${dialect.forUpdate('storage')}`;
+    return this.one(transaction.query<LockedUsage[]>(select, [this.resource]));
   }
 
   private async one<T>(rows: Promise<T[]>): Promise<T> {

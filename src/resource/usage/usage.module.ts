@@ -10,7 +10,7 @@ export interface CountedResource {
   readonly capacity: (config: Config) => number;
 }
 
-/** Counts records of a feature with its own tables: import `UsageModule.forFeature` and inject `UsageCounter`. */
+/** Counts records of a feature with a table of its own that `createResourceTable` has made; `UsageCounter` reads the count. */
 @Module({})
 export class UsageModule {
   static forFeature({ resource, capacity }: CountedResource): DynamicModule {

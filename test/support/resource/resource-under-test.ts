@@ -1,6 +1,5 @@
 import { DataSource } from 'typeorm';
 import { Config } from '../../../src/config/config.js';
-import { ReportedResources } from '../../../src/management/reported-resources.js';
 import { OpenApiDocument } from '../openapi-document.js';
 import { Client, type RequestOptions, type Service, startService } from '../service.js';
 import { CheckedClient, expectStatus, type ResourceResponse } from './checked-client.js';
@@ -114,10 +113,7 @@ export class ResourceUnderTest {
 
   /** Deletes all records, in place of a new service for each test. */
   async empty(): Promise<void> {
-    await this.dataSource.transaction(async (transaction) => {
-      await transaction.query(`DELETE FROM "${this.name}"`);
-      await transaction.query(`UPDATE storage SET used = 0, revision = revision + 1 WHERE resource = '${this.name}'`);
-    });
+    await this.dataSource.query(`DELETE FROM "${this.name}"`);
   }
 
   /**
@@ -129,25 +125,22 @@ export class ResourceUnderTest {
     const names = columns.filter(({ isPrimary }) => !isPrimary).map(({ databaseName }) => `"${databaseName}"`);
     const { body } = await this.get(this.path);
     const ids = body.map(({ id }: { id: number }) => id);
-    await this.dataSource.transaction(async (transaction) => {
-      await transaction.query(`
+    await this.withCapacity(count, () =>
+      this.dataSource.query(`
         WITH RECURSIVE numbers (n) AS (SELECT ${ids.length} UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count - 1}),
         originals (original, place) AS (SELECT id, row_number() OVER (ORDER BY id) - 1 FROM "${this.name}")
         INSERT INTO "${this.name}" (${names.join(', ')}) SELECT ${names.join(', ')}
-        FROM numbers JOIN originals ON place = n % ${ids.length} JOIN "${this.name}" ON id = original ORDER BY n`);
-      await transaction.query(
-        `UPDATE storage SET used = ${count}, revision = revision + 1 WHERE resource = '${this.name}'`,
-      );
-    });
+        FROM numbers JOIN originals ON place = n % ${ids.length} JOIN "${this.name}" ON id = original ORDER BY n`),
+    );
   }
 
   /** Lets so many records be stored, while `work` runs. */
   async withCapacity<T>(capacity: number, work: () => Promise<T>): Promise<T> {
-    const { all } = this.service.app.get(ReportedResources, { strict: false });
-    const storage = all.find(({ resource }) => resource === this.name)! as { capacity: number };
-    const before = storage.capacity;
-    storage.capacity = capacity;
-    return work().finally(() => (storage.capacity = before));
+    const set = (value: number): Promise<unknown> =>
+      this.dataSource.query(`UPDATE storage SET capacity = ${value} WHERE resource = '${this.name}'`);
+    const [before] = await this.dataSource.query(`SELECT capacity FROM storage WHERE resource = '${this.name}'`);
+    await set(capacity);
+    return work().finally(() => set(before.capacity));
   }
 
   /** As with `REQUIRE_IF_MATCH=true`, while `work` runs. */

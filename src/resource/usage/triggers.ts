@@ -1,0 +1,158 @@
+import { randomBytes } from 'node:crypto';
+import type { DataSource } from 'typeorm';
+import type { Sql } from '../../database/sql.js';
+
+/** A transaction, or the query runner of a migration. */
+type Runner = Pick<Sql, 'query'>;
+
+/**
+ * The triggers that keep the `storage` row of a table right for every writer: count, capacity and revision. A record keeps the
+ * revision that its writer brings if it is above that of the row; otherwise it gets the next one.
+ */
+interface Triggers {
+  readonly create: readonly string[];
+  readonly drop: readonly string[];
+  /** Counts the triggers that are there, enabled and as `create` makes them. */
+  readonly find: { readonly sql: string; readonly parameters: unknown[] };
+}
+
+/** Number of triggers of a table, on either engine. */
+const COUNT = 4;
+
+/** A revision that is further ahead is made up, and is replaced. */
+const LARGEST_STEP = 1_000_000;
+
+const triggersOf = ({ options }: DataSource, table: string): Triggers =>
+  options.type === 'postgres' ? postgresTriggers(table) : sqliteTriggers(table);
+
+/** Tells whether a table has its triggers as this version makes them. */
+export async function hasTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<boolean> {
+  const { sql, parameters } = triggersOf(dataSource, table).find;
+  const [row] = await runner.query<[{ count: number | string }]>(sql, parameters);
+  return Number(row.count) === COUNT;
+}
+
+/** Makes the triggers of a table. Without them its records may have changed, so they are counted and get a new epoch. */
+export async function makeTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<void> {
+  const { create, drop } = triggersOf(dataSource, table);
+  for (const sql of [...drop, ...create]) await runner.query(sql, []);
+  const epoch = randomBytes(6).toString('hex');
+  await runner.query(
+    `UPDATE storage SET epoch = '${epoch}', used = (SELECT count(*) FROM "${table}"), revision =
+       (SELECT max(revision) FROM (SELECT revision FROM "${table}" UNION ALL SELECT storage.revision) AS revisions)
+     WHERE resource = '${table}'`,
+    [],
+  );
+}
+
+export async function dropTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<void> {
+  for (const sql of triggersOf(dataSource, table).drop) await runner.query(sql, []);
+}
+
+/** Names of the triggers of a table on SQLite. */
+export const sqliteTriggerNames = (table: string): string[] =>
+  ['replace', 'insert', 'update', 'delete'].map((kind) => `${table}_${kind}`);
+
+/**
+ * `replaced` is the id of the record that an INSERT may replace: REPLACE INTO deletes it without a DELETE trigger, unless
+ * `recursive_triggers` is on. The statements are correct with and without recursion.
+ */
+function sqliteTriggers(table: string): Triggers {
+  const row = `WHERE resource = '${table}'`;
+  const nextRevision = `
+  UPDATE "${table}" SET revision = (SELECT revision + 1 FROM storage ${row})
+  WHERE id = NEW.id AND NOT EXISTS (SELECT 1 FROM storage ${row} AND typeof(NEW.revision) = 'integer'
+    AND NEW.revision - revision BETWEEN 1 AND ${LARGEST_STEP});`;
+  const revision = `revision = max(revision, (SELECT revision FROM "${table}" WHERE id = NEW.id))`;
+  const create = [
+    `CREATE TRIGGER "${table}_replace" BEFORE INSERT ON "${table}"
+WHEN EXISTS (SELECT 1 FROM "${table}" WHERE id = NEW.id) BEGIN
+  UPDATE storage SET replaced = NEW.id ${row};
+END`,
+    `CREATE TRIGGER "${table}_insert" AFTER INSERT ON "${table}" BEGIN
+  SELECT RAISE(ABORT, 'Storage is full') FROM storage ${row} AND used >= capacity AND replaced IS NOT NEW.id;${nextRevision}
+  UPDATE storage SET used = used + (replaced IS NOT NEW.id), replaced = NULL, ${revision} ${row};
+END`,
+    `CREATE TRIGGER "${table}_update" AFTER UPDATE ON "${table}" BEGIN${nextRevision}
+  UPDATE storage SET replaced = CASE WHEN NEW.id = OLD.id THEN replaced END, ${revision} ${row};
+END`,
+    `CREATE TRIGGER "${table}_delete" AFTER DELETE ON "${table}" BEGIN
+  UPDATE storage SET used = used - 1, replaced = NULL, revision = revision + 1 ${row};
+END`,
+  ];
+  return {
+    create,
+    drop: sqliteTriggerNames(table).map((name) => `DROP TRIGGER IF EXISTS "${name}"`),
+    find: {
+      sql: `SELECT count(*) AS count FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? AND sql IN (?, ?, ?, ?)`,
+      parameters: [table, ...create],
+    },
+  };
+}
+
+/**
+ * One call for each statement, after all its rows are locked: as in the service, the records are locked first and the `storage`
+ * row last.
+ */
+function postgresTriggers(table: string): Triggers {
+  const row = `WHERE resource = '${table}'`;
+  const sequence = `pg_get_serial_sequence('"${table}"', 'id')::regclass`;
+  const body = `
+DECLARE
+  rows bigint := 0;
+  added bigint := 0;
+  lowest bigint;
+  highest bigint;
+  last_id bigint;
+  stored storage%ROWTYPE;
+BEGIN
+  IF TG_OP = 'TRUNCATE' THEN
+    UPDATE storage SET used = 0, revision = revision + 1 ${row};
+    RETURN NULL;
+  ELSIF TG_OP = 'DELETE' THEN
+    SELECT count(*) INTO rows FROM old_rows;
+    IF rows > 0 THEN
+      UPDATE storage SET used = used - rows, revision = revision + rows ${row};
+    END IF;
+    RETURN NULL;
+  END IF;
+  SELECT count(*), min(revision), max(revision), max(id) INTO rows, lowest, highest, last_id FROM new_rows;
+  IF rows = 0 THEN
+    RETURN NULL;
+  ELSIF TG_OP = 'INSERT' THEN
+    added := rows;
+  END IF;
+  UPDATE storage SET used = used + added, revision = highest
+  ${row} AND revision < lowest AND revision + ${LARGEST_STEP} >= highest RETURNING * INTO stored;
+  IF NOT FOUND THEN
+    UPDATE storage SET used = used + added ${row} RETURNING * INTO stored;
+    UPDATE "${table}" AS record SET revision = stored.revision + number
+    FROM (SELECT id, row_number() OVER (ORDER BY id) AS number FROM new_rows) AS written WHERE record.id = written.id;
+  END IF;
+  IF added > 0 AND stored.used > stored.capacity THEN
+    RAISE EXCEPTION 'Storage is full' USING ERRCODE = 'check_violation';
+  END IF;
+  IF last_id > coalesce(pg_sequence_last_value(${sequence}), 0) THEN
+    PERFORM setval(${sequence}, last_id);
+  END IF;
+  RETURN NULL;
+END`;
+  const name = `"${table}_books"`;
+  const trigger = (event: string, rows: string): string =>
+    `CREATE TRIGGER "${table}_${event.toLowerCase()}" AFTER ${event} ON "${table}" ${rows} FOR EACH STATEMENT EXECUTE FUNCTION ${name}()`;
+  return {
+    create: [
+      `CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $books$${body}$books$`,
+      trigger('INSERT', 'REFERENCING NEW TABLE AS new_rows'),
+      trigger('UPDATE', 'REFERENCING NEW TABLE AS new_rows'),
+      trigger('DELETE', 'REFERENCING OLD TABLE AS old_rows'),
+      trigger('TRUNCATE', ''),
+    ],
+    drop: [`DROP FUNCTION IF EXISTS ${name}() CASCADE`],
+    find: {
+      sql: `SELECT count(*) AS count FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
+            WHERE tgrelid = to_regclass(?) AND tgenabled IN ('O', 'A') AND prosrc = ?`,
+      parameters: [`"${table}"`, body],
+    },
+  };
+}

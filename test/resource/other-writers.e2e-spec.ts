@@ -1,0 +1,324 @@
+import { execFileSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { Body, Controller, Logger, Module, Post } from '@nestjs/common';
+import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
+import { DataSource, type EntityManager, type MigrationInterface, type QueryRunner, TableForeignKey } from 'typeorm';
+import type { Repository } from 'typeorm';
+import { Scopes } from '../../src/auth/scopes.decorator.js';
+import { nodeMajor } from '../../src/config/node-version.js';
+import { CreateCookieDto } from '../../src/cookies/dto/create-cookie.dto.js';
+import { Cookie } from '../../src/cookies/cookie.entity.js';
+import { CreateParcels1790000200000 } from '../parcels/create-parcels.js';
+import { ParcelsModule } from '../parcels/parcels.module.js';
+import { databaseUrlFor, engineInUse } from '../support/engine.js';
+import { onServer } from '../support/postgres/postgres-server.js';
+import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
+
+const CAPACITY = 8;
+const COLUMNS = 'flavor, size, wish';
+const isSqlite = engineInUse() === 'sqlite';
+
+/** Ids of the three cookies that are stored before each write. */
+type Ids = readonly [a: number, b: number, c: number];
+
+/** Wishes of all cookies after the write, in the order of their ids; those before it are a, b and c. */
+type Wishes = readonly string[];
+
+type SqlWrites = Readonly<Record<string, [sql: (ids: Ids) => string, wishes: Wishes]>>;
+
+const SQL: SqlWrites = {
+  'INSERT of a row': [() => `INSERT INTO cookies (${COLUMNS}) VALUES ('vanilla', 'small', 'd')`, ['a', 'b', 'c', 'd']],
+  'INSERT of several rows': [
+    () => `INSERT INTO cookies (${COLUMNS}) VALUES ('vanilla', 'small', 'd'), ('vanilla', 'small', 'e')`,
+    ['a', 'b', 'c', 'd', 'e'],
+  ],
+  'INSERT of a row with a revision that is made up': [
+    () => `INSERT INTO cookies (${COLUMNS}, revision) VALUES ('vanilla', 'small', 'd', 8000000000000)`,
+    ['a', 'b', 'c', 'd'],
+  ],
+  'INSERT of copies with their revisions': [
+    () => `INSERT INTO cookies (${COLUMNS}, revision) SELECT ${COLUMNS}, revision FROM cookies ORDER BY id`,
+    ['a', 'b', 'c', 'a', 'b', 'c'],
+  ],
+  'INSERT of an id far ahead': [
+    ([a]) => `INSERT INTO cookies (id, ${COLUMNS}) VALUES (${a + 500}, 'vanilla', 'small', 'd')`,
+    ['a', 'b', 'c', 'd'],
+  ],
+  'INSERT ... ON CONFLICT DO UPDATE': [
+    ([
+      a,
+      ,
+      c,
+    ]) => `INSERT INTO cookies (id, ${COLUMNS}) VALUES (${a}, 'vanilla', 'small', 'x'), (${c + 1}, 'vanilla', 'small', 'd')
+                   ON CONFLICT (id) DO UPDATE SET wish = excluded.wish`,
+    ['x', 'b', 'c', 'd'],
+  ],
+  'INSERT ... ON CONFLICT DO NOTHING': [
+    ([
+      a,
+      ,
+      c,
+    ]) => `INSERT INTO cookies (id, ${COLUMNS}) VALUES (${a}, 'vanilla', 'small', 'x'), (${c + 1}, 'vanilla', 'small', 'd')
+                   ON CONFLICT DO NOTHING`,
+    ['a', 'b', 'c', 'd'],
+  ],
+  'UPDATE of a row': [([a]) => `UPDATE cookies SET wish = 'x' WHERE id = ${a}`, ['x', 'b', 'c']],
+  'UPDATE of all rows': [() => `UPDATE cookies SET wish = wish || 'x'`, ['ax', 'bx', 'cx']],
+  'UPDATE with a revision': [() => `UPDATE cookies SET wish = 'x', revision = revision + 1`, ['x', 'x', 'x']],
+  'UPDATE with the revision of another row': [
+    ([a, , c]) =>
+      `UPDATE cookies SET wish = 'x', revision = (SELECT revision FROM cookies WHERE id = ${c}) WHERE id = ${a}`,
+    ['x', 'b', 'c'],
+  ],
+  'UPDATE of an id': [([a]) => `UPDATE cookies SET id = ${a + 700} WHERE id = ${a}`, ['b', 'c', 'a']],
+  'DELETE of a row': [([, b]) => `DELETE FROM cookies WHERE id = ${b}`, ['a', 'c']],
+  'DELETE of several rows': [([a, b]) => `DELETE FROM cookies WHERE id IN (${a}, ${b})`, ['c']],
+  'DELETE of all rows': [() => 'DELETE FROM cookies', []],
+  ...(isSqlite
+    ? {
+        'REPLACE INTO': [
+          ([
+            a,
+            ,
+            c,
+          ]) => `REPLACE INTO cookies (id, ${COLUMNS}, revision) SELECT id, flavor, size, 'x', revision FROM cookies
+                         WHERE id IN (${a}, ${c})`,
+          ['x', 'b', 'x'],
+        ],
+        'REPLACE INTO with a row that is new': [
+          ([a, , c]) =>
+            `REPLACE INTO cookies (id, ${COLUMNS}) VALUES (${a}, 'vanilla', 'small', 'x'), (${c + 1}, 'vanilla', 'small', 'd')`,
+          ['x', 'b', 'c', 'd'],
+        ],
+        'INSERT OR IGNORE': [
+          ([a]) =>
+            `INSERT OR IGNORE INTO cookies (id, ${COLUMNS}) VALUES (${a}, 'vanilla', 'small', 'x'), (NULL, 'vanilla', 'small', 'd')`,
+          ['a', 'b', 'c', 'd'],
+        ],
+      }
+    : {
+        TRUNCATE: [() => 'TRUNCATE cookies CASCADE', []],
+        'TRUNCATE with new ids': [() => 'TRUNCATE cookies RESTART IDENTITY CASCADE', []],
+        COPY: [
+          () => `COPY cookies (${COLUMNS}) FROM PROGRAM 'printf "vanilla\\tsmall\\td\\nvanilla\\tsmall\\te\\n"'`,
+          ['a', 'b', 'c', 'd', 'e'],
+        ],
+        'COPY with ids and revisions': [
+          ([, , c]) =>
+            `COPY cookies (id, ${COLUMNS}, revision) FROM PROGRAM 'printf "${c + 1}\\tvanilla\\tsmall\\td\\t1\\n"'`,
+          ['a', 'b', 'c', 'd'],
+        ],
+        'WITH ... DELETE ... INSERT': [
+          ([a]) => `WITH gone AS (DELETE FROM cookies WHERE id = ${a} RETURNING ${COLUMNS}, revision)
+                    INSERT INTO cookies (${COLUMNS}, revision) SELECT * FROM gone`,
+          ['b', 'c', 'a'],
+        ],
+      }),
+};
+
+type Write = (cookies: Repository<Cookie>, ids: Ids, manager: EntityManager) => Promise<unknown>;
+
+const row = (wish: string) => ({ ...COOKIE, wish });
+
+const TYPEORM: Readonly<Record<string, [write: Write, wishes: Wishes]>> = {
+  insert: [(cookies) => cookies.insert(row('d')), ['a', 'b', 'c', 'd']],
+  'insert of several': [(cookies) => cookies.insert([row('d'), row('e')]), ['a', 'b', 'c', 'd', 'e']],
+  'insert with a revision': [(cookies) => cookies.insert({ ...row('d'), revision: 1 }), ['a', 'b', 'c', 'd']],
+  'save of a new record': [(cookies) => cookies.save(row('d')), ['a', 'b', 'c', 'd']],
+  'save of one that was read': [
+    async (cookies, [a]) => cookies.save(Object.assign(await cookies.findOneByOrFail({ id: a }), { wish: 'x' })),
+    ['x', 'b', 'c'],
+  ],
+  'save of one that was saved before': [
+    async (cookies) => {
+      const cookie = await cookies.save(cookies.create(row('d')));
+      await cookies.save(Object.assign(cookie, { wish: 'e' }));
+    },
+    ['a', 'b', 'c', 'e'],
+  ],
+  update: [(cookies, [a]) => cookies.update({ id: a }, { wish: 'x' }), ['x', 'b', 'c']],
+  'update with a revision': [(cookies, [a]) => cookies.update(a, { wish: 'x', revision: 1 }), ['x', 'b', 'c']],
+  upsert: [(cookies, [a]) => cookies.upsert({ id: a, ...row('x') }, ['id']), ['x', 'b', 'c']],
+  delete: [(cookies, [a]) => cookies.delete({ id: a }), ['b', 'c']],
+  remove: [async (cookies) => cookies.remove(await cookies.find()), []],
+  clear: [(cookies) => cookies.clear({ cascade: !isSqlite }), []],
+  'the query builder': [
+    (cookies) => cookies.createQueryBuilder().update().set({ wish: 'x' }).execute(),
+    ['x', 'x', 'x'],
+  ],
+  'a transaction of several writes': [
+    (_cookies, [a, b], manager) =>
+      manager.transaction(async (inner) => {
+        await inner.delete(Cookie, { id: a });
+        await inner.update(Cookie, { id: b }, { wish: 'x' });
+        await inner.insert(Cookie, [row('d'), row('e')]);
+        await inner.delete(Cookie, { wish: 'd' });
+      }),
+    ['x', 'c', 'e'],
+  ],
+};
+
+/** Stores what it gets by a plain repository, as a team's controller may. */
+@Controller('plain-cookies')
+class PlainCookiesController {
+  constructor(@InjectRepository(Cookie) private readonly cookies: Repository<Cookie>) {}
+
+  @Post()
+  @Scopes('cookies:write')
+  async create(@Body() body: CreateCookieDto) {
+    await this.cookies.insert(body);
+  }
+}
+
+@Module({ imports: [TypeOrmModule.forFeature([Cookie])], controllers: [PlainCookiesController] })
+class PlainCookiesModule {}
+
+/** On SQLite the rebuilt table has lost its triggers; the start makes them. */
+class CascadeToParcels implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    const [key] = (await runner.getTable('parcels'))!.foreignKeys;
+    await runner.dropForeignKey('parcels', key!);
+    const columns = { columnNames: ['cookieId'], referencedTableName: 'cookies', referencedColumnNames: ['id'] };
+    await runner.createForeignKey('parcels', new TableForeignKey({ ...columns, onDelete: 'CASCADE' }));
+  }
+
+  async down(): Promise<void> {}
+}
+
+describe(`writes past the resource kit (${engineInUse()})`, () => {
+  let service: Service;
+  let client: Client;
+  let dataSource: DataSource;
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    service = await startService(
+      { COOKIES_CAPACITY: String(CAPACITY), LOG_LEVEL: 'silent' },
+      [ParcelsModule, PlainCookiesModule],
+      [new CreateParcels1790000200000(), new CascadeToParcels()],
+    );
+    client = await Client.of(service, { scope: 'cookies:read cookies:write parcels:read parcels:write' });
+    dataSource = service.app.get(DataSource);
+  });
+
+  afterAll(() => service.stop());
+
+  const postWish = (wish: string): Promise<Answer> => client.post({ ...COOKIE, wish });
+  const wishesOf = ({ body }: Answer): string[] => body.map(({ wish }: { wish: string }) => wish);
+  const etagOf = ({ headers }: Answer): string => headers.get('etag')!;
+
+  /** Runs SQL in another process, or on a connection of another program. */
+  async function outside(sql: string): Promise<void> {
+    if (!isSqlite) {
+      await onServer(databaseUrlFor(service.folder), (other) => other.query(sql));
+      return;
+    }
+    const module = createRequire(import.meta.url).resolve(nodeMajor >= 22 ? 'better-sqlite3' : 'better-sqlite3-12');
+    const program = `new (require(process.argv[1]))(process.argv[2], { timeout: 5000 }).exec(process.argv[3])`;
+    const file = join(service.folder, 'cookies.sqlite');
+    // As in the command line of SQLite, foreign keys and recursive triggers are off.
+    execFileSync(process.execPath, [
+      '-e',
+      `const open = () => ${program}; open()`,
+      module,
+      file,
+      `PRAGMA foreign_keys = OFF; ${sql}`,
+    ]);
+  }
+
+  /** Stores three cookies, writes, and holds every response to what the database then has. */
+  async function expectRight(write: (ids: Ids) => Promise<unknown>, wishes: Wishes): Promise<void> {
+    for (const { id } of (await client.get('/cookies')).body) await client.request('DELETE', `/cookies/${id}`);
+    const ids: number[] = [];
+    for (const wish of ['a', 'b', 'c']) ids.push((await postWish(wish)).body.id);
+    const list = etagOf(await client.get('/cookies'));
+    const records = await Promise.all(ids.map((id) => client.get(`/cookies/${id}`)));
+    await write(ids as unknown as Ids);
+
+    const after = await client.get('/cookies', { 'if-none-match': list });
+    expect([after.status, wishesOf(after), after.headers.get('x-total-count')]).toEqual([
+      200,
+      wishes,
+      String(wishes.length),
+    ]);
+    expect((await client.get('/cookies', { 'if-none-match': etagOf(after) })).status).toBe(304);
+    for (const [index, id] of ids.entries()) {
+      const before = records[index]!;
+      const stored = after.body.find((cookie: { id: number }) => cookie.id === id);
+      const isSame = stored?.wish === before.body.wish;
+      const now = await client.get(`/cookies/${id}`, { 'if-none-match': etagOf(before) });
+      if (stored === undefined) expect(now.status).toBe(404);
+      else if (!isSame) expect([now.status, now.body]).toEqual([200, stored]);
+      else expect([200, 304]).toContain(now.status);
+    }
+
+    for (let free = CAPACITY - wishes.length; free > 0; free--) expect((await postWish('more')).status).toBe(201);
+    expect((await postWish('more')).status).toBe(507);
+    const [{ id }] = (await client.get('/cookies')).body;
+    expect((await client.request('DELETE', `/cookies/${id}`)).status).toBe(204);
+    expect([(await postWish('more')).status, (await postWish('more')).status]).toEqual([201, 507]);
+  }
+
+  it.each(Object.entries(SQL))(
+    'leave count, capacity and ETags right: %s by dataSource.query',
+    (_what, [sql, wishes]) => expectRight((ids) => dataSource.query(sql(ids)), wishes),
+  );
+
+  it.each(Object.entries(SQL))('leave count, capacity and ETags right: %s by another program', (_what, [sql, wishes]) =>
+    expectRight((ids) => outside(sql(ids)), wishes),
+  );
+
+  it.each(Object.entries(TYPEORM))('leave count, capacity and ETags right: %s of TypeORM', (_what, [write, wishes]) =>
+    expectRight((ids) => write(dataSource.getRepository(Cookie), ids, dataSource.manager), wishes),
+  );
+
+  it('are rejected when the storage is full: 507 for a repository, an error for another program', async () => {
+    while ((await postWish('more')).status === 201);
+    const post = () => client.request('POST', '/plain-cookies', { body: COOKIE });
+    const { status, body } = await post();
+    expect({ status, ...body }).toMatchObject({ status: 507, errorCode: 'STORAGE_FULL', message: 'Storage is full' });
+    const insert = `INSERT INTO cookies (${COLUMNS}) VALUES ('vanilla', 'small', 'd')`;
+    await expect(outside(insert)).rejects.toMatchObject({ message: expect.stringContaining('Storage is full') });
+    await outside(`DELETE FROM cookies WHERE id = (SELECT max(id) FROM cookies)`);
+    expect([(await post()).status, (await post()).status]).toEqual([201, 507]);
+    expect((await client.get('/cookies')).headers.get('x-total-count')).toBe(String(CAPACITY));
+  });
+
+  it.each(['the kit', 'a repository'])(
+    'reach records of another resource by a cascade: DELETE by %s',
+    async (writer) => {
+      await dataSource.query('DELETE FROM cookies');
+      const { id } = (await postWish('a')).body;
+      const parcel = { customer: 'Ada', quantity: 1, status: 'open', cookieId: id };
+      for (let count = 0; count < 2; count++) await client.request('POST', '/parcels', { body: parcel });
+      const before = await client.get('/parcels');
+      expect(before.headers.get('x-total-count')).toBe('2');
+      if (writer === 'the kit') await client.request('DELETE', `/cookies/${id}`);
+      else await dataSource.getRepository(Cookie).delete({ id });
+      const after = await client.get('/parcels', { 'if-none-match': etagOf(before) });
+      expect([after.status, after.body, after.headers.get('x-total-count')]).toEqual([200, [], '0']);
+    },
+  );
+
+  it('leave what the kit writes in the same transaction right', async () => {
+    await dataSource.query('DELETE FROM cookies');
+    const { body, headers } = await postWish('a');
+    await dataSource.transaction(async (manager) => {
+      await manager.insert(Cookie, row('b'));
+      await manager.update(Cookie, { id: body.id }, { wish: 'x' });
+    });
+    const conflict = await client.request('PATCH', `/cookies/${body.id}`, {
+      body: { size: 'large' },
+      headers: { 'if-match': headers.get('etag')! },
+    });
+    expect(conflict.status).toBe(412);
+    const current = etagOf(await client.get(`/cookies/${body.id}`));
+    const patched = await client.request('PATCH', `/cookies/${body.id}`, {
+      body: { size: 'large' },
+      headers: { 'if-match': current },
+    });
+    expect(patched.status).toBe(204);
+    expect(etagOf(await client.get(`/cookies/${body.id}`))).toBe(etagOf(patched));
+  });
+});
