@@ -12,9 +12,9 @@ export interface Change {
 
 const READ = 'SELECT serial, operation, id, wish FROM fuzz_changes WHERE serial > ';
 
-/** What really happened to the records: triggers in the database write it down, in the transaction of each change. */
+/** The changes of the records, written by triggers of the database in the transaction of each change. */
 export interface ChangeLog {
-  /** The changes that were committed after the one given, in their order. */
+  /** The changes committed after the given one, in order. */
   after(serial: number): Promise<Change[]>;
 }
 

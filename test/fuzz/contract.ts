@@ -1,4 +1,4 @@
-/** What the contract says of bodies, ids and queries, in other words than the service's own. */
+/** The contract on bodies, ids and queries, written independently of the service. */
 
 export const FLAVORS = ['chocolate', 'vanilla', 'cinnamon'];
 export const SIZES = ['small', 'medium', 'large'];
@@ -14,7 +14,7 @@ const CHECKS: Record<string, (value: unknown) => boolean> = {
   wish: isWish,
 };
 
-/** Whether bytes are a body that may have the `allowed` properties and must have the `required` ones. */
+/** Tells whether a body has the `required` properties and no others than the `allowed` ones. */
 export function accepts(bytes: Uint8Array, allowed: readonly string[], required: readonly string[]): boolean {
   const value = parsed(bytes);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
@@ -25,7 +25,7 @@ export function accepts(bytes: Uint8Array, allowed: readonly string[], required:
   );
 }
 
-/** The JSON value of a body; `undefined` where it is none in UTF-8. */
+/** The JSON value of a body; `undefined` if it is not JSON in UTF-8. */
 export function parsed(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
@@ -46,7 +46,7 @@ const PARAMETERS: Record<string, (value: string) => boolean> = {
   size: (value) => SIZES.includes(value),
 };
 
-/** Whether the query of a list may be these names and values. */
+/** Tells whether the query of a list may have these names and values. */
 export function acceptsQuery(query: readonly (readonly [name: string, value: string])[]): boolean {
   const timesOf = (wanted: string): number => query.filter(([name]) => name === wanted).length;
   return (

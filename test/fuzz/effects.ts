@@ -3,7 +3,7 @@ import type { HttpResponse } from './http-response.js';
 import type { LogBook, RequestLine } from './log-book.js';
 import type { Script } from './script.js';
 
-/** A script and what came back. */
+/** A script and its responses. */
 export interface Played {
   readonly script: Script;
   readonly responses: readonly HttpResponse[];
@@ -11,7 +11,7 @@ export interface Played {
 
 export interface EffectViolation {
   readonly violation: string;
-  /** The script that shows it; absent where only the sums show that something is wrong. */
+  /** The script that shows the violation; absent if only the sums show it. */
   readonly script?: Script;
 }
 
@@ -19,12 +19,12 @@ const idOf = ({ headers }: HttpResponse): string => headers.get('x-request-id') 
 
 const wishId = ({ wish }: Change): string | undefined => /^of ([0-9a-z.]+)/.exec(wish)?.[1];
 
-/** Whether the whole response was sent; the line of another says so in its message. */
+/** Tells whether the whole response was sent. */
 const isWhole = ({ msg }: RequestLine): boolean => msg === 'request';
 
 /**
- * Holds the records' changes, the log and the responses to each other: a change has exactly one request line, a response
- * has exactly one, and a change whose client waited for its response was told.
+ * Compares changes of records, the log and the responses: a change has exactly one request line, a response has exactly
+ * one, and a client that waited for the response to its change got it.
  */
 export function effectViolation(
   played: readonly Played[],
@@ -39,8 +39,8 @@ export function effectViolation(
 }
 
 /**
- * Each response that bears the id of a request has one line. A request that came to nothing, because the connection ended before
- * it, may have one that says so.
+ * Each response with the id of a request has one line. A request that was cut off by the end of the connection may have
+ * one.
  */
 function lineViolation({ script, responses }: Played, log: LogBook): string | undefined {
   for (const { id, expected } of script.messages) {
@@ -48,7 +48,7 @@ function lineViolation({ script, responses }: Played, log: LogBook): string | un
     const own = responses.filter((response) => idOf(response) === id);
     const whole = script.end === 'reset' ? lines.length : lines.filter(isWhole).length;
     const most = script.end === 'reset' ? Math.max(1, own.length) : own.length;
-    // A mutation may have made several requests of one message.
+    // A mutation may have split a message into several requests.
     const isTooMany = expected !== undefined && (whole > most || lines.length > 1);
     if (lines.length < own.length || isTooMany) {
       const statuses = own.map(({ status }) => status).join(', ');
@@ -73,7 +73,7 @@ function changeViolation(
     let isExact = true;
     for (const { id, expected } of script.messages) {
       scripts.set(id, script);
-      // Behind a mutated message nobody knows which request brought which body.
+      // After a mutated message the body of a request is uncertain.
       isExact &&= expected !== undefined;
       if (isExact) exact.add(id);
     }
@@ -92,13 +92,13 @@ function changeViolation(
   return undefined;
 }
 
-/** The records that clients were told of; they stay with the scripts, for what is read from the database later. */
+/** Ids of the records that clients were told of. They stay with the scripts for later checks of the database. */
 export function createdIds(responses: readonly HttpResponse[]): number[] {
   const created = responses.filter(({ status }) => status === 201);
   return created.map(({ headers }) => Number(/^\/cookies\/(\d+)$/.exec(headers.get('location') ?? '')?.[1]));
 }
 
-/** All together, whatever the mutations have made of ids: as many changes as lines that say so. */
+/** Compares the number of changes with the lines that report one, whatever the mutations have made of ids. */
 function sumViolation(changes: readonly Change[], log: LogBook): EffectViolation | undefined {
   for (const [operation, method, success] of [
     ['insert', 'POST', 201],

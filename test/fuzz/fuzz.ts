@@ -12,27 +12,27 @@ export type Part = 'raw' | 'model';
 
 export interface FuzzOptions {
   readonly seed: number;
-  /** In all parts together. */
+  /** Requests of all parts together. */
   readonly requests: number;
   /** Concurrent clients of the model. */
   readonly clients: number;
   readonly parts: readonly Part[];
-  /** A PostgreSQL server to run on, instead of SQLite. */
+  /** A PostgreSQL server, instead of SQLite. */
   readonly server?: PostgresServer;
   readonly progress?: (text: string) => void;
-  /** Gets one line for each part. */
+  /** Receives one line for each part. */
   readonly report: (text: string) => void;
-  /** Where a violation leaves what shows it. */
+  /** File for the reproduction of a violation. */
   readonly reproductionFile?: string;
 }
 
-/** Small enough that the storage is often full, large enough that lists are sent in pieces. */
+/** The storage is often full, and lists are long enough for several pieces. */
 const RAW: Environment = { COOKIES_CAPACITY: '2500' };
-/** So few that a model's clients often meet a full storage, and often one that is not. */
+/** The clients of a model often meet a full storage, and often free places. */
 const MODEL_CAPACITY = 60;
 const MODEL: Environment = { COOKIES_CAPACITY: String(MODEL_CAPACITY) };
 
-/** Runs the parts, each on a service of its own. @returns whether all of it was as promised */
+/** Runs the parts, each on a new service. @returns whether no promise was broken */
 export async function fuzz(options: FuzzOptions): Promise<boolean> {
   let passed = true;
   for (const part of options.parts) {
@@ -92,7 +92,7 @@ async function reportViolation(
   progress?.(`To see it again: npm run fuzz -- --replay ${reproductionFile}`);
 }
 
-/** The request alone, after one that stores a record for it; often enough to see the violation again. */
+/** The request alone, after one that stores a record for it, repeated often enough to show the violation. */
 function withoutHistory({ message, request, record }: ModelViolation): Found {
   const scripts: Script[] = [];
   const play = (one: Message): number => scripts.push({ messages: [one], packets: [], end: 'wait' });

@@ -1,24 +1,24 @@
-/** A response as it came, with its content decoded from chunks. */
+/** A response with decoded chunks. */
 export interface HttpResponse {
   readonly status: number;
-  /** By name in lower case. */
+  /** Header fields by name in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly content: Buffer;
 }
 
-/** Bytes that are no HTTP/1.1 response, or not a whole one. */
+/** The bytes are no complete HTTP/1.1 response. */
 export class MalformedResponseError extends Error {}
 
 export interface Framing {
-  /** Whether the request was HEAD; `unknown` where its bytes were mutated, so that the next bytes must tell. */
+  /** Whether the request was HEAD; `unknown` if its bytes were mutated, so that the next bytes must tell. */
   readonly head: boolean | 'unknown';
-  /** Whether no more bytes will come. */
+  /** Whether the connection has ended. */
   readonly ended: boolean;
 }
 
 export interface ParsedResponse {
   readonly response: HttpResponse;
-  /** Where the next response begins. */
+  /** Offset of the next response. */
   readonly next: number;
 }
 
@@ -28,7 +28,7 @@ const FIELD = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ 
 const NOTHING = Buffer.alloc(0);
 
 /**
- * The response at a place of what was received, strictly by RFC 9112; `undefined` while more bytes may complete it.
+ * Parses the response at an offset, strictly by RFC 9112; `undefined` while more bytes may complete it.
  * @throws {MalformedResponseError}
  */
 export function parseResponse(bytes: Buffer, at: number, framing: Framing): ParsedResponse | undefined {
@@ -58,7 +58,7 @@ function fields(lines: readonly string[]): Map<string, string> {
   return headers;
 }
 
-/** Of a request whose method is not known, the bytes behind the head tell: no content begins as a response does. */
+/** For an unknown method, the bytes after the header section tell: content never begins like a response. */
 function hasNoContent(bytes: Buffer, start: number, { head, ended }: Framing): boolean {
   if (head !== 'unknown') return head;
   return start === bytes.length ? ended : bytes.toString('latin1', start, start + 9) === 'HTTP/1.1 ';
@@ -76,7 +76,7 @@ function content(bytes: Buffer, start: number, headers: Map<string, string>, fra
   }
   const length = headers.get('content-length');
   if (length === undefined) {
-    // Until the connection closes (RFC 9112 section 6.3).
+    // The content ends with the connection (RFC 9112 section 6.3).
     return framing.ended ? { content: bytes.subarray(start), next: bytes.length } : undefined;
   }
   const end = start + Number(length);

@@ -12,9 +12,9 @@ export interface RequestLine {
 /** The request lines that a service has logged, by request id. */
 export class LogBook {
   private readonly lines = new Map<string, RequestLine[]>();
-  /** How many there were in all. */
+  /** Number of lines. */
   count = 0;
-  /** The last lines that are about no request: errors, warnings. */
+  /** The last lines without a request: errors, warnings. */
   readonly others: string[] = [];
 
   /** Reads the log of a service from now on. */
@@ -26,7 +26,7 @@ export class LogBook {
     return this.lines.get(requestId) ?? [];
   }
 
-  /** How many lines fit. */
+  /** Number of matching lines. */
   counted(fits: (line: RequestLine) => boolean): number {
     let count = 0;
     for (const lines of this.lines.values()) count += lines.filter(fits).length;
@@ -37,7 +37,7 @@ export class LogBook {
     this.lines.clear();
   }
 
-  /** Waits until no line has come for longer than the log holds lines back (a second), bounded. */
+  /** Waits until no line has come for longer than the log delays lines (a second), with a limit. */
   async settle(): Promise<void> {
     for (let waited = 0, before = -1; waited < 10 && before !== this.count; waited++) {
       before = this.count;

@@ -1,19 +1,19 @@
-/** What a client of the fuzzer may be allowed. */
+/** The tokens of the fuzzer's clients. */
 export interface Tokens {
   readonly both: string;
   readonly read: string;
   readonly write: string;
-  /** Well-formed, signed with another key. */
+  /** A token signed with another key. */
   readonly forged: string;
 }
 
-/** One request as bytes, each kept as a character of the same code (latin1). */
+/** One request as bytes, in latin1. */
 export interface Message {
-  /** Its `X-Request-Id`, sent by no other message. */
+  /** Its unique `X-Request-Id`. */
   readonly id: string;
   readonly bytes: string;
   readonly method: string;
-  /** Statuses that a right service answers it with; absent when its bytes were mutated. */
+  /** Allowed statuses; absent for mutated bytes. */
   readonly expected?: readonly number[];
 }
 
@@ -25,14 +25,14 @@ export interface MessageParts {
   readonly body?: string;
 }
 
-/** A well-formed HTTP/1.1 request; a body gets its Content-Length. */
+/** A well-formed HTTP/1.1 request. A body gets its Content-Length. */
 export function messageBytes({ id, method, target, headers = [], body }: MessageParts): string {
   const length = body === undefined ? '' : `Content-Length: ${body.length}\r\n`;
   const fields = headers.map((field) => `${field}\r\n`).join('');
   return `${method} ${target} HTTP/1.1\r\nHost: cookies\r\nX-Request-Id: ${id}\r\n${fields}${length}\r\n${body ?? ''}`;
 }
 
-/** A text as its UTF-8 bytes, each as one character. */
+/** A text as UTF-8 bytes in latin1. */
 export function utf8(text: string): string {
   return Buffer.from(text).toString('latin1');
 }

@@ -29,12 +29,12 @@ const NO_OBJECTS = [
 ];
 
 export interface Body {
-  /** Bytes, each as a character of the same code. */
+  /** Bytes in latin1. */
   readonly bytes: string;
   readonly isAccepted: boolean;
 }
 
-/** A body for a method: mostly a good one, else one that is wrong in some way. */
+/** A body for a method: mostly valid, otherwise invalid in some way. */
 export function anyBody(random: Random, method: string, wish: string): Body {
   const allowed = method === 'POST' ? ['flavor', 'size', 'wish'] : ['flavor', 'size'];
   const required = method === 'PATCH' ? [] : allowed;

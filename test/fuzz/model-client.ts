@@ -29,18 +29,18 @@ const METHODS: Record<Kind, string> = {
   options: 'OPTIONS',
 };
 
-/** A request, and what the model says of its response. */
+/** A request, and the response that the model expects. */
 export interface Attempt {
   readonly message: Message;
   readonly draft: Draft;
-  /** The record that it is about, as it was before; absent where there is none. */
+  /** The record before the request; absent if there is none. */
   readonly record?: KnownRecord;
   readonly rejection?: Rejection;
-  /** Whether a read is answered with 304. */
+  /** Whether a read must be 304. */
   readonly isNotModified: boolean;
 }
 
-/** One client: what it does next, and what it knows. Nobody else writes its records. */
+/** A client with its next request and its knowledge. No other client writes its records. */
 export class ModelClient {
   readonly records = new Map<number, KnownRecord>();
   private readonly deleted: number[] = [];
@@ -52,7 +52,7 @@ export class ModelClient {
     private readonly tokens: Tokens,
   ) {}
 
-  /** Whether a record is of this client, whether it still knows it or not. */
+  /** Tells whether a record belongs to this client. */
   readonly isOwn = ({ id, wish }: { id: number; wish: string }): boolean =>
     this.records.has(id) || wish.startsWith(`${this.name}-`);
 
@@ -73,7 +73,7 @@ export class ModelClient {
     return this.attempt(draft, kind, record);
   }
 
-  /** Takes over what a response says. @returns what is wrong with it */
+  /** Takes over a response. @returns what is wrong with it */
   settle(
     attempt: Attempt,
     response: HttpResponse,
@@ -127,7 +127,7 @@ export class ModelClient {
   }
 }
 
-/** What a record is after a change or a read that succeeded. */
+/** A record after a successful change or read. */
 function changed(record: KnownRecord, draft: Draft, etag: string | undefined): KnownRecord {
   if (draft.method === 'GET' || draft.method === 'HEAD') return { ...record, etag };
   const changes = JSON.parse(Buffer.from(draft.body!, 'latin1').toString()) as Partial<KnownRecord>;

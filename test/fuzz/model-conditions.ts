@@ -3,15 +3,15 @@ import type { Draft } from './model-request.js';
 import type { Random } from './random.js';
 
 export interface Condition {
-  /** Whether the request may go on; else it is 412. */
+  /** Whether the condition holds; otherwise the response is 412. */
   readonly isMet: boolean;
-  /** Whether a read is answered with 304. */
+  /** Whether a read must be 304. */
   readonly isNotModified: boolean;
 }
 
 const NONE: Condition = { isMet: true, isNotModified: false };
 
-/** Sometimes sets a condition on a request for a record, and says what follows from it (RFC 9110 section 13). */
+/** Sometimes adds a condition to a request for a record, and returns its result (RFC 9110 section 13). */
 export function condition(draft: Draft, record: KnownRecord | undefined, random: Random): Condition {
   if (draft.path === '/cookies') return listCondition(draft, random);
   if (!random.chance(0.35)) return NONE;
@@ -27,7 +27,7 @@ export function condition(draft: Draft, record: KnownRecord | undefined, random:
   return isRead ? { isMet: true, isNotModified: matches } : { isMet: !matches, isNotModified: false };
 }
 
-/** Values of a condition, and whether each names the record by weak comparison. */
+/** Values of a condition, and whether each matches the record by weak comparison. */
 function tags(record: KnownRecord | undefined): [tag: string, matches: boolean][] {
   const values: [string, boolean][] = [
     ['*', true],

@@ -2,17 +2,17 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type HttpResponse, parseResponse } from './http-response.js';
 
-/** Milliseconds in which a response must come. */
+/** Milliseconds in which a response must arrive. */
 const PATIENCE = 30_000;
 
-/** One client, one request at a time, over a connection that is opened again whenever the service has closed it. */
+/** A client with one request at a time, which connects again when the service has closed the connection. */
 export class ModelConnection {
   private socket?: Socket;
   private received: Buffer = Buffer.alloc(0);
 
   constructor(private readonly url: URL) {}
 
-  /** @throws when the connection ends before the response is whole, or no response comes within 30 s */
+  /** @throws if the connection ends before the response is complete, or no response comes within 30 s */
   async send(bytes: string, head: boolean): Promise<HttpResponse> {
     const socket = await this.opened();
     socket.write(bytes, 'latin1');

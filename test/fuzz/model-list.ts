@@ -7,9 +7,8 @@ const same = (a: Cookie, b: Cookie): boolean =>
   a.id === b.id && a.flavor === b.flavor && a.size === b.size && a.wish === b.wish;
 
 /**
- * What is wrong with a list, as far as one client can tell: of its own records it knows everything, of those of others
- * that they come in order and fit the query.
- * @param isOwn whether a record is of this client
+ * Finds errors in a list: its own records must be right, those of others in order and matching the query.
+ * @param isOwn tells whether a record belongs to this client
  */
 export function listViolation(
   response: HttpResponse,

@@ -14,7 +14,7 @@ const SUCCESS: Record<string, number> = {
   OPTIONS: 204,
 };
 
-/** What is wrong with a response, by what the client knows of its records. */
+/** Finds errors in a response, by the client's knowledge of its records. */
 export function outcomeViolation(
   attempt: Attempt,
   response: HttpResponse,
@@ -44,7 +44,7 @@ function rejectionViolation({ rejection }: Attempt, response: HttpResponse): str
   return body.errorCode === errorCode ? undefined : `${body.errorCode} instead of ${errorCode}`;
 }
 
-/** 201 only where there was room, 507 only where there may have been none. */
+/** 201 needs a free place; 507 needs a moment without one. */
 function createViolation(
   { draft }: Attempt,
   response: HttpResponse,

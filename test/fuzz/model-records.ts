@@ -4,12 +4,12 @@ export interface KnownRecord {
   readonly flavor: string;
   readonly size: string;
   readonly wish: string;
-  /** Absent after a change whose response does not say it. */
+  /** Absent if the response to the last change had none. */
   readonly etag?: string;
   readonly staleEtag?: string;
 }
 
-/** How many records there may be while a request is answered: what is certain, and what others are about to do. */
+/** The possible numbers of records while a request is answered. */
 export class RecordCount {
   private created = 0;
   private deleted = 0;
@@ -18,12 +18,12 @@ export class RecordCount {
 
   constructor(readonly capacity: number) {}
 
-  /** What is certain before a request is sent, for `bounds` when its response has come. */
+  /** The certain numbers before a request, for `bounds` after its response. */
   get before(): { created: number; deleted: number } {
     return { created: this.created, deleted: this.deleted };
   }
 
-  /** Fewest and most records at any time since then, without those that the request itself has brought. */
+  /** The fewest and most records since then, without those of the request itself. */
   bounds(before: { created: number; deleted: number }, own: number): { fewest: number; most: number } {
     return {
       fewest: before.created - this.deleted - this.deleting,

@@ -2,7 +2,7 @@ import { FLAVORS, MAX_ID, SIZES } from './contract.js';
 import type { Random } from './random.js';
 import type { Tokens } from './message.js';
 
-/** How a request is to be answered where it is rejected. */
+/** The expected response to an invalid request. */
 export interface Rejection {
   readonly status: number;
   readonly errorCode?: string;
@@ -10,7 +10,7 @@ export interface Rejection {
   readonly allow?: string;
 }
 
-/** A request while it is put together. */
+/** An unfinished request. */
 export interface Draft {
   method: string;
   path: string;
@@ -67,8 +67,8 @@ const hasBody = ({ method }: Draft): boolean => ['POST', 'PUT', 'PATCH'].include
 const allowOf = ({ path }: Draft): string => (path === '/cookies' ? ALLOW.collection : ALLOW.record);
 
 /**
- * Spoils a request in some of the ways in which one can be rejected without a look at the records, in the order in which
- * the service looks for them. @returns the rejection that comes first
+ * Makes a request invalid in some ways that the service rejects without reading records, in the service's order.
+ * @returns the first rejection
  */
 export function spoil(draft: Draft, random: Random, tokens: Tokens): Rejection | undefined {
   let first: Rejection | undefined;
@@ -147,7 +147,7 @@ const mediaType: Stage = (draft, random) => {
   return { status: 415, errorCode: 'UNSUPPORTED_MEDIA_TYPE' };
 };
 
-/** A query that is right for a list. */
+/** A valid query of a list. */
 export function listQuery(random: Random, someId: number): [string, string][] {
   const query: [string, string][] = [];
   if (random.chance(0.7)) query.push(['limit', String(random.pick([1, 2, 3, 10, 100, 1000]))]);

@@ -8,15 +8,15 @@ import type { FuzzRun } from './raw.js';
 import { escapedBytes } from './reproduction.js';
 import { endViolation, lastWords, type ServiceUnderTest, type StartedService } from './service-under-test.js';
 
-/** Requests after which the log and the records are compared. */
+/** Requests until the log and the records are compared. */
 const EPOCH = 40_000;
-/** What a client remembers of what it did, for a violation. */
+/** Requests that a client remembers for the report of a violation. */
 const HISTORY = 12;
 
 export class ModelViolation extends Error {
   constructor(
     message: string,
-    /** What the client did last, one request a line. */
+    /** The last requests of the client, one a line. */
     readonly history: string,
     readonly request?: Message,
     readonly record?: KnownRecord,
@@ -33,8 +33,8 @@ export interface ModelRun extends FuzzRun {
 }
 
 /**
- * Lets clients do whatever comes into their heads, right and wrong, each with records of its own, and holds every response to
- * what the contract says of it.
+ * Lets clients send random valid and invalid requests, each for its own records, and compares every response with the
+ * contract.
  * @throws {ModelViolation}
  */
 export async function fuzzModel(services: ServiceUnderTest, run: ModelRun): Promise<ModelCounts> {
@@ -120,7 +120,7 @@ class ModelFuzz {
     this.counts.unavailable += response.status === 503 ? 1 : 0;
   }
 
-  /** The database saw what the clients were told, and nothing else. */
+  /** Compares the changes of the database with the responses. */
   private async changesViolation(): Promise<string | undefined> {
     const found = await this.service.changes.after(this.serial);
     this.serial = found.at(-1)?.serial ?? this.serial;
@@ -135,7 +135,7 @@ class ModelFuzz {
   }
 }
 
-/** Every request has one line, which says the same status as its response. */
+/** Every request has one line with the status of its response. */
 function logViolation(statuses: ReadonlyMap<string, number>, log: LogBook): string | undefined {
   for (const [id, status] of statuses) {
     const lines = log.of(id);

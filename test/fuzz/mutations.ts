@@ -1,6 +1,6 @@
 import type { Random } from './random.js';
 
-/** Changes the bytes of a message; `other` is another one to borrow from. */
+/** Changes the bytes of a message. `other` is another message to take bytes from. */
 type Mutation = (bytes: string, random: Random, other: string) => string;
 
 const byte = (random: Random): string => String.fromCharCode(random.below(256));
@@ -143,7 +143,7 @@ const withoutBody = (bytes: string): string => bytes.slice(0, bytes.indexOf('\r\
 const withChunks = (bytes: string, chunks: string): string =>
   addField(withoutBody(bytes).replace(/Content-Length: \d+\r\n/, ''), 'Transfer-Encoding: chunked') + chunks;
 
-/** At any place. */
+/** Mutations at any place. */
 const ANYWHERE: readonly Mutation[] = [
   (bytes, random) => splice(bytes, random.below(bytes.length), 1, byte(random)),
   (bytes, random) => {
@@ -161,7 +161,7 @@ const ANYWHERE: readonly Mutation[] = [
   (bytes, random) => bytes.slice(0, random.between(1, bytes.length)),
 ];
 
-/** Where HTTP has a meaning. */
+/** Mutations at places with a meaning in HTTP. */
 const IN_PLACE: readonly Mutation[] = [
   (bytes, random) => replaceFirst(bytes, /HTTP\/1\.1/, random.pick(VERSIONS)),
   (bytes, random) => replaceFirst(bytes, /^\S+/, random.pick(METHODS)),
@@ -181,7 +181,7 @@ const IN_PLACE: readonly Mutation[] = [
   (bytes, random) => `${random.pick(['\r\n', '\n', '\r\n\r\n\r\n', ' ', '\0', '\x16\x03\x01\x02\x00\x01'])}${bytes}`,
 ];
 
-/** Seldom, since they are long. */
+/** Long mutations, used rarely. */
 const LONG: readonly Mutation[] = [
   (bytes, random) => addField(bytes, 'X-Many: a\r\n'.repeat(random.pick(SOME_FIELDS)) + 'X-Last: a'),
   (bytes, random) => addField(bytes, 'a:b\r\n'.repeat(random.pick(SOME_FIELDS)) + 'If-Match: "never"'),
@@ -190,7 +190,7 @@ const LONG: readonly Mutation[] = [
   (_bytes, random) => Array.from({ length: 300 }, () => byte(random)).join(''),
 ];
 
-/** Changes the bytes of a message in one to three ways. */
+/** Mutates the bytes of a message one to three times. */
 export function mutated(bytes: string, random: Random, other: string): string {
   const kinds = [
     [48, ANYWHERE],

@@ -1,11 +1,11 @@
-/** Pseudo-random numbers that the same seed and stream repeat (the generator sfc32). */
+/** Pseudo-random numbers (generator sfc32). A seed and a stream repeat them. */
 export class Random {
   private a: number;
   private b: number;
   private c = 0x9e3779b9 | 0;
   private d = 1;
 
-  /** @param stream sets several sequences of one seed apart */
+  /** @param stream distinguishes sequences of one seed */
   constructor(seed: number, stream = 0) {
     this.a = seed | 0;
     this.b = stream | 0;
@@ -39,7 +39,7 @@ export class Random {
     return items[this.below(items.length)]!;
   }
 
-  /** One of the items, each as often as its weight says. */
+  /** One of the items, as often as its weight says. */
   weighted<T>(items: readonly (readonly [weight: number, item: T])[]): T {
     let rest = this.below(items.reduce((sum, [weight]) => sum + weight, 0));
     for (const [weight, item] of items) {

@@ -5,7 +5,7 @@ import { lastWords, type ServiceUnderTest, type StartedService } from './service
 import { shrink } from './shrink.js';
 import { examine } from './transcript.js';
 
-/** How often scripts are played to find a short one; those that must wait for the log take seconds. */
+/** Most trials for a short script. Those that wait for the log take seconds. */
 const TRIALS = 150;
 const SLOW_TRIALS = 12;
 
@@ -15,8 +15,7 @@ export interface Found {
 }
 
 /**
- * Looks for the script that shows a violation by itself and makes it short. Where none does, all suspects are the
- * reproduction.
+ * Finds the script that shows a violation alone, and shortens it. If there is none, the reproduction has all suspects.
  */
 export async function reproduce(services: ServiceUnderTest, { message, suspects }: RawViolation): Promise<Found> {
   const player = new Player(services);
@@ -30,18 +29,18 @@ export async function reproduce(services: ServiceUnderTest, { message, suspects 
   return { violation: message, scripts: suspects };
 }
 
-/** Plays scripts one by one, on a service that is started again whenever it has ended. */
+/** Plays scripts one by one, on a service that is started again after its end. */
 export class Player {
   private service?: StartedService;
 
   constructor(private readonly services: ServiceUnderTest) {}
 
-  /** @param withEffects whether to compare the log and the database too, which takes some seconds */
+  /** @param withEffects whether to compare the log and the database, too, which takes some seconds */
   async violationOf(script: Script, withEffects: boolean): Promise<string | undefined> {
     const service = await this.running();
     const { log, changes, process: child, rules, url } = service;
     const before = (await changes.after(0)).at(-1)?.serial ?? 0;
-    // Of the trial before, too, the log must be whole.
+    // The log of the trial before must be complete.
     if (withEffects) await log.settle();
     log.forget();
     const transcript = await play(script, url);

@@ -4,12 +4,12 @@ import { Random } from './random.js';
 import type { Script } from './script.js';
 import { ValidMessages } from './valid-messages.js';
 
-/** Records that scripts may name. */
+/** Most records that scripts use. */
 const MOST_RECORDS = 400;
-/** Packets of a connection that are sent one by one. */
+/** Most packets of a connection that are sent one by one. */
 const MOST_PACKETS = 60;
 
-/** Makes what is done on each connection of a run; the same for the same seed, but for the ids of records. */
+/** Makes the scripts of a run. A seed repeats them, except for ids of records. */
 export class RawScripts {
   private readonly records: number[] = [];
   private count = 0;
@@ -34,7 +34,7 @@ export class RawScripts {
       [8, 'half-close'],
       [10, 'reset'],
     ] as const);
-    // So far from all others that no mutation of an id makes another one.
+    // Ids differ so much that no mutation turns one into another.
     const id = (name: number | string): string => `${word(random)}${word(random)}.${name}`;
     const share = random.pick([0, 0.03, 0.03, 0.1, 0.3, 1]);
     const length = random.pick([1, 2, 5, 20, 50, 50]);
@@ -50,7 +50,7 @@ export class RawScripts {
   }
 }
 
-/** The last messages of a connection: the service closes it behind each of them, or the client does. */
+/** The last messages of a connection: the service or the client closes it after each of them. */
 function ending(
   end: Script['end'],
   valid: ValidMessages,
@@ -82,7 +82,7 @@ function truncated({ id, method, bytes }: Message, random: Random): Message {
 
 const word = (random: Random): string => random.next().toString(36).padStart(7, '0');
 
-/** All at once, in some pieces, or byte by byte. */
+/** Sizes of packets: one, some, or single bytes. */
 function packets(random: Random): number[] {
   const longest = random.pick([0, 0, 0, 2000, 200, 20, 1]);
   if (longest === 0) return [];

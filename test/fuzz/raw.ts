@@ -4,12 +4,12 @@ import { play, type Script } from './script.js';
 import { endViolation, lastWords, type ServiceUnderTest, type StartedService } from './service-under-test.js';
 import { examine } from './transcript.js';
 
-/** Connections at a time. */
+/** Concurrent connections. */
 const CONNECTIONS = 48;
-/** Responses after which the log and the database are compared, and forgotten. */
+/** Responses until the log and the database are compared. */
 const EPOCH = 40_000;
 
-/** What was found, and the scripts among which the one is that shows it. */
+/** A violation, and the scripts that may show it. */
 export class RawViolation extends Error {
   constructor(
     message: string,
@@ -23,13 +23,13 @@ export type RawCounts = Record<'connections' | 'requests' | 'resets' | 'changes'
 
 export interface FuzzRun {
   readonly seed: number;
-  /** Responses to see. */
+  /** Number of responses. */
   readonly requests: number;
   readonly progress?: (text: string) => void;
 }
 
 /**
- * Sends requests and mutations of their bytes over many connections, until there were enough responses.
+ * Sends requests and mutations of them over many connections, until there are enough responses.
  * @throws {RawViolation}
  */
 export async function fuzzRaw(services: ServiceUnderTest, run: FuzzRun): Promise<RawCounts> {
@@ -57,7 +57,7 @@ class RawFuzz {
     this.scripts = new RawScripts(run.seed, service.tokens);
   }
 
-  /** Plays scripts until there were `requests` responses in all, then compares what they have left behind. */
+  /** Plays scripts until there are `requests` responses, then compares their effects. */
   async epoch(requests: number): Promise<void> {
     await Promise.all(Array.from({ length: CONNECTIONS }, () => this.playUntil(requests)));
     const { log, changes, process: child } = this.service;
@@ -74,7 +74,7 @@ class RawFuzz {
     this.run.progress?.(`raw: ${this.counts.requests} of ${this.run.requests} requests, ${rate} a second`);
   }
 
-  /** Nothing may be left in flight, and the service must end when it is told to. */
+  /** Expects that nothing is in flight, and that the service ends when it is told to. */
   async end(): Promise<void> {
     const violation = await endViolation(this.service.process);
     if (violation !== undefined) throw new RawViolation(violation, []);

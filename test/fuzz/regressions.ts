@@ -1,15 +1,15 @@
 import { type Message, messageBytes, type Tokens, utf8 } from './message.js';
 
-/** Requests that were once answered wrongly, kept as they were found. */
+/** Requests that once had a wrong response. */
 export interface Regression {
   /** The request, the status and the circumstance. */
   readonly name: string;
   readonly messages: readonly Message[];
-  /** Sequences of statuses of which one must come. */
+  /** Allowed sequences of statuses. */
   readonly statuses: readonly (readonly number[])[];
   readonly errorCode?: string;
   readonly end?: 'wait' | 'half-close';
-  /** Sent to the management port. */
+  /** Whether it is sent to the management port. */
   readonly isForManagement?: boolean;
 }
 
@@ -19,7 +19,7 @@ const EMPTY_ID = '9007199254740991';
 
 let messages = 0;
 
-/** Cases whose ids and wishes are set apart from those of all others. */
+/** Cases with unique ids and wishes. */
 export function regressions({ both }: Tokens): Regression[] {
   const bearer = `Authorization: Bearer ${both}`;
   const id = (): string => `case${(messages += 1)}`;
@@ -51,12 +51,12 @@ export function regressions({ both }: Tokens): Regression[] {
       ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk'],
       body,
     );
-  /** A request that is not HTTP as it should be; `ID` stands for an id of its own. */
+  /** A malformed request. `ID` stands for its id. */
   const raw = (bytes: string): Message => {
     const own = id();
     return { id: own, method: bytes.split(' ')[0]!, bytes: bytes.replaceAll('ID', own) };
   };
-  // Each is the last of its connection: the case is over when the service closes it.
+  // Each is the last of its connection: the case ends when the service closes it.
   const postLine = `POST /cookies HTTP/1.1\r\nHost: cookies\r\nX-Request-Id: ID\r\n${bearer}\r\n${JSON_TYPE}\r\n${CLOSE}\r\n`;
   const getLine = `GET /cookies/${EMPTY_ID} HTTP/1.1\r\n${bearer}\r\nX-Request-Id: ID\r\n${CLOSE}\r\n`;
   const chunks = '2\r\n{}\r\n0\r\n\r\n';

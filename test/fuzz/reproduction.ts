@@ -2,14 +2,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { Message, Tokens } from './message.js';
 import type { Script } from './script.js';
 
-/** What it takes to see a violation again: what clients did, each on a connection of its own. */
+/** The scripts that show a violation, each for one connection. */
 export interface Reproduction {
   readonly violation: string;
   readonly seed: number;
   readonly scripts: readonly Script[];
 }
 
-/** Writes it as JSON, one character for each byte; tokens by name, since those of a run die with it. */
+/** Writes it as JSON with bytes in latin1. Tokens are written by name, because those of a run become invalid. */
 export function writeReproduction(file: string, { scripts, ...rest }: Reproduction, tokens: Tokens): void {
   const named = scripts.map((script) => withBytes(script, (bytes) => replaceAll(bytes, invert(names(tokens)))));
   writeFileSync(file, `${JSON.stringify({ ...rest, scripts: named }, null, 1)}\n`);
@@ -20,12 +20,12 @@ export function readReproduction(file: string, tokens: Tokens): Reproduction {
   return { ...rest, scripts: scripts.map((script) => withBytes(script, (bytes) => replaceAll(bytes, names(tokens)))) };
 }
 
-/** A script for people: each message escaped, on a line of its own. */
+/** A readable script: each message escaped on one line. */
 export function escaped({ messages, end }: Script, tokens: Tokens): string {
   return [...messages.map(({ bytes }) => escapedBytes(bytes, tokens)), `(then: ${end})`].join('\n  ');
 }
 
-/** Bytes for people, as a text in JSON; long runs of one byte are cut short. */
+/** Readable bytes, as JSON text. Long runs of one byte are cut. */
 export function escapedBytes(bytes: string, tokens: Tokens): string {
   const named = replaceAll(bytes, invert(names(tokens)));
   const short = named.replaceAll(/(.)\1{99,}/gs, (run, byte: string) => `${byte}...(${run.length} times)...`);

@@ -1,17 +1,17 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpResponse } from './http-response.js';
 
-/** Statuses that HTTP itself causes, on any path; the OpenAPI document has those of its operations. */
+/** Statuses of HTTP itself on any path. The OpenAPI document has those of operations. */
 const HTTP_STATUSES = [400, 404, 405, 408, 411, 413, 414, 415, 417, 431, 501, 503, 505];
 const SERVER_ERRORS = new Set([501, 503, 505, 507]);
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 const BODY_FIELDS = ['statusCode', 'error', 'message', 'errorCode', 'requestId', 'details'];
 
-/** What every response must be, whatever was sent. */
+/** Rules for every response. */
 export class ResponseRules {
   private constructor(private readonly statuses: ReadonlySet<number>) {}
 
-  /** Reads which statuses the service documents. */
+  /** Reads the documented statuses of the service. */
   static async of(service: { readonly url: string }): Promise<ResponseRules> {
     const response = await fetch(`${service.url}/openapi.json`);
     const { paths } = (await response.json()) as { paths: Record<string, Record<string, { responses?: object }>> };
@@ -20,7 +20,7 @@ export class ResponseRules {
     return new ResponseRules(new Set([...documented.map(Number), ...HTTP_STATUSES]));
   }
 
-  /** What is wrong with a response by itself; `undefined` when nothing is. */
+  /** The error of a response; `undefined` if there is none. */
   violation(response: HttpResponse): string | undefined {
     const { status, headers } = response;
     if (status === 100) return undefined;
@@ -33,7 +33,7 @@ export class ResponseRules {
   }
 }
 
-/** What keeps an error from the one shape; of HEAD there are only its fields to see. */
+/** The difference of an error from the common shape. HEAD has header fields only. */
 function wrongError({ status, headers, content }: HttpResponse): string | undefined {
   if (headers.get('cache-control') !== 'no-store') return `An error ${status} may be cached`;
   if (!/^application\/json(; charset=utf-8)?$/.test(headers.get('content-type') ?? '')) {

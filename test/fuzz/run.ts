@@ -37,7 +37,7 @@ if (!numbers.every(isNumber) || parts.length === 0 || !engines.includes(values.e
   process.exit(2);
 }
 
-// What was started is ended when the program ends.
+// The end of the program ends started processes.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 const server = values.engine === 'postgres' ? await PostgresServer.create({ fsync: 'off' }) : undefined;

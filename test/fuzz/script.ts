@@ -1,14 +1,14 @@
 import { connect } from 'node:net';
 import type { Message } from './message.js';
 
-/** What is done on one connection. */
+/** The actions on one connection. */
 export interface Script {
   readonly messages: readonly Message[];
-  /** Bytes of the first packets, each sent for itself; what is left goes in one. */
+  /** Bytes of the first packets. The rest is sent in one packet. */
   readonly packets: readonly number[];
   /**
-   * `wait`: the client waits until the service closes, and when nothing comes any more says that nothing will follow.
-   * `half-close`: it says so right behind its last byte. `reset`: it resets the connection some milliseconds later.
+   * `wait`: the client waits for the service to close; after a pause it ends its side. `half-close`: it ends its side
+   * after its last byte. `reset`: it resets the connection some milliseconds later.
    */
   readonly end: 'wait' | 'half-close' | 'reset';
   readonly resetAfter?: number;
@@ -16,18 +16,21 @@ export interface Script {
 
 export interface Transcript {
   readonly received: Buffer;
-  /** Whether the service left the connection open although the client had said that nothing will follow. */
+  /** Whether the service left the connection open after the client had ended its side. */
   readonly stuck: boolean;
-  /** Whether there was no connection at all. */
+  /** Whether there was no connection. */
   readonly refused: boolean;
 }
 
 /** Milliseconds without a byte after which no more responses are expected. */
 const QUIET = 3000;
-/** Milliseconds the service may take to close a connection on which nothing will follow: more than for half a request. */
+/**
+ * Milliseconds in which the service must close a connection whose client has ended its side; longer than for half a
+ * request.
+ */
 const FAREWELL = 40_000;
 
-/** Does what a script says, against the service at a URL. */
+/** Plays a script against the service at a URL. */
 export function play({ messages, packets, end, resetAfter = 0 }: Script, url: URL): Promise<Transcript> {
   const bytes = Buffer.from(messages.map((message) => message.bytes).join(''), 'latin1');
   return new Promise((resolve) => {
@@ -35,7 +38,7 @@ export function play({ messages, packets, end, resetAfter = 0 }: Script, url: UR
     let connected = false;
     let stuck = false;
     const socket = connect({ host: url.hostname, port: Number(url.port), allowHalfOpen: true, noDelay: true });
-    // When nothing comes any more, the client says that nothing will follow, and the service has to close.
+    // After a pause the client ends its side, and the service must close the connection.
     const quiet = setTimeout(() => socket.end(), end === 'wait' ? QUIET : 2 * FAREWELL);
     const farewell = setTimeout(() => {
       stuck = true;
@@ -51,7 +54,7 @@ export function play({ messages, packets, end, resetAfter = 0 }: Script, url: UR
       farewell.refresh();
     });
     socket.on('end', () => socket.end());
-    // What came before a reset counts.
+    // Bytes before a reset count.
     socket.on('error', () => {});
     socket.on('close', () => {
       clearTimeout(quiet);

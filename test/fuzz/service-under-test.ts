@@ -17,13 +17,13 @@ export interface StartedService {
   readonly tokens: Tokens;
 }
 
-/** Makes an empty database on PostgreSQL and gives its URL; absent on SQLite. */
+/** Makes an empty PostgreSQL database and returns its URL; absent on SQLite. */
 export type ProvideDatabase = (() => Promise<string>) | undefined;
 
-/** Starts built services on fresh databases, and ends them. */
+/** Starts built services on new databases, and ends them. */
 export class ServiceUnderTest {
   private readonly started = new Map<ServiceProcess, string>();
-  /** The same for all services, so that what is sent to one can be sent to another. */
+  /** Shared by all services, so that scripts can be played on another service. */
   private readonly tokens = tokens();
 
   constructor(
@@ -55,7 +55,7 @@ export class ServiceUnderTest {
     };
   }
 
-  /** Ends a service however it is, and removes its files. */
+  /** Ends a service in any state, and removes its files. */
   async remove({ process: service }: StartedService): Promise<void> {
     await service.end('SIGKILL');
     rmSync(this.started.get(service)!, { recursive: true, force: true });
@@ -81,19 +81,19 @@ async function tokens(): Promise<Tokens> {
   };
 }
 
-/** Why a service that ended by itself did so. */
+/** The reason why a service ended. */
 export function lastWords({ child, output }: ServiceProcess): string {
   const end = child.signalCode ?? `exit code ${child.exitCode}`;
   const [error] = /^.*(Error|FATAL).*$/m.exec(output.slice(-20_000)) ?? [];
   return `The process ended with ${end}${error === undefined ? '' : `: ${error.slice(0, 300)}`}`;
 }
 
-/** Seconds in which a request that was cut off may still be in flight: more than the service waits for half a request. */
+/** Seconds in which a request that was cut off may be in flight; longer than for half a request. */
 const LONGEST_FLIGHT = 60;
 
 /**
- * Ends a service that has nothing to do any more, as an operator does.
- * @returns what is wrong with its end: something in flight though there is no client, or another exit code than 0
+ * Ends an idle service, as an operator does.
+ * @returns what is wrong with its end: requests in flight without a client, or another exit code than 0
  */
 export async function endViolation(service: ServiceProcess): Promise<string | undefined> {
   let left = await gauge(service, IN_FLIGHT);
@@ -108,7 +108,7 @@ export async function endViolation(service: ServiceProcess): Promise<string | un
 
 const IN_FLIGHT = 'http_requests_in_flight';
 
-/** What a gauge of the management port says. */
+/** The value of a gauge of the management port. */
 export async function gauge({ managementUrl }: ServiceProcess, name: string): Promise<number | undefined> {
   const text = await (await fetch(`${managementUrl}/metrics`)).text();
   const value = new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1];

@@ -1,13 +1,13 @@
 import type { Message } from './message.js';
 import type { Script } from './script.js';
 
-/** Gives what is wrong with a script when it is played again; `undefined` when nothing is. */
+/** Plays a script again and returns its violation; `undefined` if there is none. */
 export type Trial = (script: Script) => Promise<string | undefined>;
 
 /**
- * Leaves out of a script whatever it does without: packets, messages, header fields.
- * @param trials how often it may be played
- * @returns the shortest found, and what is wrong with it; `undefined` where it shows nothing any more
+ * Removes the parts of a script that are not needed for its violation: packets, messages, header fields.
+ * @param trials most trials
+ * @returns the shortest script and its violation; `undefined` if none shows it
  */
 export async function shrink(
   script: Script,
@@ -33,12 +33,12 @@ export async function shrink(
   return best;
 }
 
-/** What a violation is about, whichever message shows it. */
+/** The kind of a violation, without the message that shows it. */
 export function kindOf(violation: string): string {
   return violation.replaceAll(/\b[0-9a-z]+\.(\d+|last|cut)\b|\d{4,}/g, '#');
 }
 
-/** Scripts that leave something out, the greatest parts first. */
+/** Scripts without some parts, the largest parts first. */
 function* shorter(script: Script): Generator<Script> {
   const { messages } = script;
   if (script.packets.length > 0) yield { ...script, packets: [] };
@@ -49,7 +49,7 @@ function* shorter(script: Script): Generator<Script> {
   }
   if (messages.length > 3) return;
   for (const [index, message] of messages.entries()) {
-    // A valid message would have another right answer without a field.
+    // Without a field, another response to a valid message might be right.
     if (message.expected !== undefined) continue;
     for (const bytes of shorterBytes(message)) {
       yield { ...script, messages: messages.with(index, { ...message, bytes }) };
@@ -57,7 +57,7 @@ function* shorter(script: Script): Generator<Script> {
   }
 }
 
-/** Without one of its header fields; the id stays, by which the response is known. */
+/** The message without one of its header fields. The id stays, because it identifies the response. */
 function* shorterBytes({ bytes }: Message): Generator<string> {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd < 0) return;

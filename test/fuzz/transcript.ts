@@ -3,14 +3,14 @@ import type { Message } from './message.js';
 import type { ResponseRules } from './response-rules.js';
 import type { Script, Transcript } from './script.js';
 
-/** What a connection showed. */
+/** The results of a connection. */
 export interface Findings {
   readonly responses: readonly HttpResponse[];
-  /** What is wrong with them, the first thing only. */
+  /** The first violation. */
   readonly violation?: string;
 }
 
-/** Holds what came over a connection to what its script allows. */
+/** Compares the bytes of a connection with its script. */
 export function examine(script: Script, transcript: Transcript, rules: ResponseRules): Findings {
   const { responses, malformed } = responsesIn(script, transcript.received);
   const wrong = responses.map((response) => rules.violation(response)).find((violation) => violation !== undefined);
@@ -28,13 +28,13 @@ interface Parsed {
 }
 
 function responsesIn({ messages }: Script, bytes: Buffer): Parsed {
-  // Behind a mutated message, an id may have come into a request with another method.
+  // After a mutated message, an id may have moved into a request with another method.
   const firstMutated = messages.findIndex(({ expected }) => expected === undefined);
   const exact = firstMutated < 0 ? messages : messages.slice(0, firstMutated);
   const methods = new Map(exact.map(({ id, method }) => [id, method]));
   const responses: HttpResponse[] = [];
   for (let at = 0; at < bytes.length;) {
-    // The id in the head tells whether there is content.
+    // The id in the header section tells whether there is content.
     const head = bytes.toString('latin1', at, at + 4096);
     const method = methods.get(/\r\nx-request-id: ([^\r]*)/i.exec(head)?.[1] ?? '');
     const isHead = method === undefined ? 'unknown' : method === 'HEAD';
@@ -51,12 +51,12 @@ function responsesIn({ messages }: Script, bytes: Buffer): Parsed {
 }
 
 /**
- * Whether responses come in the order of the requests, one for each. Of the mutated messages nobody knows how many requests
- * they are, nor where they end: such a message may swallow or change what follows, until a valid message is answered again.
+ * Checks that responses come in the order of the requests, one for each. A mutated message may be any number of
+ * requests, and may change those after it, until a valid message has its response.
  */
 class ResponseOrder {
   private readonly indexes: ReadonlyMap<string, number>;
-  /** The first message that may still be answered. */
+  /** The first message that may still have a response. */
   private position = 0;
   /** Responses since then that belong to no valid message. */
   private strays = 0;
@@ -76,7 +76,7 @@ class ResponseOrder {
     return undefined;
   }
 
-  /** What is missing where the service has closed the connection after its last response. */
+  /** The missing responses after the service has closed the connection. */
   missing(last: HttpResponse | undefined): string | undefined {
     const next = this.messages[this.position];
     if (next?.expected === undefined || last?.headers.get('connection') === 'close') return undefined;
@@ -104,7 +104,7 @@ class ResponseOrder {
     return this.strays > requests ? `${this.strays} responses to at most ${requests} requests` : undefined;
   }
 
-  /** A mutation may have put the id into another message too. */
+  /** A mutation may have copied the id into another message. */
   private isRepeated(id: string): boolean {
     return this.messages.some((message) => message.id !== id && message.bytes.includes(id));
   }

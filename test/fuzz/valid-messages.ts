@@ -10,11 +10,11 @@ type Draft = Omit<Message, 'id' | 'bytes'> & {
   readonly body?: string;
 };
 
-/** Makes requests as good clients send them, of every route, and knows with which status each is answered. */
+/** Makes valid requests of every route, with the expected statuses. */
 export class ValidMessages {
   private readonly bearer: string;
 
-  /** @param stored ids of records that may be there */
+  /** @param stored ids of records that may exist */
   constructor(
     private readonly random: Random,
     private readonly tokens: Tokens,
@@ -42,7 +42,10 @@ export class ValidMessages {
     return { ...message, bytes: bytes.replace('\r\n', `\r\nConnection: Upgrade, HTTP2-Settings\r\n${field}\r\n`) };
   }
 
-  /** A POST whose body never comes whole. Where the client says so at once, it may be 400 before its token is looked at. */
+  /**
+   * A POST with an incomplete body. If the client ends its side immediately, the response may be 400 before the token
+   * is checked.
+   */
   unfinished(id: string, end: Script['end']): Message {
     const { both, read } = this.tokens;
     const [status, credentials] = this.random.pick<[number, string[]]>([
@@ -72,7 +75,7 @@ export class ValidMessages {
     const cut = this.random.below(body.length - 1) + 1;
     const chunks = [body.slice(0, cut), body.slice(cut)];
     const text = chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('');
-    // No Content-Length: the body is put behind the empty line by hand.
+    // No Content-Length: the body follows the empty line here.
     return { ...draft, headers: [...draft.headers!, `Transfer-Encoding: chunked\r\n\r\n${text}0`] };
   }
 
