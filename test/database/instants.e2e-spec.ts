@@ -114,8 +114,9 @@ describeEngines('an instant', (engine: EngineName) => {
     const dataSource = await createDataSource(loadConfig({ ...environmentIn(folder), DATABASE_URL: DATABASE }));
     await dataSource.initialize();
     await migrate(dataSource);
-    await dataSource.undoLastMigration();
-    expect(await migrate(dataSource)).toEqual(['KeepInstants1790000110000']);
+    const later = ['KeepInstants1790000110000', 'KeepBooks1790000120000'];
+    for (const _ of later) await dataSource.undoLastMigration();
+    expect(await migrate(dataSource)).toEqual(later);
     await dataSource.destroy();
   });
 });
