@@ -172,7 +172,19 @@ describe('cli backup and restore', () => {
     expect(readdirSync(folder).filter((name) => /restoring|before/.test(name))).toEqual([]);
   });
 
-  it.each(Object.entries(HOSTILE_CHANGES).filter(([name]) => name !== 'a migration forgotten'))(
+  const DROPPED = "a trigger that deletes records, with a name of the service's";
+
+  it('restores all records of a backup with a trigger that has the name of one of the service, and drops it', async () => {
+    expect(await run(folder, ['backup', 'backup.sqlite'])).toMatchObject({ code: 0 });
+    tamper((copy) => HOSTILE_CHANGES[DROPPED]!(copy, () => 1));
+    expect(await run(folder, ['restore', 'backup.sqlite', '--skip-record-check'])).toMatchObject({ code: 0 });
+    expect(countsOf(folder)).toEqual({ count: 3000, used: 3000 });
+    expect(
+      inDatabase(folder, (copy) => copy.prepare(`SELECT name FROM sqlite_schema WHERE sql LIKE '%DELETE FROM%'`).all()),
+    ).toEqual([]);
+  });
+
+  it.each(Object.entries(HOSTILE_CHANGES).filter(([name]) => ![DROPPED, 'a migration forgotten'].includes(name)))(
     'rejects a backup with %s',
     async (_name, change) => {
       expect(await run(folder, ['backup', 'backup.sqlite'])).toMatchObject({ code: 0 });

@@ -14,6 +14,12 @@ export const HOSTILE_CHANGES: Readonly<Record<string, Change>> = {
     database.exec(`CREATE TRIGGER t AFTER INSERT ON cookies BEGIN UPDATE cookies SET wish = 'rewritten'; END`),
   'a trigger that deletes records': (database) =>
     database.exec(`CREATE TRIGGER t AFTER UPDATE ON storage BEGIN DELETE FROM cookies WHERE id % 2 = 0; END`),
+  "a trigger that deletes records, with a name of the service's": (database) => {
+    database.exec('DROP TRIGGER cookies_insert');
+    database.exec(
+      'CREATE TRIGGER cookies_insert AFTER UPDATE ON storage BEGIN DELETE FROM cookies WHERE id % 2 = 0; END',
+    );
+  },
   'a view': (database) => database.exec('CREATE VIEW v AS SELECT * FROM cookies'),
   'an index more': (database) => database.exec('CREATE UNIQUE INDEX i ON cookies (id, wish)'),
   'a table more': (database) => database.exec('CREATE TABLE other (id integer)'),

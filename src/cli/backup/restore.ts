@@ -10,9 +10,11 @@ import { checkFile, type FileReport, schemaDifferences } from '../sqlite-file/fi
 import { readingOnly } from '../sqlite-file/file-copy.js';
 import { makePrivateFolder, PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { migrate } from '../../database/schema/migrations.js';
+import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
 import { BrokenLineError, RecordReader } from '../../resource/lines/record-reader.js';
 import { recordLine } from '../../resource/lines/record-line.js';
 import type { RecordOf, ResourceEntity } from '../../resource/store/resource-entity.js';
+import { sqliteTriggerNames } from '../../resource/usage/triggers.js';
 import { Progress } from '../output/progress.js';
 import { openDataSource, openStorage } from '../resources/open-storage.js';
 import { copy } from './backup.js';
@@ -164,13 +166,22 @@ async function differencesFromFresh(draft: string, migrations: readonly string[]
     await dataSource.destroy();
   }
   try {
-    return schemaDifferences(
-      draft,
-      path,
-      RESOURCES.map(({ name }) => name.plural),
-    );
+    for (const file of [draft, path]) dropResourceTriggers(file);
+    return schemaDifferences(draft, path);
   } finally {
     for (const suffix of ['', ...BESIDE]) await rm(path + suffix, { force: true });
+  }
+}
+
+/** Drops triggers with the names of the service's, which may be hostile. The next start makes the right ones. */
+function dropResourceTriggers(path: string): void {
+  const database = openDatabase(path);
+  try {
+    for (const name of RESOURCES.flatMap(({ name }) => sqliteTriggerNames(name.plural))) {
+      database.exec(`DROP TRIGGER IF EXISTS "${name}"`);
+    }
+  } finally {
+    database.close();
   }
 }
 

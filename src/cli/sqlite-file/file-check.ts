@@ -1,5 +1,4 @@
 import { type Database, openDatabase } from '../../database/sqlite/better-sqlite3.js';
-import { sqliteTriggerNames } from '../../resource/usage/triggers.js';
 import { sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 
 /** The contents and the errors of a database file. */
@@ -157,15 +156,10 @@ function numberErrors(resource: string, column: ReadColumn): string[] {
 
 /**
  * Compares the schema with that of another file after the same migrations: tables, indices, triggers and views.
- * @param resources their own triggers may differ: the next start replaces those that are not of this version
  * @returns one line for each difference
  */
-export function schemaDifferences(path: string, fresh: string, resources: readonly string[]): string[] {
-  const ours = new Set(resources.flatMap(sqliteTriggerNames).map((name) => `trigger ${name}`));
-  const [found, expected] = [path, fresh].map((each) => schemaOf(each, ours)) as [
-    Map<string, string>,
-    Map<string, string>,
-  ];
+export function schemaDifferences(path: string, fresh: string): string[] {
+  const [found, expected] = [path, fresh].map(schemaOf) as [Map<string, string>, Map<string, string>];
   const extra = [...found.keys()].filter((name) => !expected.has(name)).map((name) => `it has the ${name}`);
   const lost = [...expected.keys()].filter((name) => !found.has(name)).map((name) => `it lacks the ${name}`);
   const changed = [...found].filter(([name, sql]) => expected.has(name) && expected.get(name) !== sql);
@@ -173,17 +167,15 @@ export function schemaDifferences(path: string, fresh: string, resources: readon
 }
 
 /** SQL by kind and name, without quotes, blanks and case. */
-function schemaOf(path: string, except: ReadonlySet<string>): Map<string, string> {
+function schemaOf(path: string): Map<string, string> {
   const database = openDatabase(path, { readonly: true, fileMustExist: true, timeout: 5000 });
   try {
     const rows = database
       .prepare(`SELECT type, name, coalesce(sql, '') AS sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'`)
       .all() as { type: string; name: string; sql: string }[];
-    const schema = new Map(
+    return new Map(
       rows.map(({ type, name, sql }) => [`${type} ${name}`, sql.replaceAll(/[\s"'\x60[\]]/g, '').toLowerCase()]),
     );
-    for (const name of except) schema.delete(name);
-    return schema;
   } finally {
     database.close();
   }
