@@ -94,9 +94,9 @@ describe('what export and backup are to write into', () => {
 
   it.each(COMMANDS)('stays a FIFO, whose reader gets it: %s', async (name, args) => {
     execFileSync('mkfifo', [at('fifo')]);
-    const ended = run(folder, [...args, at('fifo')]);
+    const ended = outcomeOf(startCommand(folder, [...args, at('fifo')]));
     // The command waits for a reader.
-    await sleep(300);
+    await sleep(500);
     const { bytes } = reader(at('fifo'));
     expect(await ended).toMatchObject({ code: 0 });
     expectCookies(name, await bytes);

@@ -59,6 +59,9 @@ export async function run(
 let host: ChildProcess | undefined;
 let isHostBusy = false;
 
+/** Milliseconds for a command in the host. */
+const HOST_PATIENCE = 60_000;
+
 /** The programs in test/faults use this file without jest. Each of their commands has its own process. */
 const isJest = typeof afterAll !== 'undefined';
 if (isJest) afterAll(() => host?.disconnect());
@@ -73,10 +76,27 @@ async function runInHost(
   isHostBusy = true;
   try {
     host.send({ args, env: environmentOf(folder, environment), folder, input });
-    const [outcome] = (await once(host, 'message')) as [Outcome];
-    return outcome;
+    return await outcomeFrom(host, args);
   } finally {
     isHostBusy = false;
+  }
+}
+
+/** Waits for the outcome of a command in the host. Without one the host ends, and the next command gets a new one. */
+async function outcomeFrom(process: ChildProcess, args: readonly string[]): Promise<Outcome> {
+  const waiting = new AbortController();
+  const late = setTimeout(() => process.kill('SIGKILL'), HOST_PATIENCE);
+  const ended = once(process, 'exit', { signal: waiting.signal }).then(([code, signal]) => {
+    host = undefined;
+    throw new Error(`The host of "${args.join(' ')}" ended with ${code ?? signal} before it had an outcome.`);
+  });
+  try {
+    const [outcome] = (await Promise.race([once(process, 'message', { signal: waiting.signal }), ended])) as [Outcome];
+    return outcome;
+  } finally {
+    clearTimeout(late);
+    waiting.abort();
+    ended.catch(() => {});
   }
 }
 
