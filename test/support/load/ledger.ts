@@ -107,6 +107,9 @@ function settling(answer?: Response): Response | undefined {
   return answer?.status === 503 && answer.body?.errorCode === 'OUTCOME_UNKNOWN' ? undefined : answer;
 }
 
+/** Milliseconds for a response: one whose connection is handed to a worker that is being killed never comes. */
+const PATIENCE = 30_000;
+
 /** A client with one connection, as in a pooled HTTP client. */
 class LoadClient {
   /** Whether the last response announced the end of the connection. */
@@ -171,6 +174,7 @@ class LoadClient {
       const sent = request(this.url + path, {
         method,
         agent: this.agent,
+        signal: AbortSignal.timeout(PATIENCE),
         headers: {
           authorization: `Bearer ${this.bearer}`,
           ...(body !== undefined && { 'content-type': 'application/json' }),
