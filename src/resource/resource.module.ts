@@ -21,10 +21,11 @@ export interface ResourceFeature {
   readonly entity: Type<ResourceEntity>;
   /** Capacity in records: a setting, or a function of the configuration. */
   readonly capacity: Resource['capacity'] | ((config: Config) => number);
+  readonly rule?: Resource['rule'];
 }
 
 /**
- * `ResourceModule` itself is imported once. A feature imports `ResourceModule.forFeature`, and injects the entity's
+ * `ResourceModule` itself is imported once. A feature imports `ResourceModule.forFeature({ ...ORDERS, entity: Order })`, and injects the entity's
  * `ResourceRepository` by `@InjectResource(Entity)`, or its TypeORM repository.
  */
 @Global()
@@ -33,7 +34,7 @@ export interface ResourceFeature {
   exports: [ListCache, ListQueue, ListReaders, ResourceLists],
 })
 export class ResourceModule {
-  static forFeature({ name, entity, capacity }: ResourceFeature): DynamicModule {
+  static forFeature({ name, entity, capacity, rule }: ResourceFeature): DynamicModule {
     const rows = TypeOrmModule.forFeature([entity]);
     const usage = UsageModule.forFeature({
       resource: name.plural,
@@ -46,8 +47,8 @@ export class ResourceModule {
         {
           provide: resourceToken(entity),
           inject: [getRepositoryToken(entity), UsageCounter, Config],
-          useFactory: (repository: Repository<ResourceEntity>, counter: UsageCounter, config: Config) => {
-            const records = new ResourceRepository(name, repository, counter, config);
+          useFactory: async (repository: Repository<ResourceEntity>, counter: UsageCounter, config: Config) => {
+            const records = new ResourceRepository(name, repository, counter, config, await rule?.());
             checkLists(name, records.table);
             return records;
           },

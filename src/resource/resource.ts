@@ -2,6 +2,7 @@ import { type Setting, setting } from '../config/setting.js';
 import { integer } from '../config/parse.js';
 import type { ResourceName } from './resource-name.js';
 import type { ResourceEntity } from './store/resource-entity.js';
+import type { Rule } from './store/rule.js';
 
 /** The class of a resource's entity, or of its DTO. */
 export type RecordClass<T = object> = new (...args: never[]) => T;
@@ -22,6 +23,8 @@ export interface Resource<Entity extends ResourceEntity = ResourceEntity> {
   readonly entity: () => Promise<RecordClass<Entity>>;
   /** The DTO class of the POST body. */
   readonly createDto: () => Promise<RecordClass>;
+  /** What must hold across records, at every write of the service and at imports. */
+  readonly rule?: () => Promise<Rule<Entity>>;
 }
 
 /** Declares the capacity setting of a resource, such as `ORDERS_CAPACITY`. */

@@ -8,8 +8,8 @@ const mutants: readonly Mutant[] = [
   {
     id: 'one-rejected-record-fails-its-batch',
     file: 'src/resource/store/resource-repository.ts',
-    replace: 'items.length === 1 || !(error',
-    by: 'items.length >= 1 || !(error',
+    replace: 'items.length === 1 || !isOfOne',
+    by: 'items.length >= 1 || !isOfOne',
     breaks: 'A record that the database rejects fails alone among those that are created with it.',
     specs: STORE,
     tests: 'stores what is right among',

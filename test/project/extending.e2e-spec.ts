@@ -80,7 +80,7 @@ describe('docs/extending.md', () => {
       write(path!, text!);
     }
     const changes = [...GUIDE.matchAll(/```diff\n--- (\S+)\n([\s\S]*?)```/g)];
-    expect(changes).toHaveLength(3);
+    expect(changes).toHaveLength(4);
     for (const [, path, hunks] of changes) applyChange(path!, hunks!);
     addModule('JarsModule', './jars/jars.module.js');
     for (const name of ['jars', 'orders-and-cookies']) {
@@ -105,6 +105,20 @@ describe('docs/extending.md', () => {
     const { status, stdout } = await copy.node('node_modules/typeorm/cli.js', ...args);
     expect({ status, stdout }).toEqual({ status: 1, stdout: expect.stringContaining('No changes in database schema') });
     expect(readdirSync(join(copy.folder, 'migrations')).filter((name) => name.includes('more-jars'))).toEqual([]);
+  });
+
+  it('has a rule that an import keeps, and names the line', async () => {
+    const line = (members: object): string => `${JSON.stringify(members)}\n`;
+    const order = { customer: 'Ada', quantity: 500, status: 'shipped', cookieId: 1 };
+    write('cookies.ndjson', line({ flavor: 'vanilla', size: 'small', wish: 'x' }));
+    write('orders.ndjson', line({ ...order, quantity: 1 }) + line(order).repeat(3));
+    const cli = (...args: string[]) => copy.node('dist/src/cli/main.js', ...args);
+    expect(await cli('import', 'cookies', 'cookies.ndjson')).toMatchObject({ status: 0 });
+    for (const options of [[], ['--atomic']]) {
+      const { status, stderr } = await cli('import', 'orders', 'orders.ndjson', ...options);
+      const wrong = 'Line 4 is wrong: "quantity" must be less than 500: 2 large orders of cookie 1 are on their way.';
+      expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining(wrong) });
+    }
   });
 
   it('quotes messages that the code has', () => {

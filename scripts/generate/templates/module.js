@@ -26,12 +26,11 @@ export function module({ singular, plural }) {
     import { ResourceModule } from '../resource/resource.module.js';
     import { ${type} } from './${singular}.entity.js';
     import { ${constant(plural)} } from './${singular}.resource.js';
-    import { ${constant(singular)} } from './${singular}.values.js';
     import { ${all}Controller } from './${plural}.controller.js';
     import { ${all}Service } from './${plural}.service.js';
 
     @Module({
-      imports: [ResourceModule.forFeature({ name: ${constant(singular)}, entity: ${type}, capacity: ${constant(plural)}.capacity })],
+      imports: [ResourceModule.forFeature({ ...${constant(plural)}, entity: ${type} })],
       controllers: [${all}Controller],
       providers: [${all}Service],
       exports: [${all}Service],

@@ -1,6 +1,8 @@
 import { QueryFailedError } from 'typeorm';
 import type { Sql } from '../../database/sql.js';
 import { transaction } from '../../database/transactions.js';
+import { problemsIn } from '../../resource/lines/imported-dto.js';
+import { RejectedRecordError } from '../../resource/store/rule.js';
 import { StorageFullError } from '../../resource/usage/storage-full-error.js';
 import { ImportProgress, type UnfinishedImport } from './import-progress.js';
 import { Failure } from '../command-errors.js';
@@ -142,6 +144,8 @@ async function createAll(storage: OpenStorage, tx: Sql, batch: Batch): Promise<v
   try {
     await storage.store.in(tx).createMany(batch.entries.map(({ record }) => record));
   } catch (error) {
+    if (error instanceof RejectedRecordError)
+      return reject(batch.entries[error.index]!.number, problemsIn(error.cause));
     if (!(error instanceof QueryFailedError)) throw error;
     const [first] = await problemsOf(storage, batch, new UniqueValues(storage));
     if (first === undefined) throw error;

@@ -49,7 +49,7 @@ export async function openStorage(config: Config, resource: Resource, options: O
     dataSource,
     resource,
     repository,
-    store: new ResourceRepository(resource.name, repository, counter),
+    store: new ResourceRepository(resource.name, repository, counter, undefined, await resource.rule?.()),
     close: () => dataSource.destroy(),
   };
 }

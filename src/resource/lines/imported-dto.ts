@@ -1,4 +1,4 @@
-import type { Type } from '@nestjs/common';
+import { HttpException, type Type } from '@nestjs/common';
 import { IntersectionType } from '@nestjs/swagger';
 import { ApiError } from '../../http/errors/api-error.js';
 import { propertiesOf } from '../../http/validation/dto-properties.js';
@@ -34,10 +34,12 @@ export class ImportedDto {
   }
 }
 
-/** Turns a 400 into one line of text for the command line; rethrows any other error. */
-export function problemsOf(error: unknown): string {
-  if (!(error instanceof ApiError)) throw error;
-  const problems = (error.details ?? []).map((detail) => {
+/** Turns the error of a record into one line of text for the command line; rethrows one that is not an HTTP exception. */
+export function problemsIn(error: unknown): string {
+  if (!(error instanceof HttpException)) throw error;
+  const details = error instanceof ApiError ? (error.details ?? []) : [];
+  if (details.length === 0) return error.message;
+  const problems = details.map((detail) => {
     const name = 'pointer' in detail ? detail.pointer.slice(1) : detail.parameter;
     return name === '' ? `it ${detail.message}` : `"${name}" ${detail.message}`;
   });

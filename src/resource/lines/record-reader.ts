@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Resource } from '../resource.js';
 import type { NewRecord, ResourceEntity } from '../store/resource-entity.js';
-import { ImportedDto, problemsOf } from './imported-dto.js';
+import { ImportedDto, problemsIn } from './imported-dto.js';
 
 /** A line is not a valid record; the message says why and what is expected. */
 export class BrokenLineError extends Error {
@@ -55,7 +55,7 @@ export class RecordReader<Entity extends ResourceEntity> {
     try {
       return await this.dto.validate(value);
     } catch (error) {
-      throw new BrokenLineError(problemsOf(error));
+      throw new BrokenLineError(problemsIn(error));
     }
   }
 }

@@ -1,3 +1,4 @@
+import { HttpException } from '@nestjs/common';
 import { type DataSource, QueryFailedError, type Repository } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { Batcher } from '../../database/batcher.js';
@@ -25,6 +26,7 @@ import { References } from './references.js';
 import { ResourceSnapshot } from './resource-snapshot.js';
 import { placeholders, ResourceTable } from './resource-table.js';
 import { ResourceTransaction } from './resource-transaction.js';
+import type { Rule } from './rule.js';
 import { findRecord, type Row, storedRecord } from './stored-record.js';
 
 /** Writes of one transaction at most. */
@@ -57,6 +59,7 @@ export class ResourceRepository<Entity extends ResourceEntity> {
   /**
    * @param repository of an entity whose table has the resource's plural name
    * @param config whether a write needs `If-Match`
+   * @param rule what must hold across records; its error is the result of the write
    * @throws {Error} for an entity whose records it cannot keep
    */
   constructor(
@@ -64,6 +67,7 @@ export class ResourceRepository<Entity extends ResourceEntity> {
     repository: Repository<Entity>,
     readonly counter: UsageCounter,
     private readonly config: Pick<Config, 'requireIfMatch'> = { requireIfMatch: false },
+    private readonly rule?: Rule<Entity>,
   ) {
     this.table = new ResourceTable(repository as unknown as Repository<ResourceEntity>);
     this.references = new References(repository as unknown as Repository<ResourceEntity>);
@@ -140,7 +144,7 @@ export class ResourceRepository<Entity extends ResourceEntity> {
 
   /** The operations in a transaction of the caller, which may include other resources. */
   in(transaction: Sql): ResourceTransaction<Entity> {
-    return new ResourceTransaction(this.table, this.counter, transaction);
+    return new ResourceTransaction(this.table, this.counter, transaction, this.rule);
   }
 
   /** Version and count of the resource. */
@@ -175,7 +179,7 @@ export class ResourceRepository<Entity extends ResourceEntity> {
     });
   }
 
-  /** Runs the writes in one transaction. If the database rejects one, each runs in its own, so that the others do not fail. */
+  /** Runs the writes in one transaction. If the database or the rule rejects one, each runs alone, so that the others do not fail. */
   private async writeAll<Item, Result>(
     items: Item[],
     write: BatchWrite<Entity, Item, Result>,
@@ -184,7 +188,8 @@ export class ResourceRepository<Entity extends ResourceEntity> {
     try {
       return await transaction(this.dataSource, (tx) => write(this.in(tx), items), options);
     } catch (error) {
-      if (items.length === 1 || !(error instanceof QueryFailedError)) return items.map(() => error as Error);
+      const isOfOne = error instanceof QueryFailedError || error instanceof HttpException;
+      if (items.length === 1 || !isOfOne) return items.map(() => error as Error);
       return (await Promise.all(items.map((item) => this.writeAll([item], write, options)))).flat();
     }
   }

@@ -1,4 +1,4 @@
-import { Logger } from '@nestjs/common';
+import { HttpException, Logger } from '@nestjs/common';
 import { UnsafeIntegerError } from '../../database/errors.js';
 import { advanceIdSequence } from '../../database/transactions.js';
 import type { Sql } from '../../database/sql.js';
@@ -15,6 +15,7 @@ import type {
   WriteCheck,
 } from './resource-entity.js';
 import type { ResourceTable } from './resource-table.js';
+import { RejectedRecordError, type Rule, type RuleTransaction } from './rule.js';
 import { findRecord } from './stored-record.js';
 
 const logger = new Logger('Storage');
@@ -33,6 +34,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     private readonly table: ResourceTable,
     private readonly storage: UsageCounter,
     private readonly transaction: Sql,
+    private readonly rule?: Rule<Entity>,
   ) {}
 
   /** Finds a record and locks it until the transaction ends. */
@@ -51,27 +53,30 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
   async createUpTo(records: readonly NewRecord<Entity>[]): Promise<(StoredRecord<Entity> | StorageFullError)[]> {
     const usage = await this.lock();
     const versions = versionsAfter(usage, Math.min(records.length, Math.max(usage.free, 0)));
-    const ids = await this.insert(records.slice(0, versions.length), versions);
-    return records.map((values, index) => {
-      const version = versions[index];
-      if (version === undefined) return new StorageFullError(this.storage.resource);
-      const record = this.table.recordOf(ids.get(version.revision)!, values);
-      return { record: record as RecordOf<Entity>, version };
-    });
+    const stored = await this.insert(records.slice(0, versions.length), versions);
+    for (const { record } of stored) await this.rule?.check({ after: record }, this.forRule);
+    return records.map((_, index) => stored[index] ?? new StorageFullError(this.storage.resource));
   }
 
   /**
    * Creates many records: either all have an id, or none has.
    * @throws {StorageFullError} when there is not room for all
    * @throws {QueryFailedError} when an id exists already
+   * @throws {RejectedRecordError} of the resource's rule
    */
   async createMany(records: readonly NewRecord<Entity>[]): Promise<void> {
     const usage = await this.lock();
     if (records.length > usage.free) throw new StorageFullError(this.storage.resource);
     const versions = versionsAfter(usage, records.length);
-    const size = Math.floor(MOST_PARAMETERS / (this.table.columns.length + 1));
-    for (let start = 0; start < records.length; start += size) {
-      await this.insert(records.slice(start, start + size), versions.slice(start, start + size));
+    if (this.rule === undefined) return this.insertAll(records, versions);
+    await this.transaction.query('SAVEPOINT many', []);
+    try {
+      await this.insertAll(records, versions);
+    } catch (error) {
+      if (!(error instanceof RejectedRecordError)) throw error;
+      // The rule has seen all records at once. One after the other, it rejects the first that is too much.
+      await this.transaction.query('ROLLBACK TO SAVEPOINT many', []);
+      for (const [index, record] of records.entries()) await this.insertAll([record], [versions[index]!], index);
     }
   }
 
@@ -103,7 +108,9 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
       }
       [last] = versionsAfter(last ?? (await this.lock()), 1);
       await this.transaction.query(this.table.update, [...this.table.parametersOf(record), last!.revision, id]);
-      results.push({ record: record as RecordOf<Entity>, version: last! });
+      const after = record as RecordOf<Entity>;
+      await this.rule?.check({ before: current.record, after }, this.forRule);
+      results.push({ record: after, version: last! });
     }
     return results;
   }
@@ -143,6 +150,44 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     return new StorageFullError(this.storage.resource);
   }
 
+  /**
+   * Inserts records in as many statements as they need, and checks the rule.
+   * @param first index of the first one, for an error
+   */
+  private async insertAll(
+    records: readonly NewRecord<Entity>[],
+    versions: readonly Version[],
+    first = 0,
+  ): Promise<void> {
+    const size = Math.floor(MOST_PARAMETERS / (this.table.columns.length + 1));
+    const stored: StoredRecord<Entity>[] = [];
+    for (let start = 0; start < records.length; start += size) {
+      stored.push(...(await this.insert(records.slice(start, start + size), versions.slice(start, start + size))));
+    }
+    if (this.rule === undefined) return;
+    for (const [index, { record }] of stored.entries()) {
+      await this.rule.check({ after: record }, this.forRule).catch((error: unknown) => {
+        throw error instanceof HttpException ? new RejectedRecordError(first + index, error) : error;
+      });
+    }
+  }
+
+  private get forRule(): RuleTransaction {
+    const { dataSource, engine } = this.table;
+    const sql = this.transaction;
+    return {
+      sql: (strings, ...values) => sql.sql(strings, ...values),
+      query: (text, parameters) => sql.query(text, parameters),
+      lock: async <Row>(table: string, id: number) => {
+        const name = dataSource.driver.escape(table);
+        const [row] = await sql.query<Row[]>(`SELECT * FROM ${name} WHERE id = ?${engine.dialect.forUpdate(name)}`, [
+          id,
+        ]);
+        return row;
+      },
+    };
+  }
+
   private lock(): Promise<LockedUsage> {
     return this.storage.lock(this.transaction, this.table.engine.dialect);
   }
@@ -159,16 +204,13 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     return result;
   }
 
-  /**
-   * @param records all with the ids that they bring, or all without
-   * @returns the ids by revision: the order in which RETURNING gives its rows is not promised
-   */
+  /** @param records all with the ids that they bring, or all without */
   private async insert(
     records: readonly NewRecord<Entity>[],
     versions: readonly Version[],
-  ): Promise<Map<number, number>> {
+  ): Promise<StoredRecord<Entity>[]> {
     const [first] = records;
-    if (first === undefined) return new Map();
+    if (first === undefined) return [];
     const keepsIds = first.id !== undefined;
     const parameters = records.flatMap((record, index) => {
       const values = [...this.table.parametersOf(record), versions[index]!.revision];
@@ -179,7 +221,12 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
       .catch((error: unknown) => {
         throw error instanceof UnsafeIntegerError ? this.idsSpent() : error;
       });
-    return new Map(rows.map(({ id, revision }) => [revision, id]));
+    // The order in which RETURNING gives its rows is not promised.
+    const ids = new Map(rows.map(({ id, revision }) => [revision, id]));
+    return versions.map((version, index) => {
+      const record = this.table.recordOf(ids.get(version.revision)!, records[index]!) as RecordOf<Entity>;
+      return { record, version };
+    });
   }
 }
 

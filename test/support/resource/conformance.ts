@@ -9,7 +9,10 @@ type Operation = readonly [method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', 
 /** Statuses of the platform for any resource. `openapi.e2e-spec.ts` and other specs test them. */
 const OF_THE_PLATFORM = ['408', '417', '431', '500', '501', '503', '505'];
 
-/** Such statuses by method: a GET has no body without chunks, and 507 means a full volume except for POST. */
+/** Statuses of constraints and rules of the feature, and of others that refer to it. The tests of the feature are for these. */
+const OF_THE_FEATURE = ['409', '422'];
+
+/** Statuses of the platform by method: a GET has no body without chunks, and 507 means a full volume except for POST. */
 const OF_THE_PLATFORM_BY: Partial<Record<string, readonly string[]>> = {
   GET: ['413'],
   PUT: ['507'],
@@ -110,7 +113,7 @@ export function describeConformance(resource: ResourceUnderTest): void {
     const ofTheResource = (operation: Operation): [status: string, description: any][] =>
       describedBy(operation).filter(([status]) => {
         const others = OF_THE_PLATFORM_BY[operation[0]] ?? [];
-        return !OF_THE_PLATFORM.includes(status) && !others.includes(status);
+        return ![...OF_THE_PLATFORM, ...OF_THE_FEATURE, ...others].includes(status);
       });
 
     it.each(operations)('has %s %s, with a bearer token, and every status by its number', (...operation) => {

@@ -1,0 +1,152 @@
+import { Logger, Module } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { CookiesModule } from '../../src/cookies/cookies.module.js';
+import { CookiesService } from '../../src/cookies/cookies.service.js';
+import { transaction } from '../../src/database/transactions.js';
+import { ApiError } from '../../src/http/errors/api-error.js';
+import { ResourceModule } from '../../src/resource/resource.module.js';
+import type { Rule } from '../../src/resource/store/rule.js';
+import { CreateParcels1790000200000 } from '../parcels/create-parcels.js';
+import { Parcel } from '../parcels/parcel.entity.js';
+import { PARCEL } from '../parcels/parcel.values.js';
+import { ParcelsController } from '../parcels/parcels.controller.js';
+import { engineInUse } from '../support/engine.js';
+import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
+
+const MOST_OPEN = 3;
+const MOST_OF_A_SMALL = 10;
+
+/** At most three parcels of a cookie are open, and no parcel has more than ten of a small cookie. */
+const RULE: Rule<Parcel> = {
+  async check({ after: { cookieId, quantity } }, transaction) {
+    const [{ open } = { open: 0 }] = await transaction.sql<{ open: number }[]>`
+      SELECT count(*) AS open FROM parcels WHERE "cookieId" = ${cookieId} AND status = 'open'`;
+    if (open > MOST_OPEN) throw refused('TOO_MANY_OPEN', '/status', `cookie ${cookieId} has ${MOST_OPEN} open parcels`);
+    const cookie = await transaction.lock<{ size: string }>('cookies', cookieId);
+    if (cookie?.size === 'small' && quantity > MOST_OF_A_SMALL)
+      throw refused('TOO_MANY_SMALL', '/quantity', `must be at most ${MOST_OF_A_SMALL} of a small cookie`);
+  },
+};
+
+const refused = (code: string, pointer: string, message: string): ApiError =>
+  new ApiError(409, code, message, { details: [{ pointer, message }] });
+
+@Module({
+  imports: [
+    ResourceModule.forFeature({
+      name: PARCEL,
+      entity: Parcel,
+      capacity: () => 1000,
+      rule: () => Promise.resolve(RULE),
+    }),
+    CookiesModule,
+  ],
+  controllers: [ParcelsController],
+})
+class RuledParcelsModule {}
+
+beforeAll(() => Logger.overrideLogger(false));
+
+describe(`a rule of a resource (${engineInUse()})`, () => {
+  let service: Service;
+  let client: Client;
+  let cookieId: number;
+
+  beforeAll(async () => {
+    service = await startService({ LOG_LEVEL: 'silent' }, [RuledParcelsModule], [new CreateParcels1790000200000()]);
+    client = await Client.of(service, { scope: 'cookies:read cookies:write parcels:read parcels:write' });
+  });
+
+  afterAll(() => service.stop());
+
+  beforeEach(async () => {
+    cookieId = (await client.post({ ...COOKIE, size: 'large' })).body.id;
+  });
+
+  const parcel = (properties: object = {}) => ({
+    customer: 'Ada',
+    quantity: 1,
+    status: 'open',
+    cookieId,
+    ...properties,
+  });
+  const post = (properties?: object): Promise<Answer> =>
+    client.request('POST', '/parcels', { body: parcel(properties) });
+  const list = () => client.get(`/parcels?cookieId=${cookieId}`);
+  const stored = async (count: number): Promise<Answer[]> => {
+    const answers: Answer[] = [];
+    for (let index = 0; index < count; index++) answers.push(await post());
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+    return answers;
+  };
+
+  it('undoes a POST that breaks it, and its error is the response', async () => {
+    await stored(MOST_OPEN);
+    const before = await list();
+    const message = `cookie ${cookieId} has 3 open parcels`;
+    expect(await post()).toMatchObject({
+      status: 409,
+      body: { errorCode: 'TOO_MANY_OPEN', message, details: [{ pointer: '/status', message }] },
+    });
+    const after = await list();
+    expect([after.headers.get('etag'), after.text]).toEqual([before.headers.get('etag'), before.text]);
+    expect((await post({ status: 'paid' })).status).toBe(201);
+  });
+
+  it.each(['PUT', 'PATCH'])('undoes a %s that breaks it', async (method) => {
+    await stored(MOST_OPEN);
+    const { body: paid, headers } = await post({ status: 'paid' });
+    const path = `/parcels/${paid.id}`;
+    const change = (body: object, ifMatch?: string) =>
+      client.request(method, path, {
+        body: method === 'PUT' ? parcel(body) : body,
+        headers: ifMatch === undefined ? {} : { 'if-match': ifMatch },
+      });
+    expect(await change({ status: 'open' })).toMatchObject({ status: 409, body: { errorCode: 'TOO_MANY_OPEN' } });
+    expect((await client.get(path)).headers.get('etag')).toBe(headers.get('etag'));
+    expect((await change({ status: 'shipped' })).status).toBeLessThan(300);
+    // The precondition comes first.
+    expect((await change({ status: 'open' }, headers.get('etag')!)).status).toBe(412);
+  });
+
+  it('holds under writes at the same time, and rejects none that keep it', async () => {
+    const other = (await client.post({ ...COOKIE, size: 'large' })).body.id as number;
+    const answers = await Promise.all(
+      Array.from({ length: 64 }, (_, index) => post(index % 2 === 0 ? {} : { cookieId: other, status: 'paid' })),
+    );
+    const statuses = (isOther: boolean) =>
+      answers.filter((_, index) => (index % 2 === 1) === isOther).map(({ status }) => status);
+    expect(statuses(false).filter((status) => status === 201)).toHaveLength(MOST_OPEN);
+    expect(statuses(false).filter((status) => status === 409)).toHaveLength(32 - MOST_OPEN);
+    expect(statuses(true)).toEqual(statuses(true).map(() => 201));
+    expect((await list()).body).toHaveLength(MOST_OPEN);
+    expect((await client.get('/parcels?limit=1')).headers.get('x-total-count')).toBe(
+      String((await client.get('/parcels')).body.length),
+    );
+  });
+
+  it('sees what another transaction does to the record of another resource that it locks', async () => {
+    const cookies = service.app.get(CookiesService, { strict: false }).records;
+    let posted: Promise<Answer> | undefined;
+    await transaction(service.app.get(DataSource), async (tx) => {
+      await cookies.in(tx).update(cookieId, { size: 'small' });
+      posted ??= post({ quantity: 11 });
+      // The POST comes as far as the lock meanwhile.
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    });
+    expect(await posted).toMatchObject({ status: 409, body: { errorCode: 'TOO_MANY_SMALL' } });
+  });
+
+  it('is kept by a transaction of the service, which is undone as a whole', async () => {
+    await stored(MOST_OPEN);
+    const cookies = service.app.get(CookiesService, { strict: false }).records;
+    const parcels = service.app.get('ParcelResourceRepository', { strict: false });
+    const count = (await client.get('/cookies?limit=1')).headers.get('x-total-count');
+    const work = transaction(service.app.get(DataSource), async (tx) => {
+      await cookies.in(tx).create(COOKIE);
+      await parcels.in(tx).create(parcel());
+    });
+    await expect(work).rejects.toMatchObject({ errorCode: 'TOO_MANY_OPEN' });
+    expect((await client.get('/cookies?limit=1')).headers.get('x-total-count')).toBe(count);
+  });
+});
