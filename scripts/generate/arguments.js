@@ -15,11 +15,15 @@ Kinds:
   code:text:4..8                   from so many characters to so many
   quantity:int:1..1000             a whole number from the least to the greatest
   weight:number:0..99.5            the same for any number
+  price:decimal:10,2               so many digits, so many of them behind the point; a text in JSON, such as money
+  day:date                         a day, such as 2026-01-31
+  startsAt:instant                 a moment, such as 2026-01-31T12:00:00.000Z
+  deviceId:uuid                    a UUID
   isGift:bool                      true or false
   status:enum:open,paid,shipped    one of these; lists can be filtered by it
   cookieId:ref:cookies             the id of a record of another resource; lists can be filtered by it
 
-A "?" behind the name of a text, a number or a bool lets it be absent or null: 'note?:text:500', in quotes for your shell.
+A "?" behind a name lets the property be absent or null: 'note?:text:500', in quotes for your shell.
 --singular names one of them where the plural does not tell: --singular person, for people.
 `;
 

@@ -7,6 +7,7 @@ import { constant, kebab, pascal, pluralOf, words } from './names.js';
  * @property {boolean} isOptional
  * @property {string} type in TypeScript
  * @property {string} column its type in SQL
+ * @property {Record<string, number>} [columnOptions] of TypeORM
  * @property {string} [check] an expression, for `@Check` and for the migration
  * @property {string} decorator of the kit, for the DTO
  * @property {string[]} arguments of the decorator
@@ -37,13 +38,14 @@ const KINDS = {
   text: { example: 'customer:text:100', make: text },
   int: { example: 'quantity:int:1..1000', make: int },
   number: { example: 'weight:number:0..99.5', make: number },
+  decimal: { example: 'price:decimal:10,2', make: decimal },
+  date: { example: 'day:date', make: date },
+  instant: { example: 'startsAt:instant', make: instant },
+  uuid: { example: 'deviceId:uuid', make: uuid },
   bool: { example: 'isGift:bool', make: bool },
   enum: { example: 'status:enum:open,paid,shipped', make: enumeration },
   ref: { example: 'cookieId:ref:cookies', make: reference },
 };
-
-/** Why these kinds cannot be optional. */
-const NEVER_OPTIONAL = { enum: 'give it a value such as "none"', ref: 'a reference is always there' };
 
 /**
  * @typedef {{ singular: string, plural: string, known: ReadonlySet<string> }} Resource `known` are the existing
@@ -67,9 +69,6 @@ export function parseField(argument, resource) {
   const known = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
   if (known === undefined) fail(`a kind is one of ${Object.keys(KINDS).join(', ')}`, `${name}:text:100`);
   const isOptional = optional !== '';
-  if (isOptional && Object.hasOwn(NEVER_OPTIONAL, kind)) {
-    fail(`it cannot be optional: ${NEVER_OPTIONAL[/** @type {'enum' | 'ref'} */ (kind)]}`, known.example);
-  }
   try {
     return { name, isOptional, ...known.make(name, options, resource) };
   } catch (error) {
@@ -140,6 +139,68 @@ function rangeOf(options, form) {
   const [min, max] = /** @type {[number, number]} */ (bounds.map(Number));
   if (min > max) throw new RangeError(`${min} is more than ${max}`);
   return [min, max];
+}
+
+const DIGITS = 15;
+
+/** @param {string} _name @param {string} options */
+function decimal(_name, options) {
+  const [, precision = 0, scale = 0] = (/^(\d+),(\d+)$/.exec(options) ?? []).map(Number);
+  if (precision > DIGITS || precision - scale < 1) {
+    throw new RangeError(`"${options}" is no precision up to ${DIGITS} and a smaller scale`);
+  }
+  return {
+    type: 'string',
+    column: 'decimal',
+    columnOptions: { precision, scale },
+    decorator: 'DecimalProperty',
+    arguments: [`${precision}`, `${scale}`],
+    sample: (1).toFixed(scale),
+    other: (2).toFixed(scale),
+    invalid: [1, '1e3', '-0', `1.${'0'.repeat(scale + 1)}`, '1'.repeat(precision - scale + 1)],
+  };
+}
+
+/** @param {string} _name @param {string} options */
+function date(_name, options) {
+  if (options !== '') throw new RangeError('nothing comes behind date');
+  return {
+    type: 'string',
+    column: 'date',
+    decorator: 'DateProperty',
+    arguments: [],
+    sample: '2026-01-31',
+    other: '2028-02-29',
+    invalid: ['2026-02-30', '0000-01-01', '10000-01-01', '2026-1-31', 1],
+  };
+}
+
+/** @param {string} _name @param {string} options */
+function instant(_name, options) {
+  if (options !== '') throw new RangeError('nothing comes behind instant');
+  return {
+    type: 'Date',
+    column: 'datetime',
+    decorator: 'DateTimeProperty',
+    arguments: [],
+    sample: '2026-01-31T12:00:00.000Z',
+    other: '2026-11-01T01:30:00.123Z',
+    invalid: ['2026-01-31', '2026-02-30T12:00:00Z', '2026-01-31T12:00:00', '0000-01-01T00:00:00Z', 1],
+  };
+}
+
+/** @param {string} _name @param {string} options */
+function uuid(_name, options) {
+  if (options !== '') throw new RangeError('nothing comes behind uuid');
+  return {
+    type: 'string',
+    column: 'uuid',
+    decorator: 'UuidProperty',
+    arguments: [],
+    sample: '01999999-0000-7000-8000-000000000001',
+    other: '01999999-0000-7000-8000-000000000002',
+    invalid: ['01999999000070008000000000000001', '{01999999-0000-7000-8000-000000000001}', 'x', 1],
+  };
 }
 
 /** @param {string} _name @param {string} options */

@@ -76,6 +76,12 @@ export interface Dialect {
   /** Converts a floating-point number to JSON without rounding. */
   jsonReal(expression: string): string;
 
+  /** Converts a decimal to text with `scale` digits behind the point. */
+  decimal(expression: string, scale: number): string;
+
+  /** Converts a date without time to text, such as `2026-01-31`. */
+  day(expression: string): string;
+
   /** Converts a date of TypeORM to ISO 8601 in UTC with milliseconds, as `Date.toJSON` does. */
   isoDate(expression: string): string;
 

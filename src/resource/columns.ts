@@ -19,9 +19,12 @@ export function isBetween(column: string, min: number, max: number): string {
  * A foreign key to a record of another resource. A write with an unknown id is 400; the deletion of a referenced record is 409.
  * The other entity is given by its name, because a feature does not import the entity of another one.
  */
-export function References(entity: string): PropertyDecorator {
+export function References(
+  entity: string,
+  { nullable = false }: { readonly nullable?: boolean } = {},
+): PropertyDecorator {
   return (target, property) => {
-    Column('integer')(target, property);
+    Column('integer', { nullable })(target, property);
     Index()(target, property);
     ForeignKey(entity, { onDelete: 'RESTRICT' })(target, property);
   };

@@ -1,8 +1,10 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
-import { IsBoolean, IsIn, IsInt, IsNumber, IsOptional, Max, Min } from 'class-validator';
+import { Transform } from 'class-transformer';
+import { IsBoolean, IsIn, IsInt, IsNumber, IsOptional, Max, Min, ValidateBy } from 'class-validator';
 import { IsCodePointLength, TEXT_PATTERN } from '../http/validation/is-code-point-length.decorator.js';
 import { IsRecordId, RECORD_ID } from './record-id.js';
+import { DATE_PATTERN, DATE_TIME_PATTERN, MOST_DIGITS, PARSERS } from './value-parsers.js';
 
 /** Documentation options of a property, besides its type and bounds. */
 export interface PropertyOptions {
@@ -43,12 +45,86 @@ export function BooleanProperty(options?: PropertyOptions): PropertyDecorator {
 }
 
 /** One of the values of an enum. */
-export function EnumProperty(values: NamedEnum): PropertyDecorator {
-  return applyDecorators(ApiProperty(values), IsIn(values.enum));
+export function EnumProperty(values: NamedEnum, options?: PropertyOptions): PropertyDecorator {
+  // OpenAPI 3.0 has no way to make a named schema nullable, so an optional one has its values in place.
+  const schema = options?.isOptional ? { type: 'string' as const, enum: [...values.enum, null] } : values;
+  return property(schema, options, IsIn(values.enum));
 }
 
 /** The id of a record, such as a reference. */
-export const IdProperty = (): PropertyDecorator => applyDecorators(ApiProperty(RECORD_ID), IsRecordId());
+export function IdProperty(options?: PropertyOptions): PropertyDecorator {
+  return property(RECORD_ID, options, IsRecordId());
+}
+
+/**
+ * A decimal of at most `precision` digits, `scale` of them behind the point, such as money; a string in JSON, so that no client
+ * rounds it. `12.5` becomes `12.50`.
+ * @param precision at most 15, which is what SQLite keeps
+ */
+export function DecimalProperty(precision: number, scale: number, options?: PropertyOptions): PropertyDecorator {
+  const whole = precision - scale;
+  if (whole < 1 || precision > MOST_DIGITS)
+    throw new Error(`decimal(${precision}, ${scale}) has 1 to ${MOST_DIGITS} digits, one before the point`);
+  const fraction = scale === 0 ? '' : `(\\.[0-9]{1,${scale}})?`;
+  const pattern = `^(?!-0(\\.0*)?$)-?(0|[1-9][0-9]{0,${whole - 1}})${fraction}$`;
+  const example = (12.5).toFixed(scale);
+  const message = `must be a decimal as a text, such as "${example}", with at most ${whole} digits before the point and ${scale} behind it`;
+  const schema = { type: 'string', format: 'decimal', pattern, example } as const;
+  const isValid = new RegExp(pattern);
+  return parsed(schema, options, message, (text) => {
+    if (!isValid.test(text) || PARSERS.decimal(text) === undefined) return undefined;
+    return withScale(text, scale);
+  });
+}
+
+function withScale(text: string, scale: number): string {
+  const [whole, fraction = ''] = text.split('.');
+  return scale === 0 ? whole! : `${whole}.${fraction.padEnd(scale, '0')}`;
+}
+
+/** A day without a time, as text: `2026-01-31`. */
+export function DateProperty(options?: PropertyOptions): PropertyDecorator {
+  const schema = { type: 'string', format: 'date', pattern: DATE_PATTERN, example: '2026-01-31' } as const;
+  return parsed(schema, options, 'must be a date (RFC 3339), such as 2026-01-31', PARSERS.date);
+}
+
+/** An instant: text with an offset and at most milliseconds in JSON, a `Date` here. */
+export function DateTimeProperty(options?: PropertyOptions): PropertyDecorator {
+  const example = '2026-01-31T12:00:00.000Z';
+  const schema = { type: 'string', format: 'date-time', pattern: DATE_TIME_PATTERN, example } as const;
+  const message =
+    'must be a date and time with its offset and at most milliseconds (RFC 3339), such as 2026-01-31T12:00:00Z';
+  return parsed(schema, options, message, PARSERS['date-time']);
+}
+
+const UUID_PATTERN = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$';
+const UUID = new RegExp(UUID_PATTERN);
+
+/** A UUID (RFC 9562) of any version. It becomes lower case. */
+export function UuidProperty(options?: PropertyOptions): PropertyDecorator {
+  const example = '01999999-0000-7000-8000-000000000000';
+  const schema = { type: 'string', format: 'uuid', pattern: UUID_PATTERN, example } as const;
+  return parsed(schema, options, 'must be a UUID with hyphens (RFC 9562)', (text) =>
+    UUID.test(text) ? text.toLowerCase() : undefined,
+  );
+}
+
+/** A text that becomes another value, or is wrong. */
+function parsed(
+  schema: ApiPropertyOptions,
+  options: PropertyOptions | undefined,
+  message: string,
+  parse: (text: string) => unknown,
+): PropertyDecorator {
+  const isValid = (value: unknown): boolean =>
+    value instanceof Date || (typeof value === 'string' && parse(value) !== undefined);
+  return property(
+    schema,
+    options,
+    Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? (parse(value) ?? value) : value)),
+    ValidateBy({ name: 'isParsed', validator: { validate: isValid, defaultMessage: () => message } }),
+  );
+}
 
 function property(
   schema: ApiPropertyOptions,

@@ -6,6 +6,8 @@ import { type Ended, ProjectCopy } from '../support/project/project-copy.js';
 const GIFT_CARDS = [
   ...['gift-cards', 'label:text:1..60', 'note?:text:100', 'pieces:int:-5..1000', 'points?:int:0..9'],
   ...['weight:number:0..99.5', 'isOpen:bool', 'isGift?:bool', 'status:enum:open,paid,shipped', 'cookieId:ref:cookies'],
+  ...['price:decimal:10,2', 'tip?:decimal:5,0', 'day:date', 'lastDay?:date', 'startsAt:instant', 'endsAt?:instant'],
+  ...['deviceId:uuid', 'batchId?:uuid', 'paper?:enum:plain,striped', 'otherId?:ref:cookies'],
 ];
 
 const WRITTEN = [
@@ -37,7 +39,8 @@ describe('npm run generate', () => {
   it('prints its usage for --help', async () => {
     const { status, stdout } = await generate('resource', '--help');
     expect(status).toBe(0);
-    for (const kind of ['text', 'int', 'number', 'bool', 'enum', 'ref']) expect(stdout).toContain(`:${kind}`);
+    for (const kind of ['text', 'int', 'number', 'decimal', 'date', 'instant', 'uuid', 'bool', 'enum', 'ref'])
+      expect(stdout).toContain(`:${kind}`);
   });
 
   it.each<[string[], string]>([
@@ -56,7 +59,7 @@ describe('npm run generate', () => {
     [['resource', 'jars', '--plural', 'a:bool'], "Unknown option '--plural'; for example"],
     [
       ['resource', 'jars', 'label'],
-      '"label": a kind is one of text, int, number, bool, enum, ref; for example label:text:',
+      '"label": a kind is one of text, int, number, decimal, date, instant, uuid, bool, enum, ref; for example label:text:',
     ],
     [['resource', 'jars', 'label:string'], '"label:string": a kind is one of text'],
     [['resource', 'jars', 'Label:bool'], '"Label:bool": a name is 1 to 30 letters and digits in camel case'],
@@ -77,7 +80,9 @@ describe('npm run generate', () => {
     [['resource', 'jars', 'open:bool:yes'], 'nothing comes behind bool'],
     [['resource', 'jars', "state:enum:a,b'c"], 'the values are letters, digits, - and _, joined by commas'],
     [['resource', 'jars', 'state:enum:a'], 'it needs two values or more'],
-    [['resource', 'jars', 'state?:enum:a,b'], 'it cannot be optional: give it a value such as "none"'],
+    [['resource', 'jars', 'price:decimal:16,2'], '"16,2" is no precision up to 15 and a smaller scale'],
+    [['resource', 'jars', 'price:decimal:2,2'], '"2,2" is no precision'],
+    [['resource', 'jars', 'day:date:utc'], 'nothing comes behind date'],
     [['resource', 'jars', 'lidId:ref:lids'], '"lids" is no resource in src; there are cookies'],
     [['resource', 'jars', 'jarId:ref:jars'], 'a resource cannot refer to itself'],
     [['resource', 'storage', '--singular', 'store', 'a:bool'], '"storage": the name is taken'],

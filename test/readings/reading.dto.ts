@@ -1,6 +1,7 @@
 import { ApiProperty, OmitType, PickType } from '@nestjs/swagger';
 import { EnumFilter, IdFilter, ListQueryOf } from '../../src/resource/lists/list-query.js';
 import { RangeFilter } from '../../src/resource/lists/range-filter.js';
+import { DateProperty, DecimalProperty } from '../../src/resource/properties.js';
 import { RECORD_ID } from '../../src/resource/record-id.js';
 import { type Kind, KINDS, READING } from './reading.values.js';
 
@@ -22,12 +23,18 @@ export class ReadingDto {
   @ApiProperty({ example: 0.5 })
   weight!: number;
 
+  @DecimalProperty(10, 2)
+  price!: string;
+
+  @DateProperty({ isOptional: true })
+  day!: string | null;
+
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true, example: '2026-01-31T12:00:00.000Z' })
   takenAt!: Date | null;
 }
 
 export class ListReadingsQuery extends ListQueryOf(READING, {
-  sorts: { level: 'integer', weight: 'number', takenAt: 'date-time' },
+  sorts: { level: 'integer', weight: 'number', takenAt: 'date-time', price: 'decimal', day: 'date' },
 }) {
   @EnumFilter(KIND, 'Only readings of this kind; repeat it for "or".')
   kind?: Kind[];
@@ -52,6 +59,18 @@ export class ListReadingsQuery extends ListQueryOf(READING, {
 
   @RangeFilter('date-time', 'Only readings taken then or earlier.')
   takenAtTo?: Date;
+
+  @RangeFilter('decimal', 'Only readings of this price or more.', { minimum: -1000 })
+  priceFrom?: string;
+
+  @RangeFilter('decimal', 'Only readings of this price or less.')
+  priceTo?: string;
+
+  @RangeFilter('date', 'Only readings of this day or a later one.')
+  dayFrom?: string;
+
+  @RangeFilter('date', 'Only readings of this day or an earlier one.')
+  dayTo?: string;
 }
 
 /** A second list of the resource: without `kind`, and with another range of weights. */

@@ -9,6 +9,8 @@ import { type Kind, KINDS } from './reading.values.js';
 @Index(['level', 'id'])
 @Index(['weight', 'id'])
 @Index(['takenAt', 'id'])
+@Index(['price', 'id'])
+@Index(['day', 'id'])
 export class Reading extends ResourceEntity {
   @Column('varchar')
   kind!: Kind;
@@ -23,6 +25,12 @@ export class Reading extends ResourceEntity {
 
   @Column('double precision')
   weight!: number;
+
+  @Column('decimal', { precision: 10, scale: 2 })
+  price!: string;
+
+  @Column('date', { nullable: true })
+  day!: string | null;
 
   @Column({ nullable: true })
   takenAt!: Date;

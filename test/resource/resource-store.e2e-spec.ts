@@ -64,8 +64,14 @@ class Chapter extends ResourceEntity {
 }
 
 @Entity('wrong')
-class WithDecimal extends ResourceEntity {
-  @Column('decimal', { precision: 5, scale: 2 })
+class WithJson extends ResourceEntity {
+  @Column('simple-json')
+  places!: string[];
+}
+
+@Entity('long')
+class WithLongDecimal extends ResourceEntity {
+  @Column('decimal', { precision: 16, scale: 2 })
   price!: string;
 }
 
@@ -86,7 +92,12 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     Logger.overrideLogger(false);
     folder = temporaryFolder();
     await provideDatabase(folder);
-    dataSource = await createDataSource(loadConfig(environmentIn(folder)), [Sample, Chapter, WithDecimal]);
+    dataSource = await createDataSource(loadConfig(environmentIn(folder)), [
+      Sample,
+      Chapter,
+      WithJson,
+      WithLongDecimal,
+    ]);
     await dataSource.initialize();
     await migrate(dataSource);
     cookies = new ResourceRepository(
@@ -339,11 +350,12 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     await cookies.delete(record.id);
   });
 
-  it('rejects an entity with a column that it cannot keep, and says which', () => {
+  it.each([
+    [WithJson, 'WithJson cannot be the entity of a resource: places is simple-json, and must be one of integer'],
+    [WithLongDecimal, 'price is a decimal and needs { precision: 10, scale: 2 }, and a precision of at most 15'],
+  ])('rejects an entity with a column that it cannot keep, and says which: %p', (entity, message) => {
     const make = () =>
-      new ResourceRepository(SAMPLE, dataSource.getRepository(WithDecimal), new UsageCounter('wrong', 1));
-    expect(make).toThrow(
-      'WithDecimal cannot be the entity of a resource: price is decimal, and must be one of integer',
-    );
+      new ResourceRepository(SAMPLE, dataSource.getRepository<ResourceEntity>(entity), new UsageCounter('wrong', 1));
+    expect(make).toThrow(message);
   });
 });

@@ -18,11 +18,11 @@ import { ReadingsModule } from '../readings/readings.module.js';
 import { type Answer, Client, type Service, startService } from '../support/service.js';
 
 type Values = NewRecord<Reading>;
-type Property = 'level' | 'weight' | 'takenAt';
+type Property = 'level' | 'weight' | 'takenAt' | 'price' | 'day';
 /** A reading as clients see it. */
 type Listed = Omit<Reading, 'revision' | 'takenAt'> & { readonly takenAt: string | null };
 
-const PROPERTIES = ['level', 'weight', 'takenAt'] as const;
+const PROPERTIES = ['level', 'weight', 'takenAt', 'price', 'day'] as const;
 const SORTS = ['id', ...PROPERTIES].flatMap((property) => [property, `-${property}`]);
 const isSqlite = engineInUse() === 'sqlite';
 
@@ -31,9 +31,17 @@ const reading = (values: Partial<Values> = {}): Values => ({
   batch: 1,
   level: 0,
   weight: 1,
+  price: '1.00',
+  day: '2026-03-01',
   takenAt: new Date('2026-03-01T12:00:00.000Z'),
   ...values,
 });
+
+const RANGES: Readonly<Record<string, object>> = {
+  takenAt: { to: new Date() },
+  price: { from: '1', to: '900' },
+  day: { from: '2026-01-01' },
+};
 
 /** An absent date, for an entity whose type is what its column is made of. */
 const NEVER = null as unknown as Date;
@@ -43,9 +51,9 @@ function compare(sort: string): (one: Listed, other: Listed) => number {
   const sign = sort.startsWith('-') ? -1 : 1;
   const property = sort.replace('-', '') as 'id' | Property;
   return (one, other) => {
-    const [a, b] = [one[property], other[property]];
+    const [a, b] = [one, other].map(({ [property]: value }) => (property === 'price' ? Number(value) : value));
     if (a === b) return sign * (one.id - other.id);
-    if (a === null || b === null) return a === null ? 1 : -1;
+    if (a == null || b == null) return a === null ? 1 : -1;
     return sign * (a < b ? -1 : 1);
   };
 }
@@ -100,13 +108,25 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
 
     beforeAll(async () => {
       await create([
-        reading({ level: 2, weight: 0.1, takenAt: new Date('2026-03-01T12:00:00.001Z') }),
-        reading({ level: null, weight: 1e21, takenAt: NEVER, kind: 'outdoor' }),
+        reading({ level: 2, weight: 0.1, price: '10.00', takenAt: new Date('2026-03-01T12:00:00.001Z') }),
+        reading({ level: null, weight: 1e21, takenAt: NEVER, kind: 'outdoor', price: '9.99', day: null }),
         reading({ level: 2, weight: 0.30000000000000004, takenAt: new Date('2026-03-01T12:00:00.002Z'), batch: 2 }),
-        reading({ level: -7, weight: 0.3, takenAt: new Date('2026-02-28T23:59:59.999Z') }),
+        reading({
+          level: -7,
+          weight: 0.3,
+          price: '-100.50',
+          day: '0999-12-31',
+          takenAt: new Date('2026-02-28T23:59:59.999Z'),
+        }),
         reading({ level: 2, weight: 0.1, takenAt: new Date('2026-03-01T12:00:00.001Z'), kind: 'outdoor' }),
-        reading({ level: null, weight: 5, takenAt: NEVER, batch: 2 }),
-        reading({ level: 10, weight: 0, takenAt: new Date('1999-12-31T00:00:00Z') }),
+        reading({ level: null, weight: 5, takenAt: NEVER, batch: 2, price: '10.01', day: '2026-02-28' }),
+        reading({
+          level: 10,
+          weight: 0,
+          price: '12345678.90',
+          day: '9999-12-31',
+          takenAt: new Date('1999-12-31T00:00:00Z'),
+        }),
       ]);
       first = (await all())[0]!.id;
     });
@@ -125,6 +145,10 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       ['-weight', [2, 6, 3, 4, 5, 1, 7]],
       ['takenAt', [7, 4, 1, 5, 3, 2, 6]],
       ['-takenAt', [3, 5, 1, 4, 7, 6, 2]],
+      ['price', [4, 3, 5, 2, 1, 6, 7]],
+      ['-price', [7, 6, 1, 2, 5, 3, 4]],
+      ['day', [4, 6, 1, 3, 5, 7, 2]],
+      ['-day', [7, 5, 3, 1, 6, 4, 2]],
     ])(
       'GET with sort=%s is 200 with ties by id and the readings without a value last, in pages as whole',
       async (sort, expected) => {
@@ -183,6 +207,14 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       ['takenAtTo=2026-03-01T06:30:00.001-05:30', [1, 4, 5, 7]],
       ['takenAtTo=2026-02-28T23:59:59.998Z', [7]],
       ['takenAtTo=9999-12-31T23:59:59.999Z', [1, 3, 4, 5, 7]],
+      ['priceFrom=9.99', [1, 2, 6, 7]],
+      ['priceFrom=9.991&priceTo=10.009', [1]],
+      ['priceTo=-100.5', [4]],
+      ['priceTo=-100.501', []],
+      ['priceFrom=12345678.9', [7]],
+      ['dayFrom=2026-03-01', [1, 3, 5, 7]],
+      ['dayTo=2026-02-28', [4, 6]],
+      ['dayFrom=0999-12-31&dayTo=0999-12-31', [4]],
       ['levelFrom=2&levelTo=9&weightTo=0.1', [1, 5]],
       ['levelTo=9&kind=outdoor', [5]],
       ['batch=2&takenAtFrom=2000-01-01T00:00:00Z', [3]],
@@ -259,6 +291,10 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       ['takenAt', 'the year 0', cursor('takenAt', '0000-02-03 12:00:00', 7)],
       ['takenAt', 'a name that PostgreSQL has for a moment', cursor('takenAt', 'now', 7)],
       ['takenAt', 'a number', cursor('takenAt', 5, 7)],
+      ['price', 'a number', cursor('price', 1.5, 7)],
+      ['price', 'an exponent', cursor('price', '1e3', 7)],
+      ['day', 'a 30th of February', cursor('day', '2026-02-30', 7)],
+      ['day', 'a name that PostgreSQL has for a day', cursor('day', 'today', 7)],
       ['id', 'a cursor', cursor('id', 5, 7)],
       ['-id', 'a cursor of a property', cursor('level', 5, 7)],
     ])('GET with sort=%s is 400 for %s as `after`', async (sort, _name, after) => {
@@ -316,6 +352,18 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       'weightTo=Infinity',
       'weightTo=-0.0',
       `weightTo=${'9'.repeat(400)}`,
+      'priceFrom=1e3',
+      'priceFrom=-0.00',
+      'priceFrom=-1000.01',
+      'priceFrom=1.',
+      'priceTo=NaN',
+      'priceTo=1234567890.123456',
+      'dayFrom=2026-02-30',
+      'dayFrom=2026-2-3',
+      'dayFrom=0000-01-01',
+      'dayTo=10000-01-01',
+      'dayTo=today',
+      'dayTo=2026-03-01T00:00:00Z',
       'takenAtFrom=2026-03-01',
       'takenAtFrom=2026-03-01T12:00:00',
       'takenAtFrom=2026-03-01T12:00Z',
@@ -354,12 +402,15 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       expect(Object.keys(schemas)).toEqual([
         ...['limit', 'after', 'sort', 'kind', 'batch'],
         ...['levelFrom', 'levelTo', 'weightFrom', 'weightTo', 'takenAtFrom', 'takenAtTo'],
+        ...['priceFrom', 'priceTo', 'dayFrom', 'dayTo'],
       ]);
       expect(schemas).toMatchObject({
         levelFrom: { type: 'integer', format: 'int64', minimum: -100, maximum: 100 },
         levelTo: { type: 'integer', minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
         weightFrom: { type: 'number', format: 'double', minimum: 0 },
         takenAtTo: { type: 'string', format: 'date-time' },
+        priceTo: { type: 'string', format: 'decimal' },
+        dayTo: { type: 'string', format: 'date' },
         after: { type: 'string' },
       });
       expect(schemas.weightFrom).not.toHaveProperty('maximum');
@@ -389,7 +440,8 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       const values = [null, -3, -2, -2, -2, 0, 0, 0, 1, 5, 5, 5, 5, 9, null, null, 2, 2, 2, 5];
       const valueOf = (level: number | null): Partial<Values> => ({
         level,
-        ...(level !== null && { weight: level / 10 }),
+        ...(level !== null && { weight: level / 10, price: level.toFixed(2) }),
+        day: level === null ? null : new Date(Date.UTC(2026, 0, 10 + level)).toISOString().slice(0, 10),
         takenAt: level === null ? NEVER : new Date(Date.UTC(2026, 0, 10 + level)),
       });
       await create(values.map((level) => reading(valueOf(level))));
@@ -560,7 +612,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
         { sortBy, order },
         { sortBy, order, filters: { batch: [1, 2] } },
         { sortBy, order, filters: { kind: ['outdoor'], batch: [2] } },
-        { sortBy, order, ranges: { [sortBy]: sortBy === 'takenAt' ? { to: new Date() } : { from: 1, to: 900 } } },
+        { sortBy, order, ranges: { [sortBy]: RANGES[sortBy] ?? { from: 1, to: 900 } } },
       ]),
     );
 
@@ -640,7 +692,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
           }
           return Query;
         }),
-      ).toThrow('The list of readings has level as date-time, which needs a column of dates, and not integer');
+      ).toThrow('The list of readings has level as date-time, which needs a column of instants, and not integer');
     });
 
     it('a bound by another name, or in a class that is no query of a list, is an error', () => {

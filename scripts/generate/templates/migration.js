@@ -6,9 +6,10 @@ import { checkOf, referencesOf } from '../resource.js';
 
 /** @param {Resource} resource @param {number} timestamp */
 export function migration({ plural, fields }, timestamp) {
-  const columns = fields.map(({ name, column, isOptional }) =>
-    isOptional ? `${name}: { type: '${column}', isNullable: true }` : `${name}: '${column}'`,
-  );
+  const columns = fields.map(({ name, column, columnOptions, isOptional }) => {
+    if (columnOptions === undefined && !isOptional) return `${name}: '${column}'`;
+    return `${name}: ${JSON.stringify({ type: column, ...columnOptions, ...(isOptional && { isNullable: true }) })}`;
+  });
   const checks = fields.flatMap(({ name, check, values }) => {
     if (check === undefined) return [];
     // A migration must never change, so it holds the values and not the constant.

@@ -41,6 +41,8 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
   readonly dialect: Dialect = {
     json: (expression) => `to_json(${expression})::text`,
     jsonReal: (expression) => `to_json(${expression})`,
+    decimal: (expression) => `CAST(${expression} AS text)`,
+    day: (expression) => `to_char(${expression}, 'YYYY-MM-DD')`,
     isoDate: (expression) => `to_char(${expression} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
     exactDate: (expression) => `to_char(${expression} AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')`,
     dateOfExact: (expression) => `CAST(${expression} AS timestamp) AT TIME ZONE 'UTC'`,

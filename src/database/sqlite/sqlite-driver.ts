@@ -42,6 +42,8 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   readonly dialect: Dialect = {
     json: (expression) => `json_quote(${expression})`,
     jsonReal,
+    decimal: (expression, scale) => `printf('%.${scale}f', ${expression})`,
+    day: (expression) => expression,
     isoDate: (expression) => `strftime('%Y-%m-%dT%H:%M:%fZ', ${expression})`,
     exactDate: (expression) => expression,
     dateOfExact: (expression) => expression,

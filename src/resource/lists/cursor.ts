@@ -1,4 +1,5 @@
 import type { SortPosition } from '../store/selection.js';
+import { PARSERS } from '../value-parsers.js';
 import type { ValueType } from './list-declaration.js';
 
 /** Longest cursor in characters; `cursorOf` makes shorter ones. */
@@ -41,8 +42,14 @@ const isId = (value: unknown): value is number => Number.isSafeInteger(value) &&
 const IS_VALUE: Readonly<Record<ValueType, (value: unknown) => boolean>> = {
   integer: Number.isSafeInteger,
   number: Number.isFinite,
+  decimal: isParsed('decimal'),
+  date: isParsed('date'),
   'date-time': isStoredMoment,
 };
+
+function isParsed(type: ValueType): (value: unknown) => boolean {
+  return (value) => typeof value === 'string' && PARSERS[type](value) !== undefined;
+}
 
 /** An instant in UTC as `exactDate` of the engine writes it: PostgreSQL has microseconds. The engine rejects invalid days. */
 function isStoredMoment(value: unknown): boolean {

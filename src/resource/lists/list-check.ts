@@ -6,13 +6,17 @@ import { declarationsOf, type ListDeclaration, type ValueType } from './list-dec
 const KINDS: Readonly<Record<ValueType, RecordColumn['kind']>> = {
   integer: 'integer',
   number: 'real',
+  decimal: 'decimal',
+  date: 'day',
   'date-time': 'date',
 };
 
 const COLUMNS: Readonly<Record<ValueType, string>> = {
   integer: 'needs a column of integers',
   number: 'needs a column of double precision',
-  'date-time': 'needs a column of dates',
+  decimal: 'needs a column of decimals',
+  date: 'needs a column of days',
+  'date-time': 'needs a column of instants',
 };
 
 /**

@@ -3,7 +3,7 @@ import { getMetadataStorage, ValidateIf } from 'class-validator';
 import type { ResourceName } from '../resource-name.js';
 
 /** Type of a property to sort by or to bound, as in OpenAPI. */
-export type ValueType = 'integer' | 'number' | 'date-time';
+export type ValueType = 'integer' | 'number' | 'decimal' | 'date' | 'date-time';
 
 /** Value types by property. */
 export type Sorts = Readonly<Record<string, ValueType>>;

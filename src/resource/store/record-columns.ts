@@ -1,6 +1,7 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { engineOf } from '../../database/engine.js';
+import { type Dialect, engineOf } from '../../database/engine.js';
+import { MOST_DIGITS } from '../value-parsers.js';
 import { columnJson, type ColumnKind, type JsonExpression } from './column-json.js';
 
 /** A column that clients see. */
@@ -32,13 +33,20 @@ const KINDS: Readonly<Record<string, ColumnKind>> = {
   smallint: 'integer',
   real: 'real',
   'double precision': 'real',
+  decimal: 'decimal',
+  numeric: 'decimal',
+  uuid: 'uuid',
   varchar: 'string',
   text: 'string',
   'character varying': 'string',
   boolean: 'boolean',
+  date: 'day',
   datetime: 'date',
   'timestamp with time zone': 'date',
 };
+
+/** Kinds whose values the driver converts. */
+const CONVERTED: readonly ColumnKind[] = ['boolean', 'decimal', 'day', 'date'];
 
 /** Names that the statements use as aliases. */
 const RESERVED = ['epoch', 'record'];
@@ -60,16 +68,16 @@ function recordColumn(dataSource: DataSource, entity: EntityMetadata, column: Co
   const { propertyName: property, isNullable } = column;
   const kind = kindOf(dataSource, entity, column);
   const name = driver.escape(column.databaseName);
-  const json = columnJson(dialect, { name, kind, isNullable });
+  const scale = kind === 'decimal' ? scaleOf(entity, column) : undefined;
+  const json = columnJson(dialect, { name, kind, isNullable, scale });
   // The cast allows a comparison with numbers outside the range of the column.
   const placeholder = kind === 'integer' ? 'CAST(? AS bigint)' : '?';
   const isSinglePrecision = driver.normalizeType(column) === 'real';
-  const cursorValue = kind === 'date' ? dialect.exactDate(name) : name;
+  const cursorValue = cursorValueOf(dialect, name, kind, scale);
   const cursorPlaceholder = kind === 'date' ? dialect.dateOfExact('?') : placeholder;
   const cursor = { cursorValue, cursorPlaceholder };
   const described = { property, name, json, kind, isNullable, isSinglePrecision, placeholder, ...cursor };
-  // Numbers and strings need no conversion.
-  if (kind !== 'boolean' && kind !== 'date') return described;
+  if (!CONVERTED.includes(kind)) return described;
   return {
     ...described,
     toParameter: (value) => driver.preparePersistentValue(value, column) as unknown,
@@ -77,9 +85,23 @@ function recordColumn(dataSource: DataSource, entity: EntityMetadata, column: Co
   };
 }
 
+function cursorValueOf(dialect: Dialect, name: string, kind: ColumnKind, scale = 0): string {
+  if (kind === 'date') return dialect.exactDate(name);
+  if (kind === 'day') return dialect.day(name);
+  return kind === 'decimal' ? dialect.decimal(name, scale) : name;
+}
+
+/** Without a scale, each engine would give other digits. */
+function scaleOf(entity: EntityMetadata, { propertyName, precision, scale }: ColumnMetadata): number {
+  if (typeof precision === 'number' && precision <= MOST_DIGITS && typeof scale === 'number') return scale;
+  const right = `{ precision: 10, scale: 2 }, and a precision of at most ${MOST_DIGITS}`;
+  throw unsupported(entity, `${propertyName} is a decimal and needs ${right}`);
+}
+
 function kindOf({ driver }: DataSource, entity: EntityMetadata, column: ColumnMetadata): ColumnKind {
   const { propertyName: property, propertyPath, transformer, type } = column;
-  const kind = KINDS[driver.normalizeType(column)];
+  // The drivers store simple-json, simple-array and simple-enum as text.
+  const kind = String(type).startsWith('simple-') ? undefined : KINDS[driver.normalizeType(column)];
   if (kind === undefined) {
     const name = typeof type === 'function' ? type.name : type;
     throw unsupported(entity, `${property} is ${name}, and must be one of ${Object.keys(KINDS).join(', ')}`);

@@ -23,7 +23,7 @@ export async function createResourceTable(
     name,
     columns: [
       { name: 'id', type: 'integer', isPrimary: true, isGenerated: true, generationStrategy: 'increment' },
-      ...Object.entries(columns).map(([column, options]) => columnOf(column, options)),
+      ...Object.entries(columns).map(([column, options]) => columnOf(queryRunner, column, options)),
       { name: 'revision', type: 'integer', default: 0 },
     ],
     checks: Object.entries(checks).map(([check, expression]) => ({ name: check, expression })),
@@ -42,8 +42,14 @@ export async function createResourceTable(
   await makeTriggers(queryRunner, queryRunner.dataSource, name);
 }
 
-function columnOf(name: string, options: string | Omit<TableColumnOptions, 'name'>): TableColumnOptions {
-  return typeof options === 'string' ? { name, type: options } : { name, ...options };
+function columnOf(
+  { dataSource: { driver } }: QueryRunner,
+  name: string,
+  options: string | Omit<TableColumnOptions, 'name'>,
+): TableColumnOptions {
+  const column = typeof options === 'string' ? { type: options } : options;
+  // SQLite has no uuid: its entities have a text there.
+  return { name, ...column, type: column.type === 'uuid' ? driver.normalizeType({ type: 'uuid' }) : column.type };
 }
 
 /** Drops the table of a resource and its `storage` row; for `down` of a migration. */

@@ -51,11 +51,13 @@ export function conditionsOf(
   }
   if (ranges === undefined) return { sql, parameters };
   for (const [property, range] of Object.entries(ranges)) {
-    const { name, placeholder, toParameter } = table.column(property);
+    const { name, placeholder, kind, toParameter } = table.column(property);
+    // A decimal that is compared must not be rounded to the scale of the column.
+    const convert = kind === 'decimal' ? undefined : toParameter;
     for (const [end, comparison] of ENDS) {
       if (range[end] === undefined) continue;
       sql.push(`${name} ${comparison} ${placeholder}`);
-      parameters.push(toParameter === undefined ? range[end] : toParameter(range[end]));
+      parameters.push(convert === undefined ? range[end] : convert(range[end]));
     }
   }
   return { sql, parameters };

@@ -2,7 +2,7 @@ import type { EntityMetadata } from 'typeorm';
 import type { RecordColumn } from './record-columns.js';
 
 /** Sortable kinds of columns. Strings are missing, because each database orders them differently. */
-const SORTED_KINDS = ['integer', 'real', 'date'];
+const SORTED_KINDS = ['integer', 'real', 'decimal', 'day', 'date'];
 
 /** Explains why a column is not sortable and what is missing; `undefined` when it is. */
 export function sortProblem(

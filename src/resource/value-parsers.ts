@@ -1,19 +1,32 @@
-import type { ValueType } from './list-declaration.js';
+import type { ValueType } from './lists/list-declaration.js';
+
+/** A day from 0001-01-01 on. That 29 February is of a leap year only, no pattern says. */
+const DAY =
+  '(?!0000)[0-9]{4}-' +
+  '((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|[12][0-9]))';
 
 /** JSON Schema `pattern` of a date-time (RFC 3339 section 5.6): upper case, at most milliseconds. */
 export const DATE_TIME_PATTERN =
-  '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,3})?' +
-  '(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$';
+  `^${DAY}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,3})?` + '(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$';
 const DATE_TIME = new RegExp(DATE_TIME_PATTERN);
+
+/** JSON Schema `pattern` of a date (RFC 3339 section 5.6). */
+export const DATE_PATTERN = `^${DAY}$`;
+const DATE = new RegExp(DATE_PATTERN);
+
+/** Digits of a decimal that both engines keep. */
+export const MOST_DIGITS = 15;
 
 /** Years that both engines sort correctly. */
 const FIRST_MOMENT = Date.parse('0001-01-01T00:00:00.000Z');
 const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** Parses a query parameter; `undefined` when it is not valid. */
-export const PARSERS: Readonly<Record<ValueType, (text: string) => number | Date | undefined>> = {
+export const PARSERS: Readonly<Record<ValueType, (text: string) => number | string | Date | undefined>> = {
   integer: parseInteger,
-  number: parseDecimal,
+  number: parseNumber,
+  decimal: parseDecimal,
+  date: parseDate,
   'date-time': parseDateTime,
 };
 
@@ -23,11 +36,22 @@ function parseInteger(text: string): number | undefined {
   return Number.isSafeInteger(number) ? number : undefined;
 }
 
-/** A decimal number without exponent, leading zeros or -0. */
-function parseDecimal(text: string): number | undefined {
+/** A number without exponent, leading zeros or -0. */
+function parseNumber(text: string): number | undefined {
   if (!/^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/.test(text)) return undefined;
   const number = Number(text);
   return Number.isFinite(number) && !Object.is(number, -0) ? number : undefined;
+}
+
+/** The text of a decimal without exponent, leading zeros or -0. */
+function parseDecimal(text: string): string | undefined {
+  const isShort = text.replaceAll(/[^0-9]/g, '').length <= MOST_DIGITS;
+  return isShort && parseNumber(text) !== undefined ? text : undefined;
+}
+
+/** The text of a day from 0001-01-01 on. */
+function parseDate(text: string): string | undefined {
+  return DATE.test(text) && isDate(text) ? text : undefined;
 }
 
 function parseDateTime(text: string): Date | undefined {
