@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { ArgumentError, parseField } from './fields.js';
 import { pascal, singularOf, pluralOf } from './names.js';
 
-export const USAGE = `npm run generate -- resource <plural> <name>:<kind>... [--singular <word>]
+export const USAGE = `npm run generate -- resource <plural> <name>:<kind>... [options]
 
 Writes a resource: entity, DTO classes, service, controller and module in src/<plural>, its migration, its specs for
 SQLite and PostgreSQL, its lines in src/app.module.ts and src/features.ts, and its capacity in .env.example, the README
@@ -24,7 +24,13 @@ Kinds:
   cookieId:ref:cookies             the id of a record of another resource; lists can be filtered by it
 
 A "?" behind a name lets the property be absent or null: 'note?:text:500', in quotes for your shell.
---singular names one of them where the plural does not tell: --singular person, for people.
+A "=" behind a kind gives a default: isGift:bool=false, status:enum:open,paid=open, discount:decimal:5,2=0.00.
+
+--unique code                    no two records have the same code; again for another property
+--unique row,seat                no two records have both the same row and seat
+--read-only status               the service sets it and clients cannot; it needs a default or a "?"
+--timestamps                     createdAt and updatedAt, which the service sets
+--singular person                one of them where the plural does not tell, such as people
 `;
 
 const EXAMPLE = 'npm run generate -- resource orders customer:text:100';
@@ -61,17 +67,17 @@ const TAKEN = new Set([
 
 /**
  * @param {string[]} args @param {ReadonlySet<string>} known existing resources
- * @returns {{ singular: string, plural: string, fields: Field[] }}
+ * @returns {{ singular: string, plural: string, fields: Field[], unique: string[][], hasTimestamps: boolean }}
  * @throws {ArgumentError}
  */
 export function parseArguments(args, known) {
-  const { positionals, singular: given } = split(args);
+  const { positionals, values } = split(args);
   const [what, plural, ...properties] = positionals;
   if (what !== 'resource')
     throw new ArgumentError(`"${what ?? ''}": only "resource" can be made; for example ${EXAMPLE}`);
   if (plural === undefined) throw new ArgumentError(`the name of the resource is missing; for example ${EXAMPLE}`);
   requireWord(plural);
-  const singular = given ?? singularOf(plural);
+  const singular = values.singular ?? singularOf(plural);
   if (singular === undefined) {
     const advice = `resource ${pluralOf(plural)}, one of which is "${plural}", or resource ${plural} --singular <one of them>`;
     throw new ArgumentError(`"${plural}" is no plural; for example ${advice}`);
@@ -81,20 +87,52 @@ export function parseArguments(args, known) {
     throw new ArgumentError(`--singular "${singular}" is the plural, too; for example --singular ${singular}-item`);
   }
   requireFree(singular, plural);
-  const fields = properties.map((argument) => parseField(argument, { singular, plural, known }));
-  requireDistinct(fields);
-  return { singular, plural, fields };
+  const hasTimestamps = values.timestamps === true;
+  const parsed = properties.map((argument) => parseField(argument, { singular, plural, known }));
+  requireDistinct(parsed, hasTimestamps ? ['createdat', 'updatedat'] : []);
+  const unique = (values.unique ?? []).map((names) => namedFields(parsed, names, '--unique'));
+  const readOnly = (values['read-only'] ?? []).flatMap((names) => namedFields(parsed, names, '--read-only'));
+  const fields = parsed.map((field) => ({ ...field, isReadOnly: readOnly.includes(field) }));
+  requireWritable(fields);
+  return { singular, plural, fields, unique: unique.map((key) => key.map(({ name }) => name)), hasTimestamps };
+}
+
+/**
+ * @param {Field[]} fields @param {string} names of some of them, joined by commas @param {string} option
+ */
+const namedFields = (fields, names, option) =>
+  names.split(',').map((name) => {
+    const field = fields.find((each) => each.name === name);
+    if (field !== undefined) return field;
+    throw new ArgumentError(`${option} ${names}: "${name}" is none of ${fields.map((each) => each.name).join(', ')}`);
+  });
+
+/** @param {Field[]} fields */
+function requireWritable(fields) {
+  const empty = fields.find(
+    ({ isReadOnly, isOptional, initial }) => isReadOnly && !isOptional && initial === undefined,
+  );
+  if (empty !== undefined) {
+    const right = `--read-only status, with status:enum:open,paid=open or 'status?:enum:open,paid'`;
+    throw new ArgumentError(`--read-only ${empty.name}: a new record needs a default or a "?"; for example ${right}`);
+  }
+  if (fields.every(({ isReadOnly }) => isReadOnly))
+    throw new ArgumentError(`a resource needs a property that is not --read-only; for example ${EXAMPLE}`);
 }
 
 /** @param {string[]} args */
 function split(args) {
   try {
-    const { positionals, values } = parseArgs({
+    return parseArgs({
       args,
       allowPositionals: true,
-      options: { singular: { type: 'string' } },
+      options: {
+        singular: { type: 'string' },
+        unique: { type: 'string', multiple: true },
+        'read-only': { type: 'string', multiple: true },
+        timestamps: { type: 'boolean' },
+      },
     });
-    return { positionals, singular: values.singular };
   } catch (error) {
     const [problem] = /** @type {Error} */ (error).message.split('. ');
     throw new ArgumentError(`${problem}; for example ${EXAMPLE} --singular order`);
@@ -118,10 +156,10 @@ function requireFree(singular, plural) {
   }
 }
 
-/** @param {Field[]} fields */
-function requireDistinct(fields) {
+/** @param {Field[]} fields @param {string[]} taken in lower case */
+function requireDistinct(fields, taken) {
   if (fields.length === 0) throw new ArgumentError(`a resource needs a property; for example ${EXAMPLE}`);
-  const names = new Set();
+  const names = new Set(taken);
   for (const { name } of fields) {
     // SQLite ignores the case of names.
     if (names.has(name.toLowerCase())) throw new ArgumentError(`"${name}": comes twice; for example ${name}2:text:100`);

@@ -5,6 +5,8 @@ import { constant, kebab, pascal, pluralOf, words } from './names.js';
  * @typedef {object} Field
  * @property {string} name
  * @property {boolean} isOptional
+ * @property {boolean} isReadOnly
+ * @property {string | number | boolean} [initial] its default
  * @property {string} type in TypeScript
  * @property {string} column its type in SQL
  * @property {Record<string, number>} [columnOptions] of TypeORM
@@ -33,7 +35,7 @@ const RESERVED = new Set(
   ).split(' '),
 );
 
-/** @type {Record<string, { example: string, make: (name: string, options: string, resource: Resource) => Omit<Field, 'name' | 'isOptional'> }>} */
+/** @type {Record<string, { example: string, make: (name: string, options: string, resource: Resource) => Omit<Field, 'name' | 'isOptional' | 'isReadOnly'> }>} */
 const KINDS = {
   text: { example: 'customer:text:100', make: text },
   int: { example: 'quantity:int:1..1000', make: int },
@@ -55,8 +57,8 @@ const KINDS = {
  * @returns {Field}
  */
 export function parseField(argument, resource) {
-  const [, name = '', optional = '', kind = '', options = ''] =
-    /^([^:?]*)(\??)(?::([^:]*)(?::(.*))?)?$/.exec(argument) ?? [];
+  const [, name = '', optional = '', kind = '', options = '', initial] =
+    /^([^:?]*)(\??)(?::([^:=]*)(?::([^=]*))?)?(?:=(.*))?$/.exec(argument) ?? [];
   /** @param {string} problem @param {string} example @returns {never} */
   const fail = (problem, example) => {
     throw new ArgumentError(`"${argument}": ${problem}; for example ${example}`);
@@ -70,11 +72,29 @@ export function parseField(argument, resource) {
   if (known === undefined) fail(`a kind is one of ${Object.keys(KINDS).join(', ')}`, `${name}:text:100`);
   const isOptional = optional !== '';
   try {
-    return { name, isOptional, ...known.make(name, options, resource) };
+    const field = { name, isOptional, isReadOnly: false, ...known.make(name, options, resource) };
+    return initial === undefined ? field : { ...field, initial: defaultOf(kind, initial, field) };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return fail(error.message, known.example);
   }
+}
+
+/** @param {string} kind @param {string} text @param {Field} field */
+function defaultOf(kind, text, { arguments: bounds, values = [], isOptional }) {
+  const [least = 0, most = 0] = bounds.map(Number);
+  const isWithin = (/** @type {number} */ value) => value >= least && value <= most;
+  const number = Number(text);
+  if (isOptional) throw new RangeError('a property has "?" or a default');
+  if (kind === 'bool' && ['true', 'false'].includes(text)) return text === 'true';
+  if (kind === 'int' && /^-?\d+$/.test(text) && isWithin(number)) return number;
+  if (kind === 'number' && /^-?\d+(\.\d+)?$/.test(text) && isWithin(number)) return number;
+  // TypeORM does not escape a quote.
+  if (kind === 'text' && isWithin([...text].length) && !text.includes("'")) return text;
+  if (kind === 'enum' && values.includes(text)) return text;
+  const whole = (/^-?(\d+)(?:\.(\d+))?$/.exec(text) ?? []).slice(1).map((digits = '') => digits.length);
+  if (kind === 'decimal' && whole[0] && whole[0] <= least - most && whole[1] === most) return text;
+  throw new RangeError(`"${text}" is no default of this property`);
 }
 
 const TEXT_LENGTH = 4000;

@@ -1,7 +1,7 @@
 /** The modules of the names in templates. Paths start in `src/<resource>/`. */
 const MODULES = /** @type {const} */ ({
   '@nestjs/swagger': ['PartialType'],
-  typeorm: ['Check', 'Column', 'Entity'],
+  typeorm: ['Check', 'Column', 'CreateDateColumn', 'Entity', 'Index', 'UpdateDateColumn'],
   '../openapi/closed.decorator.js': ['ApiClosed'],
   '../resource/columns.js': ['hasLength', 'isBetween', 'isOneOf', 'References'],
   '../resource/lists/list-query.js': ['EnumFilter', 'IdFilter', 'ListQueryOf'],

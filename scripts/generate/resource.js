@@ -10,13 +10,23 @@ import { valuesOf } from './fields.js';
  * @property {string} singular in lower case, words joined by hyphens
  * @property {string} plural
  * @property {Field[]} fields
+ * @property {string[][]} unique names of properties that are unique together
+ * @property {boolean} hasTimestamps
  * @property {ReadonlyMap<string, { entity: string }>} known existing resources, by their plural names
  */
 
+/** Fields that clients may write. @param {Field[]} fields */
+export const writableOf = (fields) => fields.filter(({ isReadOnly }) => !isReadOnly);
+/** Whether records have properties that the service sets. @param {Pick<Resource, 'fields' | 'hasTimestamps'>} resource */
+export const hasOwnState = ({ fields, hasTimestamps }) => hasTimestamps || fields.some(({ isReadOnly }) => isReadOnly);
 /** @param {Field[]} fields */
 export const enumsOf = (fields) => fields.filter(({ values }) => values !== undefined);
 /** @param {Field[]} fields */
 export const referencesOf = (fields) => fields.filter(({ reference }) => reference !== undefined);
+
+/** The default of a column. TypeORM compares that of a decimal as a number. @param {Pick<Field, 'column' | 'initial'>} field */
+export const defaultOf = ({ column, initial }) =>
+  column === 'decimal' && initial !== undefined ? Number(initial) : initial;
 
 /** @param {string} plural @param {string} name */
 export const checkOf = (plural, name) => `${plural.replaceAll('-', '_')}_${name}`;

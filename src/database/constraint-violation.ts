@@ -53,10 +53,13 @@ const KINDS: Readonly<Record<string, ViolationKind>> = {
 
 interface DriverError extends Error {
   readonly code?: unknown;
-  /** These three come from PostgreSQL: the column that is NULL, the constraint, and the context of the error. */
+  /** These come from PostgreSQL: the column that is NULL, the constraint, and the context of the error. */
   readonly column?: string;
   readonly constraint?: string;
   readonly where?: string;
+  /** Those of a violated UNIQUE: "Key (code)=(x) already exists." */
+  readonly detail?: string;
+  readonly table?: string;
 }
 
 /** PostgreSQL names the parameter of a wrong value: "unnamed portal parameter $1 = '...'". */
@@ -75,14 +78,13 @@ export function constraintViolation(
   const driverError = error.driverError as DriverError;
   const kind = kindOf(driverError);
   if (kind === undefined) return undefined;
-  const { message, column, constraint } = driverError;
-  const name = column ?? NOT_NULL_OF_SQLITE.exec(message)?.[1];
   return {
     kind,
     verb: VERB.exec(error.query)?.[1]?.toUpperCase() as ConstraintViolation['verb'],
     // PostgreSQL repeats the value, which must not be logged.
-    reason: kind === 'value' ? `a value that its column cannot hold (${String(driverError.code)})` : message,
-    names: kind === 'foreign key' ? foreignKeyNames(entities, constraint) : name === undefined ? [] : [name],
+    reason:
+      kind === 'value' ? `a value that its column cannot hold (${String(driverError.code)})` : driverError.message,
+    names: namesIn(driverError, kind, entities),
     value: (error.parameters as unknown[] | undefined)?.[Number(PARAMETER.exec(driverError.where ?? '')?.[1]) - 1],
   };
 }
@@ -94,7 +96,26 @@ function kindOf({ code, message }: Error & { code?: unknown }): ViolationKind | 
   return typeof code === 'string' ? KINDS[code] : undefined;
 }
 
+function namesIn(error: DriverError, kind: ViolationKind, entities: readonly EntityMetadata[]): string[] {
+  if (kind === 'foreign key') return foreignKeyNames(entities, error.constraint);
+  if (kind === 'unique') return uniqueNames(entities, error);
+  const name = error.column ?? NOT_NULL_OF_SQLITE.exec(error.message)?.[1];
+  return name === undefined ? [] : [name];
+}
+
 const NOT_NULL_OF_SQLITE = /^NOT NULL constraint failed: .*\.([^.]+)$/;
+const UNIQUE_OF_SQLITE = /^UNIQUE constraint failed: (.+)$/;
+const UNIQUE_OF_POSTGRES = /\((.+?)\)=\(/;
+
+/** Properties of a violated UNIQUE; none for an index of expressions. */
+function uniqueNames(entities: readonly EntityMetadata[], { message, detail = '', table }: DriverError): string[] {
+  const keys = (UNIQUE_OF_SQLITE.exec(message) ?? UNIQUE_OF_POSTGRES.exec(detail))?.[1]?.split(', ') ?? [];
+  return keys.flatMap((key) => {
+    const [column, ofTable = table] = key.replaceAll('"', '').split('.').reverse();
+    const entity = entities.find(({ tableName }) => tableName === ofTable);
+    return entity?.columns.find(({ databaseName }) => databaseName === column)?.propertyName ?? [];
+  });
+}
 
 /** The first verb; in `INSERT ... ON CONFLICT DO UPDATE` that is INSERT. */
 const VERB = /\b(INSERT|REPLACE|UPDATE|DELETE)\b/i;

@@ -2,6 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn, IsInt, IsNumber, IsOptional, Max, Min, ValidateBy } from 'class-validator';
+import { IsOptionalNotNull } from '../http/validation/is-optional-not-null.decorator.js';
 import { IsCodePointLength, TEXT_PATTERN } from '../http/validation/is-code-point-length.decorator.js';
 import { IsRecordId, RECORD_ID } from './record-id.js';
 import { DATE_PATTERN, DATE_TIME_PATTERN, MOST_DIGITS, PARSERS } from './value-parsers.js';
@@ -12,6 +13,8 @@ export interface PropertyOptions {
   readonly example?: unknown;
   /** The property may be absent or `null`. */
   readonly isOptional?: boolean;
+  /** The value of a new record without the property, equal to the default in the entity. PUT needs it from the controller. */
+  readonly default?: string | number | boolean;
 }
 
 /** A named enum for `@ApiProperty`. */
@@ -132,6 +135,8 @@ function property(
   ...validators: PropertyDecorator[]
 ): PropertyDecorator {
   const options = { ...schema, ...documented } as ApiPropertyOptions;
-  if (!isOptional) return applyDecorators(ApiProperty(options), ...validators);
-  return applyDecorators(ApiPropertyOptional({ ...options, nullable: true }), IsOptional(), ...validators);
+  if (isOptional)
+    return applyDecorators(ApiPropertyOptional({ ...options, nullable: true }), IsOptional(), ...validators);
+  if (documented.default === undefined) return applyDecorators(ApiProperty(options), ...validators);
+  return applyDecorators(ApiPropertyOptional(options), IsOptionalNotNull(), ...validators);
 }

@@ -23,6 +23,8 @@ export interface Resource<Entity extends ResourceEntity = ResourceEntity> {
   readonly entity: () => Promise<RecordClass<Entity>>;
   /** The DTO class of the POST body. */
   readonly createDto: () => Promise<RecordClass>;
+  /** The DTO class of a record, where it has properties that the service sets. An import may bring these as well. */
+  readonly recordDto?: () => Promise<RecordClass>;
   /** What must hold across records, at every write of the service and at imports. */
   readonly rule?: () => Promise<Rule<Entity>>;
 }

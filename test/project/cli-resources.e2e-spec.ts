@@ -7,11 +7,18 @@ import { createDatabase, describeEngines, dropDatabases } from '../support/engin
 import { environmentIn, temporaryFolder } from '../support/service.js';
 import { ProjectCopy } from '../support/project/project-copy.js';
 
-const ORDERS = 'orders customer:text:100 quantity:int:1..1000 note?:text:50 status:enum:open,paid cookieId:ref:cookies';
+const ORDERS =
+  'orders customer:text:100 code:text:20 quantity:int:1..1000=1 note?:text:50 status:enum:open,paid=open cookieId:ref:cookies ' +
+  '--unique code --read-only status --timestamps';
+const CREATED = '2026-01-31T12:00:00.123Z';
 
 /** A line of an export of orders. */
 function order(values: { id: number } & Record<string, unknown>): string {
-  const { id, ...others } = { customer: 'Ada', quantity: 1, note: null, status: 'open', cookieId: 1, ...values };
+  const { id, ...others } = {
+    ...{ customer: 'Ada', code: `c${values.id}`, quantity: 1, note: null, status: 'open', cookieId: 1 },
+    ...{ createdAt: CREATED, updatedAt: CREATED },
+    ...values,
+  };
   return `${JSON.stringify({ id, ...others })}\n`;
 }
 
@@ -98,7 +105,9 @@ describe('the command line', () => {
       expect(await done('export cookies')).toEqual(exported.cookies);
       expect(await done('export orders')).toEqual(exported.orders);
       await done('import orders --ids assign', order({ id: 5, customer: 'Bo' }));
-      expect((await done('export orders --after 70000')).stdout).toBe(order({ id: 70_001, customer: 'Bo' }));
+      expect((await done('export orders --after 70000')).stdout).toBe(
+        order({ id: 70_001, customer: 'Bo', code: 'c5' }),
+      );
       expect((await done('export orders --status paid')).stdout).toBe(stored.split('\n')[1] + '\n');
     });
 
@@ -119,6 +128,27 @@ describe('the command line', () => {
       expect(streamed).toMatchObject({ code: 1, stderr: expect.stringContaining(`${named(2, 9)}Nothing is stored.`) });
       expect(await run(`import orders ${file(order({ id: 1, cookieId: 9 }))} --atomic`)).toMatchObject({ code: 1 });
       expect((await done('export orders')).stdout).toBe('');
+    });
+
+    it('import gives what a line leaves out its default, and names lines whose value another record has', async () => {
+      await done('import cookies', lines(1));
+      const started = Date.now();
+      await done('import orders', '{"customer":"Ada","code":"a","cookieId":1}\n');
+      const { createdAt, updatedAt, ...stored } = JSON.parse((await done('export orders')).stdout);
+      expect(stored).toEqual({
+        ...JSON.parse(order({ id: 1, code: 'a' })),
+        createdAt: undefined,
+        updatedAt: undefined,
+      });
+      for (const date of [createdAt, updatedAt]) expect(Date.parse(date)).toBeGreaterThanOrEqual(started);
+
+      const again = order({ id: 2 }) + order({ id: 3, code: 'c2' }) + order({ id: 4, code: 'a' });
+      const { code, stderr } = await run(`import orders ${file(again)}`);
+      expect(code).toBe(1);
+      expect(stderr).toContain('Line 2 is wrong: "code" must be unique, and line 1 has the same');
+      expect(stderr).toContain('Line 3 is wrong: "code" must be unique, and the stored record 1 has the same');
+      const wrong = await run('import orders', order({ id: 2, status: 'lost', createdAt: '2026-02-30T00:00:00Z' }));
+      expect(wrong.stderr).toMatch(/Line 1 is wrong: .*"status" must be .*"createdAt" must be a date and time/s);
     });
 
     it('import of orders that was interrupted goes on, beside one of cookies, at the capacity of orders', async () => {

@@ -2,11 +2,20 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Ended, ProjectCopy } from '../support/project/project-copy.js';
 
-/** Two words, and a property of every kind. */
+/** Two words, a property of every kind and option, and names that the statements of the service have as well. */
 const GIFT_CARDS = [
-  ...['gift-cards', 'label:text:1..60', 'note?:text:100', 'pieces:int:-5..1000', 'points?:int:0..9'],
-  ...['weight:number:0..99.5', 'isOpen:bool', 'isGift?:bool', 'status:enum:open,paid,shipped', 'cookieId:ref:cookies'],
-  ...['price:decimal:10,2', 'tip?:decimal:5,0', 'day:date', 'lastDay?:date', 'startsAt:instant', 'endsAt?:instant'],
+  ...['gift-cards', 'label:text:1..60=none', 'note?:text:100', 'pieces:int:-5..1000=5', 'points?:int:0..9'],
+  ...['weight:number:0..99.5=0.5', 'isOpen:bool=true', 'isGift?:bool', 'status:enum:open,paid=open'],
+  ...['cookieId:ref:cookies', 'code:text:2..9', 'number:int:1..99', 'used:bool', 'order?:int:0..9', 'resource:text:9'],
+  ...['--unique', 'code', '--unique', 'number,day', '--read-only', 'status,isGift', '--timestamps'],
+  ...[
+    'price:decimal:10,2=1.50',
+    'tip?:decimal:5,0',
+    'day:date',
+    'lastDay?:date',
+    'startsAt:instant',
+    'endsAt?:instant',
+  ],
   ...['deviceId:uuid', 'batchId?:uuid', 'paper?:enum:plain,striped', 'otherId?:ref:cookies'],
 ];
 
@@ -83,6 +92,18 @@ describe('npm run generate', () => {
     [['resource', 'jars', 'price:decimal:16,2'], '"16,2" is no precision up to 15 and a smaller scale'],
     [['resource', 'jars', 'price:decimal:2,2'], '"2,2" is no precision'],
     [['resource', 'jars', 'day:date:utc'], 'nothing comes behind date'],
+    [['resource', 'jars', 'open:bool=maybe'], '"maybe" is no default of this property'],
+    [['resource', 'jars', 'size:int:0..9=10'], '"10" is no default'],
+    [['resource', 'jars', 'price:decimal:5,2=1.5'], '"1.5" is no default'],
+    [['resource', 'jars', 'day:date=2026-01-31'], '"2026-01-31" is no default'],
+    [['resource', 'jars', 'size?:int:0..9=1'], 'a property has "?" or a default'],
+    [['resource', 'jars', 'a:bool', '--unique', 'a,b'], '--unique a,b: "b" is none of a'],
+    [
+      ['resource', 'jars', 'a:bool', 'b:bool', '--read-only', 'b'],
+      '--read-only b: a new record needs a default or a "?"',
+    ],
+    [['resource', 'jars', 'a?:bool', '--read-only', 'a'], 'needs a property that is not --read-only'],
+    [['resource', 'jars', 'createdAt:date', '--timestamps'], '"createdAt": comes twice'],
     [['resource', 'jars', 'lidId:ref:lids'], '"lids" is no resource in src; there are cookies'],
     [['resource', 'jars', 'jarId:ref:jars'], 'a resource cannot refer to itself'],
     [['resource', 'storage', '--singular', 'store', 'a:bool'], '"storage": the name is taken'],

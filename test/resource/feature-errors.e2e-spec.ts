@@ -226,14 +226,31 @@ describe('errors of a feature', () => {
   const expectDiscreet = ({ text }: Answer) =>
     expect(text).not.toMatch(/secret|INSERT|UPDATE|constraint|SQLITE|jars|shelves|unique_name|label_length/);
 
+  const unique = (property: string) => ({ pointer: `/${property}`, message: 'must be unique' });
   const FK_POINTER = { pointer: '/shelfId', message: 'refers to a record that does not exist' };
 
   it.each<
     [what: string, method: string, path: string, body: unknown, status: number, code: string, ...details: object[]]
   >([
-    ['POST of a key that exists', 'POST', '/shelves', { id: 1, name: 'new' }, 409, 'ALREADY_EXISTS'],
-    ['POST of a unique value that exists', 'POST', '/shelves', { id: 3, name: 'top' }, 409, 'ALREADY_EXISTS'],
-    ['PATCH to a unique value that exists', 'PATCH', '/shelves/2', { name: 'top' }, 409, 'ALREADY_EXISTS'],
+    ['POST of a key that exists', 'POST', '/shelves', { id: 1, name: 'new' }, 409, 'ALREADY_EXISTS', unique('id')],
+    [
+      'POST of a unique value that exists',
+      'POST',
+      '/shelves',
+      { id: 3, name: 'top' },
+      409,
+      'ALREADY_EXISTS',
+      unique('name'),
+    ],
+    [
+      'PATCH to a unique value that exists',
+      'PATCH',
+      '/shelves/2',
+      { name: 'top' },
+      409,
+      'ALREADY_EXISTS',
+      unique('name'),
+    ],
     [
       'POST of a record with a missing parent',
       'POST',

@@ -75,6 +75,18 @@ class WithLongDecimal extends ResourceEntity {
   price!: string;
 }
 
+@Entity('dated')
+class WithDefaultDate extends ResourceEntity {
+  @Column({ type: Date, default: () => 'CURRENT_TIMESTAMP' })
+  day!: Date;
+}
+
+@Entity('priced')
+class WithDefaultText extends ResourceEntity {
+  @Column('decimal', { precision: 5, scale: 2, default: '1.50' })
+  price!: string;
+}
+
 describe(`the store of a resource (${engineInUse()})`, () => {
   const dateType = engineInUse() === 'postgres' ? 'timestamp' : 'datetime';
   let folder: string;
@@ -97,6 +109,8 @@ describe(`the store of a resource (${engineInUse()})`, () => {
       Chapter,
       WithJson,
       WithLongDecimal,
+      WithDefaultDate,
+      WithDefaultText,
     ]);
     await dataSource.initialize();
     await migrate(dataSource);
@@ -353,6 +367,8 @@ describe(`the store of a resource (${engineInUse()})`, () => {
   it.each([
     [WithJson, 'WithJson cannot be the entity of a resource: places is simple-json, and must be one of integer'],
     [WithLongDecimal, 'price is a decimal and needs { precision: 10, scale: 2 }, and a precision of at most 15'],
+    [WithDefaultDate, 'the default of day cannot be kept: let the service set the value'],
+    [WithDefaultText, 'the default of price must be a number'],
   ])('rejects an entity with a column that it cannot keep, and says which: %p', (entity, message) => {
     const make = () =>
       new ResourceRepository(SAMPLE, dataSource.getRepository<ResourceEntity>(entity), new UsageCounter('wrong', 1));

@@ -1,32 +1,57 @@
-import { ignoringCase } from '../imports.js';
+import { ignoringCase, importOf } from '../imports.js';
 import { camel, constant, pascal } from '../names.js';
-import { referencesOf } from '../resource.js';
+import { hasOwnState, referencesOf } from '../resource.js';
 
 /** @typedef {import('../resource.js').Resource} Resource */
 
+/** A constant with values for what a body does not name, and the body with them. @param {string} name @param {string} about @param {string[]} values */
+function withAbsent(name, about, values) {
+  if (values.length === 0) return { constant: '', body: 'body' };
+  return {
+    constant: `/** ${about} */\nconst ${name} = { ${values.join(', ')} } as const;`,
+    body: `{ ...${name}, ...body }`,
+  };
+}
+
 /** @param {Resource} resource */
-export function controller({ singular, plural, fields }) {
+export function controller(resource) {
+  const { singular, plural, fields, unique } = resource;
   const [name, type, all] = [constant(singular), pascal(singular), pascal(plural)];
   const variable = camel(plural);
-  const references = referencesOf(fields).map((field) => `missingReference('${field.name}')`);
-  const errors = references.length === 0 ? '' : ', errors';
+  const described = [
+    ...referencesOf(fields).map((field) => `missingReference('${field.name}')`),
+    ...unique.map((names) => `alreadyExists(${names.map((each) => `'${each}'`).join(', ')})`),
+  ];
+  const errors = described.length === 0 ? '' : ', errors';
   const dtos = [`Create${type}Dto`, `List${all}Query`, `${type}Dto`, `Patch${type}Dto`].sort(ignoringCase);
-  const optional = fields.filter(({ isOptional }) => isOptional).map((field) => `${field.name}: null`);
-  const replacement = optional.length === 0 ? 'body' : '{ ...ABSENT, ...body }';
+  /** @param {(field: typeof fields[number]) => boolean} condition */
+  const values = (condition) =>
+    fields.filter(condition).map((field) => `${field.name}: ${JSON.stringify(field.initial ?? null)}`);
+  const initial = withAbsent(
+    'DEFAULTS',
+    'What POST does not name becomes this.',
+    values(({ initial }) => initial !== undefined),
+  );
+  const absent = withAbsent(
+    'ABSENT',
+    'What PUT does not name becomes this.',
+    values(({ isOptional, initial, isReadOnly }) => !isReadOnly && (isOptional || initial !== undefined)),
+  );
+  const replace = `await this.${variable}.records.update(id, ${absent.body}, exchange.preconditions)`;
   return `
     import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Query } from '@nestjs/common';
     import { ApiTags } from '@nestjs/swagger';
     import { Scopes } from '../auth/scopes.decorator.js';
     import { Exchange, ResourceExchange } from '../resource/exchange.js';
     import { ResourceLists } from '../resource/lists/resource-lists.js';
-    ${errors && "import { missingReference } from '../resource/operations/operation-errors.js';\n"}import { ApiCreate, ApiDelete, ApiGet, ApiList, ApiPatch, ApiReplace } from '../resource/operations/operations.js';
+    ${importOf(described.join(), '../resource/operations/operation-errors.js', ['alreadyExists', 'missingReference'])}import { ApiCreate, ApiDelete, ApiGet, ApiList, ApiPatch, ApiReplace } from '../resource/operations/operations.js';
     import { RecordId } from '../resource/record-id.js';
     import { ${dtos.join(', ')} } from './dto/${singular}.dto.js';
     import { ${name} } from './${singular}.values.js';
     import { ${all}Service } from './${plural}.service.js';
 
-    ${errors && `const errors = [${references.join(', ')}];\n`}
-    ${optional.length > 0 ? `/** What PUT does not name becomes this. */\nconst ABSENT = { ${optional.join(', ')} };` : ''}
+    ${errors && `const errors = [${described.join(', ')}];\n`}
+    ${[initial.constant, absent.constant].join('\n\n')}
 
     @ApiTags('${plural}')
     @Controller('${plural}')
@@ -54,14 +79,14 @@ export function controller({ singular, plural, fields }) {
       @Scopes('${plural}:write')
       @ApiCreate(${name}, { record: ${type}Dto, body: Create${type}Dto${errors} })
       async create(@Body() body: Create${type}Dto, @Exchange() exchange: ResourceExchange) {
-        return exchange.created(${name}, await this.${variable}.records.create(body));
+        return exchange.created(${name}, await this.${variable}.records.create(${initial.body}));
       }
 
       @Put(':id')
       @Scopes('${plural}:write')
       @ApiReplace(${name}, { record: ${type}Dto, body: Create${type}Dto${errors} })
       async replace(@RecordId() id: number, @Body() body: Create${type}Dto, @Exchange() exchange: ResourceExchange) {
-        return exchange.changed(await this.${variable}.records.update(id, ${replacement}, exchange.preconditions));
+        return ${hasOwnState(resource) ? `(${replace}).record` : `exchange.changed(${replace})`};
       }
 
       @Patch(':id')

@@ -1,7 +1,7 @@
 import { importOf } from '../imports.js';
 import { constant, pascal, words } from '../names.js';
 import { valuesOf } from '../fields.js';
-import { enumsOf, valuesImport } from '../resource.js';
+import { enumsOf, hasOwnState, valuesImport } from '../resource.js';
 
 /** @typedef {import('../resource.js').Resource} Resource */
 
@@ -16,7 +16,7 @@ export const capacitySettingOf = ({ plural }) => ({
 });
 
 /** @param {Resource} resource */
-export function declaration({ singular, plural, fields }) {
+export function declaration({ singular, plural, fields, hasTimestamps }) {
   const type = pascal(singular);
   const filters = enumsOf(fields).map(({ name }) => `${name}: ${valuesOf(singular, name)}`);
   const body = `
@@ -27,6 +27,7 @@ export function declaration({ singular, plural, fields }) {
       ${filters.length > 0 ? `filters: { ${filters.join(', ')} },` : ''}
       entity: async () => (await import('./${singular}.entity.js')).${type},
       createDto: async () => (await import('./dto/${singular}.dto.js')).Create${type}Dto,
+      ${hasOwnState({ fields, hasTimestamps }) ? `recordDto: async () => (await import('./dto/${singular}.dto.js')).${type}Dto,` : ''}
     };`;
   return [
     importOf(body, '../resource/resource.js', ['capacitySetting'], ['Resource']),

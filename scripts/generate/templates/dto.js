@@ -1,13 +1,13 @@
 import { valuesOf } from '../fields.js';
 import { importsOf } from '../imports.js';
 import { constant, indefinite, pascal, words } from '../names.js';
-import { enumsOf, referencesOf, valuesImport } from '../resource.js';
+import { enumsOf, referencesOf, valuesImport, writableOf } from '../resource.js';
 
 /** @typedef {import('../fields.js').Field} Field */
 /** @typedef {import('../resource.js').Resource} Resource */
 
 /** @param {Resource} resource */
-export function dto({ singular, plural, fields, known }) {
+export function dto({ singular, plural, fields, known, hasTimestamps }) {
   const type = pascal(singular);
   const enums = enumsOf(fields).map(({ name, type, schema, values = [] }) => {
     const description = `The ${words(name)} of ${indefinite(singular)}`;
@@ -28,10 +28,12 @@ export function dto({ singular, plural, fields, known }) {
       `${name}?: number[];`,
     ]),
   ];
+  const ofService = fields.filter(({ isReadOnly }) => isReadOnly).map(dtoProperty);
+  if (hasTimestamps) ofService.push('@DateTimeProperty()\ncreatedAt!: Date;', '@DateTimeProperty()\nupdatedAt!: Date;');
   const body = `${enums.join('\n')}
 
     export class Create${type}Dto {
-      ${fields.map(dtoProperty).join('\n\n')}
+      ${writableOf(fields).map(dtoProperty).join('\n\n')}
     }
 
     /** The body of PATCH. Absent properties do not change. */
@@ -39,7 +41,9 @@ export function dto({ singular, plural, fields, known }) {
 
     /** What clients see of ${indefinite(singular)}. */
     @ApiClosed()
-    export class ${type}Dto extends RecordOf(Create${type}Dto) {}
+    export class ${type}Dto extends RecordOf(Create${type}Dto) {
+      ${ofService.join('\n\n')}
+    }
 
     export class List${pascal(plural)}Query extends ListQueryOf(${constant(singular)}) {
       ${filters.map((lines) => lines.join('\n')).join('\n\n')}
@@ -48,11 +52,14 @@ export function dto({ singular, plural, fields, known }) {
 }
 
 /** @param {Field} field */
-function dtoProperty({ name, type, decorator, arguments: bounds, example, isOptional }) {
+function dtoProperty({ name, type, decorator, arguments: bounds, example, isOptional, isReadOnly, initial }) {
+  const hasDefault = initial !== undefined && !isReadOnly;
   const options = [
     ...(example === undefined ? [] : [`example: ${example}`]),
     ...(isOptional ? ['isOptional: true'] : []),
+    ...(hasDefault ? [`default: ${JSON.stringify(initial)}`] : []),
   ];
   const all = [...bounds, ...(options.length === 0 ? [] : [`{ ${options.join(', ')} }`])];
-  return `@${decorator}(${all.join(', ')})\n${isOptional ? `${name}?: ${type} | null` : `${name}!: ${type}`};`;
+  const declared = isOptional ? `${name}?: ${type} | null` : `${name}${hasDefault ? '?' : '!'}: ${type}`;
+  return `@${decorator}(${all.join(', ')})\n${declared};`;
 }

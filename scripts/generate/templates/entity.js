@@ -1,14 +1,19 @@
 import { importsOf } from '../imports.js';
 import { pascal, words } from '../names.js';
-import { checkOf, valuesImport } from '../resource.js';
+import { checkOf, defaultOf, valuesImport } from '../resource.js';
 
 /** @typedef {import('../resource.js').Resource} Resource */
 
 /** @param {Resource} resource */
-export function entity({ singular, plural, fields, known }) {
+export function entity({ singular, plural, fields, known, unique, hasTimestamps }) {
   const checks = fields.flatMap(({ name, check }) => (check ? [`@Check('${checkOf(plural, name)}', ${check})`] : []));
-  const columns = fields.map(({ name, type, column, columnOptions = {}, reference, isOptional }) => {
-    const options = { ...columnOptions, ...(isOptional && { nullable: true }) };
+  const indices = unique.map((names) => `@Index(${JSON.stringify(names)}, { unique: true })`);
+  const columns = fields.map(({ name, type, column, columnOptions = {}, reference, isOptional, initial }) => {
+    const options = {
+      ...columnOptions,
+      ...(isOptional && { nullable: true }),
+      default: defaultOf({ column, initial }),
+    };
     const given = JSON.stringify(options);
     const all = [
       `'${reference === undefined ? column : known.get(reference)?.entity}'`,
@@ -19,10 +24,11 @@ export function entity({ singular, plural, fields, known }) {
     const decorator = `@${reference === undefined ? 'Column' : 'References'}(${all.join(', ')})`;
     return `${decorator}\n${isOptional ? `${name}?: ${type} | null` : `${name}!: ${type}`};`;
   });
+  if (hasTimestamps) columns.push('@CreateDateColumn()\ncreatedAt!: Date;', '@UpdateDateColumn()\nupdatedAt!: Date;');
   const body = `
     /** A stored ${words(singular)}. The checks repeat the validation, for other programs that write to the database. */
     @Entity('${plural}')
-    ${checks.join('\n')}
+    ${[...checks, ...indices].join('\n')}
     export class ${pascal(singular)} extends ResourceEntity {
       ${columns.join('\n\n')}
     }`;

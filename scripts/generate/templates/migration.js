@@ -1,14 +1,17 @@
 import { importOf } from '../imports.js';
 import { pascal } from '../names.js';
-import { checkOf, referencesOf } from '../resource.js';
+import { checkOf, defaultOf, referencesOf } from '../resource.js';
 
 /** @typedef {import('../resource.js').Resource} Resource */
 
 /** @param {Resource} resource @param {number} timestamp */
-export function migration({ plural, fields }, timestamp) {
-  const columns = fields.map(({ name, column, columnOptions, isOptional }) => {
-    if (columnOptions === undefined && !isOptional) return `${name}: '${column}'`;
-    return `${name}: ${JSON.stringify({ type: column, ...columnOptions, ...(isOptional && { isNullable: true }) })}`;
+export function migration({ plural, fields, unique, hasTimestamps }, timestamp) {
+  const columns = fields.map(({ name, column, columnOptions, isOptional, initial }) => {
+    if (columnOptions === undefined && !isOptional && initial === undefined) return `${name}: '${column}'`;
+    const value = defaultOf({ column, initial });
+    const standard = typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : value;
+    const options = { type: column, ...columnOptions, ...(isOptional && { isNullable: true }), default: standard };
+    return `${name}: ${JSON.stringify(options)}`;
   });
   const checks = fields.flatMap(({ name, check, values }) => {
     if (check === undefined) return [];
@@ -23,6 +26,8 @@ export function migration({ plural, fields }, timestamp) {
         await createResourceTable(queryRunner, '${plural}', {
           columns: { ${columns.join(', ')} },
           ${checks.length > 0 ? `checks: { ${checks.join(', ')} },` : ''}
+          ${hasTimestamps ? 'hasTimestamps: true,' : ''}
+          ${unique.length > 0 ? `unique: ${JSON.stringify(unique)},` : ''}
           ${references.length > 0 ? `references: { ${references.join(', ')} },` : ''}
         });
       }

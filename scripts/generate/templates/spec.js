@@ -1,4 +1,4 @@
-import { referencesOf } from '../resource.js';
+import { referencesOf, writableOf } from '../resource.js';
 
 /** @typedef {import('../fields.js').Field} Field */
 /** @typedef {import('../resource.js').Resource} Resource */
@@ -14,7 +14,8 @@ const object = (fields, valueOf) => `{ ${fields.map((field) => `${field.name}: $
 const list = (values) => `[${values.map(literal).join(', ')}]`;
 
 /** @param {Resource} resource @param {readonly string[]} parents resources that its records need, parents first */
-export function spec({ plural, fields }, parents) {
+export function spec({ plural, fields: all }, parents) {
+  const fields = writableOf(all);
   const references = referencesOf(fields);
   const filters = fields.filter(({ values, reference }) => (values ?? reference) !== undefined);
   const isPlain = parents.join() === references.map(({ reference }) => reference).join();

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, ReplicationMode } from 'typeorm';
 import { PostgresDriver as TypeOrmPostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { type BatchedReads, type Dialect, ENGINE, type Engine, type StatementLimits } from '../engine.js';
 import { repeatRead } from '../transactions.js';
 import type { Snapshot, Sql } from '../sql.js';
@@ -70,6 +71,13 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
   ) {
     super(dataSource);
     this.hosts = new Hosts(settings.hosts);
+  }
+
+  /** The server names a fraction without quotes, and TypeORM compares the texts. */
+  override normalizeDefault(column: ColumnMetadata): string | undefined {
+    const { default: value } = column;
+    const isFraction = typeof value === 'number' && value > 0 && !Number.isInteger(value);
+    return isFraction ? String(value) : super.normalizeDefault(column);
   }
 
   /** @throws {DatabaseStartError} with the server and the reason */

@@ -11,7 +11,7 @@ interface Rejection {
   readonly detail?: string;
 }
 
-type RejectionKind = Exclude<ViolationKind, 'foreign key'> | 'missing parent';
+type RejectionKind = Exclude<ViolationKind, 'foreign key' | 'unique'> | 'missing parent';
 
 const INVALID_VALUE: Rejection = {
   status: 400,
@@ -21,12 +21,6 @@ const INVALID_VALUE: Rejection = {
 };
 
 const REJECTIONS: Readonly<Record<RejectionKind, Rejection>> = {
-  unique: {
-    status: 409,
-    errorCode: 'ALREADY_EXISTS',
-    message: 'Another record has the same value, and it must be unique',
-    detail: 'must be unique',
-  },
   referenced: {
     status: 409,
     errorCode: 'STILL_REFERENCED',
@@ -49,13 +43,34 @@ export function constraintError(violation: ConstraintViolation, request: Fastify
   if (violation.kind === 'value' && isPathParameter(violation, request)) {
     return new ApiError(404, 'NOT_FOUND', 'There is no such record');
   }
+  const { kind, verb } = violation;
   const sent = sentProperties(violation, request);
+  if (kind === 'unique') return notUnique(violation.names, sent);
   // If the body has several of the properties, any of them may be wrong.
-  return rejection(rejectionKind(violation, sent), sent.length === 1 ? sent[0] : undefined);
+  return rejection(rejectionKind(kind, verb, sent), sent.length === 1 ? sent[0] : undefined);
+}
+
+/**
+ * The error for values that another record has.
+ * @param properties that are unique, each alone or all together
+ * @param sent those of them that the request has
+ */
+export function notUnique(properties: readonly string[], sent: readonly string[] = properties): ApiError {
+  const [same, unique] = properties.length > 1 ? [properties.join(' and '), 'together they'] : [properties[0], 'it'];
+  const details = sent.map((name) => {
+    const others = properties.filter((other) => other !== name).join(' and ');
+    return { pointer: `/${name}`, message: `must be unique${others && ` together with ${others}`}` };
+  });
+  const message = `Another record has the same ${same ?? 'value'}, and ${unique} must be unique`;
+  return new ApiError(409, 'ALREADY_EXISTS', message, { details: details.length > 0 ? details : undefined });
 }
 
 /** The side of a violated foreign key, which the database does not name: a write that sends the reference has no parent. */
-function rejectionKind({ kind, verb }: ConstraintViolation, sent: readonly string[]): RejectionKind {
+function rejectionKind(
+  kind: Exclude<ViolationKind, 'unique'>,
+  verb: ConstraintViolation['verb'],
+  sent: readonly string[],
+): RejectionKind {
   if (kind !== 'foreign key') return kind;
   const isChild = verb === 'INSERT' || verb === 'REPLACE' || (verb === 'UPDATE' && sent.length > 0);
   return isChild ? 'missing parent' : 'referenced';

@@ -1,5 +1,5 @@
 import { HttpException, type Type } from '@nestjs/common';
-import { IntersectionType } from '@nestjs/swagger';
+import { IntersectionType, OmitType, PartialType } from '@nestjs/swagger';
 import { ApiError } from '../../http/errors/api-error.js';
 import { propertiesOf } from '../../http/validation/dto-properties.js';
 import { IsOptionalNotNull } from '../../http/validation/is-optional-not-null.decorator.js';
@@ -12,12 +12,14 @@ class ImportedId {
   id?: number;
 }
 
-/** The rules for a line of an import: the body of a POST, with an optional id. */
+/** The rules for a line of an import: the body of a POST, with an optional id and what else the record has. */
 export class ImportedDto {
   private readonly dto: Type;
 
-  constructor(createDto: Type) {
-    this.dto = IntersectionType(ImportedId, createDto);
+  constructor(createDto: Type, recordDto: Type = createDto) {
+    const ofClients = [...propertiesOf(createDto).declared, 'id'] as never[];
+    const ofService = PartialType(OmitType(recordDto, ofClients), { skipNullProperties: false });
+    this.dto = IntersectionType(ImportedId, createDto, ofService);
   }
 
   /**

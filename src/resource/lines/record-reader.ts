@@ -16,7 +16,7 @@ export class RecordReader<Entity extends ResourceEntity> {
   private constructor(private readonly dto: ImportedDto) {}
 
   static async of<Entity extends ResourceEntity>(resource: Resource<Entity>): Promise<RecordReader<Entity>> {
-    return new RecordReader(new ImportedDto(await resource.createDto()));
+    return new RecordReader(new ImportedDto(await resource.createDto(), await resource.recordDto?.()));
   }
 
   /** @throws {BrokenLineError} */

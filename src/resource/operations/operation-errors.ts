@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { DiskFullError } from '../../database/errors.js';
 import { invalidRequest } from '../../http/errors/api-error.js';
-import { rejection } from '../../http/errors/constraint-error.js';
+import { notUnique, rejection } from '../../http/errors/constraint-error.js';
 import { propertiesOf } from '../../http/validation/dto-properties.js';
 import { type DescribedError, type ErrorExample, exampleOf } from '../../openapi/documented-errors.js';
 import { invalidId } from '../../http/validation/parse-id.pipe.js';
@@ -117,6 +117,16 @@ export function missingReference(property: string): DescribedError {
     status: 400,
     description: `\`${property}\` refers to a record that does not exist`,
     examples: { reference: exampleOf(rejection('missing parent', property)) },
+  };
+}
+
+/** 409 for values that another record has; several properties are unique together. */
+export function alreadyExists(...properties: [string, ...string[]]): DescribedError {
+  const names = properties.map((property) => `\`${property}\``).join(' and ');
+  return {
+    status: 409,
+    description: `Another record has the same ${names}`,
+    examples: { [properties.join('And')]: exampleOf(notUnique(properties)) },
   };
 }
 

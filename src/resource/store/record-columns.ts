@@ -13,6 +13,10 @@ export interface RecordColumn {
   readonly json: JsonExpression;
   readonly kind: ColumnKind;
   readonly isNullable: boolean;
+  /** The value of a new record that does not name one. */
+  readonly initial: () => unknown;
+  /** Tells whether the kit sets it to the time of each change. */
+  readonly isUpdateDate: boolean;
   /** Tells whether it has 4-byte floats on PostgreSQL; SQLite always has 8 bytes. */
   readonly isSinglePrecision: boolean;
   /** SQL parameter for comparisons. */
@@ -76,13 +80,39 @@ function recordColumn(dataSource: DataSource, entity: EntityMetadata, column: Co
   const cursorValue = cursorValueOf(dialect, name, kind, scale);
   const cursorPlaceholder = kind === 'date' ? dialect.dateOfExact('?') : placeholder;
   const cursor = { cursorValue, cursorPlaceholder };
-  const described = { property, name, json, kind, isNullable, isSinglePrecision, placeholder, ...cursor };
+  const { isUpdateDate } = column;
+  const initial = initialOf(entity, column, kind, scale);
+  const described = {
+    ...{ property, name, json, kind, isNullable, initial, isUpdateDate, isSinglePrecision, placeholder },
+    ...cursor,
+  };
   if (!CONVERTED.includes(kind)) return described;
   return {
     ...described,
     toParameter: (value) => driver.preparePersistentValue(value, column) as unknown,
     fromRow: (value) => driver.prepareHydratedValue(value, column) as unknown,
   };
+}
+
+/** Types of defaults by kind of column; the others have none. */
+const DEFAULTS: Partial<Record<ColumnKind, string>> = {
+  integer: 'number',
+  real: 'number',
+  decimal: 'number',
+  string: 'string',
+  boolean: 'boolean',
+};
+
+function initialOf(entity: EntityMetadata, column: ColumnMetadata, kind: ColumnKind, scale?: number): () => unknown {
+  const { propertyName, isCreateDate, isUpdateDate, default: value } = column;
+  if (isCreateDate || isUpdateDate) return () => new Date();
+  if (value === undefined || value === null) return () => null;
+  const right = DEFAULTS[kind];
+  if (typeof value !== right) {
+    const advice = right === undefined ? 'cannot be kept: let the service set the value' : `must be a ${right}`;
+    throw unsupported(entity, `the default of ${propertyName} ${advice}`);
+  }
+  return () => (typeof value === 'number' && scale !== undefined ? value.toFixed(scale) : value);
 }
 
 function cursorValueOf(dialect: Dialect, name: string, kind: ColumnKind, scale = 0): string {
@@ -109,7 +139,7 @@ function kindOf({ driver }: DataSource, entity: EntityMetadata, column: ColumnMe
   if (transformer !== undefined) throw unsupported(entity, `${property} has a transformer, which no engine can run`);
   if (propertyPath !== property) throw unsupported(entity, `${propertyPath} is embedded`);
   if (RESERVED.includes(property)) throw unsupported(entity, `${property} is a name that its statements use`);
-  if (column.isCreateDate || column.isUpdateDate || column.isDeleteDate || column.isVersion) {
+  if (column.isDeleteDate || column.isVersion) {
     throw unsupported(entity, `${property} gets its value from TypeORM: use @Column, and let the service set it`);
   }
   return kind;

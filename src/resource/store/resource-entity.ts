@@ -15,8 +15,12 @@ export abstract class ResourceEntity {
 /** A record as clients see it: all columns except the revision. */
 export type RecordOf<Entity extends ResourceEntity> = Omit<Entity, 'revision'>;
 
+/** Names of properties with `@CreateDateColumn` and `@UpdateDateColumn`, which the kit sets. */
+type SetByKit = 'createdAt' | 'updatedAt';
+
 /** A new record, with or without an id. */
-export type NewRecord<Entity extends ResourceEntity> = Omit<Entity, 'id' | 'revision'> & { readonly id?: number };
+export type NewRecord<Entity extends ResourceEntity> = Omit<Entity, 'id' | 'revision' | SetByKit> &
+  Partial<Pick<Entity, Extract<keyof Entity, SetByKit>>> & { readonly id?: number };
 
 /** The changes of an update. */
 export type RecordChanges<Entity extends ResourceEntity> = Partial<Omit<Entity, 'id' | 'revision'>>;

@@ -5,25 +5,30 @@ import { dropTriggers, makeTriggers } from '../usage/triggers.js';
 export interface ResourceTableOptions {
   /** Columns by name: a type or options. A column is NOT NULL unless `isNullable` is set. */
   readonly columns: Readonly<Record<string, string | Omit<TableColumnOptions, 'name'>>>;
+  /** Whether there are the columns of `@CreateDateColumn() createdAt` and `@UpdateDateColumn() updatedAt`. */
+  readonly hasTimestamps?: boolean;
   /** CHECK constraints by name. */
   readonly checks?: Readonly<Record<string, string>>;
   /** Referenced tables by column, equal to `@References` in the entity. */
   readonly references?: Readonly<Record<string, string>>;
   /** Columns of each index, equal to `@Index` in the entity: `['quantity', 'id']` allows sorting by quantity. */
   readonly indices?: readonly (readonly string[])[];
+  /** Columns that are unique together, equal to `@Index(['code'], { unique: true })` in the entity: `[['code'], ['row', 'seat']]`. */
+  readonly unique?: readonly (readonly string[])[];
 }
 
 /** Creates the table of a resource, its `storage` row and the triggers that keep it; for `up` of a migration. */
 export async function createResourceTable(
   queryRunner: QueryRunner,
   name: string,
-  { columns, checks = {}, references = {}, indices = [] }: ResourceTableOptions,
+  { columns, checks = {}, references = {}, indices = [], unique = [], hasTimestamps = false }: ResourceTableOptions,
 ): Promise<void> {
   const table = new Table({
     name,
     columns: [
       { name: 'id', type: 'integer', isPrimary: true, isGenerated: true, generationStrategy: 'increment' },
       ...Object.entries(columns).map(([column, options]) => columnOf(queryRunner, column, options)),
+      ...(hasTimestamps ? timestamps(queryRunner) : []),
       { name: 'revision', type: 'integer', default: 0 },
     ],
     checks: Object.entries(checks).map(([check, expression]) => ({ name: check, expression })),
@@ -33,13 +38,21 @@ export async function createResourceTable(
       referencedColumnNames: ['id'],
       onDelete: 'RESTRICT',
     })),
-    indices: [...Object.keys(references).map((column) => [column]), ...indices].map((columns) => ({
-      columnNames: [...columns],
-    })),
+    indices: [
+      ...[...Object.keys(references).map((column) => [column]), ...indices].map((names) => ({
+        columnNames: [...names],
+      })),
+      ...unique.map((names) => ({ columnNames: [...names], isUnique: true })),
+    ],
   });
   await queryRunner.createTable(table);
   await queryRunner.sql`INSERT INTO storage (resource, epoch, revision, used) VALUES (${name}, '', 0, 0)`;
   await makeTriggers(queryRunner, queryRunner.dataSource, name);
+}
+
+function timestamps({ dataSource: { driver } }: QueryRunner): TableColumnOptions[] {
+  const { createDate: type, createDateDefault } = driver.mappedDataTypes;
+  return ['createdAt', 'updatedAt'].map((name) => ({ name, type: type as string, default: createDateDefault }));
 }
 
 function columnOf(
@@ -48,8 +61,11 @@ function columnOf(
   options: string | Omit<TableColumnOptions, 'name'>,
 ): TableColumnOptions {
   const column = typeof options === 'string' ? { type: options } : options;
-  // SQLite has no uuid: its entities have a text there.
-  return { name, ...column, type: column.type === 'uuid' ? driver.normalizeType({ type: 'uuid' }) : column.type };
+  if (driver.options.type === 'postgres') return { name, ...column };
+  // SQLite has neither a uuid nor a boolean: its entities have a text and a number there.
+  const type = column.type === 'uuid' ? driver.normalizeType({ type: 'uuid' }) : column.type;
+  const value: unknown = column.default;
+  return { name, ...column, type, default: typeof value === 'boolean' ? Number(value) : value };
 }
 
 /** Drops the table of a resource and its `storage` row; for `down` of a migration. */

@@ -76,10 +76,13 @@ export class ResourceTable {
     return `INSERT INTO ${this.sqlName} (${names.join(', ')}, revision) VALUES ${rows} RETURNING id, revision`;
   }
 
-  /** Makes a record with its properties in the order of the columns; an absent value is `null`. */
-  recordOf(id: number, values: Values): Values {
-    const record: Record<string, unknown> = { id };
-    for (const { property } of this.valueColumns) record[property] = values[property] ?? null;
+  /** Makes a record with its properties in the order of the columns. An absent one has its default, or is `null`. */
+  newRecord(values: Values): Record<string, unknown> {
+    const record: Record<string, unknown> = { id: values['id'] };
+    for (const { property, initial } of this.valueColumns) {
+      const value = values[property];
+      record[property] = value === undefined ? initial() : value;
+    }
     return record;
   }
 
@@ -96,7 +99,7 @@ export class ResourceTable {
   /** The values of a record as SQL parameters, without the id. */
   parametersOf(values: Values): unknown[] {
     return this.valueColumns.map(({ property, toParameter }) => {
-      const value = values[property] ?? null;
+      const value = values[property];
       return toParameter === undefined ? value : toParameter(value);
     });
   }

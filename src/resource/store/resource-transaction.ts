@@ -198,10 +198,15 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     for (const { property } of this.table.valueColumns) {
       const value = changes[property];
       if (value === undefined || isEqual(value, record[property])) continue;
-      result ??= { ...record };
+      result ??= { ...record, ...this.updateDates() };
       result[property] = value;
     }
     return result;
+  }
+
+  private updateDates(): Values {
+    const dates = this.table.valueColumns.filter(({ isUpdateDate }) => isUpdateDate);
+    return Object.fromEntries(dates.map(({ property, initial }) => [property, initial()]));
   }
 
   /** @param records all with the ids that they bring, or all without */
@@ -212,9 +217,10 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     const [first] = records;
     if (first === undefined) return [];
     const keepsIds = first.id !== undefined;
-    const parameters = records.flatMap((record, index) => {
+    const created = records.map((record) => this.table.newRecord(record));
+    const parameters = created.flatMap((record, index) => {
       const values = [...this.table.parametersOf(record), versions[index]!.revision];
-      return keepsIds ? [record.id, ...values] : values;
+      return keepsIds ? [record['id'], ...values] : values;
     });
     const rows = await this.transaction
       .query<{ id: number; revision: number }[]>(this.table.insert(records.length, keepsIds), parameters)
@@ -224,8 +230,9 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     // The order in which RETURNING gives its rows is not promised.
     const ids = new Map(rows.map(({ id, revision }) => [revision, id]));
     return versions.map((version, index) => {
-      const record = this.table.recordOf(ids.get(version.revision)!, records[index]!) as RecordOf<Entity>;
-      return { record, version };
+      const record = created[index]!;
+      record['id'] = ids.get(version.revision);
+      return { record: record as unknown as RecordOf<Entity>, version };
     });
   }
 }

@@ -126,8 +126,8 @@ BEGIN
   ${row} AND revision < lowest AND revision + ${LARGEST_STEP} >= highest RETURNING * INTO stored;
   IF NOT FOUND THEN
     UPDATE storage SET used = used + added ${row} RETURNING * INTO stored;
-    UPDATE "${table}" AS record SET revision = stored.revision + number
-    FROM (SELECT id, row_number() OVER (ORDER BY id) AS number FROM new_rows) AS written WHERE record.id = written.id;
+    UPDATE "${table}" AS record SET revision = stored.revision + written.place
+    FROM (SELECT id, row_number() OVER (ORDER BY id) AS place FROM new_rows) AS written WHERE record.id = written.id;
   END IF;
   IF added > 0 AND stored.used > stored.capacity THEN
     RAISE EXCEPTION 'Storage is full' USING ERRCODE = 'check_violation';

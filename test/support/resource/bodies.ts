@@ -132,6 +132,15 @@ export function describeBodies(resource: ResourceUnderTest): void {
       });
     });
 
+    it('with a property that the service sets makes POST, PUT and PATCH 400, with the pointer', async () => {
+      const { body } = await resource.get(record);
+      await rejected(async () => {
+        for (const [name, value] of Object.entries(resource.ofService(body))) {
+          await expectPointer(`/${name}`, (sent) => ({ ...sent, [name]: value }));
+        }
+      });
+    });
+
     it('without any property makes POST 400, with a pointer for each that is required', async () => {
       const { required } = resource.document.resolve(resource.document.bodySchema('post', resource.path));
       const response = await resource.post({});
@@ -151,7 +160,7 @@ export function describeBodies(resource: ResourceUnderTest): void {
       await rejected(async () => expectRejected(await resource.post(wrongLast), 400, 'INVALID_REQUEST'));
       const stored = await resource.post(rightLast);
       expectStatus(stored, 201);
-      expect(stored.body).toEqual({ id: stored.body.id, ...create });
+      expect(stored.body).toEqual({ id: stored.body.id, ...create, ...resource.ofService(stored.body) });
       expectStatus(await resource.request('DELETE', stored.headers.get('location')!), 204);
     });
 
@@ -203,7 +212,7 @@ export function describeBodies(resource: ResourceUnderTest): void {
     ])('%s is stored by POST as it is without', async (_what, bodyOf) => {
       const stored = await resource.post(bodyOf(JSON.stringify(create)));
       expectStatus(stored, 201);
-      expect(stored.body).toEqual({ id: stored.body.id, ...create });
+      expect(stored.body).toEqual({ id: stored.body.id, ...create, ...resource.ofService(stored.body) });
       expectStatus(await resource.request('DELETE', stored.headers.get('location')!), 204);
     });
 

@@ -2,6 +2,7 @@ import { DataSource } from 'typeorm';
 import { withoutRequestId } from '../expect-error.js';
 import { type RequestOptions, token } from '../service.js';
 import { type CheckedClient, expectStatus, type ResourceResponse } from './checked-client.js';
+import type { Body } from './resource-contract.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
 type Operation = readonly [method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string];
@@ -39,7 +40,7 @@ export function describeConformance(resource: ResourceUnderTest): void {
     ['PATCH', one],
     ['DELETE', one],
   ];
-  const bodies: Partial<Record<string, object>> = {
+  const bodies: Partial<Record<string, Body>> = {
     POST: contract.create,
     PUT: contract.replace,
     PATCH: contract.patch,
@@ -56,7 +57,10 @@ export function describeConformance(resource: ResourceUnderTest): void {
       client: CheckedClient = resource.client,
     ): Promise<void> {
       const target = id === undefined ? template.replace(one, record) : template.replace('{id}', id);
-      const response = await client.request(method, target + query, { body: bodies[method], ...options });
+      const response = await client.request(method, target + query, {
+        body: resource.next(bodies[method]),
+        ...options,
+      });
       const key = `${method} ${template}`;
       seen.set(key, [...(seen.get(key) ?? []), response]);
     }
@@ -100,7 +104,7 @@ export function describeConformance(resource: ResourceUnderTest): void {
     async function driveReferences(): Promise<void> {
       for (const name of references) {
         for (const operation of operations.filter(([method]) => bodies[method] !== undefined)) {
-          await drive(operation, { body: { ...bodies[operation[0]], [name]: 99 } });
+          await drive(operation, { body: { ...resource.next(bodies[operation[0]]), [name]: 99 } });
         }
       }
     }

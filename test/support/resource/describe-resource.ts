@@ -11,6 +11,7 @@ import { describeReferences } from './references.js';
 import { describeRejections } from './rejections.js';
 import type { ResourceContract } from './resource-contract.js';
 import { ResourceUnderTest } from './resource-under-test.js';
+import { describeUniqueness } from './uniqueness.js';
 
 /**
  * Tests all promises of the service for a resource, on the engine in use, with one service whose records are deleted
@@ -35,6 +36,7 @@ export function describeResource(contract: ResourceContract): void {
     describeConcurrentLists(resource);
     describeCapacity(resource);
     describeReferences(resource);
+    describeUniqueness(resource);
     describeConformance(resource);
   });
 }

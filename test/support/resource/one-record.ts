@@ -10,8 +10,8 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 export function describeOneRecord(resource: ResourceUnderTest): void {
   const { create, replace, patch } = resource.contract;
 
-  /** Whether the body of PUT has all properties but the id. */
-  const isWhole = Object.keys(create).every((name) => name in replace);
+  /** Whether the body of PUT has all properties of the record but the id. */
+  const isWhole = (record: Body): boolean => Object.keys(record).every((name) => name === 'id' || name in replace);
 
   describe('one record', () => {
     beforeEach(() => resource.empty());
@@ -22,10 +22,11 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
     ];
 
     it('POST returns 201 with the record, its Location and its ETag', async () => {
-      const response = await resource.post();
+      const sent = resource.next(create);
+      const response = await resource.post(sent);
       expectStatus(response, 201);
       const { id } = response.body;
-      expect(response.body).toEqual({ id, ...create });
+      expect(response.body).toEqual({ id, ...sent, ...resource.ofService(response.body) });
       expect(response.headers.get('content-type')).toBe(JSON_TYPE);
       expect(response.headers.get('location')).toBe(`${resource.path}/${id}`);
       expect(response.headers.get('etag')).toMatch(STRONG_ETAG);
@@ -50,12 +51,12 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
       const { path, etag, record } = await resource.create();
       const replaced = await resource.request('PUT', path, { body: replace });
       expectStatus(replaced, 200);
-      expect(replaced.body).toEqual({ ...record, ...replace });
+      expect(replaced.body).toEqual({ ...record, ...replace, ...resource.ofService(replaced.body) });
       const read = await resource.get(path);
       expect(read.body).toEqual(replaced.body);
       expect(read.headers.get('etag')).not.toBe(etag);
       // RFC 9110 section 9.3.4: only if the record is stored as it was sent.
-      expect(replaced.headers.get('etag')).toBe(isWhole ? read.headers.get('etag') : null);
+      expect(replaced.headers.get('etag')).toBe(isWhole(record) ? read.headers.get('etag') : null);
     });
 
     it('PUT that is repeated returns the same, and leaves the ETags of record and list as they were', async () => {
@@ -79,7 +80,7 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
         expect(patched.headers.get('etag')).toMatch(STRONG_ETAG);
         expect(patched.headers.get('etag')).not.toBe(etag);
         const after = await resource.get(path);
-        expect(after.body).toEqual({ ...record, ...body });
+        expect(after.body).toEqual({ ...record, ...body, ...resource.ofService(after.body) });
         expect(after.headers.get('etag')).toBe(patched.headers.get('etag'));
       },
     );
@@ -90,28 +91,33 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
         const { path, record } = await resource.create();
         const headers = { 'content-type': type };
         expectStatus(await resource.request('PATCH', path, { body: patch, headers }), 204);
-        expect((await resource.get(path)).body).toEqual({ ...record, ...patch });
+        const { body: after } = await resource.get(path);
+        expect(after).toEqual({ ...record, ...patch, ...resource.ofService(after) });
       },
     );
 
     it.each([
-      ['is empty', {}],
-      ['has the values that are stored', Object.fromEntries(Object.keys(patch).map((name) => [name, create[name]]))],
-    ])('PATCH whose body %s returns 204, and leaves the ETags of record and list as they were', async (_what, body) => {
-      const { path, etag } = await resource.create();
-      const before = await etags(path);
-      const patched = await resource.request('PATCH', path, { body });
-      expectStatus(patched, 204);
-      expect(patched.headers.get('etag')).toBe(etag);
-      expect(await etags(path)).toEqual(before);
-    });
+      ['is empty', []],
+      ['has the values that are stored', Object.keys(patch)],
+    ])(
+      'PATCH whose body %s returns 204, and leaves the ETags of record and list as they were',
+      async (_what, names) => {
+        const { path, etag, record } = await resource.create();
+        const before = await etags(path);
+        const patched = await resource.request('PATCH', path, { body: some(record, names) });
+        expectStatus(patched, 204);
+        expect(patched.headers.get('etag')).toBe(etag);
+        expect(await etags(path)).toEqual(before);
+      },
+    );
 
     it('GET returns a new ETag after a change that is changed back', async () => {
       const { path, etag, record } = await resource.create();
-      const back = Object.fromEntries(Object.keys(patch).map((name) => [name, create[name]]));
-      for (const body of [patch, back]) expectStatus(await resource.request('PATCH', path, { body }), 204);
+      for (const body of [patch, some(record, Object.keys(patch))]) {
+        expectStatus(await resource.request('PATCH', path, { body }), 204);
+      }
       const read = await resource.get(path);
-      expect(read.body).toEqual(record);
+      expect(read.body).toEqual({ ...record, ...resource.ofService(read.body) });
       expect(read.headers.get('etag')).not.toBe(etag);
     });
 
@@ -176,27 +182,34 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
 function describeOptional(resource: ResourceUnderTest): void {
   const { create, replace, patch } = resource.contract;
 
-  it('a property that may be absent is null: after POST and PUT without it, and after PATCH with null', async () => {
-    const { required } = resource.document.resolve(resource.document.bodySchema('post', resource.path));
+  it('a property that may be absent has its default or is null: after POST and PUT without it, and after PATCH', async () => {
+    const { required = [], properties } = resource.document.resolve(
+      resource.document.bodySchema('post', resource.path),
+    );
     const absent = Object.fromEntries(
       Object.keys(create)
-        .filter((name) => !(required as string[]).includes(name))
-        .map((name) => [name, null]),
+        .filter((name) => !required.includes(name))
+        .map((name) => [name, properties[name].default ?? null]),
     );
     const without = (body: Body): Body =>
       Object.fromEntries(Object.entries(body).filter(([name]) => !Object.hasOwn(absent, name)));
-    const created = await resource.post(without(create));
+    const sent = without(resource.next(create));
+    const created = await resource.post(sent);
     expectStatus(created, 201);
-    expect(created.body).toEqual({ id: created.body.id, ...create, ...absent });
+    const { id, ...ofService } = { id: created.body.id, ...resource.ofService(created.body) };
+    expect(created.body).toEqual({ id, ...sent, ...absent, ...ofService });
     const path = created.headers.get('location')!;
     await resource.request('PATCH', path, { body: patch });
     const replaced = await resource.request('PUT', path, { body: without(replace) });
-    expect(replaced.body).toEqual({ ...created.body, ...replace, ...absent });
+    expect(replaced.body).toMatchObject({ id, ...without(replace), ...absent });
     await resource.request('PUT', path, { body: replace });
     expectStatus(await resource.request('PATCH', path, { body: absent }), 204);
-    expect((await resource.get(path)).body).toEqual({ ...created.body, ...replace, ...absent });
+    expect((await resource.get(path)).body).toMatchObject({ id, ...replace, ...absent });
   });
 }
+
+const some = (record: Body, names: readonly string[]): Body =>
+  Object.fromEntries(names.map((name) => [name, record[name]]));
 
 /** Each property of a body alone, and all together. */
 const changesIn = (body: Body): [name: string, changes: Body][] => [

@@ -1,5 +1,6 @@
 import { expectPlainHeaders } from '../expect-error.js';
 import { expectRejected, expectStatus, tally } from './checked-client.js';
+import type { Body } from './resource-contract.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
 type Field = readonly [name: string, field: (etag: string) => string];
@@ -30,15 +31,21 @@ export function describePreconditions(resource: ResourceUnderTest): void {
 
 function describeWrites(resource: ResourceUnderTest): void {
   const { replace, patch } = resource.contract;
-  const writes: readonly [method: string, body: object | undefined, status: number][] = [
+  const writes: readonly [method: string, body: Body | undefined, status: number][] = [
     ['PUT', replace, 200],
     ['PATCH', patch, 204],
     ['PATCH', {}, 204],
     ['DELETE', undefined, 204],
   ];
 
-  describe.each(writes)('%s with body %j', (method, body, status) => {
+  describe.each(writes)('%s with body %j', (method, values, status) => {
+    let body: Body | undefined;
+
     beforeAll(() => resource.empty());
+
+    beforeEach(() => {
+      body = resource.next(values);
+    });
 
     /** Sends the write with a precondition, and expects 412 and an unchanged record. */
     async function expectStopped(name: string, field: (etag: string) => string): Promise<void> {
@@ -61,7 +68,7 @@ function describeWrites(resource: ResourceUnderTest): void {
 
     it('returns 412 when If-Match is the ETag that the record had before a change', async () => {
       const { path, etag } = await resource.create();
-      expectStatus(await resource.request('PATCH', path, { body: patch }), 204);
+      expectStatus(await resource.request('PATCH', path, { body: resource.next(patch) }), 204);
       const response = await resource.request(method, path, { body, headers: { 'if-match': etag } });
       expectRejected(response, 412, 'PRECONDITION_FAILED');
       expectStatus(await resource.get(path), 200);
@@ -102,12 +109,13 @@ function describeWrites(resource: ResourceUnderTest): void {
 
   it('one of 20 racing PUTs with the same If-Match returns 200, and the others 412', async () => {
     const { path, etag, record } = await resource.create();
-    const headers = { 'if-match': etag };
+    const [body, headers] = [resource.next(replace), { 'if-match': etag }];
     const responses = await Promise.all(
-      Array.from({ length: 20 }, () => resource.request('PUT', path, { body: replace, headers })),
+      Array.from({ length: 20 }, () => resource.request('PUT', path, { body, headers })),
     );
     expect(tally(responses)).toEqual({ 200: 1, 412: 19 });
-    expect((await resource.get(path)).body).toEqual({ ...record, ...replace });
+    const { body: after } = await resource.get(path);
+    expect(after).toEqual({ ...record, ...body, ...resource.ofService(after) });
   });
 }
 
@@ -170,10 +178,11 @@ function describeReads(resource: ResourceUnderTest): void {
   it('GET with If-None-Match returns 200 after a change, for the record and for the list', async () => {
     const { path, etag } = await resource.create();
     const list = await resource.etagOf(resource.path);
-    expectStatus(await resource.request('PATCH', path, { body: patch }), 204);
+    const sent = resource.next(patch);
+    expectStatus(await resource.request('PATCH', path, { body: sent }), 204);
     const record = await resource.get(path, { 'if-none-match': etag });
     const records = await resource.get(resource.path, { 'if-none-match': list });
-    expect(record.body).toMatchObject(patch);
+    expect(record.body).toMatchObject(sent);
     expect(records.body.at(-1)).toEqual(record.body);
   });
 

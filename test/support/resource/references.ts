@@ -19,8 +19,8 @@ export function describeReferences(resource: ResourceUnderTest): void {
       const values = { [name]: MISSING };
       await resource.unchanged(async () => {
         for (const response of [
-          await resource.post({ ...resource.contract.create, ...values }),
-          await resource.request('PUT', path, { body: { ...replace, ...values } }),
+          await resource.post({ ...resource.next(resource.contract.create), ...values }),
+          await resource.request('PUT', path, { body: { ...resource.next(replace), ...values } }),
           await resource.request('PATCH', path, { body: values }),
         ]) {
           expectRejected(response, 400, 'REFERENCE_NOT_FOUND');
@@ -32,7 +32,9 @@ export function describeReferences(resource: ResourceUnderTest): void {
     it('makes a POST 400 alone among others that arrive with it', async () => {
       const values = (index: number) => ({ [name]: index % 4 < 2 ? 1 + (index % 2) : MISSING });
       const responses = await Promise.all(
-        Array.from({ length: 20 }, (_, index) => resource.post({ ...resource.contract.create, ...values(index) })),
+        Array.from({ length: 20 }, (_, index) =>
+          resource.post({ ...resource.next(resource.contract.create), ...values(index) }),
+        ),
       );
       expect(responses.map(({ status }) => status)).toEqual(responses.map((_, index) => (index % 4 < 2 ? 201 : 400)));
       const { headers, body } = await resource.get(resource.path);
@@ -40,7 +42,7 @@ export function describeReferences(resource: ResourceUnderTest): void {
     });
 
     it('makes DELETE of the record that it names 409 until it is gone', async () => {
-      const made = await resource.request('POST', parent, { body: (await copyOf(parent)) as object });
+      const made = await resource.request('POST', parent, { body: await resource.exampleOf(parent) });
       expectStatus(made, 201);
       const target = made.headers.get('location')!;
       const { path } = await resource.create({ [name]: made.body.id });
@@ -50,10 +52,4 @@ export function describeReferences(resource: ResourceUnderTest): void {
       expectStatus(await resource.request('DELETE', target), 204);
     });
   });
-
-  /** The first record of a parent, without its id. */
-  async function copyOf(parent: string): Promise<unknown> {
-    const { id: _, ...values } = (await resource.get(`${parent}/1`)).body;
-    return values;
-  }
 }

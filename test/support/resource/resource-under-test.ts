@@ -5,6 +5,7 @@ import { Client, type RequestOptions, type Service, startService } from '../serv
 import { CheckedClient, expectStatus, type ResourceResponse } from './checked-client.js';
 import { exampleBody } from './example-body.js';
 import type { Body, ResourceContract } from './resource-contract.js';
+import { UniqueBodies } from './unique-bodies.js';
 
 interface Created {
   readonly id: number;
@@ -25,6 +26,7 @@ export class ResourceUnderTest {
   writer!: CheckedClient;
   /** Without a token. */
   stranger!: CheckedClient;
+  private unique!: UniqueBodies;
   private requiresIfMatch = false;
 
   constructor(readonly contract: ResourceContract) {}
@@ -56,6 +58,7 @@ export class ResourceUnderTest {
       module.overrideProvider(Config).useValue(this.settingsOver(config)),
     );
     this.document = await OpenApiDocument.of(this.service);
+    this.unique = new UniqueBodies(this.dataSource, this.document);
     const names = [...parents.map((parent) => parent.slice(1)), this.name];
     const all = names.flatMap((name) => [`${name}:read`, `${name}:write`]).join(' ');
     this.client = await this.clientWith(all);
@@ -71,17 +74,39 @@ export class ResourceUnderTest {
 
   /** Two records, so that a reference can change. */
   private async fillParent(path: string): Promise<void> {
-    const body = await exampleBody(this.service, path);
-    for (let count = 0; count < 2; count++) expectStatus(await this.client.request('POST', path, { body }), 201);
+    for (let count = 0; count < 2; count++) {
+      expectStatus(await this.client.request('POST', path, { body: await this.exampleOf(path) }), 201);
+    }
   }
 
-  post(body: unknown = this.contract.create, headers?: Record<string, string>): Promise<ResourceResponse> {
+  /** A body of POST for another resource. */
+  async exampleOf(path: string): Promise<Body> {
+    return this.unique.next(path, await exampleBody(this.service, path));
+  }
+
+  /** The body with values of its own for what is unique. */
+  next<B extends Body | undefined>(body: B): B {
+    return this.unique.next(this.path, body);
+  }
+
+  /** The properties of each UNIQUE. */
+  get keys(): string[][] {
+    return this.unique.keysOf(this.path);
+  }
+
+  /** The properties of a record that the service sets and clients do not. */
+  ofService(record: Body): Body {
+    const { properties } = this.document.resolve(this.document.bodySchema('post', this.path));
+    return Object.fromEntries(Object.entries(record).filter(([name]) => name !== 'id' && !(name in properties)));
+  }
+
+  post(body: unknown = this.next(this.contract.create), headers?: Record<string, string>): Promise<ResourceResponse> {
     return this.client.request('POST', this.path, { body, headers });
   }
 
   /** Stores a record. */
   async create(changes: Body = {}): Promise<Created> {
-    const response = await this.post({ ...this.contract.create, ...changes });
+    const response = await this.post({ ...this.next(this.contract.create), ...changes });
     expectStatus(response, 201);
     const { headers, body } = response;
     return { id: body.id, path: headers.get('location')!, etag: headers.get('etag')!, record: body };
@@ -117,21 +142,24 @@ export class ResourceUnderTest {
   }
 
   /**
-   * Stores many records in one statement, each a copy of one of those that there are, in turns.
+   * Stores many records, each like one of those that there are, in turns.
    * @param count of records that there are then
    */
   async fillTo(count: number): Promise<void> {
-    const { columns } = this.dataSource.entityMetadatas.find(({ tableName }) => tableName === this.name)!;
-    const names = columns.filter(({ isPrimary }) => !isPrimary).map(({ databaseName }) => `"${databaseName}"`);
-    const { body } = await this.get(this.path);
-    const ids = body.map(({ id }: { id: number }) => id);
-    await this.withCapacity(count, () =>
-      this.dataSource.query(`
-        WITH RECURSIVE numbers (n) AS (SELECT ${ids.length} UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count - 1}),
-        originals (original, place) AS (SELECT id, row_number() OVER (ORDER BY id) - 1 FROM "${this.name}")
-        INSERT INTO "${this.name}" (${names.join(', ')}) SELECT ${names.join(', ')}
-        FROM numbers JOIN originals ON place = n % ${ids.length} JOIN "${this.name}" ON id = original ORDER BY n`),
+    const repository = this.dataSource.getRepository<Record<string, unknown>>(
+      this.dataSource.entityMetadatas.find(({ tableName }) => tableName === this.name)!.target,
     );
+    const originals = await repository.find({ order: { id: 'ASC' } });
+    const copies = Array.from({ length: count - originals.length }, (_, index) => {
+      const { id: _id, revision: _revision, ...values } = originals[index % originals.length]!;
+      const next = Object.entries(this.next(values));
+      return Object.fromEntries(
+        next.map(([name, value]) => [name, values[name] instanceof Date ? new Date(value as string) : value]),
+      );
+    });
+    await this.withCapacity(count, async () => {
+      for (let at = 0; at < copies.length; at += 200) await repository.insert(copies.slice(at, at + 200));
+    });
   }
 
   /** Lets so many records be stored, while `work` runs. */

@@ -1,0 +1,72 @@
+import type { DataSource } from 'typeorm';
+import type { OpenApiDocument } from '../openapi-document.js';
+import type { Body } from './resource-contract.js';
+
+/** Makes bodies that differ from one another in the properties that are unique. */
+export class UniqueBodies {
+  private count = 0;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly document: OpenApiDocument,
+  ) {}
+
+  /** The properties of each UNIQUE of a resource. */
+  keysOf(path: string): string[][] {
+    const { uniques, indices } = this.dataSource.entityMetadatas.find(({ tableName }) => tableName === path.slice(1))!;
+    return [...uniques, ...indices.filter(({ isUnique }) => isUnique)].map(({ columns }) =>
+      columns.map(({ propertyName }) => propertyName),
+    );
+  }
+
+  /** The body with values of its own; the body itself where nothing is unique. */
+  next<B extends Body | undefined>(path: string, body: B): B {
+    const changes = body === undefined ? {} : this.changes(path);
+    const [names, count] = [Object.keys(changes).filter((name) => name in body!), ++this.count];
+    return names.length === 0
+      ? body
+      : { ...body, ...Object.fromEntries(names.map((name) => [name, changes[name]!(count)])) };
+  }
+
+  /** For each key, the property with most values, with the value of a number. */
+  private changes(path: string): Record<string, (count: number) => unknown> {
+    const { properties } = this.document.resolve(this.document.bodySchema('post', path));
+    return Object.fromEntries(
+      this.keysOf(path).map((key) => {
+        const [best] = key
+          .filter((name) => properties[name] !== undefined)
+          .map((name) => ({ name, ...valuesOf(this.document.resolve(properties[name])) }))
+          .sort((one, other) => other.size - one.size);
+        if (best === undefined || best.size < 2) throw new Error(`${path}: no values for a unique ${key.join(', ')}`);
+        return [best.name, best.value];
+      }),
+    );
+  }
+}
+
+interface Values {
+  readonly size: number;
+  readonly value: (count: number) => unknown;
+}
+
+/** The values of a schema by number. */
+function valuesOf(schema: any): Values {
+  const { type, format, minimum = 0, maximum = Number.MAX_SAFE_INTEGER, minLength = 0, maxLength = 0 } = schema;
+  if (schema.enum !== undefined || type === 'boolean') return { size: 0, value: () => undefined };
+  if (type !== 'string') return { size: maximum - minimum, value: (count) => minimum + count };
+  const start = Date.UTC(2030, 0, 1);
+  switch (format) {
+    case 'uuid':
+      return { size: 2 ** 48, value: (count) => `02000000-0000-7000-8000-${count.toString(16).padStart(12, '0')}` };
+    case 'date-time':
+      return { size: 2 ** 48, value: (count) => new Date(start + count * 60_000).toISOString() };
+    case 'date':
+      return { size: 100_000, value: (count) => new Date(start + count * 86_400_000).toISOString().slice(0, 10) };
+    case 'decimal': {
+      const scale = schema.example.split('.')[1]?.length ?? 0;
+      return { size: 10_000, value: (count) => (10 + count * 10 ** -scale).toFixed(scale) };
+    }
+    default:
+      return { size: 36 ** maxLength, value: (count) => count.toString(36).padStart(Math.max(minLength, 1), '0') };
+  }
+}
