@@ -5,6 +5,8 @@ import { CookiesService } from '../../src/cookies/cookies.service.js';
 import { transaction } from '../../src/database/transactions.js';
 import { ApiError } from '../../src/http/errors/api-error.js';
 import { ResourceModule } from '../../src/resource/resource.module.js';
+import type { NewRecord } from '../../src/resource/store/resource-entity.js';
+import type { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import type { Rule } from '../../src/resource/store/rule.js';
 import { CreateParcels1790000200000 } from '../parcels/create-parcels.js';
 import { Parcel } from '../parcels/parcel.entity.js';
@@ -123,6 +125,18 @@ describe(`a rule of a resource (${engineInUse()})`, () => {
     expect((await client.get('/parcels?limit=1')).headers.get('x-total-count')).toBe(
       String((await client.get('/parcels')).body.length),
     );
+  });
+
+  it('rejects none but those that break it, of writes that share a transaction', async () => {
+    const parcels = service.app.get<ResourceRepository<Parcel>>('ParcelResourceRepository', { strict: false });
+    const results = await Promise.allSettled(
+      Array.from({ length: 8 }, (_, index) =>
+        parcels.create(parcel({ status: index % 2 === 0 ? 'open' : 'paid' }) as NewRecord<Parcel>),
+      ),
+    );
+    const rejected = results.filter(({ status }) => status === 'rejected');
+    expect(rejected).toMatchObject([{ reason: { errorCode: 'TOO_MANY_OPEN' } }]);
+    expect((await list()).body).toHaveLength(7);
   });
 
   it('sees what another transaction does to the record of another resource that it locks', async () => {
