@@ -20,15 +20,18 @@ export function migration({ plural, fields, unique, hasTimestamps }, timestamp) 
     return [`${checkOf(plural, name)}: ${fixed}`];
   });
   const references = referencesOf(fields).map(({ name, reference }) => `${name}: '${reference}'`);
+  const options = [
+    `columns: { ${columns.join(', ')} },`,
+    ...(checks.length > 0 ? [`checks: { ${checks.join(', ')} },`] : []),
+    ...(hasTimestamps ? ['hasTimestamps: true,'] : []),
+    ...(unique.length > 0 ? [`unique: ${JSON.stringify(unique)},`] : []),
+    ...(references.length > 0 ? [`references: { ${references.join(', ')} },`] : []),
+  ];
   const body = `
     export class Create${pascal(plural)}${timestamp} implements MigrationInterface {
       async up(queryRunner: QueryRunner): Promise<void> {
         await createResourceTable(queryRunner, '${plural}', {
-          columns: { ${columns.join(', ')} },
-          ${checks.length > 0 ? `checks: { ${checks.join(', ')} },` : ''}
-          ${hasTimestamps ? 'hasTimestamps: true,' : ''}
-          ${unique.length > 0 ? `unique: ${JSON.stringify(unique)},` : ''}
-          ${references.length > 0 ? `references: { ${references.join(', ')} },` : ''}
+          ${options.join('\n')}
         });
       }
 
