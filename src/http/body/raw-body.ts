@@ -77,7 +77,10 @@ function read(stream: Readable): Promise<Buffer> {
       else reject(tooLarge());
     });
     stream.on('end', () => resolve(Buffer.concat(chunks)));
-    const incomplete = () => reject(new ApiError(400, 'BAD_REQUEST', 'The body did not arrive whole'));
+    const incomplete = () => {
+      // `close` follows `end`, too; an error for each request would cost its stack.
+      if (!stream.readableEnded) reject(new ApiError(400, 'BAD_REQUEST', 'The body did not arrive whole'));
+    };
     stream.on('error', incomplete).on('close', incomplete);
     // The client may have disconnected while a guard was running.
     if (stream.destroyed) incomplete();
