@@ -53,7 +53,7 @@ const NO_INSIDE_OF_CONNECTIONS = ['/http/connections/', '^\\.{1,2}/connections/'
 );
 
 /** The files of the engines that other modules import: for database files and their errors, without a data source. */
-const ENGINE_FACE = '(?!(better-sqlite3|sqlite-errors|file/(private-file|file-problem|write-trial))\\.js$)';
+const ENGINE_FACE = '(?!(better-sqlite3|sqlite-errors|file/(private-file|file-problem))\\.js$)';
 const NO_INSIDE_OF_ENGINES = noImport(
   `/database/(sqlite|postgres)/${ENGINE_FACE}`,
   'docs/drivers.md lists what other modules import of src/database.',

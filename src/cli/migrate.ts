@@ -2,11 +2,10 @@ import { Logger } from '@nestjs/common';
 import { type DataSource, MigrationExecutor } from 'typeorm';
 import { type Config, loadConfigFromProcess } from '../config/config.js';
 import { createDataSource } from '../database/data-source.js';
-import { engineOf } from '../database/engine.js';
+import { committed, engineOf } from '../database/engine.js';
 import { migrate, unknownMigrations } from '../database/schema/migrations.js';
 import { RESOURCES, SETTINGS } from '../features.js';
 import { createLog, NestLogger } from '../logging/logger.js';
-import { committed } from '../database/transactions.js';
 import { Failure } from './command-errors.js';
 
 export interface MigrateOptions {

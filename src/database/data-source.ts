@@ -1,10 +1,7 @@
-import type { DataSource, DataSourceOptions } from 'typeorm';
+import { Logger as NestLogger } from '@nestjs/common';
+import type { DataSource, DataSourceOptions, Logger } from 'typeorm';
 import type { Config } from '../config/config.js';
-import { DatabaseLogger } from './database-logger.js';
 import { type Class, loadClasses, loadMigrations } from './schema/module-files.js';
-
-/** Statements that take longer than this many milliseconds are logged. */
-const SLOW_STATEMENT = 200;
 
 /**
  * Makes the configured data source, not yet initialized, with every `*.entity` of `src/` and every migration of
@@ -17,7 +14,6 @@ export async function createDataSource(config: Config, entities: readonly Class[
     entities: [...new Set([...found, ...entities])],
     migrations: await loadMigrations(),
     migrationsTransactionMode: 'all',
-    maxQueryExecutionTime: SLOW_STATEMENT,
     logger: new DatabaseLogger(),
   };
   const { database, environment, listTimeout } = config;
@@ -31,4 +27,31 @@ export async function createDataSource(config: Config, entities: readonly Class[
   }
   const { createSqliteDataSource } = await import('./sqlite/sqlite-data-source.js');
   return createSqliteDataSource({ ...database, path: database.url.path }, options);
+}
+
+/**
+ * Logs the reports of TypeORM. Statements are not among them: the caller gets the error of a failed one, and the
+ * engines log slow ones (`logSlowStatement`).
+ */
+class DatabaseLogger implements Logger {
+  private readonly logger = new NestLogger('Database');
+
+  logQuery(): void {}
+
+  logQueryError(): void {}
+
+  logQuerySlow(): void {}
+
+  logSchemaBuild(message: string): void {
+    this.logger.debug(message);
+  }
+
+  logMigration(message: string): void {
+    this.logger.log(message);
+  }
+
+  log(level: 'log' | 'info' | 'warn', message: unknown): void {
+    if (level === 'warn') this.logger.warn(message);
+    else this.logger.debug(message);
+  }
 }

@@ -1,27 +1,23 @@
 import { channel } from 'node:diagnostics_channel';
+import { Logger } from '@nestjs/common';
 import { SERVICE_NAME } from '../config/service-name.js';
 
-export type StatementKind = 'read' | 'write';
-
-/** Called after each statement, successful or not, with its duration in seconds. */
-export type StatementObserver = (kind: StatementKind, seconds: number) => void;
-
-const observers: StatementObserver[] = [];
-
-/** Adds an observer of all statements. The metrics add theirs, so that the data layer does not import them. */
-export function observeStatements(observer: StatementObserver): void {
-  observers.push(observer);
+/** A statement that has ended, with or without success. */
+export interface StatementEvent {
+  readonly kind: 'read' | 'write';
+  readonly milliseconds: number;
 }
 
-export function unobserveStatements(observer: StatementObserver): void {
-  const index = observers.indexOf(observer);
-  if (index >= 0) observers.splice(index, 1);
-}
+/** The engines publish each `StatementEvent` here. The metrics subscribe, so that the data layer does not import them. */
+export const statements = channel(`${SERVICE_NAME}:database:statement`);
 
-/** Called by the engines after each statement. It creates no object, because every request passes here. */
-export const publishStatement: StatementObserver = (kind, seconds) => {
-  for (const observe of observers) observe(kind, seconds);
-};
+/** Statements that take longer than this many milliseconds are logged. */
+export const SLOW_STATEMENT = 200;
+
+/** Logs a statement without its parameters, which may be personal or secret. */
+export function logSlowStatement(sql: string, milliseconds: number): void {
+  new Logger('Database').warn(`A statement took ${Math.round(milliseconds)} ms: ${sql}`);
+}
 
 /**
  * Errors that concern the whole database: a damaged file or page, an I/O error, a full volume, a database that cannot
@@ -31,5 +27,5 @@ export const ENGINE_ERRORS = ['corrupt', 'io', 'full', 'unreachable'] as const;
 
 export type EngineError = (typeof ENGINE_ERRORS)[number];
 
-/** The engines publish each `EngineError` here. The metrics subscribe, so that the data layer does not import them. */
+/** The engines publish each `EngineError` here, for the metrics. */
 export const engineErrors = channel(`${SERVICE_NAME}:database:error`);

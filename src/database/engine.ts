@@ -1,5 +1,23 @@
 import type { DataSource } from 'typeorm';
-import type { Snapshot, Sql } from './sql.js';
+import { ConnectionLostError, DiskFullError } from './errors.js';
+
+/** Runs SQL as TypeORM's `EntityManager` does, without a query runner, and resolves to the rows. */
+export interface Sql {
+  /** Runs a template; its values are bound as parameters. */
+  sql<Rows>(strings: TemplateStringsArray, ...values: unknown[]): Promise<Rows>;
+
+  /**
+   * Runs composed SQL with `?` for each parameter. Keep the number of variants small, because each is prepared and
+   * cached.
+   */
+  query<Rows>(sql: string, parameters: unknown[]): Promise<Rows>;
+}
+
+/** One committed state of the database, unaffected by later writes, until it is closed. */
+export interface Snapshot extends Sql {
+  /** Releases the state. A second call does nothing. */
+  close(): void;
+}
 
 /** Marks a driver that is an engine. The mark replaces `instanceof`, so that only the engine in use is loaded. */
 export const ENGINE = Symbol('engine');
@@ -24,17 +42,13 @@ export interface Engine {
   /** Reads committed data outside any transaction, without waiting for writers. */
   readonly committed: Sql;
 
-  /**
-   * Runs `work` as one transaction. It runs again if the database undid it because of another transaction, so `work`
-   * must only use its argument.
-   * @param reclaimsSpace whether the transaction frees space, as a delete does; then it may use the last space
-   * @throws {DatabaseUnavailableError}
-   * @throws {OutcomeUnknownError}
-   * @throws {DiskFullError}
-   */
+  /** See the function `transaction`. It runs `work` again if the database undid it because of another transaction. */
   transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T>;
 
-  /** See `advanceIdSequence` in `transactions.ts`. */
+  /**
+   * Advances the id sequence of a table beyond `id`, if it is not there yet. The caller holds the lock of the resource's
+   * `storage` row, so no new id is assigned meanwhile.
+   */
   advanceIdSequence(transaction: Sql, table: string, id: number): Promise<void>;
 
   /** @throws {DatabaseUnavailableError} when too many are open */
@@ -105,4 +119,55 @@ export interface Dialect {
 export function engineOf({ driver }: DataSource): Engine {
   if (ENGINE in driver) return driver as typeof driver & Engine;
   throw new Error(`There is no engine for ${driver.options.type}`);
+}
+
+export interface TransactionOptions {
+  /** Whether the transaction frees space, as a delete does. Then it may use the last space of the volume. */
+  readonly reclaimsSpace?: boolean;
+}
+
+/**
+ * Runs `work` as one short transaction without TypeORM's query runner. It runs again if the volume was full and the
+ * engine made space, so `work` must only use its argument. For entities, `dataSource.transaction` is as safe.
+ * @throws {DiskFullError} when there is no space left
+ * @throws {DatabaseUnavailableError} when the database is locked longer than its time-out, or damaged
+ * @throws {OutcomeUnknownError} when the outcome of the commit is unknown
+ */
+export function transaction<T>(
+  dataSource: DataSource,
+  work: (transaction: Sql) => Promise<T>,
+  { reclaimsSpace = false }: TransactionOptions = {},
+): Promise<T> {
+  return repeatAfter(DiskFullError, () => engineOf(dataSource).transaction(work, reclaimsSpace));
+}
+
+/** Reads committed data outside any transaction, without waiting for writers. */
+export function committed(dataSource: DataSource): Sql {
+  return engineOf(dataSource).committed;
+}
+
+/** @throws {DatabaseUnavailableError} when too many snapshots are open */
+export function openSnapshot(dataSource: DataSource): Promise<Snapshot> {
+  return repeatRead(() => engineOf(dataSource).openSnapshot());
+}
+
+/**
+ * Runs a read, and again if its connection broke: a pooled connection may lead to a stopped server. `read` must not
+ * have sent anything to the client when it rejects.
+ */
+export function repeatRead<T>(read: () => Promise<T>): Promise<T> {
+  return repeatAfter(ConnectionLostError, read);
+}
+
+const ATTEMPTS = 3;
+
+/** Runs `attempt` up to three times, as long as it fails with the error. */
+export async function repeatAfter<T>(error: new (cause: unknown) => Error, attempt: () => Promise<T>): Promise<T> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await attempt();
+    } catch (reason) {
+      if (!(reason instanceof error) || attempts === ATTEMPTS) throw reason;
+    }
+  }
 }

@@ -1,4 +1,11 @@
-import { DataSource, type ObjectLiteral, type QueryRunner, TypeORMError } from 'typeorm';
+import {
+  DataSource,
+  type EntityTarget,
+  type ObjectLiteral,
+  type QueryRunner,
+  type SelectQueryBuilder,
+  TypeORMError,
+} from 'typeorm';
 
 /** White space, empty statements and comments before a statement, for example of tracing tools (sqlcommenter). */
 export const LEAD = /^(?:[\s;]|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*/;
@@ -21,10 +28,24 @@ const SEVERAL =
   'each by a query() of its own inside dataSource.transaction(...)';
 
 /**
- * A data source that rejects transaction control in `query` without a query runner. `query` takes a connection for one
- * statement, so `BEGIN` would be undone immediately or would include statements of others.
+ * A data source with the query builder of its engine. It rejects transaction control in `query` without a query runner:
+ * `query` takes a connection for one statement, so `BEGIN` would be undone immediately or include statements of others.
  */
-export class GuardedDataSource extends DataSource {
+export abstract class GuardedDataSource extends DataSource {
+  protected abstract makeQueryBuilder<Entity extends ObjectLiteral>(runner?: QueryRunner): SelectQueryBuilder<Entity>;
+
+  override createQueryBuilder<Entity extends ObjectLiteral>(
+    entityOrRunner?: EntityTarget<Entity> | QueryRunner,
+    alias?: string,
+    queryRunner?: QueryRunner,
+  ): SelectQueryBuilder<Entity> {
+    if (alias === undefined) return this.makeQueryBuilder<Entity>(entityOrRunner as QueryRunner | undefined);
+    const { target } = this.getMetadata(entityOrRunner as EntityTarget<Entity>);
+    return this.makeQueryBuilder<Entity>(queryRunner)
+      .select(alias)
+      .from(target as EntityTarget<Entity>, alias);
+  }
+
   /** @throws {TypeORMError} for `BEGIN`, `COMMIT`, `ROLLBACK`, `SAVEPOINT` and the like without a query runner */
   override async query<T>(sql: string, parameters?: unknown[] | ObjectLiteral, queryRunner?: QueryRunner): Promise<T> {
     if (queryRunner === undefined) rejectTransactionControl(sql);

@@ -1,9 +1,8 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
-import { engineOf } from '../database/engine.js';
+import { committed, engineOf } from '../database/engine.js';
 import { pendingMigrations } from '../database/schema/migrations.js';
-import { committed } from '../database/transactions.js';
 import { ReportedResources } from './reported-resources.js';
 import { DATABASE_TIMEOUT, withinTimeout } from './database-timeout.js';
 import type { Readiness } from './management-routes.js';

@@ -3,8 +3,8 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import { levels } from 'pino';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
-import { committed } from '../database/transactions.js';
-import { observeStatements, type StatementObserver, unobserveStatements } from '../database/database-events.js';
+import { committed } from '../database/engine.js';
+import { type StatementEvent, statements } from '../database/database-events.js';
 import { standardOutput } from '../logging/standard-output.js';
 import { ReportedResources } from './reported-resources.js';
 import { withinTimeout } from './database-timeout.js';
@@ -70,13 +70,16 @@ export class Metrics implements OnModuleDestroy {
         }
       },
     });
-    observeStatements(this.observeStatement);
+    statements.subscribe(this.observeStatement);
   }
 
   onModuleDestroy(): void {
-    unobserveStatements(this.observeStatement);
+    statements.unsubscribe(this.observeStatement);
     this.registry.clear();
   }
 
-  private readonly observeStatement: StatementObserver = (kind, seconds) => this.statements.observe({ kind }, seconds);
+  private readonly observeStatement = (event: unknown): void => {
+    const { kind, milliseconds } = event as StatementEvent;
+    this.statements.observe({ kind }, milliseconds / 1000);
+  };
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Sql } from '../database/sql.js';
+import type { Sql } from '../database/engine.js';
 
 /** A resource, for metrics, health and the OpenAPI document. */
 export interface ReportedResource {

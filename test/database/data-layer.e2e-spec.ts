@@ -17,7 +17,7 @@ import { betterSqlite3, type Database, openDatabase } from '../../src/database/s
 import { type Environment, loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
 import { DatabaseUnavailableError, DiskFullError } from '../../src/database/errors.js';
-import { openSnapshot, type Snapshot } from '../../src/database/transactions.js';
+import { openSnapshot, type Snapshot } from '../../src/database/engine.js';
 import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 

@@ -7,7 +7,7 @@ import { loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
 import { DiskFullError, OutcomeUnknownError } from '../../src/database/errors.js';
 import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
-import { transaction } from '../../src/database/transactions.js';
+import { transaction } from '../../src/database/engine.js';
 import { environmentIn, temporaryFolder } from '../support/service.js';
 
 const TRANSACTION_TIMEOUT = 1000;

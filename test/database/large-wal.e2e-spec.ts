@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import { openSnapshot, type Snapshot } from '../../src/database/transactions.js';
+import { openSnapshot, type Snapshot } from '../../src/database/engine.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { Client, COOKIE, type Service, startService } from '../support/service.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MoreThan, TypeORMError } from 'typeorm';
 import { UnsafeIntegerError } from '../../src/database/errors.js';
-import { committed, openSnapshot, transaction } from '../../src/database/transactions.js';
+import { committed, openSnapshot, transaction } from '../../src/database/engine.js';
 import { count, describeHabits, type Habit, stored } from './habits.js';
 
 /** PostgreSQL rounds a decimal half away from zero (https://www.postgresql.org/docs/current/datatype-numeric.html). */

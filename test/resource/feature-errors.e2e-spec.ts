@@ -25,7 +25,7 @@ import { IsOptional } from 'class-validator';
 import type { FastifyInstance } from 'fastify';
 import { Column, DataSource, Entity, ManyToOne, PrimaryColumn, Repository } from 'typeorm';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
-import { transaction } from '../../src/database/transactions.js';
+import { transaction } from '../../src/database/engine.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, Client, type Service, startService } from '../support/service.js';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
-import { observeStatements, unobserveStatements } from '../../src/database/database-events.js';
+import { statements } from '../../src/database/database-events.js';
 import { Client, type Service, startService } from '../support/service.js';
 
 const RECORDS = 1_000_000;
@@ -27,12 +27,12 @@ async function counted(work: () => Promise<void>): Promise<{ statements: number;
     turn = setImmediate(onTurn);
   };
   let turn = setImmediate(onTurn);
-  observeStatements(onStatement);
+  statements.subscribe(onStatement);
   try {
     await work();
     return counts;
   } finally {
-    unobserveStatements(onStatement);
+    statements.unsubscribe(onStatement);
     clearImmediate(turn);
   }
 }

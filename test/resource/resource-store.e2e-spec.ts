@@ -6,7 +6,7 @@ import { Cookie } from '../../src/cookies/cookie.entity.js';
 import { COOKIE as COOKIE_RESOURCE } from '../../src/cookies/cookie.values.js';
 import { createDataSource } from '../../src/database/data-source.js';
 import { migrate } from '../../src/database/schema/migrations.js';
-import { transaction } from '../../src/database/transactions.js';
+import { transaction } from '../../src/database/engine.js';
 import { isOneOf, References } from '../../src/resource/columns.js';
 import { wholeArray } from '../../src/resource/lists/json-array.js';
 import { etagOf, Preconditions } from '../../src/resource/preconditions.js';

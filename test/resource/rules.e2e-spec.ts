@@ -2,7 +2,7 @@ import { Logger, Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { CookiesModule } from '../../src/cookies/cookies.module.js';
 import { CookiesService } from '../../src/cookies/cookies.service.js';
-import { transaction } from '../../src/database/transactions.js';
+import { transaction } from '../../src/database/engine.js';
 import { ApiError } from '../../src/http/errors/api-error.js';
 import { ResourceModule } from '../../src/resource/resource.module.js';
 import type { NewRecord } from '../../src/resource/store/resource-entity.js';

@@ -1,9 +1,8 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileProblem } from '../../database/sqlite/file/file-problem.js';
-import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
+import { openDatabase, tryWriting } from '../../database/sqlite/better-sqlite3.js';
 import { checkFile } from '../sqlite-file/file-check.js';
-import { tryWriting } from '../../database/sqlite/file/write-trial.js';
 import { expectedContents } from '../resources/resources.js';
 import { firstLine, nativeModule } from './doctor-machine.js';
 

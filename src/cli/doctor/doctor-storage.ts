@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { CLI, MIGRATE } from '../../config/program-names.js';
 import { pendingMigrations, unknownMigrations } from '../../database/schema/migrations.js';
-import { committed } from '../../database/transactions.js';
+import { committed } from '../../database/engine.js';
 import { RESOURCES } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
 import { ImportProgress } from '../import/import-progress.js';

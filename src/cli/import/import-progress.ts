@@ -1,4 +1,4 @@
-import type { Sql } from '../../database/sql.js';
+import type { Sql } from '../../database/engine.js';
 import type { UnfinishedImport } from './import.entity.js';
 
 export type { UnfinishedImport };

@@ -1,6 +1,5 @@
 import { QueryFailedError } from 'typeorm';
-import type { Sql } from '../../database/sql.js';
-import { transaction } from '../../database/transactions.js';
+import { type Sql, transaction } from '../../database/engine.js';
 import { problemsIn } from '../../resource/lines/imported-dto.js';
 import { RejectedRecordError } from '../../resource/store/rule.js';
 import { StorageFullError } from '../../resource/usage/storage-full-error.js';

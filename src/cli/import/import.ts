@@ -3,7 +3,7 @@ import { type Config, loadConfigFromProcess } from '../../config/config.js';
 import { SETTINGS } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
 import { RecordReader } from '../../resource/lines/record-reader.js';
-import { committed, transaction } from '../../database/transactions.js';
+import { committed, transaction } from '../../database/engine.js';
 import { ImportProgress, type UnfinishedImport } from './import-progress.js';
 import { contentsOf } from '../resources/contents.js';
 import { Failure, UsageError } from '../command-errors.js';

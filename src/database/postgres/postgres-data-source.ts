@@ -1,22 +1,24 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   type DataSource,
   type DataSourceOptions,
-  type EntityTarget,
+  type EntityManager,
+  InsertQueryBuilder,
   type ObjectLiteral,
   type QueryRunner,
-  type SelectQueryBuilder,
+  SelectQueryBuilder,
   TypeORMError,
 } from 'typeorm';
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { GuardedDataSource } from '../transaction-control.js';
-import { OutsideWrites } from './outside-writes.js';
-import { PostgresDriver } from './postgres-driver.js';
 import type { PostgresSettings } from './connections/connection-pool.js';
-import { PostgresQueryBuilder } from './postgres-query-builders.js';
-import { changesSession, NEEDS_A_SESSION } from './session-state.js';
+import { PostgresDriver } from './postgres-driver.js';
+import type { OutsideWrites } from './postgres-query-runner.js';
+import { changesSession, mayWrite, NEEDS_A_SESSION } from './postgres-sql.js';
 
 /**
  * Makes a data source on PostgreSQL from TypeORM's options and the settings of the engine.
- * @param tellsOutsideWrites whether to log writes that bypass the transaction around them; see `OutsideWrites`
+ * @param tellsOutsideWrites whether to log writes that bypass the transaction around them
  */
 export function createPostgresDataSource(
   settings: PostgresSettings,
@@ -35,25 +37,91 @@ export function createPostgresDataSource(
   // TypeORM creates the driver in the constructor and has no option for another one. Nothing has used it yet.
   const driver = new PostgresDriver(dataSource, settings);
   dataSource.driver = driver;
-  if (tellsOutsideWrites) driver.outsideWrites = new OutsideWrites(dataSource);
+  if (tellsOutsideWrites) driver.outsideWrites = new TransactionsInProgress(dataSource);
   return dataSource;
 }
 
 class PostgresDataSource extends GuardedDataSource {
-  /** @throws {TypeORMError} for a statement that changes the session of a shared connection; see `session-state.ts` */
+  /** @throws {TypeORMError} for a statement that changes the session of a shared connection; see `changesSession` */
   override async query<T>(sql: string, parameters?: unknown[] | ObjectLiteral, queryRunner?: QueryRunner): Promise<T> {
     if (queryRunner === undefined && changesSession(sql)) throw new TypeORMError(NEEDS_A_SESSION);
     return super.query<T>(sql, parameters, queryRunner);
   }
 
-  override createQueryBuilder<Entity extends ObjectLiteral>(
-    entityOrRunner?: EntityTarget<Entity> | QueryRunner,
-    alias?: string,
-    queryRunner?: QueryRunner,
-  ): SelectQueryBuilder<Entity> {
-    if (alias === undefined) return new PostgresQueryBuilder<Entity>(this, entityOrRunner as QueryRunner | undefined);
-    const { target } = this.getMetadata(entityOrRunner as EntityTarget<Entity>);
-    const builder = new PostgresQueryBuilder<Entity>(this, queryRunner);
-    return builder.select(alias).from(target as EntityTarget<Entity>, alias);
+  protected override makeQueryBuilder<Entity extends ObjectLiteral>(runner?: QueryRunner): SelectQueryBuilder<Entity> {
+    return new PostgresQueryBuilder<Entity>(this, runner);
+  }
+}
+
+/** TypeORM's query builder with inserts that keep an id of the caller, as on SQLite. */
+class PostgresQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilder<Entity> {
+  override insert(): InsertQueryBuilder<Entity> {
+    return new PostgresInsertQueryBuilder(super.insert());
+  }
+}
+
+/** On PostgreSQL, TypeORM leaves a generated column out of every INSERT, even if the caller gives a value. */
+class PostgresInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQueryBuilder<Entity> {
+  protected override getInsertedColumns(): ColumnMetadata[] {
+    const columns = super.getInsertedColumns();
+    const given = this.givenIds().map(({ column }) => column);
+    return [...given.filter((column) => !columns.includes(column)), ...columns];
+  }
+
+  /** Advances the sequences first, because a skipped id does no harm and a repeated one does. */
+  override async execute(): ReturnType<InsertQueryBuilder<Entity>['execute']> {
+    for (const { column, last } of this.givenIds()) {
+      await (this.queryRunner ?? this.dataSource).query(
+        `SELECT setval(name::regclass, $1::bigint) FROM pg_get_serial_sequence($2, $3) AS name
+         WHERE name IS NOT NULL AND coalesce(pg_sequence_last_value(name::regclass), 0) < $1::bigint`,
+        [last, this.escape(column.entityMetadata.tableName), column.databaseName],
+      );
+    }
+    return super.execute();
+  }
+
+  /** The generated columns for which the caller gives values, each with its largest value. */
+  private givenIds(): { column: ColumnMetadata; last: number }[] {
+    const { mainAlias, valuesSet } = this.expressionMap;
+    if (!mainAlias?.hasMetadata || valuesSet === undefined) return [];
+    const rows = (Array.isArray(valuesSet) ? valuesSet : [valuesSet]) as ObjectLiteral[];
+    return mainAlias.metadata.generatedColumns
+      .filter(({ generationStrategy }) => generationStrategy === 'increment')
+      .map((column) => ({ column, ids: rows.map((row) => Number(column.getEntityValue(row) ?? NaN)) }))
+      .map(({ column, ids }) => ({ column, ids: ids.filter(Number.isSafeInteger) }))
+      .filter(({ ids }) => ids.length > 0)
+      .map(({ column, ids }) => ({ column, last: Math.max(...ids) }));
+  }
+}
+
+type Work = (manager: EntityManager) => Promise<unknown>;
+type RunTransaction = (...parameters: [...unknown[], Work]) => Promise<unknown>;
+
+/**
+ * Logs writes that bypass the transaction around them, through a repository of another manager: they remain when the
+ * transaction is rolled back. On SQLite such a write is an error. Only for development, because `AsyncLocalStorage`
+ * costs time with every promise.
+ */
+class TransactionsInProgress implements OutsideWrites {
+  private readonly transactions = new AsyncLocalStorage<QueryRunner>();
+
+  constructor(private readonly dataSource: DataSource) {
+    const { manager } = dataSource;
+    const runTransaction = manager.transaction.bind(manager) as RunTransaction;
+    // TypeORM has no hook for this. `dataSource.transaction` calls the manager, too.
+    manager.transaction = (...parameters: [...unknown[], Work]) => {
+      const work = parameters.pop() as Work;
+      return runTransaction(...parameters, (inner) => this.transactions.run(inner.queryRunner!, () => work(inner)));
+    };
+  }
+
+  check(runner: QueryRunner | undefined, sql: string): void {
+    const around = this.transactions.getStore();
+    if (around === undefined || around === runner || !around.isTransactionActive || !mayWrite(sql)) return;
+    this.dataSource.logger.log(
+      'warn',
+      'A write goes past the transaction that it is called in, and stays when that is rolled back; use the manager that ' +
+        `dataSource.transaction(...) passes: ${sql}`,
+    );
   }
 }

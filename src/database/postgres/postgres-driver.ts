@@ -2,14 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, ReplicationMode } from 'typeorm';
 import { PostgresDriver as TypeOrmPostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { type BatchedReads, type Dialect, ENGINE, type Engine, type StatementLimits } from '../engine.js';
-import { repeatRead } from '../transactions.js';
-import type { Snapshot, Sql } from '../sql.js';
+import {
+  type BatchedReads,
+  type Dialect,
+  ENGINE,
+  type Engine,
+  repeatRead,
+  type Snapshot,
+  type Sql,
+  type StatementLimits,
+} from '../engine.js';
 import { ConnectionPools } from './connections/connection-pools.js';
 import type { PostgresSettings } from './connections/connection-pool.js';
 import { Hosts } from './connections/hosts.js';
 import { portable } from './portable-columns.js';
-import type { OutsideWrites } from './outside-writes.js';
 import type { PostgresClient } from './connections/postgres-client.js';
 import {
   explained,
@@ -20,8 +26,8 @@ import {
   outcomeUnknown,
   startError,
 } from './postgres-errors.js';
-import { PostgresQueryRunner, type TransactionSettings } from './postgres-query-runner.js';
-import { execute, mayWrite, PostgresSql, READS, type SlowStatements } from './postgres-sql.js';
+import { type OutsideWrites, PostgresQueryRunner, type TransactionSettings } from './postgres-query-runner.js';
+import { execute, mayWrite, PostgresSql, READS } from './postgres-sql.js';
 import { beginning, PostgresTransaction, type TransactionLimits } from './postgres-transaction.js';
 
 /** Attempts of a transaction that the server undid because of another one, or whose connection broke before COMMIT. */
@@ -131,7 +137,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     const limits = { ...this.limits, idle: this.settings.listTimeout + IDLE_GRACE };
     const begin = beginning('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', limits);
     try {
-      const transaction = await PostgresTransaction.begin(this.pools.lists, begin, this.slow);
+      const transaction = await PostgresTransaction.begin(this.pools.lists, begin);
       return Object.assign(new PostgresSql(transaction.run), { close: () => void transaction.rollback() });
     } catch (error) {
       throw explained(error, begin, []);
@@ -182,12 +188,6 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     return this.settings.transactionTimeout;
   }
 
-  get slow(): SlowStatements {
-    const { maxQueryExecutionTime: limit = Infinity } = this.options;
-    const { logger } = this.dataSource;
-    return { limit, report: (milliseconds, sql) => void logger.logQuerySlow(Math.round(milliseconds), sql) };
-  }
-
   /** Other encodings cannot store all strings. */
   private async expectUtf8(runner: PostgresQueryRunner): Promise<void> {
     const [row] = (await runner.query('SHOW server_encoding')) as { server_encoding: string }[];
@@ -201,8 +201,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     const begin = beginning('BEGIN', this.limits);
     let transaction: PostgresTransaction;
     try {
-      const { transactionTimeout } = this.settings;
-      transaction = await PostgresTransaction.begin(this.pools.ordinary, begin, this.slow, transactionTimeout);
+      transaction = await PostgresTransaction.begin(this.pools.ordinary, begin, this.transactionTimeout);
     } catch (error) {
       return [undefined, { error: explained(error, begin, []), cause: error }];
     }
@@ -218,7 +217,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
   }
 
   private async expectWritable(client: PostgresClient): Promise<void> {
-    const { rows } = await execute(client, IS_READ_ONLY, [], this.slow);
+    const { rows } = await execute(client, IS_READ_ONLY, []);
     if (rows[0]?.['read_only'] === true) throw Object.assign(new Error('The server is read-only'), { code: '25006' });
   }
 
@@ -231,7 +230,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     const { ordinary } = this.pools;
     const client = await ordinary.take();
     try {
-      const { rows } = await execute(client, sql, parameters, this.slow);
+      const { rows } = await execute(client, sql, parameters);
       ordinary.giveBack(client);
       return rows;
     } catch (error) {

@@ -2,6 +2,7 @@ import { pipeline, Transform, type TransformCallback } from 'node:stream';
 import {
   QueryFailedError,
   QueryResult,
+  type QueryRunner,
   QueryRunnerAlreadyReleasedError,
   type ReplicationMode,
   type Table,
@@ -11,14 +12,19 @@ import type { ReadStream } from 'typeorm/platform/PlatformTools.js';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner as TypeOrmPostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import { ConnectionLostError, OutcomeUnknownError, transactionTooLong, UnsafeIntegerError } from '../errors.js';
-import { repeatRead } from '../transactions.js';
+import { repeatRead } from '../engine.js';
 import { beginOf, isCommit, lateStatement } from '../transaction-control.js';
-import type { OutsideWrites } from './outside-writes.js';
 import { portableColumn, portableTable } from './portable-columns.js';
 import type { PostgresClient } from './connections/postgres-client.js';
 import { isConnectionFailure, outcomeUnknown, publishEngineError, translatePostgresError } from './postgres-errors.js';
-import { mayWrite, measured, READS, rejectTooManyParameters, UNCONFIRMED } from './postgres-sql.js';
+import { mayWrite, READS, rejectTooManyParameters, statementEnded, UNCONFIRMED } from './postgres-sql.js';
 import { beginning, COMMIT, type TransactionLimits } from './postgres-transaction.js';
+
+/** Watches for writes that bypass the transaction around them. */
+export interface OutsideWrites {
+  /** @param runner the query runner of the statement, if it has one */
+  check(runner: QueryRunner | undefined, sql: string): void;
+}
 
 /** The parts of the driver that a query runner uses, beyond TypeORM's own. */
 export interface TransactionSettings extends PostgresDriver {
@@ -159,7 +165,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
       throw (isFinal && outcomeUnknown(cause)) || (translatePostgresError(cause) ?? error);
     } finally {
       this.followTransaction(sql);
-      measured(sql, performance.now() - started);
+      statementEnded(sql, performance.now() - started);
       this.inFlight--;
       if (this.inFlight === 0) this.onSettled?.();
     }

@@ -1,18 +1,12 @@
 import type { QueryResult, QueryResultRow } from 'pg';
 import { TypeORMError } from 'typeorm';
 import { OutcomeUnknownError } from '../errors.js';
-import type { Sql } from '../sql.js';
-import { publishStatement } from '../database-events.js';
-import { changesSession } from './session-state.js';
+import type { Sql } from '../engine.js';
+import { logSlowStatement, SLOW_STATEMENT, type StatementEvent, statements } from '../database-events.js';
+import { LEAD } from '../transaction-control.js';
 import type { PostgresClient } from './connections/postgres-client.js';
 import { publishEngineError } from './postgres-errors.js';
 import { LRUCache } from 'lru-cache';
-
-/** Reports each statement that took longer than the limit in milliseconds. */
-export interface SlowStatements {
-  readonly limit: number;
-  readonly report: (milliseconds: number, sql: string) => void;
-}
 
 /** Runs SQL whose parameters are `$1`, `$2`, ... */
 export class PostgresSql implements Sql {
@@ -35,7 +29,6 @@ export async function execute(
   client: PostgresClient,
   sql: string,
   parameters: unknown[] | undefined,
-  slow: SlowStatements,
 ): Promise<QueryResult<QueryResultRow>> {
   rejectTooManyParameters(parameters);
   const started = performance.now();
@@ -48,9 +41,7 @@ export async function execute(
     publishEngineError(error);
     throw error;
   } finally {
-    const milliseconds = performance.now() - started;
-    if (milliseconds > slow.limit) slow.report(milliseconds, sql);
-    measured(sql, milliseconds);
+    statementEnded(sql, performance.now() - started);
   }
 }
 
@@ -65,9 +56,11 @@ export function rejectTooManyParameters(parameters: unknown[] | undefined): void
   );
 }
 
-/** Publishes the duration of a statement. */
-export function measured(sql: string, milliseconds: number): void {
-  publishStatement(READS.test(sql) ? 'read' : 'write', milliseconds / 1000);
+/** Publishes the duration of a statement, and logs it if it was slow. */
+export function statementEnded(sql: string, milliseconds: number): void {
+  const kind = READS.test(sql) ? 'read' : 'write';
+  statements.publish({ kind, milliseconds } satisfies StatementEvent);
+  if (milliseconds > SLOW_STATEMENT) logSlowStatement(sql, milliseconds);
 }
 
 export const UNCONFIRMED = 'The wait for the standby was cancelled: what was committed may be lost with the primary';
@@ -78,6 +71,25 @@ export function mayWrite(sql: string): boolean {
 
 const CHANGES_NOTHING = /^\s*(SHOW|SET|RESET|BEGIN|START|ROLLBACK|SAVEPOINT|EXPLAIN(?!\s+\(?ANALY))\b/i;
 export const READS = /^\s*SELECT\b(?![\s\S]*\bFOR\s+UPDATE\b)/i;
+
+/**
+ * Statements that change the session. `SET LOCAL`, `SET TRANSACTION` and `SET CONSTRAINTS` end with their transaction.
+ */
+const CHANGES_SESSION =
+  /^(?:SET\s+(?!LOCAL\b|TRANSACTION\b|CONSTRAINTS\b)|RESET\b|(?:UN)?LISTEN\b|LOAD\b|DISCARD\b|DEALLOCATE\b|PREPARE\s+(?!TRANSACTION\b)|CREATE\s+(?:OR\s+REPLACE\s+)?(?:GLOBAL\s+|LOCAL\s+)?TEMP|DECLARE\b.*\bWITH\s+HOLD\b)/is;
+/** Session locks, and `set_config` with anything but `true`. */
+const CALL_THAT_CHANGES_SESSION =
+  /\bpg_(?:try_)?advisory_lock(?:_shared)?\s*\(|\bset_config\s*\((?![^()]*,\s*true\s*\))|\bINTO\s+TEMP/i;
+
+/** Tells whether a statement leaves a setting, a lock or a temporary table on its connection after the transaction. */
+export function changesSession(sql: string): boolean {
+  return CHANGES_SESSION.test(sql.slice(LEAD.exec(sql)![0].length)) || CALL_THAT_CHANGES_SESSION.test(sql);
+}
+
+export const NEEDS_A_SESSION =
+  'This changes the session of a connection, and outside a transaction the next statement may run on another one, which strangers have used. Use SET LOCAL, ' +
+  'pg_advisory_xact_lock or ON COMMIT DROP inside dataSource.transaction(...), or a query runner of your own ' +
+  '(dataSource.createQueryRunner()), whose connection is closed when it is released';
 
 const converted = new LRUCache<string, string>({ max: 1000 });
 const templates = new WeakMap<TemplateStringsArray, string>();

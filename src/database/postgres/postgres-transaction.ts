@@ -3,7 +3,7 @@ import { transactionTooLong } from '../errors.js';
 import type { ConnectionPool } from './connections/connection-pool.js';
 import type { PostgresClient } from './connections/postgres-client.js';
 import { explained, isConnectionFailure, outcomeUnknown } from './postgres-errors.js';
-import { execute, type SlowStatements } from './postgres-sql.js';
+import { execute } from './postgres-sql.js';
 
 /** Limits in milliseconds. */
 export interface TransactionLimits {
@@ -39,7 +39,6 @@ export class PostgresTransaction {
   private constructor(
     private readonly connections: ConnectionPool,
     private readonly client: PostgresClient,
-    private readonly slow: SlowStatements,
   ) {}
 
   /**
@@ -47,16 +46,11 @@ export class PostgresTransaction {
    * @param timeout milliseconds until it is rolled back, even while the caller uses it; no limit if absent
    * @throws errors of node-postgres
    */
-  static async begin(
-    connections: ConnectionPool,
-    begin: string,
-    slow: SlowStatements,
-    timeout?: number,
-  ): Promise<PostgresTransaction> {
+  static async begin(connections: ConnectionPool, begin: string, timeout?: number): Promise<PostgresTransaction> {
     const client = await connections.take();
-    const transaction = new PostgresTransaction(connections, client, slow);
+    const transaction = new PostgresTransaction(connections, client);
     try {
-      await execute(client, begin, undefined, slow);
+      await execute(client, begin, undefined);
     } catch (error) {
       client.mustClose = true;
       connections.giveBack(client, error);
@@ -74,7 +68,7 @@ export class PostgresTransaction {
   readonly run = async (sql: string, parameters: unknown[]): Promise<unknown[]> => {
     this.assertOpen();
     try {
-      return (await execute(this.client, sql, parameters, this.slow)).rows;
+      return (await execute(this.client, sql, parameters)).rows;
     } catch (error) {
       // The transaction may have timed out meanwhile.
       this.assertOpen();
@@ -89,7 +83,7 @@ export class PostgresTransaction {
     clearTimeout(this.timer);
     this.over = ENDED;
     try {
-      await execute(this.client, COMMIT, undefined, this.slow);
+      await execute(this.client, COMMIT, undefined);
     } catch (error) {
       await this.end(error);
       throw outcomeUnknown(error) ?? explained(error, 'COMMIT', []);

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type BetterSqlite3 from 'better-sqlite3';
 import { nodeMajor } from '../../config/node-version.js';
 import { DatabaseStartError } from '../errors.js';
+import { isFull } from './sqlite-errors.js';
 
 export type Database = BetterSqlite3.Database;
 export type Statement = BetterSqlite3.Statement;
@@ -61,4 +62,25 @@ function isLoadError({ code, message }: NodeJS.ErrnoException): boolean {
   return (
     code === 'MODULE_NOT_FOUND' || code === 'ERR_DLOPEN_FAILED' || message.startsWith('Could not locate the bindings')
   );
+}
+
+/**
+ * Tests whether a database file can be written, without changing it. A file on a read-only volume, or of another user,
+ * opens without an error, and a lock on it does not test its WAL. A full volume is accepted, because records can be
+ * read and deleted.
+ * @throws SqliteError
+ */
+export function tryWriting(database: Database): void {
+  const version = Number(database.pragma('user_version', { simple: true }));
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    // This writes the first page, even if the value stays the same
+    // (https://sqlite.org/pragma.html#pragma_user_version).
+    database.pragma(`user_version = ${version}`);
+    database.exec('COMMIT');
+  } catch (error) {
+    if (!isFull(error)) throw error;
+  } finally {
+    if (database.inTransaction) database.exec('ROLLBACK');
+  }
 }

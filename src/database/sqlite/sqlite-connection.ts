@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { QueryResult, TypeORMError } from 'typeorm';
-import { engineErrors, publishStatement } from '../database-events.js';
+import { engineErrors, logSlowStatement, SLOW_STATEMENT, type StatementEvent, statements } from '../database-events.js';
 import { type Database, openDatabase, type Statement } from './better-sqlite3.js';
-import { engineErrorOf } from './sqlite-errors.js';
+import { engineErrorOf, isBusy, translated } from './sqlite-errors.js';
 import { UnsafeIntegerError } from '../errors.js';
 
 export type Row = Record<string, unknown>;
@@ -14,13 +14,6 @@ export interface StatementResult {
   readonly source?: Statement;
   readonly changes: number;
   readonly lastInsertRowid?: number | bigint;
-}
-
-/** Reports each statement that took longer than the limit. */
-export interface SlowStatements {
-  /** In milliseconds. */
-  readonly limit: number;
-  readonly report: (milliseconds: number, sql: string) => void;
 }
 
 const CACHED_STATEMENTS = 500;
@@ -38,11 +31,7 @@ export class SqliteConnection {
   private readonly statements = new LRUCache<string, Statement>({ max: CACHED_STATEMENTS });
   private readonly kind: 'read' | 'write';
 
-  constructor(
-    path: string,
-    { readonly }: { readonly: boolean },
-    private readonly slow?: SlowStatements,
-  ) {
+  constructor(path: string, { readonly }: { readonly: boolean }) {
     this.database = openDatabase(path, { readonly, fileMustExist: readonly, timeout: 0 });
     this.kind = readonly ? 'read' : 'write';
   }
@@ -74,7 +63,9 @@ export class SqliteConnection {
       if (kind !== undefined) engineErrors.publish(kind);
       throw error;
     } finally {
-      this.measured(performance.now() - started, sql);
+      const milliseconds = performance.now() - started;
+      statements.publish({ kind: this.kind, milliseconds } satisfies StatementEvent);
+      if (milliseconds > SLOW_STATEMENT) logSlowStatement(sql, milliseconds);
     }
   }
 
@@ -92,10 +83,31 @@ export class SqliteConnection {
       throw error;
     }
   }
+}
 
-  private measured(milliseconds: number, sql: string): void {
-    if (this.slow !== undefined && milliseconds > this.slow.limit) this.slow.report(milliseconds, sql);
-    publishStatement(this.kind, milliseconds / 1000);
+// SQLite's own busy handler grows to 100 ms (sqliteDefaultBusyCallback); writes here are shorter.
+const DELAYS = [1, 2, 5, 10, 15, 20, 25];
+
+/** Milliseconds to wait after this many attempts that met the lock of another process. */
+export function retryDelay(attempts: number): number {
+  return DELAYS[Math.min(attempts, DELAYS.length - 1)]!;
+}
+
+/**
+ * Repeats `attempt` while the database file is locked. The event loop runs between attempts.
+ * @param timeout in milliseconds
+ * @throws {DatabaseUnavailableError} when the file is still locked after that
+ */
+export async function retryWhileBusy<T>(attempt: () => T, timeout: number): Promise<T> {
+  const deadline = performance.now() + timeout;
+  for (let attempts = 0; ; attempts++) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      if (performance.now() >= deadline) throw translated(error);
+      await new Promise((resolve) => setTimeout(resolve, retryDelay(attempts)));
+    }
   }
 }
 

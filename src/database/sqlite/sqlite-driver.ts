@@ -3,28 +3,23 @@ import { type DataSource, QueryFailedError, type ReplicationMode } from 'typeorm
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { DatabaseStartError } from '../errors.js';
-import { type Dialect, ENGINE, type Engine, type StatementLimits } from '../engine.js';
-import type { Snapshot, Sql } from '../sql.js';
-import { retryWhileBusy } from './busy-retries.js';
-import {
-  rejectRoundedIntegers,
-  type SlowStatements,
-  SqliteConnection,
-  type StatementResult,
-} from './sqlite-connection.js';
+import { type Dialect, ENGINE, type Engine, type Snapshot, type Sql, type StatementLimits } from '../engine.js';
+import { rejectRoundedIntegers, retryWhileBusy, SqliteConnection, type StatementResult } from './sqlite-connection.js';
 import { DatabaseFile } from './file/database-file.js';
-import { hydratedDecimal, storedDecimal } from './portability/decimals.js';
+import { tryWriting } from './better-sqlite3.js';
+import { hydratedDecimal, storedDecimal } from './decimals.js';
 import { DiskReserve } from './writing/disk-reserve.js';
 import { LargeWal } from './writing/large-wal.js';
 import { ListTurns } from './reading/list-turns.js';
-import { NOW } from './portability/sqlite-query-builders.js';
 import { createPrivately, makePrivateFolder } from './file/private-file.js';
 import { Snapshots } from './reading/snapshots.js';
 import { isBusy, sqliteCode, startError, translateSqliteError } from './sqlite-errors.js';
 import { type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
-import { TableRebuilds } from './statements/table-rebuilds.js';
-import { tryWriting } from './file/write-trial.js';
+import { TableRebuilds } from './table-rebuilds.js';
 import { Writer, type WriterLimits } from './writing/writer.js';
+
+/** The current time in TypeORM's format, in UTC with milliseconds; `CURRENT_TIMESTAMP` has whole seconds. */
+export const NOW = `strftime('%Y-%m-%d %H:%M:%f', 'now')`;
 
 /** Uses 15 digits if they are exact, otherwise 17. SQLite's own JSON always has 15. */
 function jsonReal(expression: string): string {
@@ -97,13 +92,13 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
       makePrivateFolder(dirname(path));
       createPrivately(path);
       DiskReserve.release(path);
-      this.writing = new SqliteConnection(path, { readonly: false }, this.slow);
+      this.writing = new SqliteConnection(path, { readonly: false });
       await retryWhileBusy(() => prepareForWriting(this.writing), this.limits.busyTimeout);
       this.reserve = new DiskReserve(path, this.writing);
       await retryWhileBusy(() => this.reserve.makeAtStart(), this.limits.busyTimeout);
-      this.reader = new SqliteConnection(path, { readonly: true }, this.slow);
-      this.snapshots = new Snapshots(path, this.limits.busyTimeout, this.slow);
-      this.largeWal = new LargeWal(this.writing, this.snapshots);
+      this.reader = new SqliteConnection(path, { readonly: true });
+      this.snapshots = new Snapshots(path, this.limits.busyTimeout);
+      this.largeWal = new LargeWal(this.reserve, this.snapshots);
     } catch (error) {
       this.writing?.close();
       this.reserve?.close();
@@ -139,16 +134,8 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     return this.limits.busyTimeout;
   }
 
-  private get slow(): SlowStatements {
-    const { maxQueryExecutionTime: limit = Infinity } = this.options;
-    const { logger } = this.dataSource;
-    return { limit, report: (milliseconds, sql) => void logger.logQuerySlow(Math.round(milliseconds), sql) };
-  }
-
-  /** Reads without a query runner; see `committed` in `transactions.ts`. */
   readonly committed = new SqliteSql((sql, parameters) => this.read(sql, parameters));
 
-  /** Writes without a query runner; see `transaction` in `transactions.ts`. */
   async transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T> {
     const transaction = await this.writer.begin(reclaimsSpace);
     try {
@@ -162,7 +149,6 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     }
   }
 
-  /** Opens a snapshot; see `openSnapshot` in `transactions.ts`. */
   async openSnapshot(): Promise<Snapshot> {
     this.file.assertNotMoved();
     const transaction = await this.snapshots.begin();

@@ -12,10 +12,10 @@ import {
   toQueryResult,
 } from './sqlite-connection.js';
 import { lateStatement } from '../transaction-control.js';
-import { kindOf, rejectSharedPragma, type StatementKind } from './statements/statement-kind.js';
+import { kindOf, rejectSharedPragma, type StatementKind } from './statement-kind.js';
 import type { Snapshots } from './reading/snapshots.js';
 import { translateSqliteError } from './sqlite-errors.js';
-import type { TableRebuilds } from './statements/table-rebuilds.js';
+import type { TableRebuilds } from './table-rebuilds.js';
 import type { Writer } from './writing/writer.js';
 
 /** The connections that a query runner uses. The driver has them. */

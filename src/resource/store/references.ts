@@ -1,5 +1,5 @@
 import type { Repository } from 'typeorm';
-import { committed } from '../../database/transactions.js';
+import { committed } from '../../database/engine.js';
 import type { ResourceEntity } from './resource-entity.js';
 import { placeholders } from './resource-table.js';
 

@@ -6,10 +6,10 @@ import {
   committed,
   openSnapshot,
   repeatRead,
+  type Sql,
   transaction,
   type TransactionOptions,
-} from '../../database/transactions.js';
-import type { Sql } from '../../database/sql.js';
+} from '../../database/engine.js';
 import { found } from '../not-found.js';
 import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
 import type { ResourceName } from '../resource-name.js';

@@ -1,5 +1,4 @@
-import type { StatementLimits } from '../../database/engine.js';
-import type { Snapshot } from '../../database/transactions.js';
+import type { Snapshot, StatementLimits } from '../../database/engine.js';
 import type { ResourceUsage } from '../usage/usage-counter.js';
 import type { RecordOf, ResourceEntity } from './resource-entity.js';
 import type { ResourceTable } from './resource-table.js';

@@ -1,7 +1,6 @@
 import { HttpException, Logger } from '@nestjs/common';
 import { UnsafeIntegerError } from '../../database/errors.js';
-import { advanceIdSequence } from '../../database/transactions.js';
-import type { Sql } from '../../database/sql.js';
+import { engineOf, type Sql } from '../../database/engine.js';
 import { StorageFullError } from '../usage/storage-full-error.js';
 import type { LockedUsage, UsageCounter, Version } from '../usage/usage-counter.js';
 import type {
@@ -138,7 +137,8 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
   async advanceIds(lastGivenId: number): Promise<void> {
     // The row lock of `storage` stops other inserts meanwhile.
     await this.lock();
-    await advanceIdSequence(this.table.dataSource, this.transaction, this.table.name, lastGivenId);
+    const { dataSource, name } = this.table;
+    await engineOf(dataSource).advanceIdSequence(this.transaction, name, lastGivenId);
   }
 
   /** The id sequence is exhausted: the next id would be greater than 2^53 - 1. */

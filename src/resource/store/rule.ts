@@ -1,4 +1,4 @@
-import type { Sql } from '../../database/sql.js';
+import type { Sql } from '../../database/engine.js';
 import type { RecordOf, ResourceEntity } from './resource-entity.js';
 
 /** A record before and after a write; a new record has no `before`. */

@@ -1,4 +1,4 @@
-import type { Snapshot } from '../../database/transactions.js';
+import type { Snapshot } from '../../database/engine.js';
 import type { RecordColumn } from './record-columns.js';
 import type { ResourceTable } from './resource-table.js';
 import { bytesOf, joined, type JsonPage } from './json-page.js';

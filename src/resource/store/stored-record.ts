@@ -1,4 +1,4 @@
-import type { Sql } from '../../database/sql.js';
+import type { Sql } from '../../database/engine.js';
 import type { UsageCounter } from '../usage/usage-counter.js';
 import type { RecordOf, ResourceEntity, StoredRecord } from './resource-entity.js';
 import type { ResourceTable } from './resource-table.js';

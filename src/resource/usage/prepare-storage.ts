@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import { committed, transaction } from '../../database/transactions.js';
+import { committed, transaction } from '../../database/engine.js';
 import { hasTriggers, makeTriggers } from './triggers.js';
 import type { UsageCounter } from './usage-counter.js';
 

@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource, EntityMetadata } from 'typeorm';
-import { engineOf } from '../../database/engine.js';
-import { committed, openSnapshot, transaction } from '../../database/transactions.js';
-import type { Sql } from '../../database/sql.js';
+import { committed, engineOf, openSnapshot, type Sql, transaction } from '../../database/engine.js';
 
 /** The count in `storage` and the real number of records. */
 export interface StoredCount {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import type { Sql } from '../../database/sql.js';
+import type { Sql } from '../../database/engine.js';
 
 /** A transaction, or the query runner of a migration. */
 type Runner = Pick<Sql, 'query'>;

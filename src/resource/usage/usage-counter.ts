@@ -1,5 +1,4 @@
-import type { Dialect } from '../../database/engine.js';
-import type { Sql } from '../../database/sql.js';
+import type { Dialect, Sql } from '../../database/engine.js';
 import type { ReportedResource } from '../../management/reported-resources.js';
 import { readableName } from '../resource-name.js';
 

@@ -7,7 +7,7 @@ import { Outage } from '../../../logging/outage.js';
 import { DatabaseUnavailableError } from '../../errors.js';
 import { type Waiter, WaitQueue } from '../../wait-queue.js';
 import type { Hosts } from './hosts.js';
-import { PostgresClient, type PostgresClientConfig } from './postgres-client.js';
+import { PostgresClient, type PostgresClientConfig, tlsOf } from './postgres-client.js';
 import {
   isConnectionFailure,
   isReadOnlyServer,
@@ -15,7 +15,6 @@ import {
   isTimeout,
   publishEngineError,
 } from '../postgres-errors.js';
-import { tlsOf } from './tls.js';
 
 export type PostgresSettings = PostgresUrl & Config['database'] & Pick<Config, 'listTimeout'>;
 

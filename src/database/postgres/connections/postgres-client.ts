@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import pg, { type ClientConfig, type QueryConfig } from 'pg';
-import type { PostgresHost } from '../../../config/postgres-url.js';
+import type { Config } from '../../../config/config.js';
+import type { PostgresHost, PostgresUrl } from '../../../config/postgres-url.js';
 import type { Hosts } from './hosts.js';
 import { UnsafeIntegerError } from '../../errors.js';
 import { isServerFull } from '../postgres-errors.js';
-import { changesSession } from '../session-state.js';
+import { changesSession } from '../postgres-sql.js';
 
 const INT8 = 20;
 
@@ -136,4 +137,12 @@ export class PostgresClient extends pg.Client {
     this.unconfirmed = false;
     return unconfirmed;
   }
+}
+
+/** TLS options for an `sslmode`, as in libpq (https://www.postgresql.org/docs/current/libpq-ssl.html). */
+export function tlsOf({ sslMode, sslCa }: PostgresUrl & Config['database']): ClientConfig['ssl'] {
+  if (sslMode === 'disable') return false;
+  if (sslMode === 'verify-full') return { ca: sslCa };
+  const checked = sslMode === 'verify-ca' || sslCa !== undefined;
+  return checked ? { ca: sslCa, checkServerIdentity: () => undefined } : { rejectUnauthorized: false };
 }

@@ -1,13 +1,7 @@
 import { TypeORMError } from 'typeorm';
 import { DatabaseUnavailableError } from '../../errors.js';
 import { type Waiter, WaitQueue } from '../../wait-queue.js';
-import { retryWhileBusy } from '../busy-retries.js';
-import {
-  type OpenTransaction,
-  type SlowStatements,
-  SqliteConnection,
-  type StatementResult,
-} from '../sqlite-connection.js';
+import { type OpenTransaction, retryWhileBusy, SqliteConnection, type StatementResult } from '../sqlite-connection.js';
 
 /** Connections that stay open for later transactions; more would only use memory and descriptors. */
 const MOST_IDLE = 4;
@@ -36,7 +30,6 @@ export class Snapshots {
   constructor(
     private readonly path: string,
     private readonly busyTimeout: number,
-    private readonly slow?: SlowStatements,
     private readonly limit = 64,
   ) {
     this.waiting = new WaitQueue(busyTimeout, () => {
@@ -87,7 +80,7 @@ export class Snapshots {
     const idle = this.idle.pop();
     if (idle !== undefined) return idle;
     if (this.open.size >= this.limit) return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
-    const connection = new SqliteConnection(this.path, { readonly: true }, this.slow);
+    const connection = new SqliteConnection(this.path, { readonly: true });
     this.open.add(connection);
     return connection;
   }

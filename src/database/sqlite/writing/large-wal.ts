@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { Outage } from '../../../logging/outage.js';
-import type { SqliteConnection } from '../sqlite-connection.js';
 import type { Snapshots } from '../reading/snapshots.js';
+import type { DiskReserve } from './disk-reserve.js';
 
 /** Milliseconds until the next attempt while another process reads an old state. */
 const PAUSE = 60_000;
@@ -25,7 +25,7 @@ export class LargeWal {
   private pausedUntil = 0;
 
   constructor(
-    private readonly writing: SqliteConnection,
+    private readonly reserve: DiskReserve,
     private readonly snapshots: Snapshots,
   ) {}
 
@@ -34,8 +34,7 @@ export class LargeWal {
     const now = performance.now();
     if (now < this.pausedUntil) return;
     const ended = this.snapshots.endAll();
-    const [checkpoint] = this.writing.database.pragma('wal_checkpoint(RESTART)') as { busy: number }[];
-    const isElsewhere = checkpoint?.busy !== 0;
+    const isElsewhere = !this.reserve.restartWal();
     this.pausedUntil = now + (isElsewhere ? PAUSE : SIZE_AGE);
     if (isElsewhere) this.elsewhere.report();
     else if (ended > 0) this.cutOff.report();

@@ -1,8 +1,8 @@
 import { TypeORMError } from 'typeorm';
 import { DatabaseUnavailableError, DiskFullError } from '../../errors.js';
+import { repeatAfter } from '../../engine.js';
 import { type Waiter, WaitQueue } from '../../wait-queue.js';
-import { retryDelay } from '../busy-retries.js';
-import type { OpenTransaction, SqliteConnection, StatementResult } from '../sqlite-connection.js';
+import { type OpenTransaction, retryDelay, type SqliteConnection, type StatementResult } from '../sqlite-connection.js';
 import type { DatabaseFile } from '../file/database-file.js';
 import type { DiskReserve } from './disk-reserve.js';
 import { GroupCommit } from './group-commit.js';
@@ -72,15 +72,9 @@ export class Writer {
    * @throws {DiskFullError} when there is no space left
    * @throws SqliteError
    */
-  async run(sql: string, parameters: readonly unknown[], options: WriteOptions): Promise<StatementResult> {
-    for (let attempts = 1; ; attempts++) {
-      try {
-        return await this.statement(sql, parameters, options);
-      } catch (error) {
-        // The writer has restarted the WAL by now, if it could.
-        if (!(error instanceof DiskFullError) || attempts === 3) throw error;
-      }
-    }
+  run(sql: string, parameters: readonly unknown[], options: WriteOptions): Promise<StatementResult> {
+    // After `DiskFullError` the writer has restarted the WAL, if it could.
+    return repeatAfter(DiskFullError, () => this.statement(sql, parameters, options));
   }
 
   /**

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { LEAD } from '../../transaction-control.js';
+import { LEAD } from '../transaction-control.js';
 import { TypeORMError } from 'typeorm';
 
 /**

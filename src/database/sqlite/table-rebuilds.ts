@@ -1,5 +1,5 @@
-import type { SqliteConnection, StatementResult } from '../sqlite-connection.js';
-import type { Writer } from '../writing/writer.js';
+import type { SqliteConnection, StatementResult } from './sqlite-connection.js';
+import type { Writer } from './writing/writer.js';
 
 /** The rename with which TypeORM sets a table aside for its successor. */
 const SET_ASIDE = /\bALTER\s+TABLE\b.*\bRENAME\s+TO\b.*\btemporary_/is;
