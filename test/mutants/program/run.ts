@@ -1,105 +1,89 @@
 /**
- * Breaks the promises of the service one at a time, in a copy of the working tree, and tells which of them no test holds.
+ * Breaks the promises of the service one at a time, in a copy of the working tree, and names those that no test holds.
  *
  *   npm run mutants                                  every mutant of test/mutants
- *   npm run mutants -- --only http --only lists      those of some modules, or one: --only http/<id>
+ *   npm run mutants -- --only http --only lists      those of some files, or one: --only http/<id>
+ *   npm run mutants -- --from sqlite/<id>            this one and those after it: an interrupted run goes on
  *   npm run mutants -- --sample 10 --seed 2026-11-22 ten of them, the same for the same seed
  *   npm run mutants -- --processes 2                 two at a time
- *   npm run mutants -- --again                       also those whose result is known
- *   npm run mutants -- --list                        their names, and nothing is run
+ *   npm run mutants -- --list                        their names and promises, and nothing is run
  *
- * The table goes to stdout, the progress to stderr; ends with 1 when a mutant survives or is not valid. A run that was broken off
- * goes on where it was: results are kept in node_modules/.cache/mutants until the service, the specs or the mutant change.
+ * One line for each mutant goes to stdout. The program ends with 1 when a mutant survives or is not valid.
  */
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { loadMutants, type NamedMutant, obstacleOf } from './mutant.js';
-import { isProblem, lineOf, reportOf, type Tried } from './report.js';
-import { type Result, Results } from './results.js';
-import { Sources } from './sources.js';
-import { type Project, Worker } from './worker.js';
+import { type LocatedMutant, Locator, type Mutant, readMutants } from './mutant.js';
+import { type Result, Trial } from './trial.js';
 
 const ROOT = process.cwd();
-const CACHE = join(ROOT, 'node_modules/.cache/mutants');
 
 function readArguments() {
   const { values } = parseArgs({
     options: {
       only: { type: 'string', multiple: true, default: [] },
-      sample: { type: 'string' },
+      from: { type: 'string' },
+      sample: { type: 'string', default: '9999' },
       seed: { type: 'string', default: '1' },
       processes: { type: 'string', default: '1' },
-      again: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
     },
   });
   for (const name of ['sample', 'processes'] as const) {
-    const value = values[name];
-    if (value !== undefined && !/^[1-9]\d{0,3}$/.test(value)) throw new Error(`--${name} is a number from 1 to 9999`);
+    if (!/^[1-9]\d{0,3}$/.test(values[name])) throw new Error(`--${name} must be a number from 1 to 9999`);
   }
   return values;
 }
 
-/** @throws if a name matches no mutant */
-function chosen(mutants: readonly NamedMutant[], names: readonly string[]): NamedMutant[] {
-  const fits = (name: string, mutant: NamedMutant): boolean => [mutant.module, mutant.name, mutant.id].includes(name);
-  const unknown = names.find((name) => !mutants.some((mutant) => fits(name, mutant)));
-  if (unknown !== undefined) throw new Error(`There is no module and no mutant ${unknown}; --list names them`);
-  return mutants.filter((mutant) => names.length === 0 || names.some((name) => fits(name, mutant)));
-}
-
-function sampleOf(mutants: readonly NamedMutant[], size: number, seed: string): NamedMutant[] {
-  const rank = ({ name }: NamedMutant): string => createHash('sha256').update(`${seed}\0${name}`).digest('hex');
-  return mutants.toSorted((one, other) => (rank(one) < rank(other) ? -1 : 1)).slice(0, size);
+function chosen(mutants: readonly Mutant[], { only, from, sample, seed }: ReturnType<typeof readArguments>): Mutant[] {
+  const fits = (name: string, mutant: Mutant): boolean => mutant.name === name || mutant.name.startsWith(`${name}/`);
+  const unknown = [...only, from].find((name) => name !== undefined && !mutants.some((mutant) => fits(name, mutant)));
+  if (unknown !== undefined) throw new Error(`There is no mutant ${unknown}; --list names them`);
+  const first = from === undefined ? 0 : mutants.findIndex((mutant) => fits(from, mutant));
+  const named = mutants.slice(first).filter((mutant) => only.length === 0 || only.some((name) => fits(name, mutant)));
+  if (named.length <= Number(sample)) return named;
+  const rank = ({ name }: Mutant): string => createHash('sha256').update(`${seed}\0${name}`).digest('hex');
+  return named.toSorted((one, other) => (rank(one) < rank(other) ? -1 : 1)).slice(0, Number(sample));
 }
 
 /** Tries all mutants with this many processes. */
-async function tryAll(project: Project, mutants: readonly NamedMutant[], processes: number): Promise<Tried[]> {
-  const tried: Tried[] = [];
+async function tryAll(mutants: readonly LocatedMutant[], locator: Locator, processes: number): Promise<void> {
   const waiting = [...mutants];
+  const counts = { killed: 0, survived: 0, invalid: 0 };
   const work = async (): Promise<void> => {
-    const worker = new Worker(project);
+    const trial = await Trial.create(ROOT, locator);
     try {
       for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
-        tried.push({ mutant, result: await worker.try(mutant) });
-        console.error(`[${tried.length}/${mutants.length}] ${lineOf(tried.at(-1)!)}`);
+        const result = await trial.try(mutant);
+        counts[result.outcome] += 1;
+        report(mutant, result);
       }
     } finally {
-      await worker.stop();
+      await trial.stop();
     }
   };
   await Promise.all(Array.from({ length: Math.min(processes, mutants.length) }, work));
-  return tried;
+  console.log(`${mutants.length} mutants: ${JSON.stringify(counts)}`);
 }
 
-/** The result of a mutant that cannot be tried. */
-function obstacleTo(mutant: NamedMutant): Result | undefined {
-  const message = obstacleOf(ROOT, mutant);
-  return message === undefined ? undefined : { name: mutant.name, key: '', outcome: 'invalid', seconds: 0, message };
+function report({ name, breaks, survives }: Mutant, { outcome, reason }: Result): void {
+  console.log(`${name}: ${outcome}, ${outcome === 'killed' ? reason : `${reason}\n  It breaks: ${breaks}`}`);
+  if (outcome === 'invalid' || (outcome === 'survived' && survives === '')) process.exitCode = 1;
 }
 
 async function main(): Promise<void> {
-  const { only, sample, seed, processes, again, list } = readArguments();
-  const all = chosen(await loadMutants(ROOT), only);
-  const mutants = sample === undefined ? all : sampleOf(all, Number(sample), seed);
-  if (list) return console.log(mutants.map(({ name, breaks }) => `${name}: ${breaks}`).join('\n'));
-  const sources = new Sources(ROOT);
-  const results = new Results(join(CACHE, 'results.ndjson'));
-  const done: Tried[] = [];
+  const values = readArguments();
+  const mutants = chosen(readMutants(ROOT), values);
+  if (values.list) return console.log(mutants.map(({ name, breaks }) => `${name}: ${breaks}`).join('\n'));
+  const locator = new Locator(ROOT);
+  const located: LocatedMutant[] = [];
   for (const mutant of mutants) {
-    const obstacle = obstacleTo(mutant);
-    // Always computed, because the key must be read before a file changes.
-    const earlier = obstacle === undefined ? results.get(sources.keyOf(mutant)) : undefined;
-    const result = obstacle ?? (again ? undefined : earlier);
-    if (result !== undefined) done.push({ mutant, result });
+    try {
+      located.push(locator.locate(mutant));
+    } catch (error) {
+      report(mutant, { outcome: 'invalid', reason: (error as Error).message });
+    }
   }
-  if (done.length > 0) console.error(`${done.length} of ${mutants.length} need not be tried`);
-  const rest = mutants.filter((mutant) => !done.some((tried) => tried.mutant === mutant));
-  const project = { root: ROOT, sources, results, cache: join(CACHE, 'jest') };
-  const tried = [...done, ...(await tryAll(project, rest, Number(processes)))];
-  console.log(reportOf(tried));
-  if (tried.some(isProblem)) process.exitCode = 1;
+  await tryAll(located, locator, Number(values.processes));
 }
 
 // The end of the program removes the copies.

@@ -22,12 +22,13 @@ export interface Ended {
 export class ProjectCopy {
   readonly folder = temporaryFolder();
 
-  constructor() {
-    const names = [...FOLDERS, ...readdirSync(ROOT).filter((name) => FILES.test(name))];
-    for (const name of names.filter((each) => existsSync(join(ROOT, each)))) {
-      cpSync(join(ROOT, name), join(this.folder, name), { recursive: true, preserveTimestamps: true });
+  /** @param root of the project */
+  constructor(root = ROOT) {
+    const names = [...FOLDERS, ...readdirSync(root).filter((name) => FILES.test(name))];
+    for (const name of names.filter((each) => existsSync(join(root, each)))) {
+      cpSync(join(root, name), join(this.folder, name), { recursive: true, preserveTimestamps: true });
     }
-    symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'));
+    symlinkSync(join(root, 'node_modules'), join(this.folder, 'node_modules'));
   }
 
   /** The source files, as paths from the top. */
