@@ -3,7 +3,6 @@ const MODULES = /** @type {const} */ ({
   '@nestjs/swagger': ['PartialType'],
   typeorm: ['Check', 'Column', 'CreateDateColumn', 'Entity', 'Index', 'UpdateDateColumn'],
   '../openapi/closed.decorator.js': ['ApiClosed'],
-  '../resource/columns.js': ['hasLength', 'isBetween', 'isOneOf', 'References'],
   '../resource/lists/list-query.js': ['EnumFilter', 'IdFilter', 'ListQueryOf'],
   '../resource/properties.js': [
     'BooleanProperty',
@@ -14,11 +13,11 @@ const MODULES = /** @type {const} */ ({
     'IdProperty',
     'IntegerProperty',
     'NumberProperty',
+    'RecordOf',
     'TextProperty',
     'UuidProperty',
   ],
-  '../resource/record-of.js': ['RecordOf'],
-  '../resource/store/resource-entity.js': ['ResourceEntity'],
+  '../resource/resource-entity.js': ['hasLength', 'isBetween', 'isOneOf', 'References', 'ResourceEntity'],
 });
 
 /**

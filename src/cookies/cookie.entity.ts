@@ -1,6 +1,5 @@
 import { Check, Column, Entity } from 'typeorm';
-import { hasLength, isOneOf } from '../resource/columns.js';
-import { ResourceEntity } from '../resource/store/resource-entity.js';
+import { hasLength, isOneOf, ResourceEntity } from '../resource/resource-entity.js';
 import { type Flavor, FLAVORS, type Size, SIZES, WISH_LENGTH } from './cookie.values.js';
 
 /** A stored cookie. The checks repeat the validation, for other programs that write to the database. */

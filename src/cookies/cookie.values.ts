@@ -1,4 +1,4 @@
-import { ResourceName } from '../resource/resource-name.js';
+import { ResourceName } from '../resource/resource.js';
 
 export const COOKIE = new ResourceName('cookie');
 

@@ -1,10 +1,9 @@
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Scopes } from '../auth/scopes.decorator.js';
-import { Exchange, ResourceExchange } from '../resource/exchange.js';
+import { Exchange, RecordId, ResourceExchange } from '../resource/exchange.js';
+import { ApiCreate, ApiDelete, ApiGet, ApiList, ApiPatch, ApiReplace } from '../resource/operations.js';
 import { type ListBody, ResourceLists } from '../resource/lists/resource-lists.js';
-import { ApiCreate, ApiDelete, ApiGet, ApiList, ApiPatch, ApiReplace } from '../resource/operations/operations.js';
-import { RecordId } from '../resource/record-id.js';
 import { COOKIE } from './cookie.values.js';
 import { CookiesService } from './cookies.service.js';
 import { CookieDto } from './dto/cookie.dto.js';

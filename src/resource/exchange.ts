@@ -1,8 +1,9 @@
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { createParamDecorator, type ExecutionContext, Param } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Version } from './usage/usage-counter.js';
+import { ParseIdPipe } from '../http/validation/parse-id.pipe.js';
 import { etagOf, Preconditions, preconditionsOf } from './preconditions.js';
-import type { ResourceName } from './resource-name.js';
+import type { Version } from './resource-entity.js';
+import type { ResourceName } from './resource.js';
 
 interface Stored<T> {
   readonly record: T;
@@ -49,3 +50,6 @@ export const Exchange = createParamDecorator((_data: unknown, context: Execution
   const http = context.switchToHttp();
   return new ResourceExchange(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
 });
+
+/** Parameter decorator: injects the id of the path. */
+export const RecordId = (): ParameterDecorator => Param('id', ParseIdPipe);

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.js';
-import type { Version } from './usage/usage-counter.js';
-import { ApiError } from '../http/errors/api-error.js';
 import { hasEntityTag } from '../http/messages/entity-tag.js';
+import { excludedVersion, preconditionRequired, staleVersion } from './record-errors.js';
+import type { Version } from './resource-entity.js';
 
 /** The strong entity tag of a version (RFC 9110 section 8.8.3). */
 export function etagOf({ epoch, revision }: Version): string {
@@ -60,24 +60,4 @@ export function preconditionsOf({ headers }: FastifyRequest): Preconditions {
   return ifMatch === undefined && ifNoneMatch === undefined
     ? NO_PRECONDITIONS
     : new Preconditions(ifMatch, ifNoneMatch);
-}
-
-/** 428: the service requires If-Match. */
-export function preconditionRequired(): ApiError {
-  const message = 'Send If-Match with the ETag of the record that you mean to change';
-  return new ApiError(428, 'PRECONDITION_REQUIRED', message);
-}
-
-/** 412: If-Match names another version. */
-export function staleVersion(): ApiError {
-  return preconditionFailed('The record has changed since you read it; read it again, then decide');
-}
-
-/** 412: If-None-Match names this version. */
-export function excludedVersion(): ApiError {
-  return preconditionFailed('The record is one that If-None-Match excludes');
-}
-
-function preconditionFailed(message: string): ApiError {
-  return new ApiError(412, 'PRECONDITION_FAILED', message);
 }

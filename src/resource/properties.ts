@@ -1,11 +1,26 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
+import { applyDecorators, type Type } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions, IntersectionType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn, IsInt, IsNumber, IsOptional, Max, Min, ValidateBy } from 'class-validator';
-import { IsOptionalNotNull } from '../http/validation/is-optional-not-null.decorator.js';
 import { IsCodePointLength, TEXT_PATTERN } from '../http/validation/is-code-point-length.decorator.js';
-import { IsRecordId, RECORD_ID } from './record-id.js';
+import { IsOptionalNotNull } from '../http/validation/is-optional-not-null.decorator.js';
+import { NOT_AN_ID } from '../http/validation/parse-id.pipe.js';
 import { DATE_PATTERN, DATE_TIME_PATTERN, MOST_DIGITS, PARSERS } from './value-parsers.js';
+
+/** The id of a record, in the document. */
+export const RECORD_ID = {
+  type: 'integer',
+  format: 'int64',
+  minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
+  example: 1,
+} as const;
+
+/** Validates the id of a record; with `each`, every element of an array. */
+export function IsRecordId({ each = false } = {}): PropertyDecorator {
+  const options = { each, message: NOT_AN_ID };
+  return applyDecorators(IsInt(options), Min(1, options), Max(Number.MAX_SAFE_INTEGER, options));
+}
 
 /** Documentation options of a property, besides its type and bounds. */
 export interface PropertyOptions {
@@ -101,6 +116,7 @@ export function DateTimeProperty(options?: PropertyOptions): PropertyDecorator {
 }
 
 const UUID_PATTERN = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$';
+
 const UUID = new RegExp(UUID_PATTERN);
 
 /** A UUID (RFC 9562) of any version. It becomes lower case. */
@@ -139,4 +155,14 @@ function property(
     return applyDecorators(ApiPropertyOptional({ ...options, nullable: true }), IsOptional(), ...validators);
   if (documented.default === undefined) return applyDecorators(ApiProperty(options), ...validators);
   return applyDecorators(ApiPropertyOptional(options), IsOptionalNotNull(), ...validators);
+}
+
+class Identified {
+  @ApiProperty(RECORD_ID)
+  id!: number;
+}
+
+/** The base class of a record DTO, used like `PickType(...)`: the id and the properties of the POST body. */
+export function RecordOf<T extends object>(createDto: Type<T>): Type<Identified & T> {
+  return IntersectionType(Identified, createDto) as Type<Identified & T>;
 }

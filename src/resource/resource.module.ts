@@ -2,18 +2,46 @@ import { type DynamicModule, Global, Inject, Module, type Type } from '@nestjs/c
 import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Config } from '../config/config.js';
-import { checkLists } from './lists/list-check.js';
+import { ReportedResources } from '../management/reported-resources.js';
 import { ListCache } from './lists/list-cache.js';
+import { checkLists } from './lists/list-declaration.js';
 import { ListQueue } from './lists/list-queue.js';
 import { ListReaders } from './lists/list-readers.js';
 import { ResourceLists } from './lists/resource-lists.js';
-import type { Resource } from './resource.js';
-import type { ResourceName } from './resource-name.js';
-import type { ResourceEntity } from './store/resource-entity.js';
+import type { ResourceEntity } from './resource-entity.js';
+import type { Resource, ResourceName } from './resource.js';
 import { ResourceRepository } from './store/resource-repository.js';
 import { CountCheck } from './usage/count-check.js';
 import { UsageCounter } from './usage/usage-counter.js';
-import { UsageModule } from './usage/usage.module.js';
+
+export interface CountedResource {
+  /** The resource's plural name, as in its URL and in its `storage` row. */
+  readonly resource: string;
+  /** Capacity in records. */
+  readonly capacity: (config: Config) => number;
+}
+
+/** Counts records of a feature with a table of its own that `createResourceTable` has made; `UsageCounter` reads the count. */
+@Module({})
+export class UsageModule {
+  static forFeature({ resource, capacity }: CountedResource): DynamicModule {
+    return {
+      module: UsageModule,
+      providers: [
+        {
+          provide: UsageCounter,
+          inject: [Config, ReportedResources],
+          useFactory: (config: Config, reported: ReportedResources) => {
+            const counter = new UsageCounter(resource, capacity(config));
+            reported.add(counter);
+            return counter;
+          },
+        },
+      ],
+      exports: [UsageCounter],
+    };
+  }
+}
 
 export interface ResourceFeature {
   readonly name: ResourceName;

@@ -1,8 +1,91 @@
-import { type Setting, setting } from '../config/setting.js';
 import { integer } from '../config/parse.js';
-import type { ResourceName } from './resource-name.js';
-import type { ResourceEntity } from './store/resource-entity.js';
-import type { Rule } from './store/rule.js';
+import { type Setting, setting } from '../config/setting.js';
+import type { Sql } from '../database/engine.js';
+import type { PublicRecord, ResourceEntity } from './resource-entity.js';
+
+/** The singular and plural name of a resource. URL, messages and error codes derive from it. */
+export class ResourceName {
+  /**
+   * @param singular in lower case, such as `order` or `gift-card`; words are joined by hyphens
+   * @param plural as in its URL, its scopes, its table and its `storage` row
+   */
+  constructor(
+    readonly singular: string,
+    readonly plural = `${singular}s`,
+  ) {}
+
+  /** Singular in messages: `gift card`. */
+  get text(): string {
+    return this.singular.replaceAll('-', ' ');
+  }
+
+  /** Plural in messages: `gift cards`. */
+  get pluralText(): string {
+    return readableName(this.plural);
+  }
+
+  /** A number of records in messages: `1 gift card`, `2 gift cards`. */
+  counted(count: number): string {
+    return `${count} ${count === 1 ? this.text : this.pluralText}`;
+  }
+
+  /** With its article: `a jar`, `an order`. */
+  get indefinite(): string {
+    return `${/^[aeiou]/.test(this.singular) ? 'an' : 'a'} ${this.text}`;
+  }
+
+  /** Singular in names of types and operations: `GiftCard`. */
+  get typeName(): string {
+    return this.singular.split('-').map(capitalized).join('');
+  }
+
+  /** Plural in names of types and operations: `GiftCards`. */
+  get pluralTypeName(): string {
+    return this.plural.split(/[-_]/).map(capitalized).join('');
+  }
+
+  /** `errorCode` of its 404. */
+  get notFoundCode(): string {
+    return `${this.singular.replaceAll('-', '_').toUpperCase()}_NOT_FOUND`;
+  }
+
+  /** The path of a record. */
+  pathOf(id: number): string {
+    return `/${this.plural}/${id}`;
+  }
+}
+
+const capitalized = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
+/** The plural name in messages: `gift cards` for `gift-cards`. */
+export function readableName(plural: string): string {
+  return plural.replaceAll(/[-_]/g, ' ');
+}
+
+/** A record before and after a write; a new record has no `before`. */
+export interface RecordChange<Entity extends ResourceEntity> {
+  readonly before?: PublicRecord<Entity>;
+  readonly after: PublicRecord<Entity>;
+}
+
+/** The transaction of a write, for a rule. */
+export interface RuleTransaction extends Sql {
+  /**
+   * Reads a row of a resource and locks it until the transaction ends. A rule locks what it compares with: then a write of
+   * another resource waits, and its own rule sees this write.
+   */
+  lock<Row>(table: string, id: number): Promise<Row | undefined>;
+}
+
+/** What must hold across records: of one resource, or of several. */
+export interface Rule<Entity extends ResourceEntity> {
+  /**
+   * Runs inside the transaction of each POST, PUT, PATCH and import of the resource, after the write: SQL reads what would be
+   * stored. When it throws an `ApiError` or an exception of Nest, the write is undone, and that is the response. It may run
+   * again, and so must only use its arguments.
+   */
+  check(change: RecordChange<Entity>, transaction: RuleTransaction): Promise<void>;
+}
 
 /** The class of a resource's entity, or of its DTO. */
 export type RecordClass<T = object> = new (...args: never[]) => T;

@@ -1,4 +1,8 @@
-import type { ValueType } from './lists/list-declaration.js';
+/** Type of a property to sort by or to bound, as in OpenAPI. */
+export type ValueType = 'integer' | 'number' | 'decimal' | 'date' | 'date-time';
+
+/** Value types by property. */
+export type Sorts = Readonly<Record<string, ValueType>>;
 
 /** A day from 0001-01-01 on. That 29 February is of a leap year only, no pattern says. */
 const DAY =
@@ -8,10 +12,12 @@ const DAY =
 /** JSON Schema `pattern` of a date-time (RFC 3339 section 5.6): upper case, at most milliseconds. */
 export const DATE_TIME_PATTERN =
   `^${DAY}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,3})?` + '(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$';
+
 const DATE_TIME = new RegExp(DATE_TIME_PATTERN);
 
 /** JSON Schema `pattern` of a date (RFC 3339 section 5.6). */
 export const DATE_PATTERN = `^${DAY}$`;
+
 const DATE = new RegExp(DATE_PATTERN);
 
 /** Digits of a decimal that both engines keep. */
@@ -19,6 +25,7 @@ export const MOST_DIGITS = 15;
 
 /** Years that both engines sort correctly. */
 const FIRST_MOMENT = Date.parse('0001-01-01T00:00:00.000Z');
+
 const LAST_MOMENT = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** Parses a query parameter; `undefined` when it is not valid. */

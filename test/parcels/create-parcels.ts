@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { hasLength, isOneOf } from '../../src/resource/columns.js';
+import { hasLength, isOneOf } from '../../src/resource/resource-entity.js';
 import { createResourceTable, dropResourceTable } from '../../src/resource/store/resource-migration.js';
 
 export class CreateParcels1790000200000 implements MigrationInterface {

@@ -1,7 +1,6 @@
 import { ApiProperty, PartialType } from '@nestjs/swagger';
 import { EnumFilter, IdFilter, ListQueryOf } from '../../src/resource/lists/list-query.js';
-import { EnumProperty, IdProperty, IntegerProperty, TextProperty } from '../../src/resource/properties.js';
-import { RECORD_ID } from '../../src/resource/record-id.js';
+import { EnumProperty, IdProperty, IntegerProperty, RECORD_ID, TextProperty } from '../../src/resource/properties.js';
 import { PARCEL, type Status, STATUSES } from './parcel.values.js';
 
 const STATUS = { enum: STATUSES, enumName: 'ParcelStatus' } as const;

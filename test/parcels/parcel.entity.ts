@@ -1,6 +1,5 @@
 import { Check, Column, Entity } from 'typeorm';
-import { hasLength, isOneOf, References } from '../../src/resource/columns.js';
-import { ResourceEntity } from '../../src/resource/store/resource-entity.js';
+import { hasLength, isOneOf, References, ResourceEntity } from '../../src/resource/resource-entity.js';
 import { type Status, STATUSES } from './parcel.values.js';
 
 @Entity('parcels')

@@ -1,4 +1,4 @@
-import { ResourceName } from '../../src/resource/resource-name.js';
+import { ResourceName } from '../../src/resource/resource.js';
 
 export const PARCEL = new ResourceName('parcel');
 export const STATUSES = ['open', 'paid', 'shipped'] as const;

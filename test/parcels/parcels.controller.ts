@@ -1,8 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Query } from '@nestjs/common';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
-import { Exchange, ResourceExchange } from '../../src/resource/exchange.js';
-import { ResourceLists } from '../../src/resource/lists/resource-lists.js';
-import { missingReference } from '../../src/resource/operations/operation-errors.js';
+import { Exchange, RecordId, ResourceExchange } from '../../src/resource/exchange.js';
 import {
   ApiCreate,
   ApiDelete,
@@ -10,8 +8,9 @@ import {
   ApiList,
   ApiPatch,
   ApiReplace,
-} from '../../src/resource/operations/operations.js';
-import { RecordId } from '../../src/resource/record-id.js';
+  missingReference,
+} from '../../src/resource/operations.js';
+import { ResourceLists } from '../../src/resource/lists/resource-lists.js';
 import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import { InjectResource } from '../../src/resource/resource.module.js';
 import { CreateParcelDto, ListParcelsQuery, ParcelDto, PatchParcelDto } from './parcel.dto.js';

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isOneOf } from '../../src/resource/columns.js';
+import { isOneOf } from '../../src/resource/resource-entity.js';
 import { createResourceTable, dropResourceTable } from '../../src/resource/store/resource-migration.js';
 
 export class CreateReadings1790000300000 implements MigrationInterface {

@@ -1,8 +1,6 @@
 import { ApiProperty, OmitType, PickType } from '@nestjs/swagger';
-import { EnumFilter, IdFilter, ListQueryOf } from '../../src/resource/lists/list-query.js';
-import { RangeFilter } from '../../src/resource/lists/range-filter.js';
-import { DateProperty, DecimalProperty } from '../../src/resource/properties.js';
-import { RECORD_ID } from '../../src/resource/record-id.js';
+import { EnumFilter, IdFilter, ListQueryOf, RangeFilter } from '../../src/resource/lists/list-query.js';
+import { DateProperty, DecimalProperty, RECORD_ID } from '../../src/resource/properties.js';
 import { type Kind, KINDS, READING } from './reading.values.js';
 
 const KIND = { enum: KINDS, enumName: 'ReadingKind' } as const;

@@ -1,6 +1,5 @@
 import { Check, Column, Entity, Index } from 'typeorm';
-import { isOneOf } from '../../src/resource/columns.js';
-import { ResourceEntity } from '../../src/resource/store/resource-entity.js';
+import { isOneOf, ResourceEntity } from '../../src/resource/resource-entity.js';
 import { type Kind, KINDS } from './reading.values.js';
 
 /** A property of each kind that a list can be sorted by, with and without a value, and two to filter by. */

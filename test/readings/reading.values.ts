@@ -1,4 +1,4 @@
-import { ResourceName } from '../../src/resource/resource-name.js';
+import { ResourceName } from '../../src/resource/resource.js';
 
 export const READING = new ResourceName('reading');
 export const KINDS = ['indoor', 'outdoor'] as const;

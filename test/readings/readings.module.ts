@@ -3,7 +3,7 @@ import { ApiExcludeEndpoint } from '@nestjs/swagger';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { Exchange, ResourceExchange } from '../../src/resource/exchange.js';
 import { ResourceLists } from '../../src/resource/lists/resource-lists.js';
-import { ApiList } from '../../src/resource/operations/operations.js';
+import { ApiList } from '../../src/resource/operations.js';
 import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import { InjectResource, ResourceModule } from '../../src/resource/resource.module.js';
 import { ListHeavyReadingsQuery, ListReadingsOfBatchQuery, ListReadingsQuery, ReadingDto } from './reading.dto.js';

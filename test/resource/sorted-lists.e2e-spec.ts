@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { DataSource } from 'typeorm';
-import { checkLists } from '../../src/resource/lists/list-check.js';
-import { cursorOf } from '../../src/resource/lists/cursor.js';
+import { checkLists } from '../../src/resource/lists/list-declaration.js';
+import { cursorOf } from '../../src/resource/lists/order-parameters.js';
+import { EnumFilter, ListQueryOf, RangeFilter } from '../../src/resource/lists/list-query.js';
+import { ResourceName } from '../../src/resource/resource.js';
+import type { NewRecord } from '../../src/resource/resource-entity.js';
 import { wholeArray } from '../../src/resource/lists/json-array.js';
-import { EnumFilter, ListQueryOf } from '../../src/resource/lists/list-query.js';
-import { RangeFilter } from '../../src/resource/lists/range-filter.js';
-import { ResourceName } from '../../src/resource/resource-name.js';
 import { ResourceModule } from '../../src/resource/resource.module.js';
-import type { NewRecord } from '../../src/resource/store/resource-entity.js';
 import type { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import type { Selection } from '../../src/resource/store/selection.js';
 import { engineInUse } from '../support/engine.js';

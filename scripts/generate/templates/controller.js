@@ -1,8 +1,10 @@
-import { ignoringCase, importOf } from '../imports.js';
+import { ignoringCase } from '../imports.js';
 import { camel, constant, pascal } from '../names.js';
 import { hasOwnState, referencesOf } from '../resource.js';
 
 /** @typedef {import('../resource.js').Resource} Resource */
+
+const OPERATIONS = ['ApiCreate', 'ApiDelete', 'ApiGet', 'ApiList', 'ApiPatch', 'ApiReplace'];
 
 /** A constant with values for what a body does not name, and the body with them. @param {string} name @param {string} about @param {string[]} values */
 function withAbsent(name, about, values) {
@@ -22,6 +24,8 @@ export function controller(resource) {
     ...referencesOf(fields).map((field) => `missingReference('${field.name}')`),
     ...unique.map((names) => `alreadyExists(${names.map((each) => `'${each}'`).join(', ')})`),
   ];
+  const names = new Set(described.map((each) => each.replace(/\(.*/, '')));
+  const operations = [...OPERATIONS, ...names].sort(ignoringCase);
   const errors = described.length === 0 ? '' : ', errors';
   const dtos = [`Create${type}Dto`, `List${all}Query`, `${type}Dto`, `Patch${type}Dto`].sort(ignoringCase);
   /** @param {(field: typeof fields[number]) => boolean} condition */
@@ -42,10 +46,9 @@ export function controller(resource) {
     import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Query } from '@nestjs/common';
     import { ApiTags } from '@nestjs/swagger';
     import { Scopes } from '../auth/scopes.decorator.js';
-    import { Exchange, ResourceExchange } from '../resource/exchange.js';
+    import { Exchange, RecordId, ResourceExchange } from '../resource/exchange.js';
     import { ResourceLists } from '../resource/lists/resource-lists.js';
-    ${importOf(described.join(), '../resource/operations/operation-errors.js', ['alreadyExists', 'missingReference'])}import { ApiCreate, ApiDelete, ApiGet, ApiList, ApiPatch, ApiReplace } from '../resource/operations/operations.js';
-    import { RecordId } from '../resource/record-id.js';
+    import { ${operations.join(', ')} } from '../resource/operations.js';
     import { ${dtos.join(', ')} } from './dto/${singular}.dto.js';
     import { ${name} } from './${singular}.values.js';
     import { ${all}Service } from './${plural}.service.js';

@@ -41,7 +41,7 @@ export function migration({ plural, fields, unique, hasTimestamps }, timestamp) 
     }`;
   return `
     import type { MigrationInterface, QueryRunner } from 'typeorm';
-    ${importOf(body, '../src/resource/columns.js', ['hasLength', 'isBetween', 'isOneOf'])}import { createResourceTable, dropResourceTable } from '../src/resource/store/resource-migration.js';
+    ${importOf(body, '../src/resource/resource-entity.js', ['hasLength', 'isBetween', 'isOneOf'])}import { createResourceTable, dropResourceTable } from '../src/resource/store/resource-migration.js';
 
     ${body}`;
 }

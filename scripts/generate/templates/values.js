@@ -14,7 +14,7 @@ export function values({ singular, plural, fields }) {
       export type ${type} = (typeof ${all})[number];`;
   });
   return `
-    import { ResourceName } from '../resource/resource-name.js';
+    import { ResourceName } from '../resource/resource.js';
 
     export const ${constant(singular)} = new ResourceName(${names.map((name) => `'${name}'`).join(', ')});
     ${enums.join('\n')}`;

@@ -11,9 +11,8 @@ import { readingOnly } from '../sqlite-file/file-copy.js';
 import { makePrivateFolder, PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { migrate } from '../../database/schema/migrations.js';
 import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
-import { BrokenLineError, RecordReader } from '../../resource/lines/record-reader.js';
-import { recordLine } from '../../resource/lines/record-line.js';
-import type { RecordOf, ResourceEntity } from '../../resource/store/resource-entity.js';
+import { BrokenLineError, recordLine, RecordReader } from '../resources/record-lines.js';
+import type { PublicRecord, ResourceEntity } from '../../resource/resource-entity.js';
 import { sqliteTriggerNames } from '../../resource/usage/triggers.js';
 import { Progress } from '../output/progress.js';
 import { openDataSource, openStorage } from '../resources/open-storage.js';
@@ -215,7 +214,7 @@ async function requireValidRecords(file: string, draft: string, config: Config, 
 
 async function requireValid(
   file: string,
-  record: RecordOf<ResourceEntity>,
+  record: PublicRecord<ResourceEntity>,
   reader: RecordReader<ResourceEntity>,
 ): Promise<void> {
   try {

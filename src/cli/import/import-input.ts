@@ -1,7 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
-import { readLastIdLine } from '../../resource/lines/record-line.js';
-import { BrokenLineError } from '../../resource/lines/record-reader.js';
-import type { NewRecord, ResourceEntity } from '../../resource/store/resource-entity.js';
+import { BrokenLineError, readLastIdLine } from '../resources/record-lines.js';
+import type { NewRecord, ResourceEntity } from '../../resource/resource-entity.js';
 import type { UnfinishedImport } from './import-progress.js';
 import { Failure } from '../command-errors.js';
 import type { IdsOption, ImportJob } from './import-job.js';

@@ -1,6 +1,6 @@
 import type { Resource } from '../../resource/resource.js';
-import type { RecordReader } from '../../resource/lines/record-reader.js';
-import type { ResourceEntity } from '../../resource/store/resource-entity.js';
+import type { RecordReader } from '../resources/record-lines.js';
+import type { ResourceEntity } from '../../resource/resource-entity.js';
 import type { UnfinishedImport } from './import-progress.js';
 
 export type IdsOption = 'keep' | 'assign';

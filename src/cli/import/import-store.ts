@@ -1,8 +1,7 @@
 import { QueryFailedError } from 'typeorm';
 import { type Sql, transaction } from '../../database/engine.js';
-import { problemsIn } from '../../resource/lines/imported-dto.js';
-import { RejectedRecordError } from '../../resource/store/rule.js';
-import { StorageFullError } from '../../resource/usage/storage-full-error.js';
+import { problemsIn } from '../resources/record-lines.js';
+import { RejectedRecordError, StorageFullError } from '../../resource/record-errors.js';
 import { ImportProgress, type UnfinishedImport } from './import-progress.js';
 import { Failure } from '../command-errors.js';
 import type { ImportJob } from './import-job.js';

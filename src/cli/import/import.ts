@@ -2,7 +2,7 @@ import { getMetadataArgsStorage } from 'typeorm';
 import { type Config, loadConfigFromProcess } from '../../config/config.js';
 import { SETTINGS } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
-import { RecordReader } from '../../resource/lines/record-reader.js';
+import { RecordReader } from '../resources/record-lines.js';
 import { committed, transaction } from '../../database/engine.js';
 import { ImportProgress, type UnfinishedImport } from './import-progress.js';
 import { contentsOf } from '../resources/contents.js';

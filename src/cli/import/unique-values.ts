@@ -1,5 +1,5 @@
 import type { EntityMetadata, FindOptionsWhere, Repository } from 'typeorm';
-import type { ResourceEntity } from '../../resource/store/resource-entity.js';
+import type { ResourceEntity } from '../../resource/resource-entity.js';
 import type { OpenStorage } from '../resources/open-storage.js';
 import type { Entry, LineProblem } from './import-input.js';
 

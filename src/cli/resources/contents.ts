@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { recordLine } from '../../resource/lines/record-line.js';
+import { recordLine } from './record-lines.js';
 import type { OpenStorage } from './open-storage.js';
 
 /** Count and checksum of all records, as `export` and `import` print them. */

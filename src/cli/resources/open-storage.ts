@@ -6,9 +6,9 @@ import { MIGRATE } from '../../config/program-names.js';
 import { createDataSource } from '../../database/data-source.js';
 import { migrate, pendingMigrations, unknownMigrations } from '../../database/schema/migrations.js';
 import type { Resource } from '../../resource/resource.js';
-import type { ResourceEntity } from '../../resource/store/resource-entity.js';
+import type { ResourceEntity } from '../../resource/resource-entity.js';
+import { prepareStorage } from '../../resource/usage/storage-row.js';
 import { ResourceRepository } from '../../resource/store/resource-repository.js';
-import { prepareStorage } from '../../resource/usage/prepare-storage.js';
 import { UsageCounter } from '../../resource/usage/usage-counter.js';
 import { Failure } from '../command-errors.js';
 

@@ -1,12 +1,11 @@
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { Readable } from 'node:stream';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { StreamableFile } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { TrackedResponse } from '../../http/connections/tracked-response.js';
 import { overloaded } from '../../http/errors/api-error.js';
 import type { CachedList, ListCache } from './list-cache.js';
 import type { ListReaders } from './list-readers.js';
-import { ListStream } from './list-stream.js';
 
 /** Records as JSON array elements in UTF-8, each after a comma. The first comma is overwritten by `[`. */
 export interface JsonRecords {
@@ -131,6 +130,7 @@ function countChunk({ raw }: FastifyReply, { length }: Buffer): void {
 }
 
 const OPENING = '['.charCodeAt(0);
+
 const CLOSING = Buffer.from(']');
 
 /** Sets the first byte to `[` in place: a copy would double the memory of a list. */
@@ -153,4 +153,31 @@ async function* arrayChunks(read: JsonRecords[], unread: AsyncIterator<JsonRecor
 
 function inOne(chunks: readonly Buffer[]): Buffer {
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+}
+
+/**
+ * The body of a long list as a stream of chunks. It drops its chunks when it closes, because Nest keeps a reference to the first
+ * stream of a connection until the connection closes.
+ */
+export class ListStream extends Readable {
+  private chunks?: AsyncIterator<Buffer> | Iterator<Buffer>;
+
+  constructor(chunks: AsyncIterator<Buffer> | Iterator<Buffer>) {
+    super({ highWaterMark: 1 });
+    this.chunks = chunks;
+  }
+
+  override _read(): void {
+    this.pushNext().catch((error: Error) => this.destroy(error));
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.chunks = undefined;
+    callback(error);
+  }
+
+  private async pushNext(): Promise<void> {
+    const next = await this.chunks!.next();
+    if (!this.destroyed) this.push(next.done ? null : next.value);
+  }
 }

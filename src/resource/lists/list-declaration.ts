@@ -1,12 +1,19 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage, ValidateIf } from 'class-validator';
-import type { ResourceName } from '../resource-name.js';
+import type { ResourceName } from '../resource.js';
+import type { RecordColumn } from '../store/record-columns.js';
+import type { ResourceTable } from '../store/resource-table.js';
+import type { Range, Selection, SortPosition } from '../store/selection.js';
+import type { Sorts, ValueType } from '../value-parsers.js';
+import { cursorOf, positionOf } from './order-parameters.js';
 
-/** Type of a property to sort by or to bound, as in OpenAPI. */
-export type ValueType = 'integer' | 'number' | 'decimal' | 'date' | 'date-time';
-
-/** Value types by property. */
-export type Sorts = Readonly<Record<string, ValueType>>;
+/** The parameters of every list. */
+export interface ListQuery {
+  limit?: number;
+  /** An id, or a cursor when the list is sorted by a property. */
+  after?: number | string;
+  sort?: string;
+}
 
 /** A query parameter that bounds a property on one side. */
 export interface RangeBound {
@@ -33,7 +40,9 @@ interface Part {
 }
 
 const PART = Symbol('list');
+
 const classes = new WeakMap<ResourceName, Set<object>>();
+
 const declarations = new WeakMap<object, ListDeclaration>();
 
 /** Stores the part as the context of a validator without effect: mapped types, such as `OmitType(...)`, copy it. */
@@ -109,4 +118,84 @@ function listOf({ constructor }: object): ResourceName {
   const list = partsOf(constructor).find(({ part }) => part.list !== undefined)?.part.list;
   if (list !== undefined) return list;
   throw new Error(`${constructor.name} has a filter and must extend ListQueryOf(...)`);
+}
+
+/** Turns the query of a list into a selection. */
+export function selectionOf(query: ListQuery): Selection {
+  const declaration = declarationOf(query.constructor);
+  const values = query as Readonly<Record<string, unknown>>;
+  const filters: Record<string, readonly unknown[] | undefined> = {};
+  for (const name of declaration.filters) filters[name] = values[name] as readonly unknown[] | undefined;
+  const ranges = rangesOf(values, declaration);
+  const { sort = 'id', after } = query;
+  const order = sort.startsWith('-') ? 'descending' : 'ascending';
+  const sortBy = sort.replace('-', '');
+  if (sortBy === 'id') return { filters, ranges, order, after: after as number | undefined };
+  const position = typeof after === 'string' ? positionOf(after, sortBy, declaration.sorts[sortBy]!) : undefined;
+  return { filters, ranges, sortBy, order, after: position };
+}
+
+/** The given bounds by property; `undefined` when there are none. */
+function rangesOf(
+  query: Readonly<Record<string, unknown>>,
+  { bounds }: ListDeclaration,
+): Readonly<Record<string, Range>> | undefined {
+  let ranges: Record<string, Range> | undefined;
+  for (const { parameter, property, end } of bounds) {
+    if (query[parameter] === undefined) continue;
+    ranges ??= {};
+    ranges[property] = { ...ranges[property], [end]: query[parameter] };
+  }
+  return ranges;
+}
+
+/** The value of `after` for the page that follows the record `last`. */
+export function afterOf({ sortBy }: Selection, last: number | SortPosition): number | string {
+  if (typeof last === 'number' || sortBy === undefined) return last as number;
+  return cursorOf(sortBy, last);
+}
+
+/** Tells whether the selection has a filter or a range. */
+export function isFiltered({ filters = {}, ranges }: Selection): boolean {
+  return ranges !== undefined || Object.values(filters).some((values) => values !== undefined);
+}
+
+const KINDS: Readonly<Record<ValueType, RecordColumn['kind']>> = {
+  integer: 'integer',
+  number: 'real',
+  decimal: 'decimal',
+  date: 'day',
+  'date-time': 'date',
+};
+
+const COLUMNS: Readonly<Record<ValueType, string>> = {
+  integer: 'needs a column of integers',
+  number: 'needs a column of double precision',
+  decimal: 'needs a column of decimals',
+  date: 'needs a column of days',
+  'date-time': 'needs a column of instants',
+};
+
+/**
+ * Compares the declared filters, ranges and sorts of a resource with its table at start.
+ * @throws {Error} for properties that the records do not have, that are of another type, or that have no index to sort by
+ */
+export function checkLists(name: ResourceName, table: ResourceTable): void {
+  for (const declaration of declarationsOf(name)) checkList(declaration, table);
+}
+
+function checkList({ filters, bounds, sorts }: ListDeclaration, table: ResourceTable): void {
+  for (const property of filters) table.column(property);
+  for (const { property, type } of bounds) checkType(table, property, type);
+  for (const [property, type] of Object.entries(sorts)) {
+    table.sortableColumn(property);
+    checkType(table, property, type);
+  }
+}
+
+function checkType(table: ResourceTable, property: string, type: ValueType): void {
+  const { kind, isSinglePrecision } = table.column(property);
+  if (kind === KINDS[type] && !isSinglePrecision) return;
+  const found = isSinglePrecision ? 'real' : kind;
+  throw new Error(`The list of ${table.name} has ${property} as ${type}, which ${COLUMNS[type]}, and not ${found}`);
 }

@@ -1,24 +1,17 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
-import { ArrayMaxSize, ArrayUnique, IsIn, IsInt, Max, Min } from 'class-validator';
+import { Transform } from 'class-transformer';
+import { ArrayMaxSize, ArrayUnique, IsIn, IsInt, Max, Min, ValidateBy } from 'class-validator';
 import { IsOptionalNotNull } from '../../http/validation/is-optional-not-null.decorator.js';
 import { QueryArray, QueryInteger, QueryIntegers } from '../../http/validation/query-values.js';
-import type { NamedEnum } from '../properties.js';
-import { IsRecordId } from '../record-id.js';
-import type { ResourceName } from '../resource-name.js';
-import type { Range, Selection, SortPosition } from '../store/selection.js';
-import { cursorOf, positionOf } from './cursor.js';
-import { declarationOf, Filter, type ListDeclaration, ListParameter, type Sorts } from './list-declaration.js';
+import { IsRecordId, type NamedEnum } from '../properties.js';
+import type { ResourceName } from '../resource.js';
+import { DATE_PATTERN, DATE_TIME_PATTERN, MOST_DIGITS, PARSERS, type Sorts, type ValueType } from '../value-parsers.js';
+import { Bound, Filter, ListParameter, type ListQuery, type RangeBound } from './list-declaration.js';
 import { AfterParameter, SortParameter } from './order-parameters.js';
-import { MAX_LIMIT } from './page.js';
 
-/** The parameters of every list. */
-export interface ListQuery {
-  limit?: number;
-  /** An id, or a cursor when the list is sorted by a property. */
-  after?: number | string;
-  sort?: string;
-}
+/** Largest `limit`. */
+export const MAX_LIMIT = 1000;
 
 export interface ListOptions {
   /**
@@ -29,6 +22,7 @@ export interface ListOptions {
 }
 
 export const LIMIT_ERROR = `must be given once, as a whole number from 1 to ${MAX_LIMIT}`;
+
 const limitError = { message: LIMIT_ERROR };
 
 /**
@@ -94,44 +88,90 @@ export function IdFilter(description: string): PropertyDecorator {
 }
 
 const OR = { type: 'array', uniqueItems: true } as const;
+
 const uniqueError = { message: 'names the same value twice' };
 
-/** Turns the query of a list into a selection. */
-export function selectionOf(query: ListQuery): Selection {
-  const declaration = declarationOf(query.constructor);
-  const values = query as Readonly<Record<string, unknown>>;
-  const filters: Record<string, readonly unknown[] | undefined> = {};
-  for (const name of declaration.filters) filters[name] = values[name] as readonly unknown[] | undefined;
-  const ranges = rangesOf(values, declaration);
-  const { sort = 'id', after } = query;
-  const order = sort.startsWith('-') ? 'descending' : 'ascending';
-  const sortBy = sort.replace('-', '');
-  if (sortBy === 'id') return { filters, ranges, order, after: after as number | undefined };
-  const position = typeof after === 'string' ? positionOf(after, sortBy, declaration.sorts[sortBy]!) : undefined;
-  return { filters, ranges, sortBy, order, after: position };
+/** Smallest and largest value of a bound, both included; any other value is 400. Not for dates and instants. */
+export interface RangeLimits {
+  readonly minimum?: number;
+  readonly maximum?: number;
 }
 
-/** The given bounds by property; `undefined` when there are none. */
-function rangesOf(
-  query: Readonly<Record<string, unknown>>,
-  { bounds }: ListDeclaration,
-): Readonly<Record<string, Range>> | undefined {
-  let ranges: Record<string, Range> | undefined;
-  for (const { parameter, property, end } of bounds) {
-    if (query[parameter] === undefined) continue;
-    ranges ??= {};
-    ranges[property] = { ...ranges[property], [end]: query[parameter] };
+/**
+ * A range parameter: `quantityFrom` selects `quantity >= value`, `quantityTo` selects `quantity <= value`. Records without a value
+ * are in no range. A range whose end is before its start selects nothing.
+ * @param type of the column: `integer`, `number` for `double precision`, `decimal` or `date`, whose bounds are strings, or `date-time`,
+ * which makes the property a `Date`
+ * @throws {Error} for a property whose name ends neither in `From` nor in `To`
+ */
+export function RangeFilter(type: ValueType, description: string, limits: RangeLimits = {}): PropertyDecorator {
+  const { schema, message } = describe(type, limits);
+  const validate = (value: unknown): boolean => isWithin(type, value, limits);
+  return applyDecorators(
+    (target: object, parameter: string | symbol) => Bound(boundOf(String(parameter), type))(target, parameter),
+    ApiPropertyOptional({ ...schema, description }),
+    IsOptionalNotNull(),
+    Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? (PARSERS[type](value) ?? value) : value)),
+    ValidateBy({
+      name: 'isRangeBound',
+      validator: { validate, defaultMessage: () => message },
+    }),
+  );
+}
+
+function boundOf(parameter: string, type: ValueType): RangeBound {
+  const [, property, end] = /^(.+)(From|To)$/.exec(parameter) ?? [];
+  if (property === undefined) {
+    throw new Error(`@RangeFilter is for properties such as quantityFrom and quantityTo, not for ${parameter}`);
   }
-  return ranges;
+  return { parameter, property, end: end === 'From' ? 'from' : 'to', type };
 }
 
-/** The value of `after` for the page that follows the record `last`. */
-export function afterOf({ sortBy }: Selection, last: number | SortPosition): number | string {
-  if (typeof last === 'number' || sortBy === undefined) return last as number;
-  return cursorOf(sortBy, last);
+function isWithin(type: ValueType, value: unknown, { minimum = -Infinity, maximum = Infinity }: RangeLimits): boolean {
+  if (value instanceof Date) return true;
+  // A string that its parser has not accepted is still there.
+  if (typeof value === 'string' && (type === 'date' || type === 'decimal')) {
+    if (PARSERS[type](value) === undefined) return false;
+    return type === 'date' || (Number(value) >= minimum && Number(value) <= maximum);
+  }
+  return typeof value === 'number' && value >= minimum && value <= maximum;
 }
 
-/** Tells whether the selection has a filter or a range. */
-export function isFiltered({ filters = {}, ranges }: Selection): boolean {
-  return ranges !== undefined || Object.values(filters).some((values) => values !== undefined);
+function describe(type: ValueType, limits: RangeLimits) {
+  switch (type) {
+    case 'integer': {
+      const { minimum = -Number.MAX_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = limits;
+      return {
+        schema: { type: 'integer', format: 'int64', minimum, maximum },
+        message: `must be given once, as a whole number from ${minimum} to ${maximum}`,
+      } as const;
+    }
+    case 'number':
+      return {
+        schema: { type: 'number', format: 'double', ...limits },
+        message: `must be given once, as a number such as -12.5, without an exponent${limitsText(limits)}`,
+      } as const;
+    case 'decimal':
+      return {
+        schema: { type: 'string', format: 'decimal', example: '12.50' },
+        message: `must be given once, as a decimal such as -12.50 of at most ${MOST_DIGITS} digits${limitsText(limits)}`,
+      } as const;
+    case 'date':
+      return {
+        schema: { type: 'string', format: 'date', pattern: DATE_PATTERN, example: '2026-01-31' },
+        message: 'must be given once, as a date (RFC 3339), such as 2026-01-31',
+      } as const;
+    case 'date-time':
+      return {
+        schema: { type: 'string', format: 'date-time', pattern: DATE_TIME_PATTERN, example: '2026-01-31T12:00:00Z' },
+        message:
+          'must be given once, as a date and time with its offset and at most milliseconds (RFC 3339), ' +
+          'such as 2026-01-31T12:00:00Z or 2026-01-31T14:00:00%2B02:00',
+      } as const;
+  }
+}
+
+function limitsText({ minimum, maximum }: RangeLimits): string {
+  const from = minimum === undefined ? '' : `, from ${minimum}`;
+  return maximum === undefined ? from : `${from}, up to ${maximum}`;
 }

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Config } from '../../config/config.js';
-import { addressKey } from '../../http/messages/client-address.js';
 import { overloaded } from '../../http/errors/api-error.js';
+import { addressKey } from '../../http/messages/client-address.js';
 
 /** Milliseconds a reader may pause while another request waits for its slot. */
 const PAUSE = 1000;

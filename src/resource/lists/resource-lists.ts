@@ -2,17 +2,16 @@ import { Injectable, type StreamableFile } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Config } from '../../config/config.js';
 import { ErrorLog } from '../../http/errors/error-log.js';
-import type { ResourceUsage } from '../usage/usage-counter.js';
 import type { ResourceExchange } from '../exchange.js';
 import { etagOf } from '../preconditions.js';
-import type { JsonPage } from '../store/json-page.js';
+import type { JsonPage } from '../store/record-pages.js';
 import type { Selection } from '../store/selection.js';
+import type { ResourceUsage } from '../usage/usage-counter.js';
 import { JSON_TYPE, jsonArray, replay, wholeArray } from './json-array.js';
 import { ListCache } from './list-cache.js';
-import { afterOf, isFiltered, type ListQuery, selectionOf } from './list-query.js';
+import { afterOf, isFiltered, type ListQuery, selectionOf } from './list-declaration.js';
 import { ListQueue } from './list-queue.js';
 import { ListReaders } from './list-readers.js';
-import { nextPageLink } from './page.js';
 
 /** A consistent state of a list, such as a `ResourceSnapshot`. */
 export interface ListSnapshot {
@@ -137,4 +136,15 @@ async function linkBehind(
   if (count < limit) return undefined;
   const next = await snapshot.first(1, { ...selection, after: last });
   return next && nextPageLink(url, afterOf(selection, last));
+}
+
+/**
+ * The `Link` header (RFC 8288) to the next page; the other query parameters stay.
+ * @param target path and query of this request
+ * @param last its id, or its cursor
+ */
+export function nextPageLink(target: string, last: number | string): string {
+  const url = new URL(target, 'http://localhost');
+  url.searchParams.set('after', String(last));
+  return `<${url.pathname}${url.search}>; rel="next"`;
 }

@@ -1,6 +1,6 @@
 import type { Repository } from 'typeorm';
 import { committed } from '../../database/engine.js';
-import type { ResourceEntity } from './resource-entity.js';
+import type { ResourceEntity } from '../resource-entity.js';
 import { placeholders } from './resource-table.js';
 
 type Key = number | string;

@@ -10,10 +10,8 @@ import {
   transaction,
   type TransactionOptions,
 } from '../../database/engine.js';
-import { found } from '../not-found.js';
 import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
-import type { ResourceName } from '../resource-name.js';
-import type { ResourceUsage, UsageCounter } from '../usage/usage-counter.js';
+import { ResourceNotFoundError } from '../record-errors.js';
 import type {
   NewRecord,
   RecordChanges,
@@ -21,13 +19,13 @@ import type {
   RecordUpdate,
   ResourceEntity,
   StoredRecord,
-} from './resource-entity.js';
+} from '../resource-entity.js';
+import type { ResourceName, Rule } from '../resource.js';
+import type { ResourceUsage, UsageCounter } from '../usage/usage-counter.js';
 import { References } from './references.js';
 import { ResourceSnapshot } from './resource-snapshot.js';
-import { placeholders, ResourceTable } from './resource-table.js';
+import { findRecord, placeholders, ResourceTable, type Row, storedRecord } from './resource-table.js';
 import { ResourceTransaction } from './resource-transaction.js';
-import type { Rule } from './rule.js';
-import { findRecord, type Row, storedRecord } from './stored-record.js';
 
 /** Writes of one transaction at most. */
 const LARGEST_WRITE = 100;
@@ -201,4 +199,13 @@ export class ResourceRepository<Entity extends ResourceEntity> {
     );
     return ids.map((id) => found.get(id));
   }
+}
+
+/**
+ * Returns the result of a find, update or delete.
+ * @throws {ResourceNotFoundError} when there was nothing
+ */
+export function found<T>(name: ResourceName, id: number, result: T | undefined | false): T {
+  if (result === undefined || result === false) throw new ResourceNotFoundError(name, id);
+  return result;
 }

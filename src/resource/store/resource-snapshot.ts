@@ -1,11 +1,9 @@
 import type { Snapshot, StatementLimits } from '../../database/engine.js';
+import type { PublicRecord, ResourceEntity } from '../resource-entity.js';
 import type { ResourceUsage } from '../usage/usage-counter.js';
-import type { RecordOf, ResourceEntity } from './resource-entity.js';
+import { bytesOf, joined, type JsonPage, LIMIT, PAGE, RecordsPerStatement, SortedPages } from './record-pages.js';
 import type { ResourceTable } from './resource-table.js';
-import { bytesOf, joined, type JsonPage } from './json-page.js';
 import { type Conditions, conditionsOf, type Selection } from './selection.js';
-import { SortedPages } from './sorted-pages.js';
-import { LIMIT, PAGE, RecordsPerStatement } from './statement-bounds.js';
 
 /** Largest id. */
 const LARGEST_ID = Number.MAX_SAFE_INTEGER;
@@ -87,7 +85,7 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
   }
 
   /** All selected records as objects by ascending id, page by page. For the command line only: a statement may take long. */
-  async *records(selection: RecordSelection, limit = Infinity): AsyncGenerator<RecordOf<Entity>[]> {
+  async *records(selection: RecordSelection, limit = Infinity): AsyncGenerator<PublicRecord<Entity>[]> {
     const { sqlName, selected } = this.table;
     const { sql, parameters } = conditionsOf(this.table, selection);
     const where = ['id > ?', ...sql].join(' AND ');
@@ -97,7 +95,7 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
     while (missing > 0) {
       const wanted = Math.min(PAGE, missing);
       const rows = await this.snapshot.query<Record<string, unknown>[]>(statement, [last, ...parameters, wanted]);
-      if (rows.length > 0) yield rows.map((row) => this.table.fromRow(row)) as unknown as RecordOf<Entity>[];
+      if (rows.length > 0) yield rows.map((row) => this.table.fromRow(row)) as unknown as PublicRecord<Entity>[];
       if (rows.length < wanted) return;
       last = rows.at(-1)!['id'] as number;
       missing -= rows.length;

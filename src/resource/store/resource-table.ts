@@ -1,9 +1,8 @@
 import type { DataSource, EntityMetadata, Repository } from 'typeorm';
-import { type Engine, engineOf } from '../../database/engine.js';
-import { elementJson } from './column-json.js';
-import { type RecordColumn, recordColumns } from './record-columns.js';
-import type { ResourceEntity } from './resource-entity.js';
-import { sortProblem } from './sort-index.js';
+import { type Engine, engineOf, type Sql } from '../../database/engine.js';
+import type { PublicRecord, ResourceEntity, StoredRecord } from '../resource-entity.js';
+import type { UsageCounter } from '../usage/usage-counter.js';
+import { elementJson, type RecordColumn, recordColumns } from './record-columns.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -121,3 +120,56 @@ export class ResourceTable {
 }
 
 export const placeholders = (values: readonly unknown[]): string => values.map(() => '?').join(', ');
+
+/** Sortable kinds of columns. Strings are missing, because each database orders them differently. */
+const SORTED_KINDS = ['integer', 'real', 'decimal', 'day', 'date'];
+
+/** Explains why a column is not sortable and what is missing; `undefined` when it is. */
+export function sortProblem(
+  entity: EntityMetadata,
+  { property, kind, isSinglePrecision }: RecordColumn,
+): string | undefined {
+  if (!SORTED_KINDS.includes(kind)) {
+    return `${property} is a ${kind}, and only numbers and dates have the same order on every engine`;
+  }
+  if (isSinglePrecision) return `${property} is real, which has other values on each engine: make it double precision`;
+  if (hasIndex(entity, property)) return undefined;
+  const columns = `['${property}', 'id']`;
+  return (
+    `${property} has no index together with the id: add @Index(${columns}) to ${entity.name}, and to a migration ` +
+    `"indices: [${columns}]" of createResourceTable, or for a table that exists ` +
+    `queryRunner.createIndex('${entity.tableName}', new TableIndex({ columnNames: ${columns} }))`
+  );
+}
+
+/** Tells whether a complete index begins with the column and the id. */
+function hasIndex({ indices }: EntityMetadata, property: string): boolean {
+  return indices.some(({ columns: [first, second], where }) => {
+    return first?.propertyName === property && second?.propertyName === 'id' && !where;
+  });
+}
+
+/** A row with its version; `epoch` is `null` when the resource has no `storage` row. */
+export type Row = Readonly<Record<string, unknown>> & { readonly epoch: string | null; readonly revision: number };
+
+/** @param statement of the table that selects one record with its version */
+export async function findRecord<Entity extends ResourceEntity>(
+  table: ResourceTable,
+  storage: UsageCounter,
+  source: Sql,
+  statement: string,
+  id: number,
+): Promise<StoredRecord<Entity> | undefined> {
+  const [row] = await source.query<Row[]>(statement, [storage.resource, id]);
+  return row && storedRecord(table, storage, row);
+}
+
+/** Converts a row of `ResourceTable.find` or `findAll`. */
+export function storedRecord<Entity extends ResourceEntity>(
+  table: ResourceTable,
+  storage: UsageCounter,
+  { epoch, revision, ...row }: Row,
+): StoredRecord<Entity> {
+  if (epoch === null) throw storage.rowMissing();
+  return { record: table.fromRow(row) as unknown as PublicRecord<Entity>, version: { epoch, revision } };
+}

@@ -1,21 +1,21 @@
 import { HttpException, Logger } from '@nestjs/common';
-import { UnsafeIntegerError } from '../../database/errors.js';
 import { engineOf, type Sql } from '../../database/engine.js';
-import { StorageFullError } from '../usage/storage-full-error.js';
-import type { LockedUsage, UsageCounter, Version } from '../usage/usage-counter.js';
+import { UnsafeIntegerError } from '../../database/errors.js';
+import { RejectedRecordError, StorageFullError } from '../record-errors.js';
 import type {
   NewRecord,
   RecordChanges,
   RecordDeletion,
-  RecordOf,
+  PublicRecord,
   RecordUpdate,
   ResourceEntity,
   StoredRecord,
+  Version,
   WriteCheck,
-} from './resource-entity.js';
-import type { ResourceTable } from './resource-table.js';
-import { RejectedRecordError, type Rule, type RuleTransaction } from './rule.js';
-import { findRecord } from './stored-record.js';
+} from '../resource-entity.js';
+import type { Rule, RuleTransaction } from '../resource.js';
+import type { LockedUsage, UsageCounter } from '../usage/usage-counter.js';
+import { findRecord, type ResourceTable } from './resource-table.js';
 
 const logger = new Logger('Storage');
 
@@ -107,7 +107,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
       }
       [last] = versionsAfter(last ?? (await this.lock()), 1);
       await this.transaction.query(this.table.update, [...this.table.parametersOf(record), last!.revision, id]);
-      const after = record as RecordOf<Entity>;
+      const after = record as PublicRecord<Entity>;
       await this.rule?.check({ before: current.record, after }, this.forRule);
       results.push({ record: after, version: last! });
     }
@@ -232,7 +232,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     return versions.map((version, index) => {
       const record = created[index]!;
       record['id'] = ids.get(version.revision);
-      return { record: record as unknown as RecordOf<Entity>, version };
+      return { record: record as unknown as PublicRecord<Entity>, version };
     });
   }
 }

@@ -9,9 +9,8 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { Config } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
-import { storedCount } from './stored-count.js';
 import { ReportedResources } from '../../management/reported-resources.js';
-import { prepareStorage } from './prepare-storage.js';
+import { prepareStorage, storedCount } from './storage-row.js';
 
 /**
  * Prepares the `storage` rows before the start, and compares each count with the records once after it, while the service runs.

@@ -1,12 +1,7 @@
 import type { Dialect, Sql } from '../../database/engine.js';
 import type { ReportedResource } from '../../management/reported-resources.js';
-import { readableName } from '../resource-name.js';
-
-/** The version of a record or of a resource; ETags contain it. */
-export interface Version {
-  readonly epoch: string;
-  readonly revision: number;
-}
+import type { Version } from '../resource-entity.js';
+import { readableName } from '../resource.js';
 
 /** Version and count of a resource. */
 export interface ResourceUsage extends Version {

@@ -1,9 +1,59 @@
-import type { Snapshot } from '../../database/engine.js';
+import type { Snapshot, StatementLimits } from '../../database/engine.js';
 import type { RecordColumn } from './record-columns.js';
 import type { ResourceTable } from './resource-table.js';
-import { bytesOf, joined, type JsonPage } from './json-page.js';
 import { type Conditions, conditionsOf, type Selection, type SortPosition } from './selection.js';
-import { LIMIT, type RecordsPerStatement } from './statement-bounds.js';
+
+/**
+ * Records as JSON array elements in UTF-8, each after a comma, so that chunks can be concatenated. The engine writes the JSON.
+ */
+export interface JsonPage<Last extends number | SortPosition = number | SortPosition> {
+  readonly chunks: readonly Buffer[];
+  readonly count: number;
+  /** The last record: its id, or its position in a sorted list. */
+  readonly last: Last;
+}
+
+/** Joins consecutive pages. */
+export function joined<Last extends number | SortPosition>(
+  pages: readonly JsonPage<Last>[],
+): JsonPage<Last> | undefined {
+  const final = pages.at(-1);
+  if (final === undefined || pages.length === 1) return final;
+  return {
+    chunks: pages.flatMap(({ chunks }) => chunks),
+    count: pages.reduce((sum, { count }) => sum + count, 0),
+    last: final.last,
+  };
+}
+
+/** Copies the JSON of an engine into a Buffer. */
+export function bytesOf(records: Buffer | string): Buffer {
+  return typeof records === 'string' ? Buffer.from(records) : records;
+}
+
+/** Page size of a list without `limit`. */
+export const PAGE = 1000;
+
+/**
+ * `LIMIT` with a parameter inside an expression. With a plain parameter, SQLite recompiles the statement for each value
+ * (https://sqlite.org/c3ref/c_dbconfig_defensive.html, SQLITE_DBCONFIG_ENABLE_QPSG).
+ */
+export const LIMIT = 'LIMIT CAST(? AS bigint)';
+
+/** Limits the number of records of one statement by their average size. */
+export class RecordsPerStatement {
+  most: number;
+
+  constructor(private readonly limits: StatementLimits) {
+    this.most = Math.min(PAGE, limits.firstRecords);
+  }
+
+  /** Call it with the average length of the returned records in bytes. */
+  learn(bytesPerRecord: number): void {
+    const fitting = Math.floor(this.limits.jsonBytes / bytesPerRecord);
+    this.most = Math.max(1, Math.min(PAGE, fitting));
+  }
+}
 
 /** A selection in SQL. */
 interface Query {

@@ -1,11 +1,10 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
-import { propertiesOf } from '../../http/validation/dto-properties.js';
-import { ApiErrors, type DescribedError } from '../../openapi/documented-errors.js';
-import { ApiReadConditions, ApiWriteConditions } from '../../openapi/request-headers.js';
-import { headers } from '../../openapi/response-header-components.js';
-import { RECORD_ID } from '../record-id.js';
-import type { ResourceName } from '../resource-name.js';
+import { notUnique, rejection } from '../http/errors/constraint-error.js';
+import { propertiesOf } from '../http/validation/dto-properties.js';
+import { ApiErrors, type DescribedError, exampleOf } from '../openapi/documented-errors.js';
+import { ApiReadConditions, ApiWriteConditions } from '../openapi/request-headers.js';
+import { headers } from '../openapi/response-header-components.js';
 import {
   DISK_FULL,
   EXCLUDED,
@@ -19,6 +18,8 @@ import {
   UNCONDITIONAL,
   wrongType,
 } from './operation-errors.js';
+import { RECORD_ID } from './properties.js';
+import type { ResourceName } from './resource.js';
 
 interface OperationOptions {
   /** Replaces the default description. */
@@ -189,3 +190,29 @@ export const ApiDelete = (name: ResourceName, { description, errors = [] }: Oper
     ApiResponse({ status: 204, description: `The ${name.text} is deleted`, headers: headers() }),
     ApiErrors(`${name.plural}:write`, INVALID_ID, notFound(name), EXCLUDED, UNCONDITIONAL, DISK_FULL, ...errors),
   );
+
+/** 400 for a property that refers to a record of another resource. */
+export function missingReference(property: string): DescribedError {
+  return {
+    status: 400,
+    description: `\`${property}\` refers to a record that does not exist`,
+    examples: { reference: exampleOf(rejection('missing parent', property)) },
+  };
+}
+
+/** 409 for values that another record has; several properties are unique together. */
+export function alreadyExists(...properties: [string, ...string[]]): DescribedError {
+  const names = properties.map((property) => `\`${property}\``).join(' and ');
+  return {
+    status: 409,
+    description: `Another record has the same ${names}`,
+    examples: { [properties.join('And')]: exampleOf(notUnique(properties)) },
+  };
+}
+
+/** 409 for the deletion of a record that others refer to. */
+export const STILL_REFERENCED: DescribedError = {
+  status: 409,
+  description: 'Other records refer to this one',
+  examples: { referenced: exampleOf(rejection('referenced')) },
+};

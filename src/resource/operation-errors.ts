@@ -1,22 +1,26 @@
 import type { Type } from '@nestjs/common';
-import { DiskFullError } from '../../database/errors.js';
-import { invalidRequest } from '../../http/errors/api-error.js';
-import { notUnique, rejection } from '../../http/errors/constraint-error.js';
-import { propertiesOf } from '../../http/validation/dto-properties.js';
-import { type DescribedError, type ErrorExample, exampleOf } from '../../openapi/documented-errors.js';
-import { invalidId } from '../../http/validation/parse-id.pipe.js';
-import { unknownParameter } from '../../http/validation/query.guard.js';
-import { emptyBody, wrongCoding, wrongMediaType } from '../../http/body/raw-body.js';
-import { messageOfNull } from '../../http/validation/validate.js';
-import { StorageFullError } from '../usage/storage-full-error.js';
-import { LIMIT_ERROR } from '../lists/list-query.js';
-import { ResourceNotFoundError } from '../not-found.js';
-import { excludedVersion, preconditionRequired, staleVersion } from '../preconditions.js';
-import type { ResourceName } from '../resource-name.js';
+import { DiskFullError } from '../database/errors.js';
+import { emptyBody, wrongCoding, wrongMediaType } from '../http/body/raw-body.js';
+import { invalidRequest } from '../http/errors/api-error.js';
+import { propertiesOf } from '../http/validation/dto-properties.js';
+import { invalidId } from '../http/validation/parse-id.pipe.js';
+import { unknownParameter } from '../http/validation/query.guard.js';
+import { messageOfNull } from '../http/validation/validate.js';
+import { type DescribedError, type ErrorExample, exampleOf } from '../openapi/documented-errors.js';
+import { LIMIT_ERROR } from './lists/list-query.js';
+import {
+  excludedVersion,
+  preconditionRequired,
+  ResourceNotFoundError,
+  staleVersion,
+  StorageFullError,
+} from './record-errors.js';
+import type { ResourceName } from './resource.js';
 
 // The examples are the bodies of the errors that the service throws.
 
 const strayParameter = exampleOf(unknownParameter('limit'));
+
 const id = exampleOf(invalidId('id'));
 
 export function invalidQuery(query: Type): DescribedError {
@@ -110,29 +114,3 @@ export function full(name: ResourceName): DescribedError {
     examples: { full: exampleOf(new StorageFullError(name.plural)), ...DISK_FULL.examples },
   };
 }
-
-/** 400 for a property that refers to a record of another resource. */
-export function missingReference(property: string): DescribedError {
-  return {
-    status: 400,
-    description: `\`${property}\` refers to a record that does not exist`,
-    examples: { reference: exampleOf(rejection('missing parent', property)) },
-  };
-}
-
-/** 409 for values that another record has; several properties are unique together. */
-export function alreadyExists(...properties: [string, ...string[]]): DescribedError {
-  const names = properties.map((property) => `\`${property}\``).join(' and ');
-  return {
-    status: 409,
-    description: `Another record has the same ${names}`,
-    examples: { [properties.join('And')]: exampleOf(notUnique(properties)) },
-  };
-}
-
-/** 409 for the deletion of a record that others refer to. */
-export const STILL_REFERENCED: DescribedError = {
-  status: 409,
-  description: 'Other records refer to this one',
-  examples: { referenced: exampleOf(rejection('referenced')) },
-};

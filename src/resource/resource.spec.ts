@@ -1,4 +1,4 @@
-import { ResourceName } from './resource-name.js';
+import { ResourceName } from './resource.js';
 
 it('the name of a resource of two words gives its URL, its texts, its types and its error code', () => {
   const name = new ResourceName('umbrella-stand', 'umbrella_stands');

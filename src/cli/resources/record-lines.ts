@@ -1,0 +1,147 @@
+import { isUtf8 } from 'node:buffer';
+import { HttpException, type Type } from '@nestjs/common';
+import { IntersectionType, OmitType, PartialType } from '@nestjs/swagger';
+import { ApiError } from '../../http/errors/api-error.js';
+import { propertiesOf } from '../../http/validation/dto-properties.js';
+import { IsOptionalNotNull } from '../../http/validation/is-optional-not-null.decorator.js';
+import { parseNatural } from '../../http/validation/parse-natural.js';
+import { validObject } from '../../http/validation/validate.js';
+import { IsRecordId } from '../../resource/properties.js';
+import type { NewRecord, ResourceEntity } from '../../resource/resource-entity.js';
+import type { Resource } from '../../resource/resource.js';
+
+/**
+ * A record as a line of NDJSON. Both engines give the same string for a record, so checksums agree.
+ * @param record with its properties in the order of the resource's columns, as `records` of a snapshot gives it
+ */
+export function recordLine(record: object): string {
+  return `${JSON.stringify(record)}\n`;
+}
+
+/**
+ * The last line of an export when the id sequence is ahead of the last record. The import continues after this id.
+ */
+export function lastIdLine(lastId: number): string {
+  return `${JSON.stringify({ lastId })}\n`;
+}
+
+/** Longest `lastId` line in bytes, with any white space. */
+const LAST_ID_LENGTH = 64;
+
+/** Reads the id of a `lastId` line; `undefined` for any other line. */
+export function readLastIdLine(line: Buffer): number | undefined {
+  if (line.length > LAST_ID_LENGTH) return undefined;
+  const [, id] = /^\s*\{\s*"lastId"\s*:\s*([1-9][0-9]*)\s*\}\s*$/.exec(line.toString()) ?? [];
+  return id === undefined ? undefined : parseNatural(id);
+}
+
+/** A line is not a valid record; the message says why and what is expected. */
+export class BrokenLineError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'BrokenLineError';
+  }
+}
+
+/** Reads records from lines of NDJSON with the rules of a POST body. It also rejects duplicate properties. */
+export class RecordReader<Entity extends ResourceEntity> {
+  private constructor(private readonly dto: ImportedDto) {}
+
+  static async of<Entity extends ResourceEntity>(resource: Resource<Entity>): Promise<RecordReader<Entity>> {
+    return new RecordReader(new ImportedDto(await resource.createDto(), await resource.recordDto?.()));
+  }
+
+  /** @throws {BrokenLineError} */
+  async read(line: Uint8Array): Promise<NewRecord<Entity>> {
+    const text = this.textOf(line);
+    const value = this.parse(text);
+    const record = await this.validate(value);
+    // A line that equals its own JSON.stringify has no duplicate property.
+    if (JSON.stringify(value) !== text) rejectRepeatedProperties(text);
+    return record as NewRecord<Entity>;
+  }
+
+  private textOf(line: Uint8Array): string {
+    if (!isUtf8(line)) throw new BrokenLineError('it is not valid UTF-8');
+    const text = Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString('utf8');
+    if (text.charCodeAt(0) === 0xfeff) throw new BrokenLineError('it begins with a byte-order mark; leave that out');
+    if (text.trim() === '') throw new BrokenLineError(`it is empty; each line must be ${this.expected()}`);
+    return text;
+  }
+
+  private parse(text: string): unknown {
+    try {
+      return JSON.parse(text);
+    } catch (error) {
+      throw new BrokenLineError(
+        `it is not valid JSON (${(error as Error).message}); a line must be ${this.expected()}`,
+      );
+    }
+  }
+
+  private expected(): string {
+    return `a JSON object with ${this.dto.properties}`;
+  }
+
+  private async validate(value: unknown): Promise<object> {
+    try {
+      return await this.dto.validate(value);
+    } catch (error) {
+      throw new BrokenLineError(problemsIn(error));
+    }
+  }
+}
+
+/** Rejects duplicate properties: in a file they are a sign of damage, and JSON.parse keeps the last one without a word. */
+function rejectRepeatedProperties(text: string): void {
+  const seen = new Set<string>();
+  // The text is a flat JSON object here, so a string before a colon is a property name.
+  for (const [, literal, colon] of text.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?/g)) {
+    if (colon === undefined) continue;
+    const name = JSON.parse(literal!) as string;
+    if (seen.has(name)) throw new BrokenLineError(`"${name}" comes twice; give each property once`);
+    seen.add(name);
+  }
+}
+
+class ImportedId {
+  @IsOptionalNotNull()
+  @IsRecordId()
+  id?: number;
+}
+
+/** The rules for a line of an import: the body of a POST, with an optional id and what else the record has. */
+export class ImportedDto {
+  private readonly dto: Type;
+
+  constructor(createDto: Type, recordDto: Type = createDto) {
+    const ofClients = [...propertiesOf(createDto).declared, 'id'] as never[];
+    const ofService = PartialType(OmitType(recordDto, ofClients), { skipNullProperties: false });
+    this.dto = IntersectionType(ImportedId, createDto, ofService);
+  }
+
+  /**
+   * @returns an instance of the class that POST takes
+   * @throws {ApiError} 400 with a detail for each error
+   */
+  async validate(value: unknown): Promise<object> {
+    return validObject(this.dto, value);
+  }
+
+  /** The names of the properties, for a message. */
+  get properties(): string {
+    return [...propertiesOf(this.dto).declared].join(', ');
+  }
+}
+
+/** Turns the error of a record into one line of text for the command line; rethrows one that is not an HTTP exception. */
+export function problemsIn(error: unknown): string {
+  if (!(error instanceof HttpException)) throw error;
+  const details = error instanceof ApiError ? (error.details ?? []) : [];
+  if (details.length === 0) return error.message;
+  const problems = details.map((detail) => {
+    const name = 'pointer' in detail ? detail.pointer.slice(1) : detail.parameter;
+    return name === '' ? `it ${detail.message}` : `"${name}" ${detail.message}`;
+  });
+  return problems.join('; ');
+}
