@@ -37,31 +37,23 @@ describe('a batcher', () => {
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('rejects a whole batch that fails, and goes on after as many failures as batches may be in flight, and more', async () => {
-    let failing = true;
-    const reads = new Batcher<number, number>(
-      (items) => (failing ? Promise.reject(new Error('down')) : Promise.resolve(items)),
-      { maxBatchSize: 2, timeout: 1000 },
-    );
-    const outcomes = await Promise.allSettled([1, 2, 3, 4, 5, 6, 7, 8].map((item) => reads.load(item)));
-    expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.message)).toEqual(
-      Array.from({ length: 8 }, () => 'down'),
-    );
-    failing = false;
-    expect(await reads.load(1)).toBe(1);
-  });
-
-  it('goes on after a run that throws before it gives a promise', async () => {
-    let failing = true;
-    const reads = new Batcher<number, number>(
-      (items) => {
-        if (failing) throw new Error('broken');
-        return Promise.resolve(items);
+  it.each<[circumstance: string, fail: () => Promise<number[]>]>([
+    ['rejects', () => Promise.reject(new Error('down'))],
+    [
+      'throws before it returns a promise',
+      () => {
+        throw new Error('down');
       },
-      { maxBatchSize: 1, timeout: 1000 },
-    );
-    const outcomes = await Promise.allSettled([1, 2, 3].map((item) => reads.load(item)));
-    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    ],
+  ])('rejects a whole batch when its run %s, and runs more batches than may be in flight', async (_how, fail) => {
+    let failing = true;
+    const reads = new Batcher<number, number>((items) => (failing ? fail() : Promise.resolve(items)), {
+      maxBatchSize: 2,
+      timeout: 1000,
+    });
+    const outcomes = await Promise.allSettled([1, 2, 3, 4, 5, 6, 7, 8].map((item) => reads.load(item)));
+    const reasons = outcomes.map((outcome) => outcome.status === 'rejected' && (outcome.reason as Error).message);
+    expect(reasons).toEqual(Array(8).fill('down'));
     failing = false;
     expect(await reads.load(1)).toBe(1);
   });

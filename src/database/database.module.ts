@@ -3,10 +3,9 @@ import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
 import { MIGRATE, REVERT } from '../config/program-names.js';
-import { createDataSource } from './data-source.js';
+import { type Class, createDataSource } from './data-source.js';
 import { engineOf } from './engine.js';
 import { DatabaseStartError } from './errors.js';
-import type { Class } from './schema/module-files.js';
 import { migrate, pendingMigrations, unknownMigrations } from './schema/migrations.js';
 
 /** Provides the data source for `TypeOrmModule.forFeature([...])` and `@InjectRepository()` in every module. */

@@ -12,8 +12,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import type { Environment } from '../../src/config/config.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
-import { Client, COOKIE, temporaryFolder } from '../support/service.js';
+import { Client, COOKIE, type Service, startService, temporaryFolder } from '../support/service.js';
 import { canLimitFileSize, limitFileSize } from '../support/faults/file-size-limit.js';
 import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -21,115 +24,126 @@ import { ServiceProcess } from '../support/service-process.js';
 let folder: string;
 let file: string;
 let processes: ServiceProcess[];
+let services: Service[];
+
+// Nest logs each start that fails.
+beforeAll(() => Logger.overrideLogger(false));
 
 beforeEach(() => {
   folder = temporaryFolder();
   chmodSync(folder, 0o755);
   file = join(folder, 'cookies.sqlite');
   processes = [];
+  services = [];
 });
 
 afterEach(async () => {
   await Promise.all(processes.map((service) => service.end('SIGKILL')));
+  await Promise.all(services.map((service) => service.stop()));
   chmodSync(folder, 0o755);
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function started(): Promise<ServiceProcess> {
-  const service = await ServiceProcess.start(folder);
-  processes.push(service);
+/** Starts the service on `file` in this process. */
+async function started(environment: Environment = {}): Promise<Service> {
+  const service = await startService({ DATABASE_URL: `sqlite:${file}`, LOG_LEVEL: 'silent', ...environment });
+  services.push(service);
   return service;
 }
 
 const asOrdinaryUser = canRunAsOrdinaryUser() ? it : it.skip;
 
-describe('a database file that cannot be used', () => {
-  const expectRefusal = async (service: ServiceProcess, fault: RegExp, named = file): Promise<void> => {
-    processes.push(service);
-    expect(await service.exit()).toBe(1);
-    expect(service.output).toContain(named);
-    expect(service.output).toMatch(fault);
-    expect(service.output).not.toMatch(/^ +at /m);
-  };
+const makeDatabase = (): void => {
+  const database = openDatabase(file);
+  database.exec('CREATE TABLE things (name); CREATE INDEX by_name ON things (name)');
+  const insert = database.prepare('INSERT INTO things VALUES (?)');
+  for (let row = 0; row < 200; row++) insert.run('x'.repeat(200) + row);
+  database.close();
+};
 
-  const makeDatabase = (): void => {
-    const database = openDatabase(file);
-    database.exec('CREATE TABLE things (name); CREATE INDEX by_name ON things (name)');
-    const insert = database.prepare('INSERT INTO things VALUES (?)');
-    for (let row = 0; row < 200; row++) insert.run('x'.repeat(200) + row);
-    database.close();
-  };
+const overwriteFrom = (position: number): void => {
+  const descriptor = openSync(file, 'r+');
+  writeSync(descriptor, Buffer.alloc(statSync(file).size - position, 'garbage'), 0, undefined, position);
+  closeSync(descriptor);
+};
 
-  const overwriteFrom = (position: number): void => {
-    const descriptor = openSync(file, 'r+');
-    writeSync(descriptor, Buffer.alloc(statSync(file).size - position, 'garbage'), 0, undefined, position);
-    closeSync(descriptor);
-  };
-
-  it('stops the start when it is not a database', async () => {
-    writeFileSync(file, 'This is a shopping list, not a database.\n'.repeat(200));
-    await expectRefusal(ServiceProcess.spawn(folder), /is not a SQLite database/);
-  });
-
-  it('stops the start when behind its header there is garbage', async () => {
-    makeDatabase();
-    overwriteFrom(100);
-    await expectRefusal(ServiceProcess.spawn(folder), /is corrupt; restore it from a backup/);
-  });
-
-  it('stops the start when behind its first page there is garbage', async () => {
-    expect(await (await started()).end()).toBe(0);
+describe('a database file that cannot be used stops the start', () => {
+  const migrated = async (): Promise<void> => {
+    await (await started()).app.close();
+    services = [];
     overwriteFrom(4096);
-    await expectRefusal(ServiceProcess.spawn(folder), /corrupt/i);
+  };
+
+  it.each<[circumstance: string, prepare: () => unknown, fault: RegExp]>([
+    [
+      'it is not a database',
+      () => writeFileSync(file, 'This is a shopping list, not a database.\n'.repeat(200)),
+      /is not a SQLite database/,
+    ],
+    [
+      'there is garbage behind its header',
+      () => {
+        makeDatabase();
+        overwriteFrom(100);
+      },
+      /is corrupt; restore it from a backup/,
+    ],
+    ['there is garbage behind its first page', migrated, /corrupt/i],
+    ['it is a folder', () => mkdirSync(file), /cannot be opened|is a folder/],
+  ])('when %s', async (_circumstance, prepare, fault) => {
+    await prepare();
+    const message = expect.stringMatching(fault) as string;
+    const start = started();
+    await expect(start).rejects.toMatchObject({ name: 'DatabaseStartError', message });
+    await expect(start).rejects.toMatchObject({ message: expect.stringContaining(file) as string });
   });
 
-  it('stops the start when it is a folder', async () => {
-    mkdirSync(file);
-    await expectRefusal(ServiceProcess.spawn(folder), /cannot be opened|is a folder/);
-  });
-
-  it('stops the start when another connection has locked it for longer than DATABASE_BUSY_TIMEOUT', async () => {
+  it('when another connection has locked it for longer than DATABASE_BUSY_TIMEOUT', async () => {
     makeDatabase();
     const other = openDatabase(file);
     try {
       other.exec('BEGIN EXCLUSIVE');
-      await expectRefusal(
-        ServiceProcess.spawn(folder, { DATABASE_BUSY_TIMEOUT: '300' }),
-        /is locked by another process/,
-      );
+      await expect(started({ DATABASE_BUSY_TIMEOUT: '300' })).rejects.toThrow('is locked by another process');
     } finally {
       other.close();
     }
   });
 
-  asOrdinaryUser('stops the start when it is read-only', async () => {
-    makeDatabase();
-    chmodSync(file, 0o444);
-    chmodSync(folder, 0o555);
-    await expectRefusal(ServiceProcess.spawn(folder, {}, ORDINARY_USER), /is read-only/);
-  });
-
-  asOrdinaryUser('stops the start when its folder may not be written', async () => {
-    chmodSync(folder, 0o555);
-    await expectRefusal(ServiceProcess.spawn(folder, {}, ORDINARY_USER), /cannot be opened.*may write there/);
-  });
-
-  asOrdinaryUser('stops the start when its folder is missing and may not be made', async () => {
-    chmodSync(folder, 0o555);
-    const missing = join(folder, 'missing', 'cookies.sqlite');
-    await expectRefusal(
-      ServiceProcess.spawn(folder, { DATABASE_URL: `sqlite:${missing}` }, ORDINARY_USER),
+  asOrdinaryUser.each<[circumstance: string, place: string, prepare: () => void, fault: RegExp]>([
+    [
+      'it is read-only',
+      'cookies.sqlite',
+      () => {
+        makeDatabase();
+        chmodSync(file, 0o444);
+      },
+      /is read-only/,
+    ],
+    ['its folder may not be written', 'cookies.sqlite', () => undefined, /cannot be opened.*may write there/],
+    [
+      'its folder is missing and may not be made',
+      'missing/cookies.sqlite',
+      () => undefined,
       /permission denied|may write there/,
-      missing,
-    );
+    ],
+  ])('when %s', async (_circumstance, place, prepare, fault) => {
+    prepare();
+    chmodSync(folder, 0o555);
+    const path = join(folder, place);
+    const service = ServiceProcess.spawn(folder, { DATABASE_URL: `sqlite:${path}` }, ORDINARY_USER);
+    processes.push(service);
+    expect(await service.exit()).toBe(1);
+    expect(service.output).toContain(path);
+    expect(service.output).toMatch(fault);
+    expect(service.output).not.toMatch(/^ +at /m);
   });
 
-  it('starts once the lock is freed in time', async () => {
+  it('but not when its lock is released in time', async () => {
     makeDatabase();
     const other = openDatabase(file);
     other.exec('BEGIN EXCLUSIVE');
     const starting = started();
-    await sleep(1500);
+    await sleep(500);
     other.close();
     expect((await (await Client.of(await starting)).post(COOKIE)).status).toBe(201);
   });
@@ -147,8 +161,9 @@ describe('a database file that is taken away while the service runs', () => {
         renameSync(join(folder, 'copy.sqlite'), file);
       },
     ],
-  ])('acknowledges nothing any more when %s', async (_what, takeAway) => {
+  ])('POST and GET are 503 when %s', async (_what, takeAway) => {
     const service = await started();
+    const errors = jest.spyOn(Logger.prototype, 'error');
     const client = await Client.of(service);
     expect((await client.post(COOKIE)).status).toBe(201);
     takeAway();
@@ -156,7 +171,9 @@ describe('a database file that is taken away while the service runs', () => {
     expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(503);
     expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
-    expect(service.output).toMatch(/removed or replaced while the service ran; restart the service/);
+    const lost = 'was removed or replaced while the service ran; restart the service';
+    expect(errors.mock.calls).toContainEqual([expect.stringContaining(lost)]);
+    errors.mockRestore();
   });
 });
 
@@ -164,7 +181,8 @@ describe('a COMMIT that fails with an I/O error', () => {
   const where = canLimitFileSize ? it : it.skip;
 
   where('makes POST 503 OUTCOME_UNKNOWN without Retry-After, and the service goes on afterwards', async () => {
-    const service = await started();
+    const service = await ServiceProcess.start(folder);
+    processes.push(service);
     const client = await Client.of(service);
     expect((await client.post(COOKIE)).status).toBe(201);
     // Less than the service has written to its WAL.

@@ -89,7 +89,7 @@ describeEngines('an instant', (engine: EngineName) => {
     await inZone('America/New_York', { WRITES: JSON.stringify([first]) });
     await inZone('Pacific/Auckland', { WRITES: JSON.stringify(others) });
     const expected = [...INSTANTS].sort().reverse();
-    for (const zone of ['America/New_York', 'Asia/Kathmandu', 'UTC']) {
+    for (const zone of ['America/New_York', 'Asia/Kathmandu']) {
       const told = await inZone(zone, { READS: INSTANTS[1]! });
       expect({ zone, ...told }).toEqual({ zone, found: expected, json: expected, one: 1, recent: INSTANTS.length });
     }

@@ -28,6 +28,33 @@ describePostgres('three replicas behind a pooler in transaction mode', () => {
     const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => clients[index % 3]!.post(COOKIE)));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(25);
     expect(answers.filter(({ status }) => status === 507)).toHaveLength(175);
+    expect(new Set(answers.filter(({ status }) => status === 201).map(({ body }) => body.id)).size).toBe(25);
+    for (const client of clients) expect((await client.get('/cookies')).headers.get('x-total-count')).toBe('25');
+  });
+
+  it('GET sees what another replica has written, in the ETag of the list as well', async () => {
+    const [writer, reader] = clients as [Client, Client];
+    const { headers, body } = await reader.get('/cookies');
+    const { id } = body[0] as { id: number };
+    const again = () => reader.get('/cookies', { 'if-none-match': headers.get('etag')! });
+    expect((await again()).status).toBe(304);
+    expect((await writer.request('DELETE', `/cookies/${id}`)).status).toBe(204);
+    expect((await again()).status).toBe(200);
+    expect((await reader.get(`/cookies/${id}`)).status).toBe(404);
+  });
+
+  it('PATCH with If-Match is 204 for one and 412 for all others that change the same version together', async () => {
+    const { body } = await clients[0]!.get('/cookies?limit=1');
+    const path = `/cookies/${body[0].id}`;
+    for (const flavor of ['cinnamon', 'chocolate', 'vanilla', 'cinnamon']) {
+      const etag = (await clients[0]!.get(path)).headers.get('etag')!;
+      const change = { body: { flavor }, headers: { 'if-match': etag } };
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, (_, index) => clients[index % 3]!.request('PATCH', path, change)),
+      );
+      const statuses = answers.map(({ status }) => status).sort();
+      expect(statuses).toEqual([204, ...Array<number>(11).fill(412)]);
+    }
   });
 
   it('read, change, list and delete together', async () => {

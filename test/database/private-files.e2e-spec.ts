@@ -100,7 +100,7 @@ describe('the files of the command line', () => {
     expect([modeOf('new'), modeOf('new/data'), modeOf('new/data/cookies.sqlite')]).toEqual(['700', '700', '600']);
   });
 
-  it('keep the modes of those whose place they take', async () => {
+  it('keep the modes of the files that they replace', async () => {
     for (const file of ['copy.sqlite', 'cookies.ndjson']) writeFileSync(join(folder, file), '', { mode: 0o640 });
     chmodSync(join(folder, 'cookies.sqlite'), 0o660);
     expect(await run(folder, ['backup', 'copy.sqlite'])).toMatchObject({ code: 0 });
@@ -119,7 +119,7 @@ describe('deploy/make-secrets.sh', () => {
   const makeSecrets = (): void => {
     mkdirSync(join(folder, 'deploy'), { recursive: true });
     copyFileSync(join(ROOT, 'deploy/make-secrets.sh'), join(folder, 'deploy/make-secrets.sh'));
-    // What keeps others out is the folder of the secrets alone.
+    // Only the folder of the secrets keeps others out.
     chmodSync(folder, 0o755);
     execFileSync('sh', [join(folder, 'deploy/make-secrets.sh')]);
   };

@@ -51,7 +51,7 @@ describePostgres('the connections that all share on PostgreSQL', () => {
     expect(await settings()).toEqual(['0']);
   });
 
-  /** What every connection of the pool says, one after the other. */
+  /** The different values on the connections of the pool. */
   async function settings(): Promise<string[]> {
     const values = await Promise.all(
       Array.from({ length: 12 }, () => dataSource.query<{ lock_timeout: string }[]>('SHOW lock_timeout')),
@@ -59,7 +59,7 @@ describePostgres('the connections that all share on PostgreSQL', () => {
     return [...new Set(values.map(([row]) => row!.lock_timeout))];
   }
 
-  it('keep nothing of what a query runner of its own or a transaction has set', async () => {
+  it('keep no setting and no temporary table of a query runner or a transaction', async () => {
     const runner = dataSource.createQueryRunner();
     await runner.query('SET lock_timeout = 7');
     await runner.query('CREATE TEMP TABLE kept (id integer)');

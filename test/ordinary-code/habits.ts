@@ -19,6 +19,9 @@ import { migrate } from '../../src/database/schema/migrations.js';
 import { createDatabase, describeEngines, dropDatabases } from '../support/engine.js';
 import { environmentIn, temporaryFolder } from '../support/service.js';
 
+/** Milliseconds that a transaction of the habits may last. */
+export const TRANSACTION_TIMEOUT = 1000;
+
 @Entity('shelves')
 export class Shelf {
   @PrimaryGeneratedColumn('uuid')
@@ -80,7 +83,7 @@ export interface Context {
 
 export type Habit = (context: Context) => Promise<unknown>;
 
-/** What each habit resolves to, or the error it rejects with: its class, or a part of its message. */
+/** Each habit with the value it resolves to, or the error it rejects with: its class, or a part of its message. */
 export type Habits = Readonly<Record<string, [habit: Habit, expected: unknown]>>;
 
 export const count = ({ items, name }: Context) => items.countBy({ name: Like(`${name}%`) });
@@ -98,7 +101,10 @@ export function describeHabits(title: string, habits: Habits): void {
     beforeAll(async () => {
       Logger.overrideLogger(false);
       const url = engine === 'postgres' && { DATABASE_URL: await createDatabase(`habits_${process.pid}`) };
-      const environment = environmentIn(temporaryFolder(), { DATABASE_TRANSACTION_TIMEOUT: '2000', ...url });
+      const environment = environmentIn(temporaryFolder(), {
+        DATABASE_TRANSACTION_TIMEOUT: String(TRANSACTION_TIMEOUT),
+        ...url,
+      });
       dataSource = await createDataSource(loadConfig(environment), [Shelf, Item]);
       await dataSource.initialize();
       await migrate(dataSource);

@@ -1,5 +1,4 @@
 import { CLI } from '../../config/program-names.js';
-import { knownMigrations } from '../../database/schema/module-files.js';
 import type { ExpectedContents } from '../sqlite-file/file-check.js';
 import { RESOURCES } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
@@ -31,6 +30,7 @@ export function resourceNamed(name: string | undefined, command: string, rest = 
 
 /** The numbers of records of all resources of a database. */
 export async function expectedContents(): Promise<ExpectedContents> {
+  const { knownMigrations } = await import('../../database/data-source.js');
   return { migrations: await knownMigrations(), resources: NAMES };
 }
 

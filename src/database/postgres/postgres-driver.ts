@@ -14,9 +14,8 @@ import {
 } from '../engine.js';
 import { ConnectionPools } from './connections/connection-pools.js';
 import type { PostgresSettings } from './connections/connection-pool.js';
-import { Hosts } from './connections/hosts.js';
 import { portable } from './portable-columns.js';
-import type { PostgresClient } from './connections/postgres-client.js';
+import { Hosts, type PostgresClient } from './connections/postgres-client.js';
 import {
   explained,
   isConflict,

@@ -13,7 +13,8 @@ export class PostgresSql implements Sql {
   constructor(private readonly run: (sql: string, parameters: unknown[]) => Promise<unknown[]>) {}
 
   sql<Rows>(strings: TemplateStringsArray, ...values: unknown[]): Promise<Rows> {
-    return this.run(textOf(strings), values) as Promise<Rows>;
+    const text = strings.reduce((joined, part, index) => `${joined}$${index}${part}`);
+    return this.run(text, values) as Promise<Rows>;
   }
 
   query<Rows>(sql: string, parameters: unknown[]): Promise<Rows> {
@@ -92,28 +93,17 @@ export const NEEDS_A_SESSION =
   '(dataSource.createQueryRunner()), whose connection is closed when it is released';
 
 const converted = new LRUCache<string, string>({ max: 1000 });
-const templates = new WeakMap<TemplateStringsArray, string>();
 
 // A placeholder, or a quoted string or name, in which a question mark is none.
 const TOKENS = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g;
 
 /** Replaces each `?` by `$1`, `$2`, ... for PostgreSQL. */
-export function numbered(sql: string): string {
+function numbered(sql: string): string {
   let statement = converted.get(sql);
   if (statement === undefined) {
     let count = 0;
     statement = sql.replace(TOKENS, (token) => (token === '?' ? `$${++count}` : token));
     converted.set(sql, statement);
-  }
-  return statement;
-}
-
-/** The SQL of a template, cached because templates are constants. */
-export function textOf(strings: TemplateStringsArray): string {
-  let statement = templates.get(strings);
-  if (statement === undefined) {
-    statement = strings.reduce((joined, part, index) => `${joined}$${index}${part}`);
-    templates.set(strings, statement);
   }
   return statement;
 }

@@ -114,7 +114,7 @@ export async function retryWhileBusy<T>(attempt: () => T, timeout: number): Prom
 /** A transaction of one caller. */
 export interface OpenTransaction {
   /** The connection of better-sqlite3. */
-  readonly database: unknown;
+  readonly database: Database;
   /** @throws SqliteError, or the error that ended the transaction early */
   run(sql: string, parameters?: readonly unknown[]): StatementResult;
   /** Resolves when the transaction is on disk. After a rejection nothing is stored. */

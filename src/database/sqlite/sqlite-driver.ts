@@ -107,7 +107,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     this.databaseConnection = this.writing.database;
     this.file = new DatabaseFile(path);
     this.writer = new Writer(this.writing, this.reserve, this.file, this.limits, () => this.largeWal.shrink());
-    this.tableRebuilds = new TableRebuilds(this.writing, this.writer);
+    this.tableRebuilds = new TableRebuilds(this.writer);
   }
 
   /**
@@ -202,28 +202,15 @@ function rootCause(error: unknown): unknown {
 }
 
 /** The largest id that AUTOINCREMENT has given or seen for a table; 0 if there is none. */
-export const lastGivenId = (table: string): string =>
-  `coalesce((SELECT seq FROM sqlite_sequence WHERE name = '${table}'), 0)`;
+const lastGivenId = (table: string): string => `coalesce((SELECT seq FROM sqlite_sequence WHERE name = '${table}'), 0)`;
 
 /** SQLite advances the sequence itself when a record is stored with its id (https://sqlite.org/autoinc.html). */
-export async function advanceIdSequence(transaction: Sql, table: string, id: number): Promise<void> {
+async function advanceIdSequence(transaction: Sql, table: string, id: number): Promise<void> {
   const [{ last }] = await transaction.query<[{ last: number }]>(`SELECT ${lastGivenId(table)} AS last`, []);
   if (last >= id) return;
   // `sqlite_sequence` has no key, and no row before the first record.
   await transaction.sql`DELETE FROM sqlite_sequence WHERE name = ${table}`;
   await transaction.sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, ${id})`;
-}
-
-/** The SQL of each template, cached because templates are constants. */
-const statements = new WeakMap<TemplateStringsArray, string>();
-
-function textOf(strings: TemplateStringsArray): string {
-  let statement = statements.get(strings);
-  if (statement === undefined) {
-    statement = strings.join('?');
-    statements.set(strings, statement);
-  }
-  return statement;
 }
 
 /** Runs SQL with TypeORM's errors. */
@@ -233,7 +220,7 @@ class SqliteSql implements Sql {
   ) {}
 
   sql<Rows>(strings: TemplateStringsArray, ...values: unknown[]): Promise<Rows> {
-    return this.query(textOf(strings), values);
+    return this.query(strings.join('?'), values);
   }
 
   async query<Rows>(sql: string, parameters: unknown[]): Promise<Rows> {
@@ -249,7 +236,7 @@ class SqliteSql implements Sql {
 }
 
 /** Converts an error to one that TypeORM code expects. */
-export function explained(error: unknown, sql: string, values: unknown[]): unknown {
+function explained(error: unknown, sql: string, values: unknown[]): unknown {
   const translated = translateSqliteError(error);
   if (translated !== undefined) return translated;
   return (error as { code?: string }).code === undefined ? error : new QueryFailedError(sql, values, error as Error);

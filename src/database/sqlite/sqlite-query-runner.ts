@@ -197,19 +197,30 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   private executeInside(transaction: OpenTransaction, sql: string, parameters: unknown[]): StatementResult {
     this.transactionIsNew = false;
     const { tableRebuilds } = this.driver;
-    if (!tableRebuilds.isSettingAside(sql)) return transaction.run(sql, parameters);
-    return tableRebuilds.keepReferences(() => transaction.run(sql, parameters));
+    if (tableRebuilds.isSettingAside(sql)) return tableRebuilds.setAside(transaction, sql, parameters);
+    return transaction.run(sql, parameters);
   }
 
   private async executeOutside(kind: StatementKind, sql: string, parameters: unknown[]): Promise<StatementResult> {
     if (kind === 'savepoint' || kind === 'rollback to') throw new TypeORMError(NO_TRANSACTION);
     if (this.transactionOver) await this.stayOpen(sql);
     const { reader, tableRebuilds, writer } = this.driver;
-    if (tableRebuilds.isSettingAside(sql)) return tableRebuilds.keepReferencesOutside(sql, parameters);
+    if (tableRebuilds.isSettingAside(sql)) return this.executeAsTransaction(sql, parameters);
     if (this.mode === 'slave' || (kind === 'read' && reader.prepare(sql).readonly)) {
       return this.driver.read(sql, parameters);
     }
     return writer.run(sql, parameters, { reclaimsSpace: kind === 'delete', autocommit: kind === 'autocommit' });
+  }
+
+  private async executeAsTransaction(sql: string, parameters: unknown[]): Promise<StatementResult> {
+    await this.begin();
+    try {
+      const result = this.executeInside(this.transaction!, sql, parameters);
+      await this.commit();
+      return result;
+    } finally {
+      await this.endTransaction();
+    }
   }
 
   /**

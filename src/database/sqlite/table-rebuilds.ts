@@ -1,4 +1,4 @@
-import type { SqliteConnection, StatementResult } from './sqlite-connection.js';
+import type { OpenTransaction, StatementResult } from './sqlite-connection.js';
 import type { Writer } from './writing/writer.js';
 
 /** The rename with which TypeORM sets a table aside for its successor. */
@@ -12,58 +12,40 @@ const AUTOCOMMIT = { reclaimsSpace: false, autocommit: true };
  * (https://sqlite.org/lang_altertable.html, "Making Other Kinds Of Table Schema Changes").
  */
 export class TableRebuilds {
-  private off = false;
+  private areForeignKeysOff = false;
 
-  constructor(
-    private readonly writing: SqliteConnection,
-    private readonly writer: Writer,
-  ) {}
-
-  /** Whether foreign keys are off. */
-  get areAllowed(): boolean {
-    return this.off;
-  }
+  constructor(private readonly writer: Writer) {}
 
   /** Switches foreign keys off. Call it outside a transaction, because SQLite ignores the switch inside. */
   async allow(): Promise<void> {
     await this.writer.run('PRAGMA foreign_keys = OFF', [], AUTOCOMMIT);
-    this.off = true;
+    this.areForeignKeysOff = true;
   }
 
   /** Enforces foreign keys again. Call it outside a transaction. */
   async disallow(): Promise<void> {
-    if (!this.off) return;
+    if (!this.areForeignKeysOff) return;
     await this.writer.run('PRAGMA foreign_keys = ON', [], AUTOCOMMIT);
-    this.off = false;
+    this.areForeignKeysOff = false;
   }
 
   /** Tells whether the statement sets a table aside for its successor. */
   isSettingAside(sql: string): boolean {
-    return this.off && SET_ASIDE.test(sql);
+    return this.areForeignKeysOff && SET_ASIDE.test(sql);
   }
 
   /**
    * Runs a statement that sets a table aside, so that foreign keys continue to name the table, which is then its
    * successor.
    */
-  keepReferences(run: () => StatementResult): StatementResult {
-    const { database } = this.writing;
+  setAside(transaction: OpenTransaction, sql: string, parameters: readonly unknown[]): StatementResult {
+    const { database } = transaction;
     // Only for this statement: after a permanent rename, foreign keys must name the new table.
     database.pragma('legacy_alter_table = ON');
     try {
-      return run();
+      return transaction.run(sql, parameters);
     } finally {
       database.pragma('legacy_alter_table = OFF');
-    }
-  }
-
-  /** Like `keepReferences`, outside a transaction. */
-  async keepReferencesOutside(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
-    await this.writer.run('PRAGMA legacy_alter_table = ON', [], AUTOCOMMIT);
-    try {
-      return await this.writer.run(sql, parameters, AUTOCOMMIT);
-    } finally {
-      await this.writer.run('PRAGMA legacy_alter_table = OFF', [], AUTOCOMMIT);
     }
   }
 }

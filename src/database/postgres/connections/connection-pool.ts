@@ -6,8 +6,7 @@ import { SERVICE_NAME } from '../../../config/service-name.js';
 import { Outage } from '../../../logging/outage.js';
 import { DatabaseUnavailableError } from '../../errors.js';
 import { type Waiter, WaitQueue } from '../../wait-queue.js';
-import type { Hosts } from './hosts.js';
-import { PostgresClient, type PostgresClientConfig, tlsOf } from './postgres-client.js';
+import { type Hosts, PostgresClient, type PostgresClientConfig, tlsOf } from './postgres-client.js';
 import {
   isConnectionFailure,
   isReadOnlyServer,

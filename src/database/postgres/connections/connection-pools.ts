@@ -1,5 +1,5 @@
 import { ConnectionPool, type PostgresSettings } from './connection-pool.js';
-import type { Hosts } from './hosts.js';
+import type { Hosts } from './postgres-client.js';
 
 /** Milliseconds that the client waits longer than the server, whose own error says more. */
 const GRACE = 1000;

@@ -1,6 +1,7 @@
 import { TypeORMError } from 'typeorm';
 import { DatabaseUnavailableError } from '../../errors.js';
 import { type Waiter, WaitQueue } from '../../wait-queue.js';
+import type { Database } from '../better-sqlite3.js';
 import { type OpenTransaction, retryWhileBusy, SqliteConnection, type StatementResult } from '../sqlite-connection.js';
 
 /** Connections that stay open for later transactions; more would only use memory and descriptors. */
@@ -122,7 +123,7 @@ class ReadTransaction implements OpenTransaction {
     private readonly giveBack: () => void,
   ) {}
 
-  get database(): unknown {
+  get database(): Database {
     return this.connection.database;
   }
 

@@ -5,30 +5,6 @@ import type { DatabaseFile } from '../file/database-file.js';
 import type { DiskReserve } from './disk-reserve.js';
 import { isFull, translated } from '../sqlite-errors.js';
 
-/**
- * Tells whether transactions may share a commit. They may not if the schema lets one undo or fail the others: by `ON
- * CONFLICT ROLLBACK` or `RAISE(ROLLBACK)`, which ignore savepoints, or by a foreign key that is `DEFERRABLE INITIALLY
- * DEFERRED`, which is checked at the commit.
- */
-class GroupCommitCheck {
-  private version?: number;
-  private safe = false;
-  private readonly readVersion;
-
-  constructor(private readonly connection: SqliteConnection) {
-    this.readVersion = connection.database.prepare('PRAGMA schema_version').pluck();
-  }
-
-  isSafe(): boolean {
-    const version = this.readVersion.get() as number;
-    if (version !== this.version) {
-      this.version = version;
-      this.safe = this.connection.run(REACHING_BEYOND).rows!.length === 0;
-    }
-    return this.safe;
-  }
-}
-
 const REACHING_BEYOND = `
   SELECT 1 FROM sqlite_schema WHERE sql LIKE '%ROLLBACK%' OR sql LIKE '%INITIALLY%DEFERRED%' LIMIT 1`;
 
@@ -86,7 +62,9 @@ export class GroupCommit {
   private fullUntil = 0;
   /** Set until the event loop has turned after the last commit. */
   private turning?: NodeJS.Immediate;
-  private readonly check: GroupCommitCheck;
+  private readonly readSchemaVersion;
+  private checkedVersion?: number;
+  private isShareable = false;
 
   constructor(
     private readonly connection: SqliteConnection,
@@ -94,7 +72,7 @@ export class GroupCommit {
     private readonly file: DatabaseFile,
     private readonly onLargeWal: () => void,
   ) {
-    this.check = new GroupCommitCheck(connection);
+    this.readSchemaVersion = connection.database.prepare('PRAGMA schema_version').pluck();
   }
 
   get isOpen(): boolean {
@@ -116,7 +94,7 @@ export class GroupCommit {
     if (this.batch === undefined) return false;
     const { began, size, reclaimingOnly } = this.batch;
     if (reclaimingOnly || size >= LARGEST_BATCH || performance.now() - began >= LONGEST_BATCH) return true;
-    return !this.check.isSafe();
+    return !this.mayShare();
   }
 
   /**
@@ -183,6 +161,20 @@ export class GroupCommit {
     if (!isFull(error)) return;
     if (!isLost) this.commit();
     this.afterFull(reclaimsSpace);
+  }
+
+  /**
+   * Tells whether transactions may share a commit. They may not if the schema lets one undo or fail the others: by `ON
+   * CONFLICT ROLLBACK` or `RAISE(ROLLBACK)`, which ignore savepoints, or by a foreign key that is `DEFERRABLE INITIALLY
+   * DEFERRED`, which is checked at the commit.
+   */
+  private mayShare(): boolean {
+    const version = this.readSchemaVersion.get() as number;
+    if (version !== this.checkedVersion) {
+      this.checkedVersion = version;
+      this.isShareable = this.connection.run(REACHING_BEYOND).rows!.length === 0;
+    }
+    return this.isShareable;
   }
 
   private open(): Batch {

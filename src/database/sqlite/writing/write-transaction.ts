@@ -1,5 +1,6 @@
 import { TypeORMError } from 'typeorm';
 import { transactionTooLong } from '../../errors.js';
+import type { Database } from '../better-sqlite3.js';
 import type { OpenTransaction, SqliteConnection, StatementResult } from '../sqlite-connection.js';
 import type { GroupCommit } from './group-commit.js';
 import { isFull, translated } from '../sqlite-errors.js';
@@ -35,7 +36,7 @@ export class WriteTransaction implements OpenTransaction {
     this.timer = setTimeout(() => this.undo(transactionTooLong(timeout)), timeout);
   }
 
-  get database(): unknown {
+  get database(): Database {
     return this.connection.database;
   }
 
