@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { DataSource } from 'typeorm';
+import { transaction } from '../../src/database/engine.js';
 import { checkLists } from '../../src/resource/lists/list-declaration.js';
 import { cursorOf } from '../../src/resource/lists/order-parameters.js';
 import { EnumFilter, ListQueryOf, RangeFilter } from '../../src/resource/lists/list-query.js';
@@ -559,8 +560,9 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
           takenAt: new Date(Date.UTC(2026, 0, 1) + ((index * 31) % 97)),
         }),
       );
-      await Promise.all(values.map((one) => store.create(one)));
-      if (!isSqlite) await service.app.get(DataSource).query('ANALYZE readings');
+      const dataSource = service.app.get(DataSource);
+      await transaction(dataSource, (tx) => store.in(tx).createMany(values));
+      if (!isSqlite) await dataSource.query('ANALYZE readings');
     });
 
     it.each(['level', '-level', 'weight', '-takenAt'])(

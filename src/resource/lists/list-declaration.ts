@@ -130,7 +130,7 @@ export function selectionOf(query: ListQuery): Selection {
   const { sort = 'id', after } = query;
   const order = sort.startsWith('-') ? 'descending' : 'ascending';
   const sortBy = sort.replace('-', '');
-  if (sortBy === 'id') return { filters, ranges, order, after: after as number | undefined };
+  if (sortBy === 'id') return { filters, ranges, order, after: positionOfId(after) };
   const position = typeof after === 'string' ? positionOf(after, sortBy, declaration.sorts[sortBy]!) : undefined;
   return { filters, ranges, sortBy, order, after: position };
 }
@@ -149,10 +149,14 @@ function rangesOf(
   return ranges;
 }
 
+/** The position of an id in a list by id; 0 is the beginning. */
+function positionOfId(after: number | string | undefined): SortPosition | undefined {
+  return typeof after === 'number' && after > 0 ? { value: after, id: after } : undefined;
+}
+
 /** The value of `after` for the page that follows the record `last`. */
-export function afterOf({ sortBy }: Selection, last: number | SortPosition): number | string {
-  if (typeof last === 'number' || sortBy === undefined) return last as number;
-  return cursorOf(sortBy, last);
+export function afterOf({ sortBy }: Selection, last: SortPosition): number | string {
+  return sortBy === undefined ? last.id : cursorOf(sortBy, last);
 }
 
 /** Tells whether the selection has a filter or a range. */

@@ -4,7 +4,7 @@ import { Config } from '../../config/config.js';
 import { ErrorLog } from '../../http/errors/error-log.js';
 import type { ResourceExchange } from '../exchange.js';
 import { etagOf } from '../preconditions.js';
-import type { JsonPage } from '../store/record-pages.js';
+import type { JsonPage } from '../store/resource-snapshot.js';
 import type { Selection } from '../store/selection.js';
 import type { ResourceUsage } from '../usage/usage-counter.js';
 import { JSON_TYPE, jsonArray, replay, wholeArray } from './json-array.js';

@@ -1,75 +1,70 @@
-import type { Snapshot, StatementLimits } from '../../database/engine.js';
+import type { Snapshot } from '../../database/engine.js';
 import type { PublicRecord, ResourceEntity } from '../resource-entity.js';
 import type { ResourceUsage } from '../usage/usage-counter.js';
-import { bytesOf, joined, type JsonPage, LIMIT, PAGE, RecordsPerStatement, SortedPages } from './record-pages.js';
+import { LIMIT, PageQuery, type Segment, type Statement } from './page-query.js';
 import type { ResourceTable } from './resource-table.js';
-import { type Conditions, conditionsOf, type Selection } from './selection.js';
+import { conditionsOf, type Selection, type SortPosition } from './selection.js';
 
-/** Largest id. */
-const LARGEST_ID = Number.MAX_SAFE_INTEGER;
+/** Page size of a list without `limit`. */
+const PAGE = 1000;
 
-/** Result row of a page; without records, only `count` is not null. */
+/**
+ * Records as JSON array elements in UTF-8, each after a comma, so that chunks can be concatenated. The engine writes the JSON.
+ */
+export interface JsonPage {
+  readonly chunks: readonly Buffer[];
+  readonly count: number;
+  /** The position of the last record. */
+  readonly last: SortPosition;
+}
+
+/** Result row of a page. */
 interface PageRow {
-  readonly records: Buffer | string;
+  /** `null` when there are no records. */
+  readonly records: Buffer | string | null;
   readonly count: number;
   readonly last: number;
 }
 
 /** Result of one statement. */
 interface Step {
-  readonly page: JsonPage<number>;
-  /** Start of the next statement (exclusive); absent at the end. */
-  readonly next?: number;
+  readonly page?: JsonPage;
+  /** Start of the next statement (exclusive); absent at the end of the segment. */
+  readonly next?: SortPosition;
 }
-
-/** A selection in SQL. */
-interface Query {
-  readonly order: (typeof SQL_ORDER)[Selection['order']];
-  readonly conditions: Conditions;
-}
-
-/** A selection ordered by id. */
-type IdSelection = Selection & { readonly after?: number };
-
-/** The selection of a command of the command line. */
-type RecordSelection = Pick<IdSelection, 'filters' | 'after'>;
 
 /** A consistent snapshot of all records of a resource. */
 export class ResourceSnapshot<Entity extends ResourceEntity> {
-  private readonly recordsPerStatement: RecordsPerStatement;
+  /** Most records of one statement; it follows their average size. */
+  private mostRecords: number;
 
   constructor(
     private readonly snapshot: Snapshot,
     readonly usage: ResourceUsage,
     private readonly table: ResourceTable,
   ) {
-    this.recordsPerStatement = new RecordsPerStatement(this.limits);
+    this.mostRecords = Math.min(PAGE, table.engine.statementLimits.firstRecords);
   }
 
-  private get limits(): StatementLimits {
-    return this.table.engine.statementLimits;
-  }
-
-  private get sorted(): SortedPages {
-    return new SortedPages(this.snapshot, this.table, this.recordsPerStatement);
+  /** Most rows that a filtered statement may read; `Infinity` where a statement does not block the event loop. */
+  private get largestScan(): number {
+    return this.table.engine.statementLimits.scannedRows;
   }
 
   /** The first `limit` selected records; `undefined` when there are none. */
   async first(limit: number, selection: Selection): Promise<JsonPage | undefined> {
-    const { sortBy } = selection;
-    if (sortBy !== undefined) return this.sorted.first(limit, selection, sortBy);
-    const query = { order: SQL_ORDER[selection.order], conditions: conditionsOf(this.table, selection) };
-    const pages: JsonPage<number>[] = [];
+    const query = new PageQuery(this.table, selection);
+    const pages: JsonPage[] = [];
     let missing = limit;
-    let position: number | undefined = startOf(selection as IdSelection);
+    let segments = query.segmentsBeyond(selection.after);
     // Most filters match a row near the start.
-    let scannedRows = Math.min(4 * limit, this.limits.scannedRows);
-    while (missing > 0 && position !== undefined) {
-      const { page, next }: Step = await this.step(query, position, missing, scannedRows);
-      if (page.count > 0) pages.push(page);
-      missing -= page.count;
-      position = next;
-      scannedRows = this.limits.scannedRows;
+    let scannedRows = Math.min(4 * limit, this.largestScan);
+    while (missing > 0 && segments.length > 0) {
+      const { page, next } = await this.step(query, segments[0]!, missing, scannedRows);
+      if (page !== undefined) pages.push(page);
+      missing -= page?.count ?? 0;
+      segments = next === undefined ? segments.slice(1) : query.segmentsBeyond(next);
+      scannedRows = this.largestScan;
     }
     return joined(pages);
   }
@@ -84,13 +79,19 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
     }
   }
 
-  /** All selected records as objects by ascending id, page by page. For the command line only: a statement may take long. */
-  async *records(selection: RecordSelection, limit = Infinity): AsyncGenerator<PublicRecord<Entity>[]> {
+  /**
+   * All selected records as objects by ascending id, page by page. For the command line only: a statement may take long.
+   * @param after an id; only records with greater ids are selected
+   */
+  async *records(
+    { filters, after = 0 }: Pick<Selection, 'filters'> & { readonly after?: number },
+    limit = Infinity,
+  ): AsyncGenerator<PublicRecord<Entity>[]> {
     const { sqlName, selected } = this.table;
-    const { sql, parameters } = conditionsOf(this.table, selection);
+    const { sql, parameters } = conditionsOf(this.table, { filters });
     const where = ['id > ?', ...sql].join(' AND ');
     const statement = `SELECT ${selected} FROM ${sqlName} WHERE ${where} ORDER BY id ${LIMIT}`;
-    let last = selection.after ?? 0;
+    let last = after;
     let missing = limit;
     while (missing > 0) {
       const wanted = Math.min(PAGE, missing);
@@ -113,55 +114,41 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
     this.snapshot.close();
   }
 
-  /** Reads up to `missing` selected records after `position` with one bounded statement. */
-  private async step(query: Query, position: number, missing: number, scannedRows: number): Promise<Step> {
-    const limit = Math.min(missing, this.recordsPerStatement.most);
-    const mustBound = this.limits.scannedRows < Infinity && query.conditions.sql.length > 0;
-    const end = mustBound ? await this.endOfScan(query, position, scannedRows) : undefined;
-    const page = await this.read(query, position, end, limit);
-    if (page.count === limit) return { page, next: page.last };
-    return { page, next: end };
+  /** Reads up to `missing` selected records of a segment with one bounded statement. */
+  private async step(query: PageQuery, segment: Segment, missing: number, scannedRows: number): Promise<Step> {
+    const limit = Math.min(missing, this.mostRecords);
+    const mustBound = this.largestScan < Infinity && query.isFiltered;
+    const end = mustBound ? await this.positionAt(query, query.all(segment), scannedRows - 1) : undefined;
+    const source = mustBound ? query.scanned(segment, scannedRows) : query.matching(segment);
+    const page = await this.read(query, source, limit);
+    return { page, next: page?.count === limit ? page.last : end };
   }
 
-  /** The id of the row `scannedRows` after `position`; `undefined` when there are fewer rows. */
-  private async endOfScan({ order }: Query, position: number, scannedRows: number): Promise<number | undefined> {
-    const { direction, beyond } = order;
-    const [row] = await this.snapshot.query<{ id: number }[]>(
-      `SELECT id FROM ${this.table.sqlName} WHERE id ${beyond} ? ORDER BY id ${direction} LIMIT 1 OFFSET ?`,
-      [position, scannedRows - 1],
-    );
-    return row?.id;
+  private async read(query: PageQuery, source: Statement, limit: number): Promise<JsonPage | undefined> {
+    const { sql, parameters } = query.records(source, limit);
+    const [{ records, count, last }] = await this.snapshot.query<[PageRow]>(sql, [...parameters]);
+    if (records === null || count === 0) return undefined;
+    const json = typeof records === 'string' ? Buffer.from(records) : records;
+    const { jsonBytes } = this.table.engine.statementLimits;
+    this.mostRecords = Math.max(1, Math.min(PAGE, Math.floor((jsonBytes * count) / json.length)));
+    const position = query.isById ? { value: last, id: last } : await this.positionAt(query, source, count - 1);
+    return { chunks: [json], count, last: position! };
   }
 
-  /** @param end the last id to look at; without it all are looked at */
-  private async read(
-    { order, conditions }: Query,
-    position: number,
-    end: number | undefined,
-    limit: number,
-  ): Promise<JsonPage<number>> {
-    const { direction, beyond, upTo, last } = order;
-    const range = end === undefined ? [`id ${beyond} ?`] : [`id ${beyond} ?`, `id ${upTo} ?`];
-    const { sqlName, recordJson, engine } = this.table;
-    const [row] = await this.snapshot.query<[PageRow]>(
-      `SELECT ${engine.dialect.join('record', 'id', direction)} AS records, count(*) AS count, ${last}(id) AS last
-       FROM (SELECT id, ${recordJson} AS record FROM ${sqlName}
-             WHERE ${[...range, ...conditions.sql].join(' AND ')} ORDER BY id ${direction} ${LIMIT}) AS page`,
-      [position, ...(end === undefined ? [] : [end]), ...conditions.parameters, limit],
-    );
-    if (row.count === 0) return { chunks: [], count: 0, last: 0 };
-    const records = bytesOf(row.records);
-    this.recordsPerStatement.learn(records.length / row.count);
-    return { chunks: [records], count: row.count, last: row.last };
+  private async positionAt(query: PageQuery, source: Statement, offset: number): Promise<SortPosition | undefined> {
+    const { sql, parameters } = query.position(source, offset);
+    const [row] = await this.snapshot.query<SortPosition[]>(sql, [...parameters]);
+    return row;
   }
 }
 
-const SQL_ORDER = {
-  ascending: { direction: 'ASC', beyond: '>', upTo: '<=', last: 'max' },
-  descending: { direction: 'DESC', beyond: '<', upTo: '>=', last: 'min' },
-} as const;
-
-function startOf({ order, after }: IdSelection): number {
-  if (order === 'ascending') return after ?? 0;
-  return after || LARGEST_ID + 1;
+/** Joins consecutive pages. */
+function joined(pages: readonly JsonPage[]): JsonPage | undefined {
+  const final = pages.at(-1);
+  if (final === undefined || pages.length === 1) return final;
+  return {
+    chunks: pages.flatMap(({ chunks }) => chunks),
+    count: pages.reduce((sum, { count }) => sum + count, 0),
+    last: final.last,
+  };
 }

@@ -133,7 +133,7 @@ export function sortProblem(
     return `${property} is a ${kind}, and only numbers and dates have the same order on every engine`;
   }
   if (isSinglePrecision) return `${property} is real, which has other values on each engine: make it double precision`;
-  if (hasIndex(entity, property)) return undefined;
+  if (property === 'id' || hasIndex(entity, property)) return undefined;
   const columns = `['${property}', 'id']`;
   return (
     `${property} has no index together with the id: add @Index(${columns}) to ${entity.name}, and to a migration ` +

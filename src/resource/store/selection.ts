@@ -8,7 +8,7 @@ export interface Range {
 
 /** The position of a record in a sorted list. */
 export interface SortPosition {
-  /** The value as the engine compares it; a date is a string. */
+  /** The value as the engine compares it: a date is a string. In a list by id, it is the id. */
   readonly value: string | number | null;
   readonly id: number;
 }
@@ -19,15 +19,14 @@ export interface Selection {
   readonly filters?: Readonly<Record<string, readonly unknown[] | undefined>>;
   /** Ranges by property; `null` is in no range. */
   readonly ranges?: Readonly<Record<string, Range>>;
-  /** Sort property, then the id; absent: the id alone. */
+  /** Sort property, then the id; absent: the id. */
   readonly sortBy?: string;
   /** Records without a value come last in both directions. */
   readonly order: 'ascending' | 'descending';
   /**
-   * Start of the page (exclusive): an id, where 0 means the beginning, or a position in the order of `sortBy`. The record may be
-   * deleted.
+   * Start of the page (exclusive); absent: the beginning. The record may be deleted.
    */
-  readonly after?: number | SortPosition;
+  readonly after?: SortPosition;
 }
 
 /** Filters and ranges of a selection as SQL. */

@@ -1,0 +1,122 @@
+import type { RecordColumn } from './record-columns.js';
+import type { ResourceTable } from './resource-table.js';
+import { type Conditions, conditionsOf, type Selection, type SortPosition } from './selection.js';
+
+/**
+ * `LIMIT` with a parameter inside an expression. With a plain parameter, SQLite recompiles the statement for each value
+ * (https://sqlite.org/c3ref/c_dbconfig_defensive.html, SQLITE_DBCONFIG_ENABLE_QPSG).
+ */
+export const LIMIT = 'LIMIT CAST(? AS bigint)';
+
+/** A contiguous part of the index of the order, which both engines read without sorting. */
+export type Segment = Conditions;
+
+/** The part of a SELECT from FROM to ORDER BY, or a whole statement. */
+export interface Statement {
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
+}
+
+/** The SQL of a selection. A list by id is a sorted list whose property is the id. */
+export class PageQuery {
+  readonly isById: boolean;
+  /** Tells whether the engine must read rows to filter them. */
+  readonly isFiltered: boolean;
+  private readonly column: RecordColumn;
+  private readonly direction: 'ASC' | 'DESC';
+  private readonly beyond: '>' | '<';
+  private readonly orderBy: string;
+  /** Range of the sort property; the index serves it. */
+  private readonly range: Conditions;
+  private readonly filters: Conditions;
+
+  constructor(
+    private readonly table: ResourceTable,
+    { sortBy = 'id', order, filters, ranges = {} }: Selection,
+  ) {
+    const { [sortBy]: range, ...otherRanges } = ranges;
+    this.isById = sortBy === 'id';
+    this.column = table.sortableColumn(sortBy);
+    this.direction = order === 'ascending' ? 'ASC' : 'DESC';
+    this.beyond = order === 'ascending' ? '>' : '<';
+    const byId = `id ${this.direction}`;
+    this.orderBy = `ORDER BY ${this.isById ? byId : `${this.column.name} ${this.direction}, ${byId}`}`;
+    this.range = conditionsOf(table, range === undefined ? {} : { ranges: { [sortBy]: range } });
+    this.filters = conditionsOf(table, { filters, ranges: otherRanges });
+    this.isFiltered = this.filters.sql.length > 0;
+  }
+
+  /**
+   * The segments after a position: greater ids with the same value, then greater values, then records without a value. A row
+   * value comparison `(value, id) > (?, ?)` would join the first two, but SQLite 3.53 uses only its first column.
+   */
+  segmentsBeyond(after: SortPosition | undefined): Segment[] {
+    const { name, cursorPlaceholder: placeholder, isNullable } = this.column;
+    const { range, beyond } = this;
+    const segments: Segment[] = [];
+    const add = (sql: readonly string[], parameters: readonly unknown[]): void =>
+      void segments.push({ sql, parameters });
+    if (after === undefined) {
+      add(isNullable ? [`${name} IS NOT NULL`, ...range.sql] : range.sql, range.parameters);
+    } else if (after.value !== null) {
+      const parameters = [after.value, ...range.parameters];
+      if (!this.isById) {
+        add([`${name} = ${placeholder}`, ...range.sql, `id ${beyond} ?`], [...parameters, after.id]);
+      }
+      add([`${name} ${beyond} ${placeholder}`, ...range.sql], parameters);
+    }
+    // Records without a value are in no range.
+    if (!isNullable || range.sql.length > 0) return segments;
+    if (after?.value === null) add([`${name} IS NULL`, `id ${beyond} ?`], [after.id]);
+    else add([`${name} IS NULL`], []);
+    return segments;
+  }
+
+  /** All rows of the segment. */
+  all({ sql, parameters }: Segment): Statement {
+    return { sql: `FROM ${this.table.sqlName}${where(sql)} ${this.orderBy}`, parameters };
+  }
+
+  /** The rows of the segment that match the filters. */
+  matching(segment: Segment): Statement {
+    return this.all({
+      sql: [...segment.sql, ...this.filters.sql],
+      parameters: [...segment.parameters, ...this.filters.parameters],
+    });
+  }
+
+  /**
+   * The matching rows among the first `scannedRows` of the segment. The inner LIMIT stops SQLite from using the index of a filter
+   * and sorting the result.
+   */
+  scanned(segment: Segment, scannedRows: number): Statement {
+    const { sql, parameters } = this.all(segment);
+    return {
+      sql: `FROM (SELECT * ${sql} ${LIMIT}) AS scanned${where(this.filters.sql)}`,
+      parameters: [...parameters, scannedRows, ...this.filters.parameters],
+    };
+  }
+
+  /** Selects the position of the row `offset` of `source`, as `value` and `id`. */
+  position({ sql, parameters }: Statement, offset: number): Statement {
+    return {
+      sql: `SELECT ${this.column.cursorValue} AS value, id ${sql} LIMIT 1 OFFSET ?`,
+      parameters: [...parameters, offset],
+    };
+  }
+
+  /** Selects the first `limit` rows of `source` in one row: `records` as JSON, `count`, and in a list by id the `last` id. */
+  records({ sql, parameters }: Statement, limit: number): Statement {
+    const { recordJson, engine } = this.table;
+    const columns = this.isById ? 'id' : `sorted_value ${this.direction}, id`;
+    const value = this.isById ? '' : `${this.column.name} AS sorted_value, `;
+    const last = this.direction === 'ASC' ? 'max(id)' : 'min(id)';
+    return {
+      sql: `SELECT ${engine.dialect.join('record', columns, this.direction)} AS records, count(*) AS count, ${last} AS last
+       FROM (SELECT ${value}id, ${recordJson} AS record ${sql} ${LIMIT}) AS page`,
+      parameters: [...parameters, limit],
+    };
+  }
+}
+
+const where = (sql: readonly string[]): string => (sql.length === 0 ? '' : ` WHERE ${sql.join(' AND ')}`);
