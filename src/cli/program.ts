@@ -1,13 +1,14 @@
-import { Command } from 'commander';
-import { SETTINGS } from '../features.js';
+import { Command, InvalidArgumentError } from 'commander';
+import { CLI } from '../config/program-names.js';
+import { SERVICE_NAME } from '../config/service-name.js';
 import { serviceVersion } from '../config/service-version.js';
-import { backupCommand } from './commands/backup-command.js';
-import { doctorCommand } from './commands/doctor-command.js';
-import { exportCommand } from './commands/export-command.js';
-import { importCommand } from './commands/import-command.js';
-import { migrateCommand } from './commands/migrate-command.js';
-import { restoreCommand } from './commands/restore-command.js';
-import { tokenCommand } from './commands/token-command.js';
+import { RESOURCES, SETTINGS } from '../features.js';
+import { addExportCommand } from './commands/export-command.js';
+import { addImportCommand } from './commands/import-command.js';
+import type { DoctorOptions } from './doctor/doctor.js';
+import type { MigrateOptions } from './migrate.js';
+import { NAMES } from './resources/resources.js';
+import type { TokenOptions } from './token.js';
 
 /**
  * The command line. Each command imports its code when it runs, so that `--help` does not load the data layer. All commands read
@@ -19,22 +20,110 @@ export function program(interrupt: AbortSignal): Command {
     .description(
       `Works on the storage that the settings of the service name (DATABASE_URL, ${SETTINGS[0]?.name ?? 'LOG_LEVEL'}, ...).`,
     )
-    .showHelpAfterError('(add --help for what there is)')
-    .version(serviceVersion(), '-V, --version', 'print the version of the service')
+    .showHelpAfterError('(add --help for the commands and options)')
     .exitOverride()
     .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 called wrongly, 130 interrupted with Ctrl+C.');
-  const commands = [
-    exportCommand(interrupt),
-    importCommand(interrupt),
-    backupCommand(interrupt),
-    restoreCommand(interrupt),
-    migrateCommand(),
-    doctorCommand(),
-    tokenCommand(),
-  ];
-  for (const command of commands) {
+  addExportCommand(cli, interrupt);
+  addImportCommand(cli, interrupt);
+  addBackupCommand(cli, interrupt);
+  addRestoreCommand(cli, interrupt);
+  addMigrateCommand(cli);
+  addDoctorCommand(cli);
+  addTokenCommand(cli);
+  for (const command of [cli, ...cli.commands]) {
     command.version(serviceVersion(), '-V, --version', 'print the version of the service');
-    cli.addCommand(command.copyInheritedSettings(cli));
   }
   return cli;
+}
+
+/** The examples at the end of a command's help. */
+const examples = (...calls: string[]): string => `\nExamples:\n${calls.map((call) => `  ${CLI} ${call}`).join('\n')}`;
+
+function addBackupCommand(cli: Command, interrupt: AbortSignal): void {
+  cli
+    .command('backup')
+    .description('copy the SQLite database, as it is at one moment, into one file, while the service serves')
+    .argument(
+      '<file>',
+      'where to; a file is replaced when the copy is complete and checked, a device or FIFO is written into',
+    )
+    .addHelpText('after', examples(`backup /backups/${SERVICE_NAME}.sqlite`))
+    .action(async (file: string) => {
+      const { backup } = await import('./backup/backup.js');
+      await backup(file, interrupt);
+    });
+}
+
+const RESTORE_NOTE = `Rejects a file that is damaged, comes from a newer version, has another schema than its migrations make, counts other records
+than it holds, or holds one that no request could have stored. The replaced database stays beside the new one, in place
+of the one that an earlier restore kept. Until the last step, which is one rename, the storage is as it was.
+`;
+
+function addRestoreCommand(cli: Command, interrupt: AbortSignal): void {
+  cli
+    .command('restore')
+    .description('put a backup in the place of the SQLite database; the service must be stopped')
+    .argument('<file>', 'the backup; it stays as it is')
+    .option('--skip-record-check', 'do not validate every record: faster, for a backup of your own')
+    .addHelpText(
+      'after',
+      `\n${RESTORE_NOTE}${examples(`restore /backups/${SERVICE_NAME}.sqlite`, `restore /dev/stdin < ${SERVICE_NAME}.sqlite`)}`,
+    )
+    .action(async (file: string, { skipRecordCheck }: { skipRecordCheck?: true }) => {
+      const { restore } = await import('./backup/restore.js');
+      await restore(file, { recordCheck: !skipRecordCheck }, interrupt);
+    });
+}
+
+function addMigrateCommand(cli: Command): void {
+  const variables = RESOURCES.map(({ capacity }) => capacity.name).join(' or ');
+  cli
+    .command('migrate')
+    .description(
+      'run the pending migrations, as the start does unless MIGRATE_ON_START is false; logs as the service does',
+    )
+    .option('--check-capacity', `change nothing, and fail, if more is stored than ${variables} allows`)
+    .addHelpText('after', examples('migrate'))
+    .action(async (options: MigrateOptions) => {
+      const { runMigrations } = await import('./migrate.js');
+      await runMigrations(options);
+    });
+}
+
+function addDoctorCommand(cli: Command): void {
+  cli
+    .command('doctor')
+    .description('check settings, volume, database, clock and keys: a line for each, with what to do')
+    .option('--fix', 'first correct every counter that differs from the number of records')
+    .addHelpText('after', examples('doctor', 'doctor --fix'))
+    .action(async (options: DoctorOptions) => {
+      const { doctor } = await import('./doctor/doctor.js');
+      await doctor(options);
+    });
+}
+
+function addTokenCommand(cli: Command): void {
+  const scopes = NAMES.flatMap((name) => [`${name}:read`, `${name}:write`]).join(' ');
+  cli
+    .command('token')
+    .description('print a token signed with the configured secret (HS256)')
+    .requiredOption('--sub <who>', 'the subject of the token')
+    .option('--scope <scopes>', 'its scopes, separated by spaces', scopes)
+    .option('--expires <time>', 'how long it is valid: 30s, 15m, 1h, 7d', seconds, 3600)
+    .addHelpText(
+      'after',
+      examples('token --sub alice', `token --sub bob --scope "${NAMES[0] ?? 'orders'}:read" --expires 7d`),
+    )
+    .action(async (options: TokenOptions) => {
+      const { printToken } = await import('./token.js');
+      await printToken(options);
+    });
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+function seconds(duration: string): number {
+  const [, count, unit] = /^([1-9][0-9]{0,8})([smhd])$/.exec(duration) ?? [];
+  if (count === undefined) throw new InvalidArgumentError('It must be a number with s, m, h or d, such as 1h.');
+  return Number(count) * UNITS[unit!]!;
 }

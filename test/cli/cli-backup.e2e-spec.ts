@@ -23,7 +23,7 @@ describe('cli backup and restore', () => {
 
   beforeAll(async () => {
     stored = temporaryFolder();
-    expect(await run(stored, ['import'], { input: lines(3000) })).toMatchObject({ code: 0 });
+    expect(await run(stored, ['import', 'cookies'], { input: lines(3000) })).toMatchObject({ code: 0 });
   });
 
   beforeEach(() => {
@@ -89,7 +89,7 @@ describe('cli backup and restore', () => {
   it('restores what was backed up, under a new epoch, and keeps what was there', async () => {
     const before = epoch();
     await run(folder, ['backup', 'backup.sqlite']);
-    await run(folder, ['import'], { input: lines(5, 3001) });
+    await run(folder, ['import', 'cookies'], { input: lines(5, 3001) });
     const { code, stderr } = await run(folder, ['restore', 'backup.sqlite']);
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('Restored 3000 cookies') });
     // Before anything opens the database, which would tidy up.

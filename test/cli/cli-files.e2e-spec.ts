@@ -39,7 +39,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const at = (...names: string[]): string => join(folder, ...names);
 const store = async (text: string): Promise<void> => {
-  expect(await run(folder, ['import'], { input: text })).toMatchObject({ code: 0 });
+  expect(await run(folder, ['import', 'cookies'], { input: text })).toMatchObject({ code: 0 });
 };
 const remains = (): string[] => readdirSync(folder).filter((name) => /partial|restoring/.test(name));
 
@@ -70,7 +70,7 @@ function reader(fifo: string): { child: ChildProcess; bytes: Promise<Buffer> } {
 
 describe('what export and backup are to write into', () => {
   const COMMANDS = [
-    ['export', ['export', '--output']],
+    ['export', ['export', 'cookies', '--output']],
     ['backup', ['backup']],
   ] as const;
 
@@ -79,7 +79,7 @@ describe('what export and backup are to write into', () => {
 
   beforeAll(async () => {
     stored = temporaryFolder();
-    expect(await run(stored, ['import'], { input: lines(3) })).toMatchObject({ code: 0 });
+    expect(await run(stored, ['import', 'cookies'], { input: lines(3) })).toMatchObject({ code: 0 });
   });
 
   beforeEach(() => cpSync(stored, folder, { recursive: true }));
@@ -105,7 +105,7 @@ describe('what export and backup are to write into', () => {
 
   it('is waited for while a FIFO has no reader, until it is interrupted', async () => {
     execFileSync('mkfifo', [at('fifo')]);
-    const child = startCommand(folder, ['export', '--output', at('fifo')]);
+    const child = startCommand(folder, ['export', 'cookies', '--output', at('fifo')]);
     const outcome = outcomeOf(child);
     for (let waits = 0; waits < 300 && !hasOpened(child, 'cookies.sqlite'); waits++) await sleep(100);
     await sleep(1000);
@@ -179,7 +179,7 @@ describe('restore', () => {
 
   beforeAll(async () => {
     stored = temporaryFolder();
-    expect(await run(stored, ['import'], { input: lines(3) })).toMatchObject({ code: 0 });
+    expect(await run(stored, ['import', 'cookies'], { input: lines(3) })).toMatchObject({ code: 0 });
     expect(await run(stored, ['backup', 'backup.sqlite'])).toMatchObject({ code: 0 });
   });
 
@@ -284,8 +284,8 @@ describe('commands that root runs beside a service of another user', () => {
     mkdirSync(at('volume'));
     chownSync(at('volume'), STRANGER, STRANGER);
     for (const [args, input] of [
-      [['import'], lines(2)],
-      [['export', '--output', at('volume/data/out.ndjson')]],
+      [['import', 'cookies'], lines(2)],
+      [['export', 'cookies', '--output', at('volume/data/out.ndjson')]],
       [['backup', at('volume/data/backup.sqlite')]],
       [['token', '--sub', 'alice']],
       [['doctor']],
@@ -322,24 +322,26 @@ describe('an import after a move', () => {
   it.each([[[]], [['--atomic']]])('never gives an id again that the old storage has given (%j)', async (options) => {
     await store(lines(5));
     inDatabase(folder, (db) => db.exec('DELETE FROM cookies WHERE id > 3'));
-    const exported = await run(folder, ['export', '--output', 'out.ndjson']);
+    const exported = await run(folder, ['export', 'cookies', '--output', 'out.ndjson']);
     expect(exported).toMatchObject({ code: 0, stderr: expect.stringContaining('Exported 3 cookies') });
     expect(readFileSync(at('out.ndjson'), 'utf8')).toBe(`${lines(3)}{"lastId":5}\n`);
     mkdirSync(at('new'));
-    const imported = await run(at('new'), ['import', at('out.ndjson'), ...options]);
+    const imported = await run(at('new'), ['import', 'cookies', at('out.ndjson'), ...options]);
     expect(imported).toMatchObject({ code: 0, stderr: expect.stringContaining('Imported 3 cookies') });
     // The same contents: the line is no cookie.
     const sums = [exported, imported].map(({ stderr }) => /3 cookies, sha256 [0-9a-f]{64}/.exec(stderr)?.[0]);
     expect(sums[1]).toBe(sums[0]);
-    expect((await run(at('new'), ['export'])).stdout).toBe(`${lines(3)}{"lastId":5}\n`);
+    expect((await run(at('new'), ['export', 'cookies'])).stdout).toBe(`${lines(3)}{"lastId":5}\n`);
     expect(await nextId(at('new'))).toBe(6);
   });
 
   it('takes the last id of a storage that is empty, and not with --ids assign', async () => {
     await store('{"lastId":9}\n');
-    expect((await run(folder, ['export'])).stdout).toBe('{"lastId":9}\n');
+    expect((await run(folder, ['export', 'cookies'])).stdout).toBe('{"lastId":9}\n');
     mkdirSync(at('new'));
-    expect(await run(at('new'), ['import', '--ids', 'assign'], { input: `${lines(1, 7)}{"lastId":9}` })).toMatchObject({
+    expect(
+      await run(at('new'), ['import', 'cookies', '--ids', 'assign'], { input: `${lines(1, 7)}{"lastId":9}` }),
+    ).toMatchObject({
       code: 0,
     });
     expect(await nextId(at('new'))).toBe(2);
@@ -351,7 +353,7 @@ describe('an import after a move', () => {
       ['{"lastId":9007199254740992}\n', 'Line 1 is wrong'],
       ['{"lastId":"9"}\n', 'Line 1 is wrong'],
     ] as const) {
-      expect(await run(folder, ['import'], { input })).toMatchObject({
+      expect(await run(folder, ['import', 'cookies'], { input })).toMatchObject({
         code: 1,
         stderr: expect.stringContaining(reason),
       });
@@ -365,7 +367,7 @@ describe('an import after a move', () => {
       ['--after', '1'],
       ['--size', 'small'],
     ]) {
-      expect((await run(folder, ['export', ...args])).stdout).not.toContain('lastId');
+      expect((await run(folder, ['export', 'cookies', ...args])).stdout).not.toContain('lastId');
     }
   });
 });
@@ -373,15 +375,15 @@ describe('an import after a move', () => {
 describe('import of what gzip has packed', () => {
   it('reads a file and stdin, in several members, too', async () => {
     writeFileSync(at('in.ndjson.gz'), Buffer.concat([gzipSync(lines(1500)), gzipSync(lines(10, 1501))]));
-    expect(await run(folder, ['import', 'in.ndjson.gz'])).toMatchObject({ code: 0 });
-    expect(await run(folder, ['import'], { input: gzipSync(lines(2, 2000)) })).toMatchObject({ code: 0 });
+    expect(await run(folder, ['import', 'cookies', 'in.ndjson.gz'])).toMatchObject({ code: 0 });
+    expect(await run(folder, ['import', 'cookies'], { input: gzipSync(lines(2, 2000)) })).toMatchObject({ code: 0 });
     expect(countsOf(folder)).toEqual({ count: 1512, used: 1512 });
   });
 
   it('says that a file ends too early, and stores nothing of it', async () => {
     const whole = gzipSync(lines(500));
     writeFileSync(at('in.ndjson.gz'), whole.subarray(0, whole.length - 20));
-    const { code, stderr } = await run(folder, ['import', 'in.ndjson.gz']);
+    const { code, stderr } = await run(folder, ['import', 'cookies', 'in.ndjson.gz']);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/in\.ndjson\.gz cannot be read: unexpected end of file/)]);
     expect(countsOf(folder)).toEqual({ count: 0, used: 0 });
     expect(existsSync(at('in.ndjson.gz'))).toBe(true);

@@ -23,14 +23,14 @@ describe('cli import', () => {
 
   const importFile = (text: string | Uint8Array, args: string[] = [], environment = {}) => {
     writeFileSync(join(folder, 'in.ndjson'), text);
-    return run(folder, ['import', 'in.ndjson', ...args], { environment });
+    return run(folder, ['import', 'cookies', 'in.ndjson', ...args], { environment });
   };
 
   it('stores what export gives again, to the byte, with an equal checksum', async () => {
     const text = lines(2500);
     const imported = await importFile(text);
     expect(imported).toMatchObject({ code: 0, stdout: '' });
-    const exported = await run(folder, ['export']);
+    const exported = await run(folder, ['export', 'cookies']);
     expect(exported).toMatchObject({ code: 0, stdout: text });
     expect(sha(exported.stderr)).toHaveLength(64);
     expect(sha(imported.stderr)).toBe(sha(exported.stderr));
@@ -80,11 +80,13 @@ describe('cli import', () => {
   });
 
   it('ends at the first broken line of stdin, with what was stored before', async () => {
-    const { code, stderr } = await run(folder, ['import'], { input: lines(1500) + line({ id: 1501, size: 'tiny' }) });
+    const { code, stderr } = await run(folder, ['import', 'cookies'], {
+      input: lines(1500) + line({ id: 1501, size: 'tiny' }),
+    });
     expect(code).toBe(1);
     expect(stderr).toMatch(/Line 1501 is wrong: "size" must be one of.*\nThe first 1000 lines are stored/);
     expect(countsOf(folder)).toEqual({ count: 1000, used: 1000 });
-    const mended = await run(folder, ['import', '--resume'], { input: lines(1501) });
+    const mended = await run(folder, ['import', 'cookies', '--resume'], { input: lines(1501) });
     expect(mended).toMatchObject({ code: 0, stderr: expect.stringContaining('Imported 501 cookies') });
   });
 
@@ -96,11 +98,11 @@ describe('cli import', () => {
   });
 
   it.each([
-    ['a process substitution', 'cli import <(cat in.ndjson)'],
-    ['/dev/stdin', 'cat in.ndjson | cli import /dev/stdin'],
-    ['/dev/stdin that is a file', 'cli import /dev/stdin < in.ndjson'],
-    ['a FIFO', 'mkfifo fifo && (cat in.ndjson > fifo &) && cli import fifo'],
-    ['a packed FIFO', 'mkfifo fifo && (gzip -c in.ndjson > fifo &) && cli import fifo'],
+    ['a process substitution', 'cli import cookies <(cat in.ndjson)'],
+    ['/dev/stdin', 'cat in.ndjson | cli import cookies /dev/stdin'],
+    ['/dev/stdin that is a file', 'cli import cookies /dev/stdin < in.ndjson'],
+    ['a FIFO', 'mkfifo fifo && (cat in.ndjson > fifo &) && cli import cookies fifo'],
+    ['a packed FIFO', 'mkfifo fifo && (gzip -c in.ndjson > fifo &) && cli import cookies fifo'],
   ])('stores what comes through %s', async (_what, command) => {
     writeFileSync(join(folder, 'in.ndjson'), lines(2500));
     const cli = `cli() { '${process.execPath}' '${resolve('dist/src/cli/main.js')}' "$@"; }`;
@@ -115,7 +117,7 @@ describe('cli import', () => {
 
   it('waits for the writer of a FIFO, until SIGTERM', async () => {
     execFileSync('mkfifo', [join(folder, 'fifo')]);
-    const child = startCommand(folder, ['import', 'fifo']);
+    const child = startCommand(folder, ['import', 'cookies', 'fifo']);
     await once(child.stderr!, 'data');
     await sleep(300);
     child.kill('SIGTERM');
@@ -152,7 +154,9 @@ describe('cli import', () => {
   it('names the line whose id the storage has, and stores nothing', async () => {
     await importFile(lines(3));
     for (const input of [undefined, lines(3, 3)]) {
-      const { code, stderr } = input ? await run(folder, ['import'], { input }) : await importFile(lines(3, 3));
+      const { code, stderr } = input
+        ? await run(folder, ['import', 'cookies'], { input })
+        : await importFile(lines(3, 3));
       expect(code).toBe(1);
       expect(stderr).toMatch(/Line 1 is wrong: its id 3 exists in the storage already/);
     }
@@ -163,7 +167,7 @@ describe('cli import', () => {
     await importFile(lines(2, 10));
     expect(await importFile(lines(2, 10), ['--ids', 'assign'])).toMatchObject({ code: 0 });
     expect(await importFile(line() + line())).toMatchObject({ code: 0 });
-    const { stdout } = await run(folder, ['export']);
+    const { stdout } = await run(folder, ['export', 'cookies']);
     expect(stdout.match(/"id":[0-9]+/g)).toEqual([10, 11, 12, 13, 14, 15].map((id) => `"id":${id}`));
   });
 
@@ -171,7 +175,7 @@ describe('cli import', () => {
     const { code, stderr } = await importFile(lines(3), ['--dry-run']);
     expect(code).toBe(0);
     expect(stderr).toContain('3 cookies can be imported with the ids they have; 10000 places are free');
-    expect((await run(folder, ['export'])).stderr).toContain('There is no database');
+    expect((await run(folder, ['export', 'cookies'])).stderr).toContain('There is no database');
     await importFile(lines(3));
     expect(await importFile(lines(3, 4), ['--dry-run'])).toMatchObject({ code: 0 });
     expect(await importFile(lines(3, 3), ['--dry-run'])).toMatchObject({ code: 1 });
@@ -201,7 +205,7 @@ describe('cli import', () => {
     'says how many are stored of four cookies for two places from %s',
     async (_, file, options, says, count) => {
       writeFileSync(join(folder, 'in.ndjson'), lines(4));
-      const { code, stderr } = await run(folder, ['import', ...(file ? [file] : []), ...options], {
+      const { code, stderr } = await run(folder, ['import', 'cookies', ...(file ? [file] : []), ...options], {
         environment: { COOKIES_CAPACITY: '2' },
         input: lines(4),
       });
@@ -213,13 +217,13 @@ describe('cli import', () => {
 
   it('fills the storage to its last place from stdin, and goes on when there is more room', async () => {
     const input = lines(2000);
-    const full = await run(folder, ['import'], { input, environment: { COOKIES_CAPACITY: '1234' } });
+    const full = await run(folder, ['import', 'cookies'], { input, environment: { COOKIES_CAPACITY: '1234' } });
     expect(full.code).toBe(1);
     expect(full.stderr).toMatch(/Line 1235 finds no room.*The first 1234 lines are stored/s);
     expect(countsOf(folder)).toEqual({ count: 1234, used: 1234 });
-    const again = await run(folder, ['import', '--resume'], { input });
+    const again = await run(folder, ['import', 'cookies', '--resume'], { input });
     expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('Imported 766 cookies') });
-    expect((await run(folder, ['export'])).stdout).toBe(input);
+    expect((await run(folder, ['export', 'cookies'])).stdout).toBe(input);
   });
 
   it('stores all or nothing with --atomic', async () => {
@@ -228,7 +232,7 @@ describe('cli import', () => {
     expect(countsOf(folder)).toEqual({ count: 1, used: 1 });
     expect(await importFile(lines(5000, 2), ['--atomic'], { COOKIES_CAPACITY: '5001' })).toMatchObject({ code: 0 });
     expect(countsOf(folder)).toEqual({ count: 5001, used: 5001 });
-    expect(await run(folder, ['import', '--atomic'], { input: GOOD })).toMatchObject({ code: 2 });
+    expect(await run(folder, ['import', 'cookies', '--atomic'], { input: GOOD })).toMatchObject({ code: 2 });
   });
 
   describe('when it is interrupted', () => {
@@ -237,7 +241,7 @@ describe('cli import', () => {
 
     /** Feeds some of the input, waits until some of it is stored, and ends the import. */
     const interruptedBy = async (signal: NodeJS.Signals, text: string) => {
-      const child = startCommand(folder, ['import', '--ids', 'assign'], roomy);
+      const child = startCommand(folder, ['import', 'cookies', '--ids', 'assign'], roomy);
       const outcome = outcomeOf(child);
       child.stdin!.on('error', () => {});
       child.stdin!.write(text.slice(0, text.length / 2));
@@ -264,19 +268,19 @@ describe('cli import', () => {
       expect(used).toBe(count);
       expect(count).toBeLessThan(TOTAL);
 
-      const again = await run(folder, ['import'], { input: text, environment: roomy });
+      const again = await run(folder, ['import', 'cookies'], { input: text, environment: roomy });
       expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining(`interrupted when ${count} lines`) });
-      const another = await run(folder, ['import', '--resume'], {
+      const another = await run(folder, ['import', 'cookies', '--resume'], {
         input: text.replace('Schnee', 'Regen'),
         environment: roomy,
       });
       expect(another).toMatchObject({ code: 1, stderr: expect.stringContaining('This is not the input') });
       expect(countsOf(folder)).toEqual({ count, used });
 
-      const resumed = await run(folder, ['import', '--resume'], { input: text, environment: roomy });
+      const resumed = await run(folder, ['import', 'cookies', '--resume'], { input: text, environment: roomy });
       expect(resumed).toMatchObject({ code: 0, stderr: expect.stringContaining(`Imported ${TOTAL - count} cookies`) });
-      expect((await run(folder, ['export'])).stdout).toBe(text);
-      const over = await run(folder, ['import', '--resume'], { input: text, environment: roomy });
+      expect((await run(folder, ['export', 'cookies'])).stdout).toBe(text);
+      const over = await run(folder, ['import', 'cookies', '--resume'], { input: text, environment: roomy });
       expect(over).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing to resume') });
     });
 
@@ -287,7 +291,7 @@ describe('cli import', () => {
     ])('does not go on with %s, and stores nothing more', async (_what, args, input, code, message) => {
       await interruptedBy('SIGKILL', lines(TOTAL));
       const before = countsOf(folder);
-      const resumed = await run(folder, ['import', '--resume', ...args], { input, environment: roomy });
+      const resumed = await run(folder, ['import', 'cookies', '--resume', ...args], { input, environment: roomy });
       expect(resumed).toMatchObject({ code, stderr: expect.stringContaining(message) });
       expect(countsOf(folder)).toEqual(before);
     });
@@ -317,12 +321,12 @@ describe('cli import', () => {
 
   it('goes on beyond a last id of many digits', async () => {
     expect(await importFile(`${lines(2)}{"lastId":1234567890123}\n`)).toMatchObject({ code: 0 });
-    expect(await run(folder, ['import', '--ids', 'assign'], { input: lines(1) })).toMatchObject({ code: 0 });
-    expect((await run(folder, ['export'])).stdout.split('\n')[2]).toContain('"id":1234567890124');
+    expect(await run(folder, ['import', 'cookies', '--ids', 'assign'], { input: lines(1) })).toMatchObject({ code: 0 });
+    expect((await run(folder, ['export', 'cookies'])).stdout.split('\n')[2]).toContain('"id":1234567890124');
   });
 
   it('unpacks what arrives byte by byte', async () => {
-    const child = startCommand(folder, ['import']);
+    const child = startCommand(folder, ['import', 'cookies']);
     const outcome = outcomeOf(child);
     for (const byte of gzipSync(lines(20))) {
       child.stdin!.write(Buffer.from([byte]));
@@ -333,7 +337,9 @@ describe('cli import', () => {
   });
 
   it('runs once at a time: of two into one resource, one is rejected or waits, and nothing is stored twice', async () => {
-    const both = [1, 10_001].map((first) => run(folder, ['import'], { input: lines(3000, first), environment: ROOMY }));
+    const both = [1, 10_001].map((first) =>
+      run(folder, ['import', 'cookies'], { input: lines(3000, first), environment: ROOMY }),
+    );
     const outcomes = await Promise.all(both);
     const stored = outcomes.filter(({ code }) => code === 0).length * 3000;
     const partly = outcomes.map(({ stderr }) => Number(/The first ([0-9]+) lines are stored/.exec(stderr)?.[1] ?? 0));
@@ -347,7 +353,7 @@ describe('cli import', () => {
     const service = await ServiceProcess.start(folder, environment);
     try {
       const client = await Client.of(service);
-      const child = startCommand(folder, ['import', '--ids', 'assign'], environment);
+      const child = startCommand(folder, ['import', 'cookies', '--ids', 'assign'], environment);
       const outcome = outcomeOf(child);
       child.stdin!.on('error', () => {});
       child.stdin!.end(lines(5000));

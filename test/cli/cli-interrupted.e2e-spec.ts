@@ -15,7 +15,7 @@ interface Case {
 
 const EXPORT: Case = {
   name: 'export',
-  args: ['export', '--output', 'out.ndjson'],
+  args: ['export', 'cookies', '--output', 'out.ndjson'],
   file: 'out.ndjson',
   draft: 'out.ndjson.partial',
 };
@@ -43,10 +43,10 @@ describe('a command that replaces a file', () => {
 
   beforeAll(async () => {
     stored = temporaryFolder();
-    await run(stored, ['import'], { input: lines(3) });
+    await run(stored, ['import', 'cookies'], { input: lines(3) });
     await run(stored, BACKUP.args);
     await run(stored, EXPORT.args);
-    expect(await run(stored, ['import'], { input: lines(1, 4) })).toMatchObject({ code: 0 });
+    expect(await run(stored, ['import', 'cookies'], { input: lines(1, 4) })).toMatchObject({ code: 0 });
   });
 
   beforeEach(() => {

@@ -33,10 +33,10 @@ describePostgres('the command line and PostgreSQL', () => {
 
   it('moves all cookies from SQLite and back, with equal count and checksum', async () => {
     const text = lines(2500) + line({ id: 70_000, wish: '\u{1f36a} "é\\\u007f\u2028' });
-    await run(folder, ['import'], { input: text, environment: CAPACITY });
-    const exported = await run(folder, ['export'], { environment: CAPACITY });
-    const imported = await run(folder, ['import'], { input: exported.stdout, environment: postgres });
-    const again = await run(folder, ['export'], { environment: postgres });
+    await run(folder, ['import', 'cookies'], { input: text, environment: CAPACITY });
+    const exported = await run(folder, ['export', 'cookies'], { environment: CAPACITY });
+    const imported = await run(folder, ['import', 'cookies'], { input: exported.stdout, environment: postgres });
+    const again = await run(folder, ['export', 'cookies'], { environment: postgres });
     expect([exported.code, imported.code, again.code]).toEqual([0, 0, 0]);
     expect(again.stdout).toBe(exported.stdout);
     const [summary] = /2501 cookies, sha256 [0-9a-f]{64}/.exec(exported.stderr)!;
@@ -50,8 +50,8 @@ describePostgres('the command line and PostgreSQL', () => {
       const client = await Client.of(service);
       const { headers } = await client.get('/cookies?limit=1');
       // Their order does not matter, within an import or from one to the next.
-      await run(folder, ['import'], { input: line({ id: 41 }) + line({ id: 7 }), environment: postgres });
-      await run(folder, ['import'], { input: line({ id: 12 }), environment: postgres });
+      await run(folder, ['import', 'cookies'], { input: line({ id: 41 }) + line({ id: 7 }), environment: postgres });
+      await run(folder, ['import', 'cookies'], { input: line({ id: 12 }), environment: postgres });
       expect((await client.get('/cookies?limit=1')).headers.get('etag')).not.toBe(headers.get('etag'));
       expect(await client.post(COOKIE)).toMatchObject({ status: 201, body: { id: 42 } });
     } finally {
@@ -61,8 +61,10 @@ describePostgres('the command line and PostgreSQL', () => {
 
   it('keeps the last id that was given, from SQLite and back, also of an empty storage', async () => {
     for (const text of ['{"lastId":9}\n', `${lines(3)}{"lastId":50}\n`]) {
-      expect(await run(folder, ['import'], { input: text, environment: postgres })).toMatchObject({ code: 0 });
-      expect((await run(folder, ['export'], { environment: postgres })).stdout).toBe(text);
+      expect(await run(folder, ['import', 'cookies'], { input: text, environment: postgres })).toMatchObject({
+        code: 0,
+      });
+      expect((await run(folder, ['export', 'cookies'], { environment: postgres })).stdout).toBe(text);
     }
     const service = await startService(postgres);
     try {
@@ -73,7 +75,7 @@ describePostgres('the command line and PostgreSQL', () => {
   });
 
   it('counts the cookies again with doctor --fix, while the service serves', async () => {
-    await run(folder, ['import'], { input: lines(3), environment: postgres });
+    await run(folder, ['import', 'cookies'], { input: lines(3), environment: postgres });
     await onServer(url, (client) => client.query("UPDATE storage SET used = 7 WHERE resource = 'cookies'"));
     const { code, stdout } = await run(folder, ['doctor', '--fix'], { environment: postgres });
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^FIX {3}counter +counted again: there are 3 cookies/m)]);
@@ -82,7 +84,7 @@ describePostgres('the command line and PostgreSQL', () => {
 
   it('goes on behind what a killed import has stored', async () => {
     const text = lines(20_000);
-    const child = startCommand(folder, ['import'], postgres);
+    const child = startCommand(folder, ['import', 'cookies'], postgres);
     const outcome = outcomeOf(child);
     child.stdin!.on('error', () => {});
     // It has the first half and waits for more.
@@ -93,18 +95,18 @@ describePostgres('the command line and PostgreSQL', () => {
     const { used } = await stored();
     expect(used).toBeGreaterThan(0);
     expect(used).toBeLessThan(20_000);
-    expect(await run(folder, ['import'], { input: text, environment: postgres })).toMatchObject({ code: 1 });
-    expect(await run(folder, ['import', '--resume'], { input: text, environment: postgres })).toMatchObject({
+    expect(await run(folder, ['import', 'cookies'], { input: text, environment: postgres })).toMatchObject({ code: 1 });
+    expect(await run(folder, ['import', 'cookies', '--resume'], { input: text, environment: postgres })).toMatchObject({
       code: 0,
     });
     expect(await stored()).toMatchObject({ used: 20_000, count: 20_000 });
   });
 
   it('stores nothing of an atomic import that meets an id which is taken', async () => {
-    await run(folder, ['import'], { input: line({ id: 3 }), environment: postgres });
+    await run(folder, ['import', 'cookies'], { input: line({ id: 3 }), environment: postgres });
     const file = `${folder}/lines.ndjson`;
     writeFileSync(file, lines(3));
-    const { code, stderr } = await run(folder, ['import', '--atomic', file], { environment: postgres });
+    const { code, stderr } = await run(folder, ['import', 'cookies', '--atomic', file], { environment: postgres });
     expect(code).toBe(1);
     expect(stderr).toContain('3');
     expect(await stored()).toMatchObject({ used: 1, count: 1 });
@@ -120,7 +122,7 @@ describePostgres('the command line and PostgreSQL', () => {
   });
 
   it('is looked at by doctor, which says what is wrong and never the password', async () => {
-    await run(folder, ['import'], { input: lines(3), environment: postgres });
+    await run(folder, ['import', 'cookies'], { input: lines(3), environment: postgres });
     const sound = await run(folder, ['doctor'], { environment: postgres });
     expect(sound).toMatchObject({ code: 0, stdout: expect.stringContaining('3 cookies of 100000') });
     await onServer(url, (client) => client.query(`UPDATE storage SET used = 4 WHERE resource = 'cookies'`));

@@ -80,13 +80,13 @@ describe('the files of a started service', () => {
 describe('the files of the command line', () => {
   beforeEach(async () => {
     const line = '{"id":1,"flavor":"vanilla","size":"small","wish":"Snow"}\n';
-    expect(await run(folder, ['import'], { input: line })).toMatchObject({ code: 0 });
+    expect(await run(folder, ['import', 'cookies'], { input: line })).toMatchObject({ code: 0 });
   });
 
   it('are those of their maker alone: a database, a backup, an export, a restored database', async () => {
     expect(modeOf('cookies.sqlite')).toBe('600');
     expect(await run(folder, ['backup', 'copy.sqlite'])).toMatchObject({ code: 0 });
-    expect(await run(folder, ['export', '--output', 'cookies.ndjson'])).toMatchObject({ code: 0 });
+    expect(await run(folder, ['export', 'cookies', '--output', 'cookies.ndjson'])).toMatchObject({ code: 0 });
     expect([modeOf('copy.sqlite'), modeOf('cookies.ndjson')]).toEqual(['600', '600']);
     expect(await run(folder, ['restore', 'copy.sqlite'])).toMatchObject({ code: 0 });
     for (const [file, mode] of Object.entries(modesIn(''))) expect([file, mode]).toEqual([file, '600']);
@@ -104,7 +104,7 @@ describe('the files of the command line', () => {
     for (const file of ['copy.sqlite', 'cookies.ndjson']) writeFileSync(join(folder, file), '', { mode: 0o640 });
     chmodSync(join(folder, 'cookies.sqlite'), 0o660);
     expect(await run(folder, ['backup', 'copy.sqlite'])).toMatchObject({ code: 0 });
-    expect(await run(folder, ['export', '--output', 'cookies.ndjson'])).toMatchObject({ code: 0 });
+    expect(await run(folder, ['export', 'cookies', '--output', 'cookies.ndjson'])).toMatchObject({ code: 0 });
     expect(await run(folder, ['restore', 'copy.sqlite'])).toMatchObject({ code: 0 });
     expect(['copy.sqlite', 'cookies.ndjson', 'cookies.sqlite'].map(modeOf)).toEqual(['640', '640', '660']);
     const [aside] = readdirSync(folder).filter((file) => file.includes('.before-'));

@@ -71,7 +71,7 @@ function randomOf(seed: number): (below: number) => number {
   };
 }
 
-const recordsOf = async (folder: string): Promise<string> => (await run(folder, ['export'])).stdout;
+const recordsOf = async (folder: string): Promise<string> => (await run(folder, ['export', 'cookies'])).stdout;
 
 /** Backups with a random hostile change. Each is rejected, or all records are unchanged and a new one can be stored. */
 export const hostileBackups: Fault = async ({ times, progress }) => {
@@ -80,7 +80,7 @@ export const hostileBackups: Fault = async ({ times, progress }) => {
   const random = randomOf(seed);
   const names = Object.keys(HOSTILE_CHANGES);
   const good = temporaryFolder();
-  assert.equal((await run(good, ['import'], { input: lines(20) })).code, 0);
+  assert.equal((await run(good, ['import', 'cookies'], { input: lines(20) })).code, 0);
   assert.equal((await run(good, ['backup', 'good.sqlite'])).code, 0);
   const expected = await recordsOf(good);
   for (let time = 0; time < times; time++) {
@@ -92,7 +92,7 @@ export const hostileBackups: Fault = async ({ times, progress }) => {
     const { code, stderr } = await run(folder, ['restore', 'backup.sqlite']);
     if (code !== 0) assert.match(stderr, /The storage is as it was/, `${name} (seed ${seed}): ${stderr}`);
     assert.equal(await recordsOf(folder), expected, `${name} (seed ${seed}) changed records`);
-    const more = await run(folder, ['import', '--ids', 'assign'], { input: lines(1) });
+    const more = await run(folder, ['import', 'cookies', '--ids', 'assign'], { input: lines(1) });
     assert.equal(more.code, 0, `${name} (seed ${seed}): ${more.stderr}`);
     counts[code === 0 ? 'harmless' : 'rejected']++;
     progress?.(`${time + 1}/${times} ${name}: ${code === 0 ? 'harmless' : stderr.split('\n')[0]}`);

@@ -58,7 +58,7 @@ describe('a counter that does not agree with the records', () => {
 
   it('is said after the start, while the service serves, and counted again by doctor --fix beside it', async () => {
     const environment = { COOKIES_CAPACITY: '100000' };
-    await run(folder, ['import'], { input: lines(25_001), environment });
+    await run(folder, ['import', 'cookies'], { input: lines(25_001), environment });
     drift();
     const service = await ServiceProcess.start(folder, environment);
     try {
@@ -83,7 +83,7 @@ describe('a counter that does not agree with the records', () => {
   });
 
   it('is not said of one that does', async () => {
-    await run(folder, ['import'], { input: lines(10_000) });
+    await run(folder, ['import', 'cookies'], { input: lines(10_000) });
     const service = await ServiceProcess.start(folder);
     await sleep(500);
     await service.end();

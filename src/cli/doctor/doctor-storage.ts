@@ -10,7 +10,6 @@ import { prepareStorage, recount, storedCount, type StoredCount } from '../../re
 import { hasTriggers } from '../../resource/usage/triggers.js';
 import { databaseExists } from '../sqlite-file/database-path.js';
 import { openDatabase, openDataSource } from '../resources/open-storage.js';
-import { argumentOf } from '../resources/resources.js';
 
 const NONE_YET = 'there is no database yet';
 
@@ -103,7 +102,7 @@ export function unfinishedImports(config: Config): Promise<string> {
       const found = await new ImportProgress(resource.name.plural).find(committed(dataSource));
       if (found === undefined) continue;
       unfinished.push(
-        `one that began at ${found.started} has stored ${found.lines} lines: go on with cli import ${argumentOf(resource)}--resume`,
+        `one that began at ${found.started} has stored ${found.lines} lines: go on with cli import ${resource.name.plural} --resume`,
       );
     }
     return unfinished.length === 0 ? 'none is unfinished' : unfinished.join('; ');

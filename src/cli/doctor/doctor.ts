@@ -4,7 +4,6 @@ import { clock, keys } from './doctor-machine.js';
 import { sqliteChecks } from './doctor-sqlite.js';
 import { counters, mendCounters, migrations, unfinishedImports } from './doctor-storage.js';
 import { Failure } from '../command-errors.js';
-import { isOnly } from '../resources/resources.js';
 
 /** One check: returns a text, or throws an error whose message says what is wrong and, after a colon, what to do. */
 export type Check = (config: Config) => string | Promise<string>;
@@ -54,8 +53,7 @@ function settings(): Config {
 }
 
 function capacities(config: Config): string {
-  const each = RESOURCES.map(({ name, capacity }) => ({ records: config.get(capacity), of: name.pluralText }));
-  return `capacity ${each.map(({ records, of }) => (isOnly ? records : `${records} ${of}`)).join(', ')}`;
+  return `capacity ${RESOURCES.map(({ name, capacity }) => `${config.get(capacity)} ${name.pluralText}`).join(', ')}`;
 }
 
 function say(outcome: 'ok  ' | 'FAIL' | 'FIX ', name: string, detail: string): void {

@@ -8,7 +8,6 @@ import type { ImportJob } from './import-job.js';
 import { type Batch, ImportInput } from './import-input.js';
 import { brokenLine, problemsOf } from './import-validation.js';
 import type { OpenStorage } from '../resources/open-storage.js';
-import { argumentOf } from '../resources/resources.js';
 import { Progress } from '../output/progress.js';
 import { UniqueValues } from './unique-values.js';
 
@@ -126,7 +125,7 @@ class ImportRun {
     if (this.at === undefined) return 'Nothing is stored.';
     const again = this.job.file === undefined ? 'the same input' : this.job.file;
     return (
-      `The first ${this.at.lines} lines are stored. Go on with: import ${argumentOf(this.job.resource)}${again} --resume\n` +
+      `The first ${this.at.lines} lines are stored. Go on with: import ${this.job.resource.name.plural} ${again} --resume\n` +
       'Lines after these may be mended before; the stored ones must stay as they are.'
     );
   }
