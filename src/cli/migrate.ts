@@ -3,10 +3,11 @@ import { type DataSource, MigrationExecutor } from 'typeorm';
 import { type Config, loadConfigFromProcess } from '../config/config.js';
 import { createDataSource } from '../database/data-source.js';
 import { committed, engineOf } from '../database/engine.js';
-import { migrate, unknownMigrations } from '../database/schema/migrations.js';
+import { migrate } from '../database/schema/migrations.js';
 import { RESOURCES, SETTINGS } from '../features.js';
 import { createLog, NestLogger } from '../logging/logger.js';
 import { Failure } from './command-errors.js';
+import { rejectNewerSchema } from './resources/open-storage.js';
 
 export interface MigrateOptions {
   readonly checkCapacity?: true;
@@ -19,10 +20,7 @@ export async function runMigrations({ checkCapacity }: MigrateOptions): Promise<
   const logger = new Logger('Database');
   const dataSource = await (await createDataSource(config)).initialize();
   try {
-    const newer = await unknownMigrations(dataSource);
-    if (newer.length > 0) {
-      throw new Failure(`The database has the migrations ${newer.join(', ')} of a newer version. Use that version.`);
-    }
+    await rejectNewerSchema(dataSource);
     if (checkCapacity) await requireCapacity(dataSource, config);
     const names = await migrate(dataSource);
     logger.log(names.length > 0 ? `Ran the migrations ${names.join(', ')}` : 'No migration is pending');

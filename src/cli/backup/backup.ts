@@ -8,7 +8,7 @@ import { CLI } from '../../config/program-names.js';
 import { SETTINGS } from '../../features.js';
 import { type Destination, destinationOf, openDestination } from '../output/destination.js';
 import { Failure } from '../command-errors.js';
-import { databaseExists, rejectDatabaseFile, requireSqlite } from '../sqlite-file/database-path.js';
+import { rejectDatabaseFile, requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
 import { countedRecords, expectedContents } from '../resources/resources.js';
 import { Progress } from '../output/progress.js';
 import { ReplacedError, replaceFile } from '../output/replace-file.js';
@@ -16,7 +16,7 @@ import { ReplacedError, replaceFile } from '../output/replace-file.js';
 export async function backup(file: string, interrupt: AbortSignal): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
   const path = requireSqlite(config, 'backup', 'pg_dump');
-  if (!databaseExists(config)) throw new Failure(`There is no database at ${path}; see DATABASE_URL.`);
+  requireDatabase(config);
   await rejectDatabaseFile(config, file);
   const destination = await destinationOf(file);
   // SQLite writes the pages of a copy in any order, so the target must be a file.
@@ -39,7 +39,7 @@ async function makeDraft(path: string, draft: string, interrupt: AbortSignal): P
   await copy(path, draft, { readonly: false, interrupt });
   const { errors, drifts, counts } = checkFile(draft, await expectedContents());
   if (drifts.length > 0) {
-    throw new Failure(`${drifts.join('; ')}, as the database does. Mend that first: ${CLI} doctor --fix`);
+    throw new Failure(`${drifts.join('; ')}, as the database does. Correct that first: ${CLI} doctor --fix`);
   }
   if (errors.length > 0) throw new Failure(`the copy is not sound: ${errors.join('; ')}. See: ${CLI} doctor`);
   interrupt.throwIfAborted();

@@ -4,7 +4,6 @@ import { fileProblem } from '../../database/sqlite/file/file-problem.js';
 import { openDatabase, tryWriting } from '../../database/sqlite/better-sqlite3.js';
 import { checkFile } from '../sqlite-file/file-check.js';
 import { expectedContents } from '../resources/resources.js';
-import { firstLine, nativeModule } from './doctor-machine.js';
 
 /** Free bytes that a volume should have: for the WAL, the reserve and some thousand records. */
 const LEAST_FREE = 64 * 1024 * 1024;
@@ -35,6 +34,14 @@ export function sqliteChecks(path: string): Readonly<Record<string, () => string
     'real write': () => realWrite(path),
     'database file': () => databaseFile(path),
   };
+}
+
+/** Checks that the native module of SQLite loads. */
+function nativeModule(): string {
+  const database = openDatabase(':memory:');
+  const version = database.prepare('SELECT sqlite_version()').pluck().get() as string;
+  database.close();
+  return `better-sqlite3 with SQLite ${version}, Node ${process.version}`;
 }
 
 function folderWritable(path: string): string {
@@ -81,12 +88,10 @@ function realWrite(path: string): string {
     tryWriting(database);
     return `${path} takes writes`;
   } catch (error) {
-    throw new Error(
-      `${path} takes no writes (${firstLine(error)}): give the user of the service the right to write it`,
-      {
-        cause: error,
-      },
-    );
+    const [reason] = (error as Error).message.split('\n');
+    throw new Error(`${path} takes no writes (${reason}): give the user of the service the right to write it`, {
+      cause: error,
+    });
   } finally {
     database.close();
   }

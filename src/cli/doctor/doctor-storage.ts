@@ -5,7 +5,7 @@ import { pendingMigrations, unknownMigrations } from '../../database/schema/migr
 import { committed } from '../../database/engine.js';
 import { RESOURCES } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
-import { ImportProgress } from '../import/import-progress.js';
+import { findUnfinishedImport } from '../import/import-progress.js';
 import { prepareStorage, recount, storedCount, type StoredCount } from '../../resource/usage/storage-row.js';
 import { hasTriggers } from '../../resource/usage/triggers.js';
 import { databaseExists } from '../sqlite-file/database-path.js';
@@ -73,25 +73,25 @@ async function countOf(dataSource: DataSource, { name }: Resource): Promise<Stor
  * Makes missing triggers, and corrects every count that differs from the number of records; the service may run meanwhile.
  * @returns what was changed, a line for each change
  */
-export async function mendCounters(config: Config): Promise<string[]> {
+export async function fixCounters(config: Config): Promise<string[]> {
   if (!databaseExists(config)) return [];
   const dataSource = await openDatabase(config, { mayMigrate: false });
-  const mended: string[] = [];
+  const fixed: string[] = [];
   try {
     for (const { name, capacity } of RESOURCES) {
       if (!(await hasTriggers(committed(dataSource), dataSource, name.plural))) {
         await prepareStorage(dataSource, { resource: name.plural, capacity: config.get(capacity) });
-        mended.push(`the triggers that count the ${name.pluralText} are made`);
+        fixed.push(`the triggers that count the ${name.pluralText} are made`);
       }
       const before = await storedCount(dataSource, name.plural);
       if (before === undefined || before.used === before.count) continue;
       const count = await recount(dataSource, name.plural);
-      mended.push(`counted again: there are ${count} ${name.pluralText}, the counter said ${before.used}`);
+      fixed.push(`counted again: there are ${count} ${name.pluralText}, the counter said ${before.used}`);
     }
   } finally {
     await dataSource.destroy();
   }
-  return mended;
+  return fixed;
 }
 
 export function unfinishedImports(config: Config): Promise<string> {
@@ -99,7 +99,7 @@ export function unfinishedImports(config: Config): Promise<string> {
     if ((await pendingMigrations(dataSource)).length > 0) return 'not known before the migrations have run';
     const unfinished: string[] = [];
     for (const resource of RESOURCES) {
-      const found = await new ImportProgress(resource.name.plural).find(committed(dataSource));
+      const found = await findUnfinishedImport(committed(dataSource), resource.name.plural);
       if (found === undefined) continue;
       unfinished.push(
         `one that began at ${found.started} has stored ${found.lines} lines: go on with cli import ${resource.name.plural} --resume`,

@@ -1,8 +1,12 @@
+import { createSecretKey } from 'node:crypto';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { SignJWT } from 'jose/jwt/sign';
+import { jwtVerify } from 'jose/jwt/verify';
+import { developmentSecretFile } from '../../auth/token-key.js';
 import { type Config, ConfigError, loadConfigFromProcess } from '../../config/config.js';
 import { RESOURCES, SETTINGS } from '../../features.js';
-import { clock, keys } from './doctor-machine.js';
 import { sqliteChecks } from './doctor-sqlite.js';
-import { counters, mendCounters, migrations, unfinishedImports } from './doctor-storage.js';
+import { counters, fixCounters, migrations, unfinishedImports } from './doctor-storage.js';
 import { Failure } from '../command-errors.js';
 
 /** One check: returns a text, or throws an error whose message says what is wrong and, after a colon, what to do. */
@@ -17,7 +21,7 @@ export interface DoctorOptions {
 
 export async function doctor({ fix = false }: DoctorOptions): Promise<void> {
   const config = settings();
-  if (fix) await mend(config);
+  if (fix) for (const line of await fixCounters(config)) say('FIX ', 'counter', line);
   const { url } = config.database;
   const checks: Readonly<Record<string, Check>> = {
     ...EVERYWHERE,
@@ -36,10 +40,6 @@ export async function doctor({ fix = false }: DoctorOptions): Promise<void> {
   if (failed > 0) throw new Failure(`${failed} of ${Object.keys(checks).length + 1} checks failed.`);
 }
 
-async function mend(config: Config): Promise<void> {
-  for (const done of await mendCounters(config)) say('FIX ', 'counter', done);
-}
-
 function settings(): Config {
   try {
     const config = loadConfigFromProcess(SETTINGS);
@@ -48,7 +48,7 @@ function settings(): Config {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     for (const line of error.errors) say('FAIL', 'settings', line);
-    throw new Failure('Mend the settings first; the other checks need them.', error);
+    throw new Failure('Correct the settings first; the other checks need them.', error);
   }
 }
 
@@ -58,4 +58,36 @@ function capacities(config: Config): string {
 
 function say(outcome: 'ok  ' | 'FAIL' | 'FIX ', name: string, detail: string): void {
   console.log(`${outcome}  ${name.padEnd(15)}  ${detail}`);
+}
+
+/** Milliseconds by which the time of a file may be ahead of the clock, because of rounding. */
+const TOLERANCE = 60_000;
+
+/** Signs and verifies a token with the key. The configuration has checked its length and kind. */
+async function keys(config: Config): Promise<string> {
+  const { secret, publicKey } = config.jwt;
+  if (publicKey !== undefined) return `tokens are verified with a public key (${publicKey.algorithms.join(', ')})`;
+  const file = developmentSecretFile(config);
+  if (secret === undefined && !existsSync(file)) return `the first start makes a secret in ${file}`;
+  const bytes = Buffer.from(secret ?? readFileSync(file));
+  if (bytes.length < 32) throw new Error(`the secret in ${file} has ${bytes.length} bytes, not 32: remove the file`);
+  const hmac = createSecretKey(bytes);
+  await jwtVerify(await new SignJWT({}).setProtectedHeader({ alg: 'HS256' }).sign(hmac), hmac);
+  return `a token is signed and verified with ${secret === undefined ? `the secret in ${file}` : 'the secret'}`;
+}
+
+/** Checks that the clock is not behind the times of existing files: tokens expire by the clock. */
+function clock({ database: { url } }: Config): string {
+  const now = Date.now();
+  const program = process.argv[1]!;
+  const files = url.engine === 'sqlite' ? [program, url.path, `${url.path}-wal`] : [program];
+  for (const file of files) {
+    const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (written > now + TOLERANCE) {
+      throw new Error(
+        `it is ${new Date(now).toISOString()}, but ${file} was written ${new Date(written).toISOString()}: set the clock (NTP)`,
+      );
+    }
+  }
+  return new Date(now).toISOString();
 }

@@ -1,9 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
-import { createWriteStream, fstatSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
-import { type Config, loadConfigFromProcess } from '../../config/config.js';
+import { loadConfigFromProcess } from '../../config/config.js';
 import { SETTINGS } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
 import { lastIdLine, recordLine } from '../resources/record-lines.js';
@@ -17,6 +16,8 @@ import { openStorage } from '../resources/open-storage.js';
 import { Progress } from '../output/progress.js';
 import { ReplacedError, replaceFile } from '../output/replace-file.js';
 
+const STDOUT: Destination = { kind: 'descriptor', fd: 1 };
+
 export interface ExportOptions {
   readonly output?: string;
   /** Allowed values by property. */
@@ -27,14 +28,14 @@ export interface ExportOptions {
 
 export async function exportRecords(resource: Resource, options: ExportOptions, interrupt: AbortSignal): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
-  const destination = options.output === undefined ? undefined : await outputOf(config, options.output);
+  const { output = 'The output' } = options;
+  if (options.output !== undefined) await rejectDatabaseFile(config, output);
+  const destination = options.output === undefined ? STDOUT : await destinationOf(output);
   const storage = await openStorage(config, resource, { mayMigrate: false });
   try {
     const snapshot = await storage.store.openSnapshot();
     try {
-      const run = new ExportRun(resource, snapshot, options);
-      if (destination === undefined) await toStdout(run, interrupt);
-      else await toOutput(run, options.output!, destination, interrupt);
+      await write(new ExportRun(resource, snapshot, options), output, destination, interrupt);
     } finally {
       snapshot.close();
     }
@@ -43,15 +44,12 @@ export async function exportRecords(resource: Resource, options: ExportOptions, 
   }
 }
 
-async function outputOf(config: Config, output: string): Promise<Destination> {
-  await rejectDatabaseFile(config, output);
-  return destinationOf(output);
-}
-
 /** Reads the selected records once and computes their count and checksum. */
 class ExportRun {
   private readonly hash: Hash = createHash('sha256');
   private readonly progress: Progress;
+  /** Whether all records are exported. */
+  private readonly isWhole: boolean;
   private count = 0;
 
   constructor(
@@ -59,27 +57,19 @@ class ExportRun {
     private readonly snapshot: ResourceSnapshot<ResourceEntity>,
     private readonly options: ExportOptions,
   ) {
-    const { after, limit = Infinity } = options;
-    const total = this.isFiltered || after ? undefined : Math.min(snapshot.usage.count, limit);
+    const { after, limit, filters } = options;
+    const isFiltered = Object.keys(filters).length > 0;
+    this.isWhole = !isFiltered && after === undefined && limit === undefined;
+    const total = isFiltered || after ? undefined : Math.min(snapshot.usage.count, limit ?? Infinity);
     this.progress = new Progress({ done: 'Exported', unit: resource.name.pluralText }, total);
-  }
-
-  private get isWhole(): boolean {
-    const { after, limit } = this.options;
-    return !this.isFiltered && after === undefined && limit === undefined;
-  }
-
-  private get isFiltered(): boolean {
-    return Object.keys(this.options.filters).length > 0;
   }
 
   /** The lines, page by page. */
   async *lines(): AsyncGenerator<string> {
     const { filters, after, limit } = this.options;
-    const selection = { filters, after };
     let last = 0;
     try {
-      for await (const page of this.snapshot.records(selection, limit)) {
+      for await (const page of this.snapshot.records({ filters, after }, limit)) {
         const text = page.map(recordLine).join('');
         this.hash.update(text);
         this.count += page.length;
@@ -99,31 +89,16 @@ class ExportRun {
   }
 }
 
-async function toStdout(run: ExportRun, signal: AbortSignal): Promise<void> {
-  try {
-    await pipeline(run.lines(), stdout(), { signal });
-  } catch (error) {
-    signal.throwIfAborted();
-    // The reader has closed the pipe, as `head` does. A summary would be wrong.
-    if ((error as NodeJS.ErrnoException).code === 'EPIPE') return;
-    throw new Failure(`The output cannot be written: ${(error as Error).message}`, error);
-  }
-  console.error(run.summary());
-}
-
-/** An asynchronous stdout: `process.stdout` writes to a pipe synchronously, so a stalled reader would block Ctrl+C. */
-function stdout(): NodeJS.WritableStream {
-  const kind = fstatSync(1);
-  return kind.isFIFO() || kind.isSocket() ? new Socket({ fd: 1, readable: false, writable: true }) : process.stdout;
-}
-
-async function toOutput(run: ExportRun, output: string, destination: Destination, signal: AbortSignal): Promise<void> {
+/** Writes the lines, then the summary to stderr. */
+async function write(run: ExportRun, output: string, destination: Destination, signal: AbortSignal): Promise<void> {
   try {
     if (destination.kind === 'file') await toFile(run, destination.path, signal);
     else await pipeline(run.lines(), await openDestination(destination, signal), { signal });
   } catch (error) {
     if (error instanceof ReplacedError) throw error;
     signal.throwIfAborted();
+    // The reader has closed the pipe, as `head` does. A summary would be wrong.
+    if (destination.kind === 'descriptor' && (error as NodeJS.ErrnoException).code === 'EPIPE') return;
     const rest = destination.kind === 'file' ? ' Nothing is left of it.' : '';
     throw new Failure(`${output} cannot be written: ${(error as Error).message}.${rest}`, error);
   }

@@ -4,7 +4,6 @@ import type { NewRecord, ResourceEntity } from '../../resource/resource-entity.j
 import type { UnfinishedImport } from './import-progress.js';
 import { Failure } from '../command-errors.js';
 import type { IdsOption, ImportJob } from './import-job.js';
-import { IdSet } from './id-set.js';
 import { type Line, LINE_LIMIT, linesOf } from './lines.js';
 
 /** A line number with the record of the line. */
@@ -52,6 +51,20 @@ export class Batch {
 
 function addLine(hash: Hash, bytes: Buffer): void {
   hash.update(bytes).update('\n');
+}
+
+/** A set of ids with 32 bits for each map entry: dense ids, as in an export, take little memory. */
+class IdSet {
+  private readonly words = new Map<number, number>();
+
+  /** @returns whether the id was not in the set */
+  add(id: number): boolean {
+    const key = Math.floor(id / 32);
+    const bit = 1 << (id % 32);
+    const word = this.words.get(key) ?? 0;
+    this.words.set(key, word | bit);
+    return (word & bit) === 0;
+  }
 }
 
 /** Lines of a batch: enough to share a commit, few enough for writes of the service in between. */

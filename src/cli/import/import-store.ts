@@ -2,7 +2,7 @@ import { QueryFailedError } from 'typeorm';
 import { type Sql, transaction } from '../../database/engine.js';
 import { problemsIn } from '../resources/record-lines.js';
 import { RejectedRecordError, StorageFullError } from '../../resource/record-errors.js';
-import { ImportProgress, type UnfinishedImport } from './import-progress.js';
+import { deleteProgress, saveProgress, type UnfinishedImport } from './import-progress.js';
 import { Failure } from '../command-errors.js';
 import type { ImportJob } from './import-job.js';
 import { type Batch, ImportInput } from './import-input.js';
@@ -61,7 +61,6 @@ export async function storeInBatches(storage: OpenStorage, job: ImportJob, total
 
 class ImportRun {
   stored = 0;
-  private readonly note: ImportProgress;
   private at?: UnfinishedImport;
   private readonly started = new Date().toISOString();
 
@@ -70,7 +69,6 @@ class ImportRun {
     private readonly job: ImportJob,
     private readonly progress: Progress,
   ) {
-    this.note = new ImportProgress(job.resource.name.plural);
     this.at = job.resumed;
   }
 
@@ -85,7 +83,7 @@ class ImportRun {
       }
       await transaction(this.storage.dataSource, async (tx) => {
         await keepLastId(this.storage, tx, input);
-        if (this.at !== undefined) await this.note.forget(tx);
+        if (this.at !== undefined) await deleteProgress(tx, this.at.resource);
       });
     } finally {
       this.progress.stop();
@@ -94,12 +92,12 @@ class ImportRun {
 
   /** Stores a batch; when the capacity is reached, as many of its records as fit. */
   private async store(batch: Batch, ids: UnfinishedImport['ids']): Promise<void> {
-    const { resource } = this.note;
+    const resource = this.job.resource.name.plural;
     const digest = batch.hash().digest('hex');
     const to = { resource, lines: batch.lastLine, digest, ids, started: this.at?.started ?? this.started };
     try {
       await transaction(this.storage.dataSource, async (tx) => {
-        await this.note.advance(tx, this.at, to);
+        await saveProgress(tx, this.at, to);
         await createAll(this.storage, tx, batch);
       });
     } catch (error) {
@@ -126,7 +124,7 @@ class ImportRun {
     const again = this.job.file === undefined ? 'the same input' : this.job.file;
     return (
       `The first ${this.at.lines} lines are stored. Go on with: import ${this.job.resource.name.plural} ${again} --resume\n` +
-      'Lines after these may be mended before; the stored ones must stay as they are.'
+      'Lines after these may be corrected before; the stored ones must stay as they are.'
     );
   }
 }

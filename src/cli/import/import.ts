@@ -1,11 +1,11 @@
+import { createHash } from 'node:crypto';
 import { getMetadataArgsStorage } from 'typeorm';
 import { type Config, loadConfigFromProcess } from '../../config/config.js';
 import { SETTINGS } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
-import { RecordReader } from '../resources/record-lines.js';
+import { recordLine, RecordReader } from '../resources/record-lines.js';
 import { committed, transaction } from '../../database/engine.js';
-import { ImportProgress, type UnfinishedImport } from './import-progress.js';
-import { contentsOf } from '../resources/contents.js';
+import { deleteProgress, findUnfinishedImport, type UnfinishedImport } from './import-progress.js';
 import { Failure, UsageError } from '../command-errors.js';
 import type { ImportJob, ImportOptions } from './import-job.js';
 import { isRepeatable, openInput } from './input.js';
@@ -55,13 +55,28 @@ async function run(storage: OpenStorage, job: ImportJob): Promise<void> {
   console.error(`Imported ${job.resource.name.counted(stored)}.`);
 }
 
+/** Count and checksum of all records, as `export` prints them. */
+async function contentsOf({ store, resource }: OpenStorage): Promise<string> {
+  const snapshot = await store.openSnapshot();
+  try {
+    const hash = createHash('sha256');
+    let count = 0;
+    for await (const page of snapshot.records({})) {
+      hash.update(page.map(recordLine).join(''));
+      count += page.length;
+    }
+    return `${resource.name.counted(count)}, sha256 ${hash.digest('hex')}`;
+  } finally {
+    snapshot.close();
+  }
+}
+
 /** The unfinished import to resume, according to the options. */
 async function unfinished(
   { dataSource, resource }: OpenStorage,
   { resume, forget, ids }: ImportOptions,
 ): Promise<UnfinishedImport | undefined> {
-  const progress = new ImportProgress(resource.name.plural);
-  const found = await progress.find(committed(dataSource));
+  const found = await findUnfinishedImport(committed(dataSource), resource.name.plural);
   if (resume) {
     if (found === undefined) throw new Failure('There is nothing to resume: no import was interrupted.');
     if (ids !== undefined && ids !== found.ids) throw new UsageError(`The import was begun with --ids ${found.ids}`);
@@ -74,7 +89,7 @@ async function unfinished(
         'Go on with the same input and --resume, or start again with --forget: what that one has stored stays.',
     );
   }
-  await transaction(dataSource, (tx) => progress.forget(tx));
+  await transaction(dataSource, (tx) => deleteProgress(tx, found.resource));
   return undefined;
 }
 

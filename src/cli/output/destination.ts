@@ -1,4 +1,4 @@
-import { constants, createWriteStream, openSync, type Stats } from 'node:fs';
+import { constants, createWriteStream, fstatSync, openSync, type Stats } from 'node:fs';
 import { open, readlink, realpath, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -64,11 +64,11 @@ export async function openDestination(
   return (await open(destination.path, constants.O_WRONLY)).createWriteStream();
 }
 
-/** A stream to a descriptor that does not block the process while the reader of a pipe stalls. */
-async function descriptorStream(fd: number): Promise<Writable> {
-  const kind = await stat(`/proc/self/fd/${fd}`);
+/** A stream to a descriptor. `process.stdout` writes to a pipe synchronously, so a stalled reader would block Ctrl+C. */
+function descriptorStream(fd: number): Writable {
+  const kind = fstatSync(fd);
   if (kind.isFIFO() || kind.isSocket()) return new Socket({ fd, readable: false, writable: true });
-  return createWriteStream('', { fd, autoClose: false });
+  return fd === 1 ? process.stdout : createWriteStream('', { fd, autoClose: false });
 }
 
 /** Opens without blocking: no signal could interrupt a wait in open(2). */

@@ -1,7 +1,4 @@
-import { createRequire } from 'node:module';
-import type { SingleBar } from 'cli-progress';
-
-const require = createRequire(import.meta.url);
+import { SingleBar } from 'cli-progress';
 
 /** Milliseconds between two lines when stderr is not a terminal. */
 const INTERVAL = 5000;
@@ -9,9 +6,7 @@ const INTERVAL = 5000;
 /** The output of the progress; tests replace stderr. */
 export type Screen = Pick<NodeJS.WriteStream, 'write' | 'isTTY'>;
 
-/**
- * Shows the progress of long work on stderr: a bar on a terminal, else a line every few seconds.
- */
+/** Shows the progress of long work on stderr: a bar on a terminal, otherwise a line every few seconds. */
 export class Progress {
   private readonly bar?: SingleBar;
   private readonly started = performance.now();
@@ -27,8 +22,7 @@ export class Progress {
     private readonly screen: Screen = process.stderr,
   ) {
     if (!screen.isTTY || !total) return;
-    const cliProgress = require('cli-progress') as typeof import('cli-progress');
-    this.bar = new cliProgress.SingleBar({
+    this.bar = new SingleBar({
       format: `${what.done} {value} of {total} ${what.unit} [{bar}] {percentage} %, {eta_formatted} left`,
       stream: screen as NodeJS.WriteStream,
       hideCursor: null,

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { Logger } from '@nestjs/common';
 import type { DataSource, Repository } from 'typeorm';
 import { Config } from '../../config/config.js';
@@ -11,6 +10,7 @@ import { prepareStorage } from '../../resource/usage/storage-row.js';
 import { ResourceRepository } from '../../resource/store/resource-repository.js';
 import { UsageCounter } from '../../resource/usage/usage-counter.js';
 import { Failure } from '../command-errors.js';
+import { requireDatabase } from '../sqlite-file/database-path.js';
 
 /** Milliseconds; an atomic import is one long transaction. */
 const TIMEOUTS = { busyTimeout: 60_000, transactionTimeout: 24 * 3600 * 1000 } as const;
@@ -60,10 +60,7 @@ export async function openStorage(config: Config, resource: Resource, options: O
  * @throws {Failure} when its schema is not that of this code
  */
 export async function openDatabase(config: Config, { mayMigrate }: OpenOptions): Promise<DataSource> {
-  const { url } = config.database;
-  if (!mayMigrate && url.engine === 'sqlite' && !existsSync(url.path)) {
-    throw new Failure(`There is no database at ${url.path}; see DATABASE_URL.`);
-  }
+  if (!mayMigrate) requireDatabase(config);
   const dataSource = await openDataSource(new Config({ ...config, database: { ...config.database, ...TIMEOUTS } }));
   try {
     await requireSchema(dataSource, mayMigrate && config.database.migrateOnStart);
@@ -75,13 +72,17 @@ export async function openDatabase(config: Config, { mayMigrate }: OpenOptions):
 }
 
 async function requireSchema(dataSource: DataSource, mayMigrate: boolean): Promise<void> {
-  const newer = await unknownMigrations(dataSource);
-  if (newer.length > 0) {
-    throw new Failure(`The database has the migrations ${newer.join(', ')} of a newer version. Use that version.`);
-  }
+  await rejectNewerSchema(dataSource);
   if (mayMigrate) await migrate(dataSource);
   const pending = await pendingMigrations(dataSource);
   if (pending.length > 0) {
     throw new Failure(`The database lacks the migrations ${pending.join(', ')}. Start the service, or run: ${MIGRATE}`);
   }
+}
+
+/** @throws {Failure} if a newer version has migrated the database */
+export async function rejectNewerSchema(dataSource: DataSource): Promise<void> {
+  const newer = await unknownMigrations(dataSource);
+  if (newer.length === 0) return;
+  throw new Failure(`The database has the migrations ${newer.join(', ')} of a newer version. Use that version.`);
 }

@@ -8,6 +8,13 @@ export function databaseExists({ database: { url } }: Config): boolean {
   return url.engine !== 'sqlite' || existsSync(url.path);
 }
 
+/** @throws {Failure} if there is no database file */
+export function requireDatabase(config: Config): void {
+  const { url } = config.database;
+  if (url.engine !== 'sqlite' || databaseExists(config)) return;
+  throw new Failure(`There is no database at ${url.path}; see DATABASE_URL.`);
+}
+
 /**
  * Rejects an output path that is the database or one of its files.
  * @throws {UsageError}
