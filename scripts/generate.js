@@ -21,13 +21,12 @@ import {
   withResource,
 } from './generate/resources.js';
 import { controller } from './generate/templates/controller.js';
-import { capacitySettingOf, declaration } from './generate/templates/declaration.js';
+import { capacitySettingOf, declaration, values } from './generate/templates/declaration.js';
 import { dto } from './generate/templates/dto.js';
 import { entity } from './generate/templates/entity.js';
 import { migration } from './generate/templates/migration.js';
 import { module, service } from './generate/templates/module.js';
 import { spec, specOnPostgres } from './generate/templates/spec.js';
-import { values } from './generate/templates/values.js';
 import { COMPOSE, ENV_EXAMPLE, README, withEntry, withOneMorePassedOn, withRow } from './settings/documents.js';
 
 /** @typedef {import('./generate/resource.js').Resource} Resource */
@@ -67,13 +66,17 @@ function changesOf({ singular, plural }) {
   };
 }
 
-/** @param {[path: string, source: string]} file @returns {Promise<[path: string, source: string]>} */
-async function formattedFile([path, source]) {
-  const filepath = join(ROOT, path);
-  // Prettier has no rules for this file.
-  if (path === ENV_EXAMPLE) return [path, source];
-  return [path, await format(source, { ...(await resolveConfig(filepath)), filepath })];
-}
+/** The files, formatted as the project is. @param {Record<string, string>} files */
+const formatted = (files) =>
+  Promise.all(
+    Object.entries(files).map(async ([path, source]) => {
+      const filepath = join(ROOT, path);
+      // Prettier has no rules for this file.
+      const text =
+        path === ENV_EXAMPLE ? source : await format(source, { ...(await resolveConfig(filepath)), filepath });
+      return /** @type {const} */ ([path, text]);
+    }),
+  );
 
 /** Files and names that must not exist yet. @param {Resource} resource @param {readonly string[]} paths */
 function obstacles({ plural }, paths) {
@@ -94,10 +97,8 @@ async function generate(args) {
       `${found.join(', ')}: exists already, and nothing is overwritten; nothing has been written`,
     );
   }
-  const changes = changesOf(resource);
   // All files are ready before the first is written.
-  const ready = await Promise.all(Object.entries(files).map(formattedFile));
-  const changed = await Promise.all(Object.entries(changes).map(formattedFile));
+  const [ready, changed] = await Promise.all([formatted(files), formatted(changesOf(resource))]);
   for (const [path, source] of ready) {
     mkdirSync(dirname(join(ROOT, path)), { recursive: true });
     writeFileSync(join(ROOT, path), source, { flag: 'wx' });

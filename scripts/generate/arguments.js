@@ -36,32 +36,12 @@ A "=" behind a kind gives a default: isGift:bool=false, status:enum:open,paid=op
 const EXAMPLE = 'npm run generate -- resource orders customer:text:100';
 
 /** Words that the code, the document or the database of the service uses. */
-const TAKEN = new Set([
-  ...[
-    'openapi',
-    'docs',
-    'features',
-    'health',
-    'metrics',
-    'lists',
-    'storage',
-    'migrations',
-    'imports',
-    'records',
-    'examples',
-  ],
-  ...[
-    'Check',
-    'Column',
-    'Entity',
-    'Injectable',
-    'Module',
-    'References',
-    'Resource',
-    'ResourceEntity',
-    'ResourceRepository',
-  ],
-]);
+const TAKEN = new Set(
+  (
+    'openapi docs features health metrics lists storage migrations imports records examples ' +
+    'Check Column Entity Injectable Module References Resource ResourceEntity ResourceRepository'
+  ).split(' '),
+);
 
 /** @typedef {import('./fields.js').Field} Field */
 

@@ -35,23 +35,68 @@ const RESERVED = new Set(
   ).split(' '),
 );
 
-/** @type {Record<string, { example: string, make: (name: string, options: string, resource: Resource) => Omit<Field, 'name' | 'isOptional' | 'isReadOnly'> }>} */
+/** @typedef {Omit<Field, 'name' | 'isOptional' | 'isReadOnly'>} OfKind */
+/** @typedef {{ singular: string, plural: string, known: ReadonlySet<string> }} Resource `known`: existing resources */
+
+/**
+ * The kinds of properties: an example for messages, and the field of a property of that kind, or a function that makes it.
+ * @type {Record<string, { example: string, field: OfKind | ((name: string, options: string, resource: Resource) => OfKind) }>}
+ */
 const KINDS = {
-  text: { example: 'customer:text:100', make: text },
-  int: { example: 'quantity:int:1..1000', make: int },
-  number: { example: 'weight:number:0..99.5', make: number },
-  decimal: { example: 'price:decimal:10,2', make: decimal },
-  date: { example: 'day:date', make: date },
-  instant: { example: 'startsAt:instant', make: instant },
-  uuid: { example: 'deviceId:uuid', make: uuid },
-  bool: { example: 'isGift:bool', make: bool },
-  enum: { example: 'status:enum:open,paid,shipped', make: enumeration },
-  ref: { example: 'cookieId:ref:cookies', make: reference },
+  text: { example: 'customer:text:100', field: text },
+  int: {
+    example: 'quantity:int:1..1000',
+    field: (name, options) => ({
+      ...numeric(name, options, /^-?\d+$/, ({ max }) => [max + 1, 0.5, '1']),
+      column: 'integer',
+      decorator: 'IntegerProperty',
+    }),
+  },
+  number: {
+    example: 'weight:number:0..99.5',
+    field: (name, options) => ({
+      ...numeric(name, options, /^-?\d+(\.\d+)?$/, ({ min, max }) => [max + 1, `${min}`]),
+      column: 'double precision',
+      decorator: 'NumberProperty',
+    }),
+  },
+  decimal: { example: 'price:decimal:10,2', field: decimal },
+  date: {
+    example: 'day:date',
+    field: {
+      ...{ type: 'string', column: 'date', decorator: 'DateProperty', arguments: [] },
+      ...{ sample: '2026-01-31', other: '2028-02-29' },
+      invalid: ['2026-02-30', '0000-01-01', '10000-01-01', '2026-1-31', 1],
+    },
+  },
+  instant: {
+    example: 'startsAt:instant',
+    field: {
+      ...{ type: 'Date', column: 'datetime', decorator: 'DateTimeProperty', arguments: [] },
+      ...{ sample: '2026-01-31T12:00:00.000Z', other: '2026-11-01T01:30:00.123Z' },
+      invalid: ['2026-01-31', '2026-02-30T12:00:00Z', '2026-01-31T12:00:00', '0000-01-01T00:00:00Z', 1],
+    },
+  },
+  uuid: {
+    example: 'deviceId:uuid',
+    field: {
+      ...{ type: 'string', column: 'uuid', decorator: 'UuidProperty', arguments: [] },
+      ...{ sample: '01999999-0000-7000-8000-000000000001', other: '01999999-0000-7000-8000-000000000002' },
+      invalid: ['01999999000070008000000000000001', '{01999999-0000-7000-8000-000000000001}', 'x', 1],
+    },
+  },
+  bool: {
+    example: 'isGift:bool',
+    field: {
+      ...{ type: 'boolean', column: 'boolean', decorator: 'BooleanProperty', arguments: [] },
+      ...{ sample: true, other: false, invalid: ['true', 1] },
+    },
+  },
+  enum: { example: 'status:enum:open,paid,shipped', field: enumeration },
+  ref: { example: 'cookieId:ref:cookies', field: reference },
 };
 
 /**
- * @typedef {{ singular: string, plural: string, known: ReadonlySet<string> }} Resource `known` are the existing
- * resources
  * @param {string} argument such as `quantity:int:1..1000`
  * @param {Resource} resource
  * @returns {Field}
@@ -70,9 +115,10 @@ export function parseField(argument, resource) {
     fail(`the name "${name}" is taken`, `${name}Value:text:100`);
   const known = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
   if (known === undefined) fail(`a kind is one of ${Object.keys(KINDS).join(', ')}`, `${name}:text:100`);
-  const isOptional = optional !== '';
   try {
-    const field = { name, isOptional, isReadOnly: false, ...known.make(name, options, resource) };
+    if (typeof known.field !== 'function' && options !== '') throw new RangeError(`nothing comes behind ${kind}`);
+    const ofKind = typeof known.field === 'function' ? known.field(name, options, resource) : known.field;
+    const field = { name, isOptional: optional !== '', isReadOnly: false, ...ofKind };
     return initial === undefined ? field : { ...field, initial: defaultOf(kind, initial, field) };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
@@ -120,34 +166,17 @@ function text(name, options) {
 /** @param {string} value @param {number} min @param {number} max */
 const fitting = (value, min, max) => value.slice(0, max).trimEnd().padEnd(min, 'x');
 
-/** @param {string} name @param {string} options */
-function int(name, options) {
-  const [min, max] = rangeOf(options, /^-?\d+$/);
-  return {
-    ...numeric(name, min, max),
-    column: 'integer',
-    decorator: 'IntegerProperty',
-    invalid: [max + 1, 0.5, '1'],
-  };
-}
-
-/** @param {string} name @param {string} options */
-function number(name, options) {
-  const [min, max] = rangeOf(options, /^-?\d+(\.\d+)?$/);
-  return {
-    ...numeric(name, min, max),
-    column: 'double precision',
-    decorator: 'NumberProperty',
-    invalid: [max + 1, `${min}`],
-  };
-}
-
-/** @param {string} name @param {number} min @param {number} max */
-function numeric(name, min, max) {
+/**
+ * @param {string} name @param {string} options @param {RegExp} form of a bound
+ * @param {(range: { min: number, max: number }) => unknown[]} invalidOf
+ */
+function numeric(name, options, form, invalidOf) {
+  const [min, max] = rangeOf(options, form);
   if (min === max) throw new RangeError('a range has more than one value');
   if (Math.max(-min, max) > Number.MAX_SAFE_INTEGER) throw new RangeError('a bound is beyond 2^53 - 1');
   const check = `isBetween('${name}', ${min}, ${max})`;
-  return { type: 'number', check, arguments: [`${min}`, `${max}`], sample: min, other: max };
+  const invalid = invalidOf({ min, max });
+  return { type: 'number', check, arguments: [`${min}`, `${max}`], sample: min, other: max, invalid };
 }
 
 /** @param {string} options @param {RegExp} form of a bound @returns {[number, number]} */
@@ -178,62 +207,6 @@ function decimal(_name, options) {
     sample: (1).toFixed(scale),
     other: (2).toFixed(scale),
     invalid: [1, '1e3', '-0', `1.${'0'.repeat(scale + 1)}`, '1'.repeat(precision - scale + 1)],
-  };
-}
-
-/** @param {string} _name @param {string} options */
-function date(_name, options) {
-  if (options !== '') throw new RangeError('nothing comes behind date');
-  return {
-    type: 'string',
-    column: 'date',
-    decorator: 'DateProperty',
-    arguments: [],
-    sample: '2026-01-31',
-    other: '2028-02-29',
-    invalid: ['2026-02-30', '0000-01-01', '10000-01-01', '2026-1-31', 1],
-  };
-}
-
-/** @param {string} _name @param {string} options */
-function instant(_name, options) {
-  if (options !== '') throw new RangeError('nothing comes behind instant');
-  return {
-    type: 'Date',
-    column: 'datetime',
-    decorator: 'DateTimeProperty',
-    arguments: [],
-    sample: '2026-01-31T12:00:00.000Z',
-    other: '2026-11-01T01:30:00.123Z',
-    invalid: ['2026-01-31', '2026-02-30T12:00:00Z', '2026-01-31T12:00:00', '0000-01-01T00:00:00Z', 1],
-  };
-}
-
-/** @param {string} _name @param {string} options */
-function uuid(_name, options) {
-  if (options !== '') throw new RangeError('nothing comes behind uuid');
-  return {
-    type: 'string',
-    column: 'uuid',
-    decorator: 'UuidProperty',
-    arguments: [],
-    sample: '01999999-0000-7000-8000-000000000001',
-    other: '01999999-0000-7000-8000-000000000002',
-    invalid: ['01999999000070008000000000000001', '{01999999-0000-7000-8000-000000000001}', 'x', 1],
-  };
-}
-
-/** @param {string} _name @param {string} options */
-function bool(_name, options) {
-  if (options !== '') throw new RangeError('nothing comes behind bool');
-  return {
-    type: 'boolean',
-    column: 'boolean',
-    decorator: 'BooleanProperty',
-    arguments: [],
-    sample: true,
-    other: false,
-    invalid: ['true', 1],
   };
 }
 

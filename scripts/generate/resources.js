@@ -7,10 +7,7 @@ import { ArgumentError } from './fields.js';
  * @typedef {{ plural: string, entity: string, references: string[] }} KnownResource `references` are names of entities
  */
 
-/**
- * The resources in `src`, by their plural names: folders with the entity of a table with that name. @param {string}
- * root
- */
+/** The resources in `src`, by their plural names: folders with the entity of that table. @param {string} root */
 export function knownResources(root) {
   /** @type {Map<string, KnownResource>} */
   const known = new Map();
@@ -21,9 +18,7 @@ export function knownResources(root) {
       const [, plural] = /@Entity\('([^']+)'\)/.exec(source) ?? [];
       const [, entity] = /export class (\w+) extends ResourceEntity/.exec(source) ?? [];
       if (plural !== name || entity === undefined) continue;
-      const references = [...source.matchAll(/@References\('(\w+)'\)/g)].map(
-        ([, other]) => /** @type {string} */ (other),
-      );
+      const references = [...source.matchAll(/@References\('(\w+)'\)/g)].map(([, other = '']) => other);
       known.set(plural, { plural, entity, references });
     }
   }
@@ -94,10 +89,7 @@ export function withResource(source, name, path) {
   );
 }
 
-/**
- * The source with an additional import, sorted by path. @param {string} source @param {string} name @param {string}
- * path
- */
+/** The source with an additional import, sorted by path. @param {string} source @param {string} name @param {string} path */
 function withImport(source, name, path) {
   const lines = source.split('\n');
   const isLater = (/** @type {string} */ line) => (/from '(\.\/.*)'/.exec(line)?.[1] ?? '') > path;
@@ -114,7 +106,7 @@ export function nextTimestamp(root) {
 }
 
 /** @param {string} root */
-export const migrations = (root) => readdirSync(join(root, 'migrations'));
+const migrations = (root) => readdirSync(join(root, 'migrations'));
 
 /** The existing migration that creates the table of a resource. @param {string} root @param {string} plural */
 export const migrationOf = (root, plural) => migrations(root).find((name) => name.endsWith(`-create-${plural}.ts`));

@@ -15,7 +15,23 @@ export const capacitySettingOf = ({ plural }) => ({
   default: String(CAPACITY),
 });
 
-/** @param {Resource} resource */
+/** The file with the name of the resource and the values of its enums. @param {Resource} resource */
+export function values({ singular, plural, fields }) {
+  const names = plural === `${singular}s` ? [singular] : [singular, plural];
+  const enums = enumsOf(fields).map(({ name, type, values = [] }) => {
+    const all = valuesOf(singular, name);
+    return `
+      export const ${all} = ${JSON.stringify(values)} as const;
+      export type ${type} = (typeof ${all})[number];`;
+  });
+  return `
+    import { ResourceName } from '../resource/resource.js';
+
+    export const ${constant(singular)} = new ResourceName(${names.map((name) => `'${name}'`).join(', ')});
+    ${enums.join('\n')}`;
+}
+
+/** The file that declares the resource. @param {Resource} resource */
 export function declaration({ singular, plural, fields, hasTimestamps }) {
   const type = pascal(singular);
   const filters = enumsOf(fields).map(({ name }) => `${name}: ${valuesOf(singular, name)}`);
