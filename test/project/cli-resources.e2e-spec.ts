@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../src/config/config.js';
-import { line, lines, type Outcome, outcomeOf, run as runWithCookiesAlone } from '../support/command.js';
+import { line, lines, type Outcome, run as runCommand } from '../support/command.js';
 import { createDatabase, describeEngines, dropDatabases } from '../support/engine.js';
 import { environmentIn, temporaryFolder } from '../support/service.js';
 import { ProjectCopy } from '../support/project/project-copy.js';
@@ -55,23 +55,11 @@ describe('the command line', () => {
     return { DATABASE_URL: engine === 'sqlite' ? `sqlite:${join(folder, name)}` : await createDatabase(name) };
   }
 
-  function start(program: string, args: readonly string[], environment: Environment = {}) {
-    const variables = environmentIn(folder, { NODE_ENV: 'production', ...database, ...environment });
-    const env = { PATH: process.env['PATH'], ...variables };
-    return spawn(process.execPath, [join(copy.folder, 'dist/src', program), ...args], {
-      cwd: folder,
-      env,
-      stdio: 'pipe',
+  const run = (command: string, input?: string, environment?: Environment): Promise<Outcome> =>
+    runCommand(folder, command.split(' '), {
+      ...{ input, project: copy.folder },
+      environment: { ...database, ...environment },
     });
-  }
-
-  async function run(command: string, input = '', environment?: Environment): Promise<Outcome> {
-    const child = start('cli/main.js', command.split(' '), environment);
-    const outcome = outcomeOf(child);
-    child.stdin.on('error', () => {});
-    child.stdin.end(input);
-    return outcome;
-  }
 
   async function done(command: string, input?: string): Promise<Outcome> {
     const outcome = await run(command, input);
@@ -189,7 +177,9 @@ describe('the command line', () => {
       const { stdout } = await run('doctor', '', wrong);
       expect(stdout).toMatch(/COOKIES_CAPACITY must be .*ORDERS_CAPACITY must be .*did you mean ORDERS_CAPACITY\?/s);
 
-      const service = start('main.js', [], { LOG_LEVEL: 'info', ORDERS_CAPACITY: '7', DOCS: 'true' });
+      const settings = { NODE_ENV: 'production', LOG_LEVEL: 'info', ORDERS_CAPACITY: '7', DOCS: 'true', ...database };
+      const env = { PATH: process.env['PATH'], ...environmentIn(folder, settings) };
+      const service = spawn(process.execPath, [join(copy.folder, 'dist/src/main.js')], { cwd: folder, env });
       let output = '';
       for await (const chunk of service.stdout) {
         output += String(chunk);
@@ -202,8 +192,8 @@ describe('the command line', () => {
     });
 
     it('backup and restore count both; a backup from before there were orders is restored', async () => {
-      await runWithCookiesAlone(folder, ['import', 'cookies'], { input: lines(2) });
-      expect(await runWithCookiesAlone(folder, ['backup', 'old.sqlite'])).toMatchObject({ code: 0 });
+      await runCommand(folder, ['import', 'cookies'], { input: lines(2) });
+      expect(await runCommand(folder, ['backup', 'old.sqlite'])).toMatchObject({ code: 0 });
       const early = await done('restore old.sqlite');
       expect(early.stderr).toMatch(
         /Restored 2 cookies and 0 orders from .*it has had the migrations CreateOrders\d+\./s,

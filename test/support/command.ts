@@ -38,16 +38,18 @@ export interface RunOptions {
   readonly environment?: Environment;
   /** Input for stdin. */
   readonly input?: string | Uint8Array;
+  /** Folder of the project whose command line runs; default: this project. */
+  readonly project?: string;
 }
 
 /** Runs a command to its end, in the command host or in a separate process if needed. */
 export async function run(
   folder: string,
   args: readonly string[],
-  { environment, input = '' }: RunOptions = {},
+  { environment, input = '', project = process.cwd() }: RunOptions = {},
 ): Promise<Outcome> {
   if (environment?.['NODE_OPTIONS'] === undefined && isJest && !isHostBusy)
-    return runInHost(folder, args, environment, input);
+    return runInHost(project, { args, env: environmentOf(folder, environment), folder, input });
   const child = startCommand(folder, args, environment);
   const outcome = outcomeOf(child);
   child.stdin!.on('error', () => {});
@@ -55,8 +57,8 @@ export async function run(
   return outcome;
 }
 
-/** A process that has loaded the command line; see `command-host.js`. */
-let host: ChildProcess | undefined;
+/** Processes that have loaded the command line of a project, by its folder; see `command-host.js`. */
+const hosts = new Map<string, ChildProcess>();
 let isHostBusy = false;
 
 /** Milliseconds for a command in the host. */
@@ -64,22 +66,32 @@ const HOST_PATIENCE = 60_000;
 
 /** The programs in test/faults use this file without jest. Each of their commands has its own process. */
 const isJest = typeof afterAll !== 'undefined';
-if (isJest) afterAll(() => host?.disconnect());
+if (isJest) afterAll(() => hosts.forEach((host) => host.disconnect()));
 
-async function runInHost(
-  folder: string,
-  args: readonly string[],
-  environment: Environment | undefined,
-  input: string | Uint8Array,
-): Promise<Outcome> {
-  host ??= fork(HOST, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], serialization: 'advanced' });
+interface HostedCommand {
+  readonly args: readonly string[];
+  readonly env: Environment;
+  readonly folder: string;
+  readonly input: string | Uint8Array;
+}
+
+async function runInHost(project: string, command: HostedCommand): Promise<Outcome> {
+  const host = hosts.get(project) ?? startHost(project);
   isHostBusy = true;
   try {
-    host.send({ args, env: environmentOf(folder, environment), folder, input });
-    return await outcomeFrom(host, args);
+    host.send(command);
+    return await outcomeFrom(host, command.args);
   } finally {
     isHostBusy = false;
   }
+}
+
+function startHost(project: string): ChildProcess {
+  const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] as const;
+  const host = fork(HOST, { cwd: project, stdio: [...stdio], serialization: 'advanced' });
+  hosts.set(project, host);
+  host.once('exit', () => hosts.delete(project));
+  return host;
 }
 
 /** Waits for the outcome of a command in the host. Without one the host ends, and the next command gets a new one. */
@@ -87,7 +99,6 @@ async function outcomeFrom(process: ChildProcess, args: readonly string[]): Prom
   const waiting = new AbortController();
   const late = setTimeout(() => process.kill('SIGKILL'), HOST_PATIENCE);
   const ended = once(process, 'exit', { signal: waiting.signal }).then(([code, signal]) => {
-    host = undefined;
     throw new Error(`The host of "${args.join(' ')}" ended with ${code ?? signal} before it had an outcome.`);
   });
   try {
