@@ -12,9 +12,10 @@ import {
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { GuardedDataSource } from '../transaction-control.js';
 import type { PostgresSettings } from './connections/connection-pool.js';
+import { changesSession, NEEDS_A_SESSION } from './connections/postgres-client.js';
 import { PostgresDriver } from './postgres-driver.js';
 import type { OutsideWrites } from './postgres-query-runner.js';
-import { changesSession, mayWrite, NEEDS_A_SESSION } from './postgres-sql.js';
+import { mayWrite } from './postgres-sql.js';
 
 /**
  * Makes a data source on PostgreSQL from TypeORM's options and the settings of the engine.

@@ -3,8 +3,7 @@ import { TypeORMError } from 'typeorm';
 import { OutcomeUnknownError } from '../errors.js';
 import type { Sql } from '../engine.js';
 import { logSlowStatement, SLOW_STATEMENT, type StatementEvent, statements } from '../database-events.js';
-import { LEAD } from '../transaction-control.js';
-import type { PostgresClient } from './connections/postgres-client.js';
+import { changesSession, type PostgresClient } from './connections/postgres-client.js';
 import { publishEngineError } from './postgres-errors.js';
 import { LRUCache } from 'lru-cache';
 
@@ -72,25 +71,6 @@ export function mayWrite(sql: string): boolean {
 
 const CHANGES_NOTHING = /^\s*(SHOW|SET|RESET|BEGIN|START|ROLLBACK|SAVEPOINT|EXPLAIN(?!\s+\(?ANALY))\b/i;
 export const READS = /^\s*SELECT\b(?![\s\S]*\bFOR\s+UPDATE\b)/i;
-
-/**
- * Statements that change the session. `SET LOCAL`, `SET TRANSACTION` and `SET CONSTRAINTS` end with their transaction.
- */
-const CHANGES_SESSION =
-  /^(?:SET\s+(?!LOCAL\b|TRANSACTION\b|CONSTRAINTS\b)|RESET\b|(?:UN)?LISTEN\b|LOAD\b|DISCARD\b|DEALLOCATE\b|PREPARE\s+(?!TRANSACTION\b)|CREATE\s+(?:OR\s+REPLACE\s+)?(?:GLOBAL\s+|LOCAL\s+)?TEMP|DECLARE\b.*\bWITH\s+HOLD\b)/is;
-/** Session locks, and `set_config` with anything but `true`. */
-const CALL_THAT_CHANGES_SESSION =
-  /\bpg_(?:try_)?advisory_lock(?:_shared)?\s*\(|\bset_config\s*\((?![^()]*,\s*true\s*\))|\bINTO\s+TEMP/i;
-
-/** Tells whether a statement leaves a setting, a lock or a temporary table on its connection after the transaction. */
-export function changesSession(sql: string): boolean {
-  return CHANGES_SESSION.test(sql.slice(LEAD.exec(sql)![0].length)) || CALL_THAT_CHANGES_SESSION.test(sql);
-}
-
-export const NEEDS_A_SESSION =
-  'This changes the session of a connection, and outside a transaction the next statement may run on another one, which strangers have used. Use SET LOCAL, ' +
-  'pg_advisory_xact_lock or ON COMMIT DROP inside dataSource.transaction(...), or a query runner of your own ' +
-  '(dataSource.createQueryRunner()), whose connection is closed when it is released';
 
 const converted = new LRUCache<string, string>({ max: 1000 });
 

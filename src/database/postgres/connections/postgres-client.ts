@@ -4,7 +4,7 @@ import type { Config } from '../../../config/config.js';
 import type { PostgresHost, PostgresUrl } from '../../../config/postgres-url.js';
 import { UnsafeIntegerError } from '../../errors.js';
 import { isServerFull } from '../postgres-errors.js';
-import { changesSession } from '../postgres-sql.js';
+import { LEAD } from '../../transaction-control.js';
 
 /** The configured servers, and the one that was the primary last. */
 export class Hosts {
@@ -176,3 +176,22 @@ export function tlsOf({ sslMode, sslCa }: PostgresUrl & Config['database']): Cli
   const checked = sslMode === 'verify-ca' || sslCa !== undefined;
   return checked ? { ca: sslCa, checkServerIdentity: () => undefined } : { rejectUnauthorized: false };
 }
+
+/**
+ * Statements that change the session. `SET LOCAL`, `SET TRANSACTION` and `SET CONSTRAINTS` end with their transaction.
+ */
+const CHANGES_SESSION =
+  /^(?:SET\s+(?!LOCAL\b|TRANSACTION\b|CONSTRAINTS\b)|RESET\b|(?:UN)?LISTEN\b|LOAD\b|DISCARD\b|DEALLOCATE\b|PREPARE\s+(?!TRANSACTION\b)|CREATE\s+(?:OR\s+REPLACE\s+)?(?:GLOBAL\s+|LOCAL\s+)?TEMP|DECLARE\b.*\bWITH\s+HOLD\b)/is;
+/** Session locks, and `set_config` with anything but `true`. */
+const CALL_THAT_CHANGES_SESSION =
+  /\bpg_(?:try_)?advisory_lock(?:_shared)?\s*\(|\bset_config\s*\((?![^()]*,\s*true\s*\))|\bINTO\s+TEMP/i;
+
+/** Tells whether a statement leaves a setting, a lock or a temporary table on its connection after the transaction. */
+export function changesSession(sql: string): boolean {
+  return CHANGES_SESSION.test(sql.slice(LEAD.exec(sql)![0].length)) || CALL_THAT_CHANGES_SESSION.test(sql);
+}
+
+export const NEEDS_A_SESSION =
+  'This changes the session of a connection, and outside a transaction the next statement may run on another one, which strangers have used. Use SET LOCAL, ' +
+  'pg_advisory_xact_lock or ON COMMIT DROP inside dataSource.transaction(...), or a query runner of your own ' +
+  '(dataSource.createQueryRunner()), whose connection is closed when it is released';
