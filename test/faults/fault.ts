@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../src/config/config.js';
+import { type Ledger, writeUntil } from '../support/load/ledger.js';
 import { temporaryFolder } from '../support/service.js';
 import { ServiceProcess, type SpawnOptions } from '../support/service-process.js';
 
@@ -58,4 +59,33 @@ export async function until(condition: () => boolean, what: () => string, timeou
   for (const deadline = performance.now() + timeout; !condition(); await sleep(5)) {
     if (performance.now() > deadline) throw new Error(`Not within ${timeout} ms: ${what()}`);
   }
+}
+
+/** Runs `work` while clients write. @param clients default: that of `writeUntil` */
+export async function whileWriting(
+  service: { readonly url: string },
+  ledger: Ledger,
+  work: () => Promise<void>,
+  clients?: number,
+): Promise<void> {
+  const stopping = new AbortController();
+  const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(LONGEST_LOAD)]);
+  const load = writeUntil(signal, service, ledger, clients);
+  try {
+    await work();
+  } finally {
+    stopping.abort();
+    await load;
+  }
+}
+
+/** @returns the milliseconds until `count` more writes were acknowledged */
+export async function untilWritten(ledger: Ledger, count: number): Promise<number> {
+  const began = performance.now();
+  const before = ledger.answered(/ 2\d\d$/);
+  await until(
+    () => ledger.answered(/ 2\d\d$/) >= before + count,
+    () => `${count} more writes are acknowledged`,
+  );
+  return performance.now() - began;
 }

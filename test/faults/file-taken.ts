@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { chmodSync, chownSync, copyFileSync, linkSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Counts, expectKept, Ledger, writeUntil } from '../support/load/ledger.js';
+import { type Counts, expectKept, Ledger, sumOf, writeUntil } from '../support/load/ledger.js';
 import { Client, COOKIE } from '../support/service.js';
 import { ORDINARY_USER } from '../support/ordinary-user.js';
-import { type Fault, LONGEST_LOAD, Site, until } from './fault.js';
+import { type Fault, LONGEST_LOAD, Site, until, untilWritten, whileWriting } from './fault.js';
 
 const FILE = 'cookies.sqlite';
 
@@ -36,7 +36,7 @@ export const fileTaken: Fault = async ({ times, progress }) => {
     }
   }
   assert.deepEqual(late, [], 'writes were acknowledged that are not in the file an operator finds');
-  return sum(all);
+  return sumOf(all);
 };
 
 async function takeWhileWriting(site: Site, take: (folder: string) => void): Promise<[Counts, number]> {
@@ -45,10 +45,7 @@ async function takeWhileWriting(site: Site, take: (folder: string) => void): Pro
   const client = await Client.of(service);
   const ledger = new Ledger();
   const load = writeUntil(AbortSignal.timeout(LONGEST_LOAD), service, ledger);
-  await until(
-    () => ledger.acknowledged.size >= 200,
-    () => 'the load writes',
-  );
+  await untilWritten(ledger, 200);
   for (const name of [FILE, `${FILE}-wal`]) linkSync(join(folder, name), join(folder, `kept-${name}`));
   take(folder);
   const later: number[] = [];
@@ -83,22 +80,16 @@ export const fileReadOnly: Fault = ({ times, progress }) =>
     for (let time = 1; time <= times; time++) {
       const service = await site.start({}, ORDINARY_USER);
       const client = await Client.of(service);
-      const stopping = new AbortController();
-      const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(LONGEST_LOAD)]);
-      const load = writeUntil(signal, service, ledger);
-      await until(
-        () => ledger.answered(/^POST 201$/) >= 200 * time,
-        () => 'the load writes',
-      );
-      setWritable(folder, false);
-      const before = ledger.answered(/./);
-      await until(
-        () => ledger.answered(/./) > before + 2000,
-        () => 'requests are answered',
-      );
-      assert.ok([200, 503].includes((await client.get('/cookies')).status));
-      stopping.abort();
-      await load;
+      await whileWriting(service, ledger, async () => {
+        await untilWritten(ledger, 200);
+        setWritable(folder, false);
+        const before = ledger.answered(/./);
+        await until(
+          () => ledger.answered(/./) > before + 2000,
+          () => 'requests are answered',
+        );
+        assert.ok([200, 503].includes((await client.get('/cookies')).status));
+      });
       assert.equal(await service.end(), 0);
       const unexpected = [...ledger.answers.keys()].filter((answer) => !/ (201|204|503)$/.test(answer));
       assert.deepEqual(unexpected, []);
@@ -113,14 +104,4 @@ function setWritable(folder: string, writable: boolean): void {
   if (writable) chmodSync(folder, 0o755);
   for (const name of readdirSync(folder)) chmodSync(join(folder, name), writable ? 0o644 : 0o444);
   if (!writable) chmodSync(folder, 0o555);
-}
-
-function sum(all: Counts[]): Counts {
-  const total = { ...all[0]! };
-  for (const counts of all.slice(1)) {
-    for (const name of Object.keys(counts) as (keyof Counts)[]) {
-      if (name !== 'integrity') (total as Record<string, unknown>)[name] = total[name] + counts[name];
-    }
-  }
-  return total;
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { DataSource } from 'typeorm';
 import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
-import { expectKept, Ledger, writeUntil } from '../support/load/ledger.js';
+import { expectKept, Ledger } from '../support/load/ledger.js';
 import { Client, startService } from '../support/service.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
-import { type Fault, LONGEST_LOAD, type Run, Site, until } from './fault.js';
+import { type Fault, type Run, Site, until, whileWriting } from './fault.js';
 
 const LONGEST_WISH = 255;
 
@@ -55,8 +55,6 @@ async function writeThroughFull(
   { times, progress }: Run,
 ): Promise<void> {
   const client = await Client.of(service);
-  const stopping = new AbortController();
-  const load = writeUntil(AbortSignal.any([stopping.signal, AbortSignal.timeout(LONGEST_LOAD)]), service, ledger);
   const more = async (answer: RegExp, count: number, orWhen = () => false): Promise<void> => {
     const enough = ledger.answered(answer) + count;
     await until(
@@ -64,7 +62,7 @@ async function writeThroughFull(
       () => `${count} more answers ${answer.source}, of ${JSON.stringify([...ledger.answers])}`,
     );
   };
-  try {
+  await whileWriting(service, ledger, async () => {
     for (let time = 1; time <= times; time++) {
       await more(/^POST 201$/, 50);
       space.take();
@@ -79,10 +77,7 @@ async function writeThroughFull(
         `full ${time}/${times}: ${ledger.answered(/^POST 507$/)} of ${ledger.answered(/^POST/)} POSTs refused`,
       );
     }
-  } finally {
-    stopping.abort();
-    await load;
-  }
+  });
   const surprises = [...ledger.answers.keys()].filter((answer) => !EXPECTED.includes(answer));
   assert.deepEqual(
     surprises,

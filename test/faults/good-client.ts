@@ -1,5 +1,5 @@
-import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { HttpClient, jsonFields, jsonOf } from '../support/http-client.js';
 import { COOKIE } from '../support/service.js';
 
 /** Milliseconds between two rounds of requests. */
@@ -24,15 +24,17 @@ export interface Experience {
 
 /** An ordinary client at an address that no attacker has: it writes, reads, lists and deletes at a modest rate. */
 export class GoodClient {
-  private readonly agent = new Agent({ keepAlive: true, maxSockets: MOST_ROUNDS });
+  private readonly client: HttpClient;
   private requests = 0;
 
   /** @param list path of a long list that it also reads, every second */
   constructor(
-    private readonly url: string,
+    url: string,
     private readonly bearer: string,
     private readonly list?: string,
-  ) {}
+  ) {
+    this.client = new HttpClient(url, { connections: MOST_ROUNDS, localAddress: '127.0.0.2', patience: LONGEST });
+  }
 
   /** Sends requests until `signal` aborts, and returns the results. */
   async use(signal: AbortSignal): Promise<Experience> {
@@ -64,7 +66,7 @@ export class GoodClient {
   }
 
   close(): void {
-    this.agent.destroy();
+    this.client.close();
   }
 
   private async round(
@@ -79,37 +81,20 @@ export class GoodClient {
     if (this.list !== undefined && round % 10 === 0) await ask('GET', this.list, 200);
   }
 
-  private send(
+  /** @returns the code of the error as status when there is no response */
+  private async send(
     method: string,
     path: string,
     id: string,
     body?: object,
   ): Promise<{ status: number | string; body?: any }> {
-    return new Promise((resolve) => {
-      const sent = request(this.url + path, {
-        method,
-        agent: this.agent,
-        localAddress: '127.0.0.2',
-        headers: {
-          authorization: `Bearer ${this.bearer}`,
-          'x-request-id': id,
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-        },
-      });
-      const timer = setTimeout(() => sent.destroy(new Error(`no response within ${LONGEST} ms`)), LONGEST);
-      sent.on('close', () => clearTimeout(timer));
-      const failed = (error: Error & { code?: string }): void => resolve({ status: error.code ?? error.message });
-      sent.on('error', failed);
-      sent.on('response', (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', failed);
-        response.on('end', () => {
-          const text = Buffer.concat(chunks).toString();
-          resolve({ status: response.statusCode!, body: text === '' ? undefined : JSON.parse(text) });
-        });
-      });
-      sent.end(body === undefined ? undefined : JSON.stringify(body));
-    });
+    const headers = { ...jsonFields(this.bearer, body !== undefined), 'x-request-id': id };
+    try {
+      const response = await this.client.send(method, path, headers, body && JSON.stringify(body));
+      return { status: response.status, body: jsonOf(response) };
+    } catch (error) {
+      const { code, message } = error as Error & { code?: string };
+      return { status: code ?? message };
+    }
   }
 }

@@ -3,6 +3,7 @@ import { copyFileSync, cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
 import { inDatabase, lines, run } from '../support/command.js';
+import { Random } from '../fuzz/random.js';
 import { temporaryFolder } from '../support/service.js';
 import type { Fault } from './fault.js';
 
@@ -62,22 +63,14 @@ export const HOSTILE_CHANGES: Readonly<Record<string, Change>> = {
     database.exec(`INSERT INTO migrations (timestamp, name) VALUES (1, 'Tomorrow1')`),
 };
 
-/** A linear congruential generator (Numerical Recipes), which repeats a run with the same seed. */
-function randomOf(seed: number): (below: number) => number {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
-
 const recordsOf = async (folder: string): Promise<string> => (await run(folder, ['export', 'cookies'])).stdout;
 
 /** Backups with a random hostile change. Each is rejected, or all records are unchanged and a new one can be stored. */
 export const hostileBackups: Fault = async ({ times, progress }) => {
   const counts = { rejected: 0, harmless: 0 };
   const seed = Date.now() % 1_000_000;
-  const random = randomOf(seed);
+  const generator = new Random(seed);
+  const random = (below: number): number => generator.below(below);
   const names = Object.keys(HOSTILE_CHANGES);
   const good = temporaryFolder();
   assert.equal((await run(good, ['import', 'cookies'], { input: lines(20) })).code, 0);

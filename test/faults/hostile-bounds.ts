@@ -71,31 +71,20 @@ export function brokenBounds(result: AttackResult): string[] {
 
 const answeredOf100 = ({ requests, failed }: Experience): number => (100 * (requests - failed)) / requests;
 
-const COLUMNS: readonly (readonly [title: string, cell: (result: AttackResult) => string])[] = [
-  ['attack', ({ name }) => name],
-  ['alive', ({ death }) => (death === undefined ? 'yes' : 'no')],
-  ['not ready', ({ notReady }) => String(notReady)],
-  ['MB at start', ({ startMegabytes }) => startMegabytes.toFixed(0)],
-  ['peak', ({ peakMegabytes }) => peakMegabytes.toFixed(0)],
-  ['held', ({ heldMegabytes }) => heldMegabytes.toFixed(0)],
-  ['after', ({ endMegabytes }) => endMegabytes.toFixed(0)],
-  ['descriptors', ({ startDescriptors, endDescriptors }) => `${startDescriptors} -> ${endDescriptors}`],
-  ['of the database', ({ databaseDescriptors }) => String(databaseDescriptors)],
-  ['p50 ms', ({ quiet, underAttack }) => `${quiet.p50.toFixed(1)} -> ${underAttack.p50.toFixed(1)}`],
-  ['p99 ms', ({ quiet, underAttack }) => `${quiet.p99.toFixed(1)} -> ${underAttack.p99.toFixed(1)}`],
-  ['failed', ({ underAttack }) => `${underAttack.failed} of ${underAttack.requests}`],
-  ['answered of 100', ({ underAttack }) => answeredOf100(underAttack).toFixed(1)],
-  ['connections', ({ sent }) => String(sent['connections'] ?? '?')],
-  ['requests', ({ sent }) => String(sent['requests'] ?? '?')],
-  ['lines', ({ requestLines }) => String(requestLines)],
-  ['without line', ({ withoutLine }) => String(withoutLine)],
-  ['broken', (result) => brokenBounds(result).join('; ') || '-'],
-];
-
-/** One row for each attack. */
-export function table(results: readonly AttackResult[]): string {
-  const rows = [COLUMNS.map(([title]) => title), ...results.map((result) => COLUMNS.map(([, cell]) => cell(result)))];
-  const widths = COLUMNS.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  const line = (row: string[]): string => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ');
-  return rows.map((row) => line(row).trimEnd()).join('\n');
+/** The measurements as one line. */
+export function lineOf(result: AttackResult): string {
+  const { name, quiet, underAttack, sent, notReady, requestLines, withoutLine } = result;
+  const { startMegabytes, peakMegabytes, heldMegabytes, endMegabytes } = result;
+  const megabytes = [startMegabytes, peakMegabytes, heldMegabytes, endMegabytes].map((each) => each.toFixed(0));
+  return [
+    `${name}: ${brokenBounds(result).join('; ') || 'within all bounds'}`,
+    `not ready ${notReady}`,
+    `MB at start, peak, held, after ${megabytes.join(' ')}`,
+    `descriptors ${result.startDescriptors} -> ${result.endDescriptors}, ${result.databaseDescriptors} of the database`,
+    `p50 ${quiet.p50.toFixed(1)} -> ${underAttack.p50.toFixed(1)} ms`,
+    `p99 ${quiet.p99.toFixed(1)} -> ${underAttack.p99.toFixed(1)} ms`,
+    `failed ${underAttack.failed} of ${underAttack.requests}`,
+    `attackers' connections ${sent['connections'] ?? '?'}, requests ${sent['requests'] ?? '?'}`,
+    `lines ${requestLines}, missing ${withoutLine}`,
+  ].join(', ');
 }

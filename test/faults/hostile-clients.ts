@@ -11,7 +11,7 @@ import { type Attack, ATTACKS } from './attacks.js';
 import type { Orders } from './attackers.js';
 import { type Fault, type Run, Site } from './fault.js';
 import { type Experience, GoodClient } from './good-client.js';
-import { type AttackResult, brokenBounds, table } from './hostile-bounds.js';
+import { type AttackResult, brokenBounds, lineOf } from './hostile-bounds.js';
 import { memoryLimit } from './memory-limit.js';
 import { openDescriptors, peakMegabytes, residentMegabytes } from './process-figures.js';
 import { storePastTheService } from './stalled-readers.js';
@@ -34,9 +34,8 @@ export const hostileClients: Fault = async ({ seconds = SECONDS, attacks = [], p
   for (const attack of chosen) {
     const result = await Site.use((site) => suffer(site, attack, seconds, progress));
     results.push(result);
-    progress?.(`${attack.name}: ${brokenBounds(result).join('; ') || 'within all bounds'}`);
+    report?.(lineOf(result));
   }
-  report?.(table(results));
   const broken = results.filter((result) => brokenBounds(result).length > 0);
   if (broken.length > 0) throw new Error(`${broken.map(({ name }) => name).join(', ')}: a bound is broken`);
   return { attacks: results.length, seconds };

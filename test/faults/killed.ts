@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expectKept, Ledger, storedIn, writeUntil } from '../support/load/ledger.js';
 import { Client, COOKIE } from '../support/service.js';
-import { type Fault, LONGEST_LOAD, Site } from './fault.js';
+import { type Fault, LONGEST_LOAD, Site, until, untilWritten, whileWriting } from './fault.js';
 
 /** The process gets SIGKILL while clients write, and is started again. */
 export const killed: Fault = ({ times, progress }) =>
@@ -17,10 +17,12 @@ export const killed: Fault = ({ times, progress }) =>
       const load = writeUntil(AbortSignal.timeout(LONGEST_LOAD), service, ledger);
       // A random moment within a commit or checkpoint.
       await sleep(200 + 500 * Math.random());
-      await until(() => ledger.acknowledged.size > before);
+      await until(
+        () => ledger.acknowledged.size > before,
+        () => 'the load has stored nothing',
+      );
       await service.end('SIGKILL');
       await load;
-      assert.ok(ledger.acknowledged.size > before, 'the load has stored nothing');
       const { acknowledged, unknown, rows } = expectKept(site.folder, ledger);
       progress?.(`killed ${time}/${times}: ${acknowledged} acknowledged, ${unknown} unknown, ${rows} rows`);
     }
@@ -40,18 +42,14 @@ export const killedBesideAnother: Fault = ({ times, progress }) =>
     for (let time = 1; time <= times; time++) {
       const service = await site.start();
       const survivors = new Ledger(`other ${time}`);
-      const stopping = new AbortController();
-      const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(LONGEST_LOAD)]);
-      const [load, survivor] = [writeUntil(signal, service, ledger), writeUntil(signal, other, survivors)];
-      await sleep(500 + 500 * Math.random());
-      await until(() => survivors.acknowledged.size > 0);
-      await service.end('SIGKILL');
-      await load;
-      const atDeath = survivors.acknowledged.size;
-      await until(() => survivors.acknowledged.size > atDeath);
-      stopping.abort();
-      await survivor;
-      assert.ok(atDeath > 0 && survivors.acknowledged.size > atDeath, 'the other process has stopped');
+      await whileWriting(other, survivors, async () => {
+        const load = writeUntil(AbortSignal.timeout(LONGEST_LOAD), service, ledger);
+        await sleep(500 + 500 * Math.random());
+        await untilWritten(survivors, 1);
+        await service.end('SIGKILL');
+        await load;
+        await untilWritten(survivors, 1);
+      });
       assert.equal(survivors.answered(/unknown| [345]\d\d/), 0, 'clients of the other process have noticed');
       expectKept(site.folder, survivors);
       ledger.add(survivors);
@@ -64,11 +62,3 @@ export const killedBesideAnother: Fault = ({ times, progress }) =>
     assert.equal(await other.end(), 0);
     return expectKept(site.folder, ledger);
   });
-
-/** Milliseconds that a loaded machine may need to store something. */
-const LONGEST_WAIT = 10_000;
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + LONGEST_WAIT;
-  while (!condition() && performance.now() < deadline) await sleep(20);
-}

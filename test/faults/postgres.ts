@@ -1,39 +1,11 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Counts, expectKeptIn, Ledger, storedOn, writeUntil } from '../support/load/ledger.js';
+import { type Counts, expectKeptIn, Ledger, storedOn, sumOf, writeUntil } from '../support/load/ledger.js';
 import { onServer, PostgresServer } from '../support/postgres/postgres-server.js';
-import { type Fault, LONGEST_LOAD, Site, until } from './fault.js';
+import { type Fault, LONGEST_LOAD, Site, untilWritten, whileWriting } from './fault.js';
 
 /** Acknowledged writes between two faults. */
 const SOME = 100;
-
-const integerOf = (milliseconds: number): number => Math.round(milliseconds);
-
-async function whileWriting(
-  service: { readonly url: string },
-  ledger: Ledger,
-  work: () => Promise<void>,
-): Promise<void> {
-  const stopping = new AbortController();
-  const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(LONGEST_LOAD)]);
-  const load = writeUntil(signal, service, ledger);
-  try {
-    await work();
-  } finally {
-    stopping.abort();
-    await load;
-  }
-}
-
-async function untilWritten(ledger: Ledger, count: number): Promise<number> {
-  const began = performance.now();
-  const before = ledger.answered(/ 2\d\d$/);
-  await until(
-    () => ledger.answered(/ 2\d\d$/) >= before + count,
-    () => 'clients are served',
-  );
-  return performance.now() - began;
-}
 
 async function onItsOwn<T>(work: (server: PostgresServer) => Promise<T>): Promise<T> {
   const server = await PostgresServer.create();
@@ -60,7 +32,7 @@ export const postgresKilled: Fault = ({ times, progress }) =>
           await server.start();
           const recovery = await untilWritten(ledger, 1);
           slowest = Math.max(slowest, recovery);
-          progress?.(`postgres killed ${time}/${times}: served again ${integerOf(recovery)} ms after its start`);
+          progress?.(`postgres killed ${time}/${times}: served again ${Math.round(recovery)} ms after its start`);
         }
         await untilWritten(ledger, SOME);
       });
@@ -72,7 +44,7 @@ export const postgresKilled: Fault = ({ times, progress }) =>
       });
       assert.ok(connections <= 19, `${connections} connections were left`);
       const counts = expectKeptIn(await storedOn(server.url()), ledger);
-      return { ...counts, slowestRecoveryMs: integerOf(slowest) };
+      return { ...counts, slowestRecoveryMs: Math.round(slowest) };
     }),
   );
 
@@ -91,7 +63,7 @@ export const replicaKilled: Fault = ({ times, progress }) =>
           await service.end('SIGKILL');
           await load;
           const stall = await untilWritten(survivors, SOME);
-          progress?.(`replica killed ${time}/${times}: the other wrote ${SOME} more in ${integerOf(stall)} ms`);
+          progress?.(`replica killed ${time}/${times}: the other wrote ${SOME} more in ${Math.round(stall)} ms`);
         }
       });
       assert.ok(ledger.answered(/unknown/) > 0, 'no request was cut off');
@@ -105,24 +77,15 @@ export const replicaKilled: Fault = ({ times, progress }) =>
 
 /** The primary gets SIGKILL while clients write, and its synchronous standby is promoted. */
 export const standbyPromoted: Fault = async ({ times, progress }) => {
-  const sum: Record<string, number> = {
-    sent: 0,
-    acknowledged: 0,
-    unknown: 0,
-    lost: 0,
-    used: 0,
-    rows: 0,
-    slowestRecoveryMs: 0,
-  };
-  let counts: Counts | undefined;
+  const all: Counts[] = [];
+  let slowest = 0;
   for (let time = 1; time <= times; time++) {
-    const [found, recovery] = await promoteOnce();
-    counts = found;
-    for (const name of ['sent', 'acknowledged', 'unknown', 'lost', 'used', 'rows'] as const) sum[name]! += found[name];
-    sum['slowestRecoveryMs'] = Math.max(sum['slowestRecoveryMs']!, integerOf(recovery));
-    progress?.(`standby promoted ${time}/${times}: served again ${integerOf(recovery)} ms after its promotion`);
+    const [counts, recovery] = await promoteOnce();
+    all.push(counts);
+    slowest = Math.max(slowest, recovery);
+    progress?.(`standby promoted ${time}/${times}: served again ${Math.round(recovery)} ms after its promotion`);
   }
-  return { ...counts!, ...sum };
+  return { ...sumOf(all), slowestRecoveryMs: Math.round(slowest) };
 };
 
 function promoteOnce(): Promise<[Counts, number]> {

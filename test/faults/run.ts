@@ -12,6 +12,7 @@
 import { parseArgs } from 'node:util';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { canRunAsOrdinaryUser } from '../support/ordinary-user.js';
+import { ATTACKS } from './attacks.js';
 import type { Fault } from './fault.js';
 import { fileReadOnly, fileTaken } from './file-taken.js';
 import { diskFull, pagesFull } from './full.js';
@@ -48,24 +49,41 @@ const FAULTS: Record<string, { fault: Fault; times: number; impossible?: string 
   'hostile-clients': { fault: hostileClients, times: 1 },
 };
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { times: { type: 'string' }, seconds: { type: 'string' }, attacks: { type: 'string' } },
-});
-const isNumber = (text = '1'): boolean => /^[1-9]\d{0,4}$/.test(text);
-const unknown = positionals.filter((name) => !(name in FAULTS));
-if (unknown.length > 0 || !isNumber(values.times) || !isNumber(values.seconds)) {
-  console.error(
-    `npm run faults -- [--times <number>] [--seconds <number>] [--attacks <name>,...] [${Object.keys(FAULTS).join(' | ')}]...`,
-  );
-  process.exit(2);
+const USAGE = `npm run faults -- [--times <number>] [--seconds <number>] [--attacks <name>,...] [<fault>...]
+The faults: ${Object.keys(FAULTS).join(', ')}
+The attacks of hostile-clients: ${ATTACKS.map(({ name }) => name).join(', ')}`;
+
+function readArguments() {
+  const text = { type: 'string' } as const;
+  const options = { times: text, seconds: text, attacks: text, help: { type: 'boolean' } } as const;
+  const { values, positionals } = parseArgs({ allowPositionals: true, options });
+  for (const name of ['times', 'seconds'] as const) {
+    if (!/^[1-9]\d{0,4}$/.test(values[name] ?? '1')) throw new Error(`--${name} must be a number from 1 to 99999`);
+  }
+  const unknown = positionals.find((name) => !(name in FAULTS));
+  if (unknown !== undefined) throw new Error(`There is no fault ${unknown}`);
+  return { ...values, faults: positionals };
 }
+
+function argumentsOrEnd(): ReturnType<typeof readArguments> {
+  try {
+    const values = readArguments();
+    if (values.help !== true) return values;
+    console.log(USAGE);
+    return process.exit(0);
+  } catch (error) {
+    console.error(`${(error as Error).message}\n${USAGE}`);
+    return process.exit(2);
+  }
+}
+
+const { faults, ...values } = argumentsOrEnd();
 
 // The end of the program ends started processes and unmounts volumes.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 for (const [name, { fault, times, impossible }] of Object.entries(FAULTS)) {
-  if (positionals.length > 0 && !positionals.includes(name)) continue;
+  if (faults.length > 0 && !faults.includes(name)) continue;
   if (impossible !== undefined) {
     console.log(`${name}: SKIPPED, ${impossible}`);
     continue;

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { expectKept, Ledger, writeUntil } from '../support/load/ledger.js';
 import { Client, token } from '../support/service.js';
-import type { ServiceProcess } from '../support/service-process.js';
 import { type Fault, LONGEST_LOAD, Site } from './fault.js';
+import { residentMegabytes } from './process-figures.js';
 
 const READERS = 70;
 const RECORDS = 200_000;
@@ -40,7 +40,7 @@ export const stalledReaders: Fault = ({ times, progress }) =>
       const service = await site.start();
       const client = await Client.of(service);
       await client.get('/cookies?limit=1000');
-      const memoryBefore = memoryOf(service);
+      const memoryBefore = memoryOf(service.child.pid!);
       const stopping = new AbortController();
       const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(LONGEST_LOAD)]);
       const load = writeUntil(signal, service, ledger, CLIENTS);
@@ -55,11 +55,11 @@ export const stalledReaders: Fault = ({ times, progress }) =>
         worst.listMilliseconds = Math.max(worst.listMilliseconds, Math.round(performance.now() - began));
         if (status !== 200) worst.listsRefused += 1;
         const wal = walOf(site.folder);
-        worst.memory = Math.max(worst.memory, memoryOf(service) - memoryBefore);
+        worst.memory = Math.max(worst.memory, memoryOf(service.child.pid!) - memoryBefore);
         worst.wal = Math.max(worst.wal, wal);
         const written = ledger.answered(/ 2\d\d$/) - before;
         assert.ok(written > 0, `no write was answered in second ${second}`);
-        const memory = `${megabytes(memoryOf(service))} MB of memory`;
+        const memory = `${megabytes(memoryOf(service.child.pid!))} MB of memory`;
         progress?.(
           `stalled readers ${time}/${times}, second ${second}: ${written} writes, list ${status}, ${memory}, ${megabytes(wal)} MB of WAL`,
         );
@@ -112,18 +112,10 @@ export function storePastTheService(folder: string, count: number, wish = 'store
   database.close();
 }
 
-/** Resident memory in bytes, if the system reports it. */
-function memoryOf(service: ServiceProcess): number {
-  try {
-    const status = readFileSync(`/proc/${service.child.pid}/status`, 'utf8');
-    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
-  } catch {
-    return NaN;
-  }
-}
-
 function walOf(folder: string): number {
   return statSync(join(folder, 'cookies.sqlite-wal'), { throwIfNoEntry: false })?.size ?? 0;
 }
+
+const memoryOf = (pid: number): number => residentMegabytes(pid) * MEGABYTE;
 
 const megabytes = (bytes: number): string => (bytes / MEGABYTE).toFixed(1);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expectKept, Ledger, writeUntil } from '../support/load/ledger.js';
-import { type Fault, LONGEST_LOAD, Site, until } from './fault.js';
+import { type Fault, LONGEST_LOAD, Site, untilWritten } from './fault.js';
 
 const CLIENTS = 16;
 
@@ -17,12 +17,8 @@ export const stopped =
       const ledger = new Ledger();
       for (let time = 1; time <= times; time++) {
         const service = await site.start();
-        const enough = ledger.acknowledged.size + 100 + 200 * Math.random();
         const load = writeUntil(AbortSignal.timeout(LONGEST_LOAD), service, ledger, CLIENTS);
-        await until(
-          () => ledger.acknowledged.size >= enough,
-          () => 'the load writes',
-        );
+        await untilWritten(ledger, 100 + 200 * Math.random());
         const code = service.end(signal);
         assert.equal(await load, CLIENTS, 'not every client was told that its connection ends');
         assert.equal(await code, 0);

@@ -1,5 +1,5 @@
 import type { Change } from './change-log.js';
-import type { HttpResponse } from './http-response.js';
+import type { HttpResponse } from '../support/http-response.js';
 import type { LogBook, RequestLine } from './log-book.js';
 import type { Script } from './script.js';
 

@@ -36,3 +36,11 @@ export function messageBytes({ id, method, target, headers = [], body }: Message
 export function utf8(text: string): string {
   return Buffer.from(text).toString('latin1');
 }
+
+/** Readable bytes, as JSON text. Tokens are written by name, and long runs of one byte are cut. */
+export function escapedBytes(bytes: string, tokens: Tokens): string {
+  let named = bytes;
+  for (const [name, token] of Object.entries(tokens)) named = named.replaceAll(token as string, `{token:${name}}`);
+  const short = named.replaceAll(/(.)\1{99,}/gs, (run, byte: string) => `${byte}...(${run.length} times)...`);
+  return JSON.stringify(short).slice(0, 3000);
+}

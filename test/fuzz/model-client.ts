@@ -1,5 +1,5 @@
-import type { HttpResponse } from './http-response.js';
-import { messageBytes, type Message, type Tokens } from './message.js';
+import type { HttpResponse } from '../support/http-response.js';
+import type { Tokens } from './message.js';
 import { anyBody } from './model-bodies.js';
 import { condition } from './model-conditions.js';
 import type { KnownRecord, RecordCount } from './model-records.js';
@@ -31,7 +31,8 @@ const METHODS: Record<Kind, string> = {
 
 /** A request, and the response that the model expects. */
 export interface Attempt {
-  readonly message: Message;
+  /** Its `X-Request-Id`. */
+  readonly id: string;
   readonly draft: Draft;
   /** The record before the request; absent if there is none. */
   readonly record?: KnownRecord;
@@ -65,7 +66,7 @@ export class ModelClient {
       method: METHODS[kind],
       path: isOnRecord ? `/cookies/${id}` : '/cookies',
       query: kind === 'list' ? listQuery(random, id) : [],
-      headers: [],
+      headers: {},
     };
     if (kind !== 'options') draft.authorization = `Bearer ${this.tokens.both}`;
     if (['read', 'list'].includes(kind) && random.chance(0.15)) draft.method = 'HEAD';
@@ -113,9 +114,7 @@ export class ModelClient {
     }
     const set = kind === 'options' ? { isMet: true, isNotModified: false } : condition(draft, record, random);
     if (!set.isMet) rejection ??= { status: 412, errorCode: 'PRECONDITION_FAILED' };
-    const expected = rejection === undefined ? [] : [rejection.status];
-    const message = { id, method: draft.method, bytes: bytesOf(id, draft), expected };
-    return { message, draft, record, rejection, isNotModified: set.isNotModified };
+    return { id, draft, record, rejection, isNotModified: set.isNotModified };
   }
 
   private anyId(): number {
@@ -134,13 +133,4 @@ function changed(record: KnownRecord, draft: Draft, etag: string | undefined): K
   const after = { ...record, ...changes };
   if (after.flavor === record.flavor && after.size === record.size) return { ...after, etag: etag ?? record.etag };
   return { ...after, etag, staleEtag: record.etag };
-}
-
-function bytesOf(id: string, { method, path, query, authorization, contentType, headers, body }: Draft): string {
-  const fields = [...headers];
-  if (authorization !== undefined) fields.push(`Authorization: ${authorization}`);
-  if (contentType !== undefined) fields.push(`Content-Type: ${contentType}`);
-  const search = query.map((pair) => pair.map(encodeURIComponent).join('=')).join('&');
-  const target = search === '' ? path : `${path}?${search}`;
-  return messageBytes({ id, method, target, headers: fields, body });
 }

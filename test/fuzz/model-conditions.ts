@@ -19,11 +19,11 @@ export function condition(draft: Draft, record: KnownRecord | undefined, random:
   const values = tags(record);
   const [tag, matches] = random.pick(values);
   if (random.chance(0.5)) {
-    draft.headers.push(`If-Match: ${tag}`);
+    draft.headers['if-match'] = tag;
     const isWeak = tag.startsWith('W/');
     return { isMet: matches && !isWeak, isNotModified: false };
   }
-  draft.headers.push(`If-None-Match: ${tag}`);
+  draft.headers['if-none-match'] = tag;
   return isRead ? { isMet: true, isNotModified: matches } : { isMet: !matches, isNotModified: false };
 }
 
@@ -43,12 +43,12 @@ function tags(record: KnownRecord | undefined): [tag: string, matches: boolean][
 
 function listCondition(draft: Draft, random: Random): Condition {
   if (!['GET', 'HEAD'].includes(draft.method) || !random.chance(0.1)) return NONE;
-  const [field, isMet, isNotModified] = random.pick<[string, boolean, boolean]>([
-    ['If-None-Match: *', true, true],
-    ['If-None-Match: "never"', true, false],
-    ['If-Match: "never"', false, false],
-    ['If-Match: *', true, false],
+  const [name, value, isMet, isNotModified] = random.pick<[string, string, boolean, boolean]>([
+    ['if-none-match', '*', true, true],
+    ['if-none-match', '"never"', true, false],
+    ['if-match', '"never"', false, false],
+    ['if-match', '*', true, false],
   ]);
-  draft.headers.push(field);
+  draft.headers[name] = value;
   return { isMet, isNotModified };
 }

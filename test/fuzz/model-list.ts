@@ -1,4 +1,4 @@
-import type { HttpResponse } from './http-response.js';
+import type { HttpResponse } from '../support/http-response.js';
 import type { KnownRecord } from './model-records.js';
 
 type Cookie = Pick<KnownRecord, 'id' | 'flavor' | 'size' | 'wish'>;

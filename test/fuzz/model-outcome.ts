@@ -1,4 +1,4 @@
-import type { HttpResponse } from './http-response.js';
+import type { HttpResponse } from '../support/http-response.js';
 import type { Attempt, ModelClient } from './model-client.js';
 import { listViolation } from './model-list.js';
 import type { KnownRecord, RecordCount } from './model-records.js';

@@ -17,7 +17,7 @@ export interface Draft {
   query: [name: string, value: string][];
   authorization?: string;
   contentType?: string;
-  headers: string[];
+  headers: Record<string, string>;
   body?: string;
 }
 
@@ -140,7 +140,7 @@ const query: Stage = (draft, random) => {
 
 const mediaType: Stage = (draft, random) => {
   if (!hasBody(draft) || !random.chance(0.04)) return undefined;
-  if (random.chance(0.2)) draft.headers.push('Content-Encoding: gzip');
+  if (random.chance(0.2)) draft.headers['content-encoding'] = 'gzip';
   else
     draft.contentType =
       draft.method === 'PATCH' ? 'text/plain' : random.pick([...WRONG_TYPES, 'application/merge-patch+json']);

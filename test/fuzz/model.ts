@@ -1,11 +1,11 @@
 import type { LogBook } from './log-book.js';
-import type { Message } from './message.js';
-import { ModelClient } from './model-client.js';
-import { ModelConnection } from './model-connection.js';
-import { type KnownRecord, RecordCount } from './model-records.js';
+import { type Fields, HttpClient } from '../support/http-client.js';
+import type { HttpResponse } from '../support/http-response.js';
+import { type Attempt, ModelClient } from './model-client.js';
+import { RecordCount } from './model-records.js';
 import { Random } from './random.js';
 import type { FuzzRun } from './raw.js';
-import { escapedBytes } from './reproduction.js';
+import { escapedBytes } from './message.js';
 import { endViolation, lastWords, type ServiceUnderTest, type StartedService } from './service-under-test.js';
 
 /** Requests until the log and the records are compared. */
@@ -18,8 +18,6 @@ export class ModelViolation extends Error {
     message: string,
     /** The last requests of the client, one a line. */
     readonly history: string,
-    readonly request?: Message,
-    readonly record?: KnownRecord,
   ) {
     super(message);
   }
@@ -49,7 +47,7 @@ export async function fuzzModel(services: ServiceUnderTest, run: ModelRun): Prom
 
 interface Seat {
   readonly client: ModelClient;
-  readonly connection: ModelConnection;
+  readonly connection: HttpClient;
   readonly history: string[];
 }
 
@@ -68,7 +66,7 @@ class ModelFuzz {
     this.records = new RecordCount(run.capacity);
     this.seats = Array.from({ length: run.clients }, (_, index) => ({
       client: new ModelClient(`m${index.toString(36)}`, new Random(run.seed, index + 1), service.tokens),
-      connection: new ModelConnection(service.url),
+      connection: new HttpClient(service.url.origin),
       history: [],
     }));
   }
@@ -96,25 +94,25 @@ class ModelFuzz {
 
   private async playNext({ client, connection, history }: Seat): Promise<void> {
     const attempt = client.next();
-    const { message, draft, record } = attempt;
+    const { id, draft } = attempt;
     const { rules, process: child, tokens } = this.service;
-    const text = escapedBytes(message.bytes, tokens);
+    const text = escapedBytes(JSON.stringify(draft), tokens);
     const fail = (violation: string): never => {
-      throw new ModelViolation(`${message.id}: ${violation}`, [...history, text].join('\n'), message, record);
+      throw new ModelViolation(`${id}: ${violation}`, [...history, text].join('\n'));
     };
     this.counts.requests += 1;
     const { before } = this.records;
     this.records.begin(draft.method);
-    const response = await connection
-      .send(message.bytes, draft.method === 'HEAD')
-      .catch((error: Error) => fail(child.hasEnded ? lastWords(child) : error.message));
+    const response = await send(connection, attempt).catch((error: Error) =>
+      fail(child.hasEnded ? lastWords(child) : error.message),
+    );
     const violation = rules.violation(response) ?? client.settle(attempt, response, this.records, before);
     this.records.end(draft.method, response.status < 300);
     history.push(`${response.status} ${text}`);
     if (history.length > HISTORY) history.shift();
     if (violation !== undefined) fail(violation);
-    if (response.headers.get('x-request-id') !== message.id) fail('The response bears another X-Request-Id');
-    this.statuses.set(message.id, response.status);
+    if (response.headers.get('x-request-id') !== id) fail('The response bears another X-Request-Id');
+    this.statuses.set(id, response.status);
     this.counts.rejected += response.status >= 400 ? 1 : 0;
     this.counts.full += response.status === 507 ? 1 : 0;
     this.counts.unavailable += response.status === 503 ? 1 : 0;
@@ -143,4 +141,14 @@ function logViolation(statuses: ReadonlyMap<string, number>, log: LogBook): stri
     return `${id} was answered with ${status}; its request lines: ${JSON.stringify(lines).slice(0, 500)}`;
   }
   return undefined;
+}
+
+function send(connection: HttpClient, { id, draft }: Attempt): Promise<HttpResponse> {
+  const { method, path, query, headers, authorization, contentType, body } = draft;
+  const fields: Fields = { ...headers, 'x-request-id': id };
+  if (authorization !== undefined) fields['authorization'] = authorization;
+  if (contentType !== undefined) fields['content-type'] = contentType;
+  const search = query.map((pair) => pair.map(encodeURIComponent).join('=')).join('&');
+  const bytes = body === undefined ? undefined : Buffer.from(body, 'latin1');
+  return connection.send(method, search === '' ? path : `${path}?${search}`, fields, bytes);
 }

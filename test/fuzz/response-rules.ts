@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import type { HttpResponse } from './http-response.js';
+import type { HttpResponse } from '../support/http-response.js';
 
 /** Statuses of HTTP itself on any path. The OpenAPI document has those of operations. */
 const HTTP_STATUSES = [400, 404, 405, 408, 411, 413, 414, 415, 417, 431, 501, 503, 505];

@@ -5,14 +5,13 @@
  *   npm run fuzz -- --requests 1000000 --seed 42
  *   npm run fuzz -- --only raw                     mutated bytes only; or model: valid and nearly valid operations
  *   npm run fuzz -- --engine postgres              on a PostgreSQL server of its own
- *   npm run fuzz -- --replay fuzz-reproduction.json
  *
- * One line of counts for each part goes to stdout, the progress to stderr. A violation ends it with 1, and leaves the
- * seed on stderr and what shows it, as short as it was found, in fuzz-reproduction.json.
+ * One line of counts for each part goes to stdout, the progress to stderr. A violation ends it with 1; the seed and the
+ * shortest requests that show it are printed, and belong in regressions.ts.
  */
 import { parseArgs } from 'node:util';
 import { PostgresServer } from '../support/postgres/postgres-server.js';
-import { fuzz, type FuzzOptions, replay } from './fuzz.js';
+import { fuzz } from './fuzz.js';
 
 const PARTS = ['raw', 'model'] as const;
 const { values } = parseArgs({
@@ -21,7 +20,6 @@ const { values } = parseArgs({
     requests: { type: 'string', default: '100000' },
     only: { type: 'string' },
     engine: { type: 'string', default: 'sqlite' },
-    replay: { type: 'string' },
     clients: { type: 'string', default: '24' },
   },
 });
@@ -32,7 +30,7 @@ const engines = ['sqlite', 'postgres'];
 const numbers = [values.seed, values.requests, values.clients];
 if (!numbers.every(isNumber) || parts.length === 0 || !engines.includes(values.engine)) {
   console.error(
-    'npm run fuzz -- [--seed <number>] [--requests <number>] [--only raw|model] [--engine sqlite|postgres] [--clients <number>] [--replay <file>]',
+    'npm run fuzz -- [--seed <number>] [--requests <number>] [--only raw|model] [--engine sqlite|postgres] [--clients <number>]',
   );
   process.exit(2);
 }
@@ -42,18 +40,16 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 
 const server = values.engine === 'postgres' ? await PostgresServer.create({ fsync: 'off' }) : undefined;
 process.once('exit', () => void server?.stop('SIGQUIT'));
-const options: FuzzOptions = {
-  seed: Number(values.seed),
-  requests: Number(values.requests),
-  clients: Number(values.clients),
-  parts,
-  server,
-  progress: (text) => console.error(text),
-  report: (text) => console.log(text),
-  reproductionFile: 'fuzz-reproduction.json',
-};
 try {
-  const passed = values.replay === undefined ? await fuzz(options) : await replay(options, values.replay);
+  const passed = await fuzz({
+    seed: Number(values.seed),
+    requests: Number(values.requests),
+    clients: Number(values.clients),
+    parts,
+    server,
+    progress: (text) => console.error(text),
+    report: (text) => console.log(text),
+  });
   process.exitCode = passed ? 0 : 1;
 } finally {
   await server?.remove();

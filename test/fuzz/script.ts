@@ -23,7 +23,7 @@ export interface Transcript {
 }
 
 /** Milliseconds without a byte after which no more responses are expected. */
-const QUIET = 3000;
+const QUIET = 6000;
 /**
  * Milliseconds in which the service must close a connection whose client has ended its side; longer than for half a
  * request.

@@ -1,4 +1,4 @@
-import { type HttpResponse, MalformedResponseError, parseResponse } from './http-response.js';
+import { type HttpResponse, MalformedResponseError, parseResponse } from '../support/http-response.js';
 import type { Message } from './message.js';
 import type { ResponseRules } from './response-rules.js';
 import type { Script, Transcript } from './script.js';

@@ -1,4 +1,6 @@
 import { connect } from 'node:net';
+import { jsonOf } from './http-client.js';
+import { parseResponse } from './http-response.js';
 import type { Answer } from './service.js';
 
 /** The bytes of a request from its lines and its body, for requests that `fetch` refuses to send. */
@@ -40,38 +42,12 @@ export async function exchangeOne(...args: Parameters<typeof exchange>): Promise
 /** Parses the responses of a connection, in order. */
 export function responsesIn(bytes: Buffer): Answer[] {
   const answers: Answer[] = [];
-  let at = 0;
-  while (at < bytes.length) {
-    const headEnd = bytes.indexOf('\r\n\r\n', at);
-    if (headEnd < 0) throw new Error(`Not an HTTP answer: ${bytes.subarray(at).toString('latin1')}`);
-    const [statusLine = '', ...lines] = bytes.subarray(at, headEnd).toString('latin1').split('\r\n');
-    const headers = new Headers(lines.map((line) => splitOnce(line)));
-    at = headEnd + 4;
-    let text: string;
-    [text, at] = headers.get('transfer-encoding') === 'chunked' ? chunked(bytes, at) : counted(bytes, at, headers);
-    const status = Number(statusLine.split(' ')[1]);
-    if (status >= 200) answers.push({ status, headers, text, body: text === '' ? undefined : JSON.parse(text) });
+  for (let at = 0; at < bytes.length;) {
+    const { response, next } = parseResponse(bytes, at, { head: 'unknown', ended: true })!;
+    const { status, headers, content } = response;
+    const text = content.toString();
+    if (status >= 200) answers.push({ status, headers: new Headers([...headers]), text, body: jsonOf(response) });
+    at = next;
   }
   return answers;
-}
-
-function splitOnce(line: string): [string, string] {
-  const colon = line.indexOf(':');
-  return [line.slice(0, colon), line.slice(colon + 1).trim()];
-}
-
-function counted(bytes: Buffer, at: number, headers: Headers): [text: string, at: number] {
-  const end = at + Number(headers.get('content-length') ?? 0);
-  return [bytes.toString('utf8', at, end), end];
-}
-
-function chunked(bytes: Buffer, at: number): [text: string, at: number] {
-  const chunks: Buffer[] = [];
-  for (;;) {
-    const lineEnd = bytes.indexOf('\r\n', at);
-    const size = parseInt(bytes.toString('latin1', at, lineEnd), 16);
-    at = lineEnd + 2 + size + 2;
-    if (!(size > 0)) return [Buffer.concat(chunks).toString('utf8'), at];
-    chunks.push(bytes.subarray(lineEnd + 2, lineEnd + 2 + size));
-  }
 }

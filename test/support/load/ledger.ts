@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { openDatabase } from '../../../src/database/sqlite/better-sqlite3.js';
 import { databaseUrlFor, engineInUse } from '../engine.js';
+import { HttpClient, jsonFields, jsonOf } from '../http-client.js';
 import { onServer } from '../postgres/postgres-server.js';
 import { type Answer, COOKIE, token } from '../service.js';
 
@@ -107,21 +107,20 @@ function settling(answer?: Response): Response | undefined {
   return answer?.status === 503 && answer.body?.errorCode === 'OUTCOME_UNKNOWN' ? undefined : answer;
 }
 
-/** Milliseconds for a response: one whose connection is handed to a worker that is being killed never comes. */
-const PATIENCE = 30_000;
-
 /** A client with one connection, as in a pooled HTTP client. */
 class LoadClient {
   /** Whether the last response announced the end of the connection. */
   toldToClose = false;
-  private readonly agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  private readonly client: HttpClient;
   private readonly own: string[] = [];
 
   constructor(
-    private readonly url: string,
+    url: string,
     private readonly bearer: string,
     private readonly ledger: Ledger,
-  ) {}
+  ) {
+    this.client = new HttpClient(url);
+  }
 
   /**
    * Writes one request after the other: mostly creates, some changes, some deletes of its cookies.
@@ -137,7 +136,7 @@ class LoadClient {
     } catch (error) {
       if (!(error instanceof NoAnswerError)) throw error;
     } finally {
-      this.agent.destroy();
+      this.client.close();
     }
   }
 
@@ -167,31 +166,17 @@ class LoadClient {
     return `/cookies/${this.ledger.acknowledged.get(wish)}`;
   }
 
-  /** @returns `undefined` when the connection broke before the answer was complete */
-  private send(method: string, path: string, body?: unknown): Promise<Response | undefined> {
-    return new Promise((resolve) => {
-      const broken = (): void => resolve(undefined);
-      const sent = request(this.url + path, {
-        method,
-        agent: this.agent,
-        signal: AbortSignal.timeout(PATIENCE),
-        headers: {
-          authorization: `Bearer ${this.bearer}`,
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-        },
-      });
-      sent.on('error', broken);
-      sent.on('response', (response) => {
-        this.toldToClose = response.headers.connection === 'close';
-        let text = '';
-        response.on('data', (chunk) => (text += String(chunk)));
-        response.on('error', broken);
-        response.on('end', () =>
-          resolve({ status: response.statusCode!, body: text === '' ? undefined : JSON.parse(text) }),
-        );
-      });
-      sent.end(body === undefined ? undefined : JSON.stringify(body));
-    });
+  /**
+   * @returns `undefined` when the connection broke before the response was whole, or none came in time: one whose
+   * connection is handed to a worker that is being killed never comes
+   */
+  private async send(method: string, path: string, body?: unknown): Promise<Response | undefined> {
+    const headers = jsonFields(this.bearer, body !== undefined);
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const response = await this.client.send(method, path, headers, text).catch(() => undefined);
+    if (response === undefined) return undefined;
+    this.toldToClose = response.headers.get('connection') === 'close';
+    return { status: response.status, body: jsonOf(response) };
   }
 }
 
@@ -323,4 +308,13 @@ export function expectKeptIn(stored: Stored, ledger: Ledger): Counts {
   const examples = [lost, found, stored.twice].flatMap((wishes) => wishes.slice(0, 5)).join(', ');
   assert.deepEqual({ ...counts, ...kept }, counts, `${JSON.stringify(counts)}; for example ${examples}`);
   return counts;
+}
+
+/** The sums of several databases. */
+export function sumOf(all: readonly Counts[]): Record<string, number> {
+  const sum: Record<string, number> = {};
+  for (const { integrity: _integrity, ...counts } of all) {
+    for (const [name, count] of Object.entries(counts)) sum[name] = (sum[name] ?? 0) + count;
+  }
+  return sum;
 }

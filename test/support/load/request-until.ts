@@ -1,4 +1,4 @@
-import { Agent, request } from 'node:http';
+import { HttpClient, jsonFields } from '../http-client.js';
 import { COOKIE, token } from '../service.js';
 
 export interface RequestUntilOptions {
@@ -25,36 +25,30 @@ export async function requestUntil(
   { onResponse }: RequestUntilOptions = {},
 ): Promise<Map<string, number>> {
   const bearer = await token();
-  const agent = new Agent({ keepAlive: true, maxSockets: clients });
+  const client = new HttpClient(service.url, { connections: clients });
+  const send = (method: string, path: string, body?: unknown): Promise<number> =>
+    client
+      .send(method, path, jsonFields(bearer, body !== undefined), body === undefined ? undefined : JSON.stringify(body))
+      .then(
+        ({ status }) => status,
+        () => 0,
+      );
   const counts = new Map<string, number>();
   const run = async (first: number): Promise<void> => {
     for (let index = first; !signal.aborted; index++) {
       const [method, path, body] = ROUND[index % ROUND.length]!;
       const began = performance.now();
-      const status = await send(agent, bearer, service.url + path, method, body);
+      const status = await send(method, path, body);
       onResponse?.(status, performance.now() - began);
       counts.set(`${method} ${status}`, (counts.get(`${method} ${status}`) ?? 0) + 1);
     }
   };
   try {
     // The clients expect these records.
-    for (let index = 0; index < 3; index++) await send(agent, bearer, `${service.url}/cookies`, 'POST', COOKIE);
+    for (let index = 0; index < 3; index++) await send('POST', '/cookies', COOKIE);
     await Promise.all(Array.from({ length: clients }, (_, index) => run(index)));
   } finally {
-    agent.destroy();
+    client.close();
   }
   return counts;
-}
-
-function send(agent: Agent, bearer: string, url: string, method: string, body: unknown): Promise<number> {
-  return new Promise((resolve) => {
-    const headers = {
-      authorization: `Bearer ${bearer}`,
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    };
-    const sent = request(url, { method, agent, headers });
-    sent.on('error', () => resolve(0));
-    sent.on('response', (response) => response.resume().on('end', () => resolve(response.statusCode!)));
-    sent.end(body === undefined ? undefined : JSON.stringify(body));
-  });
 }

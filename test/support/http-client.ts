@@ -1,0 +1,60 @@
+import { Agent, request } from 'node:http';
+import type { HttpResponse } from './http-response.js';
+
+export interface HttpClientOptions {
+  /** Most connections at a time. */
+  readonly connections?: number;
+  readonly localAddress?: string;
+  /** Longest wait for a whole response, in milliseconds. */
+  readonly patience?: number;
+}
+
+export type Fields = Record<string, string | string[]>;
+
+/** A client with keep-alive connections that sends requests which `fetch` would reject or change. */
+export class HttpClient {
+  private readonly agent: Agent;
+
+  constructor(
+    private readonly url: string,
+    private readonly options: HttpClientOptions = {},
+  ) {
+    this.agent = new Agent({ keepAlive: true, maxSockets: options.connections ?? 1 });
+  }
+
+  /** @throws Error when the connection breaks before the response is whole, or the patience ends */
+  send(method: string, path: string, headers: Fields, body?: string | Uint8Array): Promise<HttpResponse> {
+    const { localAddress, patience = 30_000 } = this.options;
+    return new Promise((resolve, reject) => {
+      const { hostname, port } = new URL(this.url);
+      const sent = request({ hostname, port, path, method, agent: this.agent, localAddress, headers });
+      const timer = setTimeout(() => sent.destroy(new Error(`No response within ${patience} ms`)), patience);
+      sent.on('close', () => clearTimeout(timer));
+      sent.on('error', reject);
+      sent.on('response', (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const fields = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as const);
+          resolve({ status: response.statusCode!, headers: new Map(fields), content: Buffer.concat(chunks) });
+        });
+      });
+      sent.end(body);
+    });
+  }
+
+  close(): void {
+    this.agent.destroy();
+  }
+}
+
+/** The headers of a request with a token and, if it has a body, of JSON. */
+export function jsonFields(bearer: string, hasBody: boolean): Fields {
+  return { authorization: `Bearer ${bearer}`, ...(hasBody && { 'content-type': 'application/json' }) };
+}
+
+/** The content of a response as JSON; `undefined` if it has none. */
+export function jsonOf({ content }: HttpResponse): any {
+  return content.length === 0 ? undefined : JSON.parse(content.toString());
+}
