@@ -9,7 +9,7 @@ import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { readRawBodies } from './http/body/raw-body.js';
 import { Connections } from './http/connections/connections.js';
-import { trackResponses } from './http/connections/tracking-hooks.js';
+import { trackResponses } from './http/connections/tracked-response.js';
 import { sendProtocolError } from './http/errors/error.filter.js';
 import { ErrorAdapter } from './http/errors/fastify-errors.js';
 import { trustedProxies } from './http/messages/client-address.js';
@@ -17,7 +17,6 @@ import { requestId } from './http/messages/request-id.js';
 import { addResponseHeaders } from './http/messages/response-headers.js';
 import { MAX_PARAM_LENGTH, respondToUnroutedRequests } from './http/routing/method-not-allowed.js';
 import { createLog, NestLogger } from './logging/logger.js';
-import { Health } from './management/health.js';
 import { measureConnections } from './management/http-metrics.js';
 import { Metrics } from './management/metrics.js';
 import { serveDocs } from './openapi/docs-routes.js';
@@ -83,16 +82,8 @@ function addHooks(fastify: FastifyInstance, app: NestFastifyApplication, connect
   connections.requests.onEnd((record, end) => log.info(record, REQUEST_MESSAGES[end]));
   measureConnections(app.get(Metrics, { strict: false }).registry, connections);
   addResponseHeaders(fastify);
-  closeConnectionsWhileStopping(fastify, app.get(Health, { strict: false }));
   respondToUnroutedRequests(fastify);
   readRawBodies(fastify);
-}
-
-function closeConnectionsWhileStopping(fastify: FastifyInstance, health: Health): void {
-  fastify.addHook('onSend', (_request, reply, payload, done) => {
-    if (health.isStopping) reply.header('connection', 'close');
-    done(null, payload);
-  });
 }
 
 function cors(origin: string[]): FastifyCorsOptionsDelegateCallback {

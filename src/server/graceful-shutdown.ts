@@ -32,9 +32,9 @@ export function shutDownOnSignals(app: NestFastifyApplication, config: Config): 
 /** The steps of a stop that a worker coordinates with its primary. */
 export interface ShutdownSteps {
   /** Called when the port is closed. Resolves when all connections that were passed to this process have arrived. */
-  portClosed(): Promise<void>;
+  portClosed(): Promise<unknown>;
   /** Called when the last request has ended. */
-  requestsFinished(): Promise<void>;
+  requestsFinished(): Promise<unknown>;
 }
 
 /** Stops a worker on SIGTERM and after an uncaught error. The primary handles SIGINT, and kills a worker that is too slow. */
@@ -102,6 +102,7 @@ class Shutdown {
     this.step = 'serving on for SHUTDOWN_DELAY';
     this.logger.log(`Stopping (${reason})`);
     this.app.get(Health, { strict: false }).isStopping = true;
+    this.connections.isClosing = true;
     if (shutdownDelay > 0) await sleep(shutdownDelay);
     this.step = 'finishing requests';
     await this.finishRequests();

@@ -10,11 +10,9 @@ import { WorkerProcess } from './worker-process.js';
 import { WorkersManagement } from './workers-management.js';
 
 const STDIN = 0;
-const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
-
 /** Milliseconds that workers may take to end beyond their own limit (`graceful-shutdown.ts`). */
 const END_TIMEOUT = 6000;
-/** Milliseconds after which the end of a worker resets the back-off. */
+/** Milliseconds after which the end of a worker resets the pause. */
 const STABLE = 60_000;
 /** Milliseconds before the replacement of a worker that ended early; the pause doubles each time. */
 const [SHORTEST_PAUSE, LONGEST_PAUSE] = [1000, 30_000];
@@ -32,7 +30,7 @@ export class Primary {
   /** Whether the first start of all workers has succeeded. */
   private isRunning = false;
   private replacing = Promise.resolve();
-  /** Milliseconds before the next replacement of a worker that ends early. */
+  /** Milliseconds before the next replacement. */
   private pause = 0;
   /** Workers in a row that ended before they served. */
   private failures = 0;
@@ -40,15 +38,26 @@ export class Primary {
 
   constructor(private readonly config: Config) {
     Logger.overrideLogger(new NestLogger(createLog(config)));
+    const exec = fileURLToPath(new URL('../main.js', import.meta.url));
     // `advanced`, because JSON turns NaN into null. The last descriptor is `WORKER_LOG`.
     const stdio = ['ignore' as const, 'pipe' as const, 'pipe' as const, 'ipc' as const, standardOutput().descriptor];
-    cluster.setupPrimary({ exec: PROGRAM, serialization: 'advanced', stdio });
+    cluster.setupPrimary({ exec, serialization: 'advanced', stdio });
   }
 
   /** Resolves when all workers serve. The first one starts alone, so that it runs the migrations and an error is printed once. */
   async start(): Promise<void> {
     const { host, managementPort: port, workers } = this.config;
-    this.handleSignals();
+    const onSignal = (signal: NodeJS.Signals): void => {
+      if (this.management.isStopping) this.exit(1);
+      this.stop(signal, 0);
+    };
+    process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+    // A terminal that closes sends SIGHUP, too; then the service stops.
+    process.on('SIGHUP', (signal) => (isatty(STDIN) ? onSignal(signal) : this.replaceAll()));
+    process.on('uncaughtException', (error, origin) => {
+      this.logger.fatal(error);
+      this.stop(origin, 1);
+    });
     const server = createManagementServer(this.config, this.management);
     await server.listen({ host, port });
     await this.forkOrExit();
@@ -56,22 +65,7 @@ export class Primary {
     this.isRunning = true;
     this.forkMissing();
     const [first] = this.workers;
-    void first?.ask('banner', server.listeningOrigin);
-  }
-
-  private handleSignals(): void {
-    const onSignal = (signal: NodeJS.Signals): void => {
-      if (this.management.isStopping) this.exit(1);
-      this.stop(signal, 0);
-    };
-    process.on('SIGTERM', onSignal);
-    process.on('SIGINT', onSignal);
-    // A terminal that closes sends SIGHUP, too; then the service stops.
-    process.on('SIGHUP', (signal) => (isatty(STDIN) ? onSignal(signal) : this.replaceAll()));
-    process.on('uncaughtException', (error, origin) => {
-      this.logger.fatal(error);
-      this.stop(origin, 1);
-    });
+    void first?.channel.ask('banner', server.listeningOrigin);
   }
 
   private fork(): WorkerProcess {
@@ -119,8 +113,7 @@ export class Primary {
       for (const old of [...this.workers].filter(({ isServing }) => isServing)) {
         if (this.management.isStopping) return;
         if (!(await this.fork().started)) {
-          this.logger.error('A new worker could not start; the old workers that are left go on serving');
-          return;
+          return this.logger.error('A new worker could not start; the old workers that are left go on serving');
         }
         old.stop();
         this.forkMissing();

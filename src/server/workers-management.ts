@@ -1,6 +1,6 @@
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { Managed, Readiness } from '../management/management-routes.js';
-import type { Message, MetricValues, WorkerProcess } from './worker-process.js';
+import type { MetricValues, WorkerProcess } from './worker-process.js';
 
 /** Health and metrics of all workers together. See docs/adr/0110-workers.md. */
 export class WorkersManagement implements Managed {
@@ -27,10 +27,8 @@ export class WorkersManagement implements Managed {
 
   /** The readiness of the first worker that is not ready; if all are ready, of the first worker. */
   async readiness(): Promise<Readiness> {
-    const replies = await this.ask('readiness');
-    const all = replies.map(
-      ({ name, reply }) => (reply as Readiness | undefined) ?? notReady(`${name} does not respond`),
-    );
+    const replies = (await this.ask('readiness')) as { worker: WorkerProcess; reply?: Readiness }[];
+    const all = replies.map(({ worker, reply }) => reply ?? notReady(`${worker.name} does not respond`));
     const shown = all.find(({ ready }) => !ready) ?? all[0] ?? notReady('no worker serves');
     if (!this.isStopping) return shown;
     return { ready: false, checks: { ...shown.checks, running: 'the service is shutting down' } };
@@ -38,31 +36,33 @@ export class WorkersManagement implements Managed {
 
   /** The metrics of all processes. A worker that does not reply is counted with its last report. */
   async metrics(): Promise<string> {
-    const replies = await this.ask('metrics');
+    const replies = (await this.ask('metrics')) as { worker: WorkerProcess; reply?: MetricValues[] }[];
     this.serving.set(replies.length);
+    // A worker that closed its port meanwhile sends a final report, which is newer.
+    for (const { worker, reply } of replies) if (worker.isServing) worker.metrics = reply ?? worker.metrics;
     const own = (await this.own.getMetricsAsJSON()) as MetricValues[];
-    return aggregate([...[...this.workers].map(({ metrics }) => metrics), own, this.endedCounts]).metrics();
+    return sum([...[...this.workers].map(({ metrics }) => metrics), own, this.endedCounts]).metrics();
   }
 
   /** Adds the counters of a worker that has ended. */
   keepCounts({ metrics }: WorkerProcess): void {
     const counts = metrics.filter(({ type }) => ['counter', 'histogram'].includes(String(type)));
-    this.endedCounts = aggregate([this.endedCounts, counts]).getMetricsAsArray() as unknown as MetricValues[];
+    this.endedCounts = sum([this.endedCounts, counts]).getMetricsAsArray() as unknown as MetricValues[];
   }
 
-  private ask(type: Message['type']): Promise<{ name: string; reply: unknown }[]> {
+  private ask(request: string): Promise<{ worker: WorkerProcess; reply: unknown }[]> {
     const serving = [...this.workers].filter(({ isServing }) => isServing);
-    return Promise.all(serving.map(async (worker) => ({ name: worker.name, reply: await worker.ask(type) })));
+    return Promise.all(serving.map(async (worker) => ({ worker, reply: await worker.channel.ask(request) })));
   }
 }
 
 /** Sums the metrics. Averages become the maximum, since a mean hides one blocked worker; omitted metrics the minimum. */
-function aggregate(processes: readonly (readonly MetricValues[])[]): Registry {
-  const aggregators = { average: 'max', omit: 'min' } as Readonly<Record<string, MetricValues['aggregator']>>;
-  const chosen = processes.map((metrics) =>
-    metrics.map((metric) => ({ ...metric, aggregator: aggregators[metric.aggregator] ?? metric.aggregator })),
-  );
-  return AggregatorRegistry.aggregate(chosen);
+function sum(processes: MetricValues[][]): Registry {
+  for (const metric of processes.flat()) {
+    if (metric.aggregator === 'average') metric.aggregator = 'max';
+    if (metric.aggregator === 'omit') metric.aggregator = 'min';
+  }
+  return AggregatorRegistry.aggregate(processes);
 }
 
 function notReady(running: string): Readiness {

@@ -2,11 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
 import { newRequestId, requestId } from '../messages/request-id.js';
-import type { BufferBudget } from './buffer-budget.js';
 import { SocketFlow } from './node-internals.js';
-import { isLastOfConnection, protocolError } from './protocol-error.js';
-import { rawResponse, sendRejection } from './rejection.js';
-import type { RequestTracker } from './request-tracker.js';
+import { isLastOfConnection, protocolError, rawResponse, sendRejection } from './protocol-error.js';
+import type { BufferBudget, RequestTracker } from './request-tracker.js';
 import { hasArrived, type ResponseConnection, type TrackedResponse } from './tracked-response.js';
 
 /** Why the service closes a connection. */

@@ -1,10 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
-import { BufferBudget } from './buffer-budget.js';
 import { Connection, type ConnectionOwner, CUT_REASONS, type CutReason } from './connection.js';
 import { type ConnectionLimits, OpenConnections } from './open-connections.js';
-import { RequestTracker } from './request-tracker.js';
+import { BufferBudget, RequestTracker } from './request-tracker.js';
 import { TrackedResponse } from './tracked-response.js';
 
 /** Milliseconds between two checks of all connections. */
@@ -28,6 +27,8 @@ export class Connections implements ConnectionOwner {
   readonly requests: RequestTracker;
   /** Connections closed by the service, by reason. */
   readonly cuts = new Map<CutReason, number>(CUT_REASONS.map((reason) => [reason, 0]));
+  /** While the service stops, each response closes its connection. */
+  isClosing = false;
   private readonly all: OpenConnections;
   private readonly bySocket = new WeakMap<Socket, Connection>();
   private server!: Server;

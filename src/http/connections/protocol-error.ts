@@ -1,6 +1,8 @@
-import type { IncomingMessage } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
+import { protocolErrorResponse } from '../errors/error-response.js';
 import { currentPacket } from './node-internals.js';
+import type { TrackedResponse } from './tracked-response.js';
 
 /** Largest number of header fields; the limit of Node itself would drop fields without an error. */
 const MAX_HEADER_FIELDS = 2000;
@@ -59,4 +61,28 @@ function isAnotherProtocol({ httpVersionMinor, method, url, socket }: IncomingMe
   if (httpVersionMinor !== 0) return false;
   const packet = currentPacket(socket);
   return ['RTSP', 'ICE'].some((protocol) => packet?.includes(`${method} ${url} ${protocol}/`));
+}
+
+/** Sends an error instead of the handler's response and closes the connection, since later bytes cannot be trusted. */
+export function sendRejection(response: TrackedResponse, error: Error): void {
+  const { status, headers, content } = serialized(error, response.requestId);
+  response.writeHead(status, headers).end(response.req.method === 'HEAD' ? undefined : content);
+}
+
+/** The text of an error response, for a socket that has no `ServerResponse`. */
+export function rawResponse(error: Error, id: string): string {
+  const { status, headers, content } = serialized(error, id);
+  const lines = Object.entries({ ...headers, date: new Date().toUTCString() });
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${content}`;
+}
+
+function serialized(error: Error, id: string) {
+  const { status, headers, body } = protocolErrorResponse(error, id);
+  const content = JSON.stringify(body);
+  return {
+    status,
+    content,
+    headers: { ...headers, 'content-length': String(Buffer.byteLength(content)), connection: 'close' },
+  };
 }

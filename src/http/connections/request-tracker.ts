@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import { protocolErrorResponse } from '../errors/error-response.js';
 import { routeOf } from '../routing/route-of.js';
-import type { BufferBudget } from './buffer-budget.js';
 import type { TrackedResponse } from './tracked-response.js';
 
 /**
@@ -29,6 +28,31 @@ type RequestListener = (record: RequestRecord, end: RequestEnd) => void;
 
 /** Milliseconds that a handler may run on after its client has disconnected; then its request is recorded without a status. */
 const ORPHAN_TIMEOUT = 60_000;
+
+/**
+ * Counts the bytes that unsent responses and waiting requests of all connections hold, and compares them with a limit.
+ * Small responses within one turn of the event loop may exceed the limit.
+ */
+export class BufferBudget {
+  bytes = 0;
+
+  /** @param limit in bytes */
+  constructor(readonly limit: number) {}
+
+  /** Up to a third of the limit, nothing is checked. */
+  get isComfortable(): boolean {
+    return this.bytes * 3 <= this.limit;
+  }
+
+  /** Up to two thirds of the limit, no connection is closed. */
+  get isSufficient(): boolean {
+    return this.bytes * 3 <= this.limit * 2;
+  }
+
+  get isExceeded(): boolean {
+    return this.bytes > this.limit;
+  }
+}
 
 /** The requests of all connections: counts those in flight and their buffered bytes, and records each end once. */
 export class RequestTracker {
