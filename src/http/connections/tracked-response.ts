@@ -3,21 +3,11 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { overloaded } from '../errors/api-error.js';
 import { errorResponse } from '../errors/error-response.js';
 import { requestId } from '../messages/request-id.js';
+import type { Connection } from './connection.js';
 import type { Connections } from './connections.js';
 
 /** Bytes of a body that is sent even when memory is short: enough for a record or a short page. */
 const SMALL_BODY = 16_384;
-
-/** The connection as its responses see it. */
-export interface ResponseConnection {
-  /** The client's address; a closed socket no longer has it. */
-  readonly address: string | undefined;
-  readonly hasClosed: boolean;
-  /** Sets how many bytes of a streamed response are buffered now. */
-  countBuffered(response: TrackedResponse, bytes: number): void;
-  /** To be called when the operating system has accepted the whole response. */
-  responseSent(response: TrackedResponse): void;
-}
 
 /** Whether a request has arrived with its body. Node sets `complete` of a request without a body a moment too late. */
 export function hasArrived({ complete, headers }: IncomingMessage): boolean {
@@ -26,7 +16,7 @@ export function hasArrived({ complete, headers }: IncomingMessage): boolean {
 
 /** Node's response with the state that the connection, the log and the metrics need. */
 export class TrackedResponse extends ServerResponse {
-  declare httpConnection: ResponseConnection;
+  declare httpConnection: Connection;
   /** Fastify's reply, once Fastify has received the request. */
   reply?: FastifyReply;
   /** When the request was passed to Fastify, on the clock of `performance.now()`. */
