@@ -44,11 +44,11 @@ function noImport(pattern, message) {
 }
 
 /** The files of `src/http/connections/` that other modules import. */
-const FACE = '(?!(connections|tracked-response)\\.js$)';
+const FACE = '(?!(connections|tracked-response|tracking-hooks)\\.js$)';
 const NO_INSIDE_OF_CONNECTIONS = ['/http/connections/', '^\\.{1,2}/connections/'].map((folder) =>
   noImport(
     `${folder}${FACE}`,
-    'Of src/http/connections, other modules import connections.js and tracked-response.js only.',
+    'Of src/http/connections, other modules import connections.js, tracked-response.js and tracking-hooks.js only.',
   ),
 );
 

@@ -9,7 +9,7 @@ import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { readRawBodies } from './http/body/raw-body.js';
 import { Connections } from './http/connections/connections.js';
-import { trackResponses } from './http/connections/tracked-response.js';
+import { trackResponses } from './http/connections/tracking-hooks.js';
 import { sendProtocolError } from './http/errors/error.filter.js';
 import { ErrorAdapter } from './http/errors/fastify-errors.js';
 import { trustedProxies } from './http/messages/client-address.js';

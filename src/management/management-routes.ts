@@ -2,7 +2,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import type { Config } from '../config/config.js';
 import { Connections } from '../http/connections/connections.js';
-import { trackResponses } from '../http/connections/tracked-response.js';
+import { trackResponses } from '../http/connections/tracking-hooks.js';
 import { sendProtocolError } from '../http/errors/error.filter.js';
 import { requestId } from '../http/messages/request-id.js';
 import { addResponseHeaders } from '../http/messages/response-headers.js';

@@ -2,14 +2,26 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
 import { newRequestId, requestId } from '../messages/request-id.js';
-import type { Connections } from './connections.js';
 import { SocketFlow } from './node-internals.js';
 import { isLastOfConnection, protocolError, rawResponse, sendRejection } from './protocol-error.js';
-import { hasArrived, type TrackedResponse } from './tracked-response.js';
+import type { BufferBudget, RequestTracker } from './request-tracker.js';
+import { hasArrived, type ResponseConnection, type TrackedResponse } from './tracked-response.js';
 
 /** Why the service closes a connection. */
 export const CUT_REASONS = ['stalled', 'overload', 'too many connections'] as const;
 export type CutReason = (typeof CUT_REASONS)[number];
+
+/** The owner of all connections, as one connection sees it. */
+export interface ConnectionOwner {
+  readonly budget: BufferBudget;
+  readonly requests: RequestTracker;
+  /** Passes a request to Fastify. */
+  handle(response: TrackedResponse): void;
+  /** Disconnects slow readers if memory is short. */
+  freeMemory(): boolean;
+  countCut(reason: CutReason): void;
+  closed(connection: Connection): void;
+}
 
 /** Requests of one connection that may wait for their response; with more, the service stops reading. */
 const MAX_UNANSWERED = 16;
@@ -24,8 +36,7 @@ const LINGER = 2000;
  * One connection. It passes a request to Fastify when the operating system has accepted the response before it. So a
  * client that does not read holds one response, and the requests behind it have not been executed.
  */
-export class Connection {
-  /** The client's address; a closed socket no longer has it. */
+export class Connection implements ResponseConnection {
   readonly address: string | undefined;
   /** Whether a request has ever arrived. */
   hasServed = false;
@@ -42,7 +53,7 @@ export class Connection {
 
   constructor(
     readonly socket: Socket,
-    private readonly owner: Connections,
+    private readonly owner: ConnectionOwner,
   ) {
     this.address = socket.remoteAddress;
     this.flow = new SocketFlow(socket);
@@ -121,7 +132,6 @@ export class Connection {
     if (this.isIdle) this.finish();
   }
 
-  /** Sets how many bytes of a streamed response are buffered now. */
   countBuffered(response: TrackedResponse, bytes: number): void {
     this.owner.requests.countBuffered(response, bytes);
     this.owner.freeMemory();
@@ -146,14 +156,13 @@ export class Connection {
   private start(response: TrackedResponse): void {
     this.current = response;
     response.startedAt = performance.now();
-    response.on('finish', () => this.responseSent(response));
+    response.on('finish', handleFinish);
     this.owner.requests.inFlight += 1;
     if (response.rejection === undefined) this.owner.handle(response);
     else sendRejection(response, response.rejection);
   }
 
-  /** Called when the operating system has accepted the whole response. */
-  private responseSent(response: TrackedResponse): void {
+  responseSent(response: TrackedResponse): void {
     // Node emits `finish` after a failed write, too.
     if (this.socket.destroyed || this.socket.errored !== null) return;
     this.owner.requests.end(response, 'sent');
@@ -210,4 +219,8 @@ export class Connection {
     this.owner.budget.bytes -= waiting.length * WAITING_REQUEST_BYTES;
     for (const response of waiting.splice(0)) this.owner.requests.end(response, 'dropped');
   }
+}
+
+function handleFinish(this: TrackedResponse): void {
+  this.httpConnection.responseSent(this);
 }

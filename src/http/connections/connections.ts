@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
-import { Connection, CUT_REASONS, type CutReason } from './connection.js';
+import { Connection, type ConnectionOwner, CUT_REASONS, type CutReason } from './connection.js';
 import { type ConnectionLimits, OpenConnections } from './open-connections.js';
 import { BufferBudget, RequestTracker } from './request-tracker.js';
 import { TrackedResponse } from './tracked-response.js';
@@ -22,7 +22,7 @@ type RequestHandler = (request: IncomingMessage, response: ServerResponse) => vo
  * All connections of one server. It limits their number and their memory, disconnects stalled clients, and reports how
  * each request ends. Only this module closes connections.
  */
-export class Connections {
+export class Connections implements ConnectionOwner {
   readonly budget: BufferBudget;
   readonly requests: RequestTracker;
   /** Connections closed by the service, by reason. */
@@ -122,7 +122,6 @@ export class Connections {
     return excess <= (budget.limit * 2) / 3;
   }
 
-  /** Passes a request to Fastify. */
   handle(response: TrackedResponse): void {
     this.requestHandler(response.req, response);
   }

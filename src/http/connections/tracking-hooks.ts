@@ -1,0 +1,51 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { overloaded } from '../errors/api-error.js';
+import { errorResponse } from '../errors/error-response.js';
+import type { Connections } from './connections.js';
+import { hasArrived, TrackedResponse } from './tracked-response.js';
+
+/** Bytes of a body that is sent even when memory is short: enough for a record or a short page. */
+const SMALL_BODY = 16_384;
+
+/** Links each response to Fastify's reply, and counts the bytes that its body buffers. */
+export function trackResponses(app: FastifyInstance, connections: Connections): void {
+  app.addHook('onRequest', (_request, reply, done) => {
+    (reply.raw as TrackedResponse).reply = reply;
+    done();
+  });
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    const response = reply.raw;
+    // `app.inject()` has no connection.
+    if (!(response instanceof TrackedResponse)) return done(null, payload);
+    response.isAnswered = true;
+    if (response.httpConnection.hasClosed) {
+      discard(payload);
+      connections.requests.endOrphan(response);
+      return done(null, null);
+    }
+    const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
+    connections.requests.countBuffered(response, bytes);
+    const fits = bytes <= SMALL_BODY || connections.freeMemory();
+    if (!fits) connections.requests.countBuffered(response, 0);
+    const sent = fits ? payload : rejection(reply);
+    // A client without permission need not send the rest of its body.
+    const isForbidden = reply.statusCode === 401 || reply.statusCode === 403;
+    if (connections.isClosing || (isForbidden && !hasArrived(response.req))) reply.header('connection', 'close');
+    done(null, sent);
+  });
+}
+
+/** Replaces a large response by a 503. Only reads have large bodies, so no change is hidden from the client. */
+function rejection(reply: FastifyReply): string {
+  const message = 'The service holds as many unread responses as it may; try again';
+  const { status, headers, body } = errorResponse(overloaded(message), reply.request.id);
+  for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name);
+  reply.code(status).headers(headers);
+  return JSON.stringify(body);
+}
+
+/** Destroys a stream that will not be sent, so that it releases its file or database snapshot. */
+function discard(payload: unknown): void {
+  const { destroy } = (payload ?? {}) as { destroy?: () => void };
+  if (typeof destroy === 'function') destroy.call(payload);
+}
