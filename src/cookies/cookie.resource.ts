@@ -8,5 +8,5 @@ export const COOKIES: Resource<Cookie> = {
   capacity: capacitySetting('COOKIES_CAPACITY', COOKIE),
   filters: { flavor: FLAVORS, size: SIZES },
   entity: async () => (await import('./cookie.entity.js')).Cookie,
-  createDto: async () => (await import('./dto/create-cookie.dto.js')).CreateCookieDto,
+  createDto: async () => (await import('./dto/cookie.dto.js')).CreateCookieDto,
 };

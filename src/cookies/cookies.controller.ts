@@ -6,11 +6,7 @@ import { ApiCreate, ApiDelete, ApiGet, ApiList, ApiPatch, ApiReplace } from '../
 import { type ListBody, ResourceLists } from '../resource/lists/resource-lists.js';
 import { COOKIE } from './cookie.values.js';
 import { CookiesService } from './cookies.service.js';
-import { CookieDto } from './dto/cookie.dto.js';
-import { CreateCookieDto } from './dto/create-cookie.dto.js';
-import { ListCookiesQuery } from './dto/list-cookies.query.js';
-import { PatchCookieDto } from './dto/patch-cookie.dto.js';
-import { ReplaceCookieDto } from './dto/replace-cookie.dto.js';
+import { CookieDto, CreateCookieDto, ListCookiesQuery, PatchCookieDto, ReplaceCookieDto } from './dto/cookie.dto.js';
 
 @ApiTags('cookies')
 @Controller('cookies')

@@ -8,7 +8,7 @@ import { Body, type CanActivate, Controller, Get, Logger, Module, Post, Res, Use
 import type { FastifyReply } from 'fastify';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
-import { CreateCookieDto } from '../../src/cookies/dto/create-cookie.dto.js';
+import { CreateCookieDto } from '../../src/cookies/dto/cookie.dto.js';
 import { type Connections, connectionsOf } from '../../src/http/connections/connections.js';
 import { until } from '../faults/fault.js';
 import { Client, COOKIE, type Service, startService, temporaryFolder, token } from '../support/service.js';

@@ -7,7 +7,7 @@ import { DataSource, type EntityManager, type MigrationInterface, type QueryRunn
 import type { Repository } from 'typeorm';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { nodeMajor } from '../../src/config/node-version.js';
-import { CreateCookieDto } from '../../src/cookies/dto/create-cookie.dto.js';
+import { CreateCookieDto } from '../../src/cookies/dto/cookie.dto.js';
 import { Cookie } from '../../src/cookies/cookie.entity.js';
 import { CreateParcels1790000200000 } from '../parcels/create-parcels.js';
 import { ParcelsModule } from '../parcels/parcels.module.js';
