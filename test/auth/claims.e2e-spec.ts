@@ -1,0 +1,127 @@
+import { JwtService } from '@nestjs/jwt';
+import { type Service, startService } from '../support/service.js';
+import { BOTH, claims, expectInvalidToken, HS256, jws, list, now } from './jws.js';
+
+type Changes = Record<string, unknown> | (() => Record<string, unknown>);
+
+/** A token with changed claims. A function computes times when the test runs. */
+const tokenWith = (changes: Changes): string => jws(HS256, claims(typeof changes === 'function' ? changes() : changes));
+
+const MANY_SCOPES = Array.from({ length: 2000 }, (_, index) => index.toString(36));
+
+describe('the claims of a token', () => {
+  let service: Service;
+
+  beforeAll(async () => {
+    service = await startService();
+  });
+
+  afterAll(() => service.stop());
+
+  it.each<[what: string, changes: Changes]>([
+    ['the required claims', {}],
+    ['an issuer and an audience that are not configured', { iss: 'x', aud: ['y', 'z'] }],
+    ['exp 25 s ago, because clocks differ', () => ({ exp: now() - 25 })],
+    ['nbf in 25 s, because clocks differ', () => ({ nbf: now() + 25 })],
+    ['nbf and iat long ago', { nbf: 0, iat: 0 }],
+    ['a fraction of a second in exp', () => ({ exp: now() + 100.5 })],
+    ['exp in a year', () => ({ exp: now() + 365 * 86_400 })],
+    ['more characters than a cached token may have', { note: 'x'.repeat(9000) }],
+    ['more scopes than a cached token may have', { scope: [BOTH, ...MANY_SCOPES].join(' ') }],
+    ['a sub of 1024 characters', { sub: 's'.repeat(1024) }],
+    ['characters beyond Latin-1', { sub: 'Zoë 🍪' }],
+  ])('a token with %s is accepted, from the cache too', async (_what, changes) => {
+    const token = tokenWith(changes);
+    for (let time = 0; time < 2; time++) expect((await list(service, token)).status).toBe(200);
+  });
+
+  it.each<[what: string, changes: Changes]>([
+    ['exp 35 s ago', () => ({ exp: now() - 35 })],
+    ['exp long ago', { exp: 1 }],
+    ['nbf in 35 s', () => ({ nbf: now() + 35 })],
+    ['no exp', { exp: undefined }],
+    ['exp null', { exp: null }],
+    ['exp true', { exp: true }],
+    ['exp as a string', () => ({ exp: String(now() + 3600) })],
+    ['exp as an array', () => ({ exp: [now() + 3600] })],
+    ['a negative exp', () => ({ exp: -now() - 3600 })],
+    ['exp in 367 days', () => ({ exp: now() + 367 * 86_400 })],
+    ['exp in milliseconds', () => ({ exp: Date.now() + 3_600_000 })],
+    ['exp 1e300', { exp: 1e300 }],
+    ['nbf as a string', { nbf: '0' }],
+    ['iat as a string', () => ({ iat: String(now()) })],
+    ['no sub', { sub: undefined }],
+    ['sub null', { sub: null }],
+    ['an empty sub', { sub: '' }],
+    ['sub as a number', { sub: 7 }],
+    ['a sub of 1025 characters', { sub: 's'.repeat(1025) }],
+    ['iss as an array', { iss: ['a', 'b'] }],
+    ['an iss of 1025 characters', { iss: 'i'.repeat(1025) }],
+  ])('a token with %s is 401', async (_what, changes) => {
+    expectInvalidToken(await list(service, tokenWith(changes)));
+  });
+
+  it('exp 1e999 is 401', async () => {
+    const payload = JSON.stringify(claims({ exp: 7 })).replace('"exp":7', '"exp":1e999');
+    expectInvalidToken(await list(service, jws(HS256, payload)));
+  });
+
+  it('the last of two claims of one name counts', async () => {
+    const payload = JSON.stringify(claims());
+    expect((await list(service, jws(HS256, payload.replace('{', '{"sub":7,')))).status).toBe(200);
+    expectInvalidToken(await list(service, jws(HS256, payload.replace(/}$/, ',"sub":7}'))));
+  });
+});
+
+const ISSUER = 'https://login.example.com/';
+const OURS = { iss: ISSUER, aud: 'cookies' };
+
+describe('with JWT_ISSUER, JWT_AUDIENCE and JWT_MAX_LIFETIME=3600', () => {
+  let service: Service;
+
+  beforeAll(async () => {
+    service = await startService({ JWT_ISSUER: ISSUER, JWT_AUDIENCE: 'cookies', JWT_MAX_LIFETIME: '3600' });
+  });
+
+  afterAll(() => service.stop());
+
+  it.each<[what: string, changes: Changes]>([
+    ['the audience as a string', {}],
+    ['the audience among others', { aud: ['other', 'cookies'] }],
+    ['exp in an hour', () => ({ exp: now() + 3600 })],
+    ['exp 25 s later, because clocks differ', () => ({ exp: now() + 3625 })],
+    ['iat a year ago and an hour left', () => ({ iat: now() - 31_536_000, exp: now() + 3600 })],
+  ])('a token with %s is accepted', async (_what, changes) => {
+    const more = typeof changes === 'function' ? changes() : changes;
+    expect((await list(service, tokenWith({ ...OURS, ...more }))).status).toBe(200);
+  });
+
+  it.each<[what: string, changes: Record<string, unknown>]>([
+    ['neither', { iss: undefined, aud: undefined }],
+    ['no issuer', { iss: undefined }],
+    ['another issuer', { iss: 'https://evil.example/' }],
+    ['the issuer without its last slash', { iss: ISSUER.slice(0, -1) }],
+    ['the issuer in an array', { iss: [ISSUER] }],
+    ['no audience', { aud: undefined }],
+    ['another audience', { aud: 'cookies2' }],
+    ['an empty array of audiences', { aud: [] }],
+    ['the audience in capitals', { aud: 'Cookies' }],
+  ])('a token with %s is 401', async (_what, changes) => {
+    expectInvalidToken(await list(service, tokenWith({ ...OURS, ...changes })));
+  });
+
+  it.each<[what: string, changes: () => Record<string, unknown>]>([
+    ['exp 35 s after an hour', () => ({ exp: now() + 3635 })],
+    ['exp in two hours and iat in one', () => ({ iat: now() + 3600, exp: now() + 7200 })],
+  ])('a token with %s is 401, and the message names the limit', async (_what, changes) => {
+    const answer = await list(service, tokenWith({ ...OURS, ...changes() }));
+    expectInvalidToken(answer);
+    expect(answer.body.message).toMatch(/exp.*3600 seconds/);
+  });
+
+  it('JwtService signs tokens with the issuer and the audience', async () => {
+    const options = { subject: 'alice', expiresIn: 60 };
+    const signed = await service.app.get(JwtService, { strict: false }).signAsync({ scope: 'cookies:read' }, options);
+    expect((await list(service, signed)).status).toBe(200);
+  });
+});

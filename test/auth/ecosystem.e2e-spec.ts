@@ -1,0 +1,261 @@
+import { Body, Controller, Get, Module, Param, Post, Query, Req, UseGuards } from '@nestjs/common';
+import { JwtService } from '@nestjs/jwt';
+import { AuthGuard } from '@nestjs/passport';
+import { IsInt, IsString, Max, Min } from 'class-validator';
+import type { FastifyRequest } from 'fastify';
+import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
+import { IsOptionalNotNull } from '../../src/http/validation/is-optional-not-null.decorator.js';
+import { ParseIdPipe } from '../../src/http/validation/parse-id.pipe.js';
+import { QueryInteger } from '../../src/http/validation/query-values.js';
+import { expectError } from '../support/expect-error.js';
+import { Client, type Service, startService } from '../support/service.js';
+import { claims, expectInvalidToken, HS256, jws } from './jws.js';
+
+class NoteDto {
+  @IsString()
+  text!: string;
+
+  @IsOptionalNotNull()
+  @IsInt()
+  stars?: number;
+}
+
+class NotesQuery {
+  @IsOptionalNotNull()
+  @QueryInteger()
+  @IsInt()
+  @Min(1)
+  @Max(10)
+  top?: number;
+}
+
+/** A controller as a team writes it, with every way to open and to close a route. */
+@Controller('notes')
+class NotesController {
+  constructor(private readonly jwt: JwtService) {}
+
+  @Get('forgotten')
+  forgotten(): string[] {
+    return ['nobody reads this'];
+  }
+
+  @Get('open')
+  @Public()
+  open(): string[] {
+    return ['everybody reads this'];
+  }
+
+  @Get('failing')
+  @Public()
+  failing(): never {
+    throw new Error('a detail of the inside');
+  }
+
+  @Get('named')
+  @Scopes('notes:read')
+  named(@Query('name') name: string): { name: string } {
+    return { name };
+  }
+
+  @Get('mine')
+  @Public()
+  @UseGuards(AuthGuard('jwt'))
+  mine(@Req() { user }: FastifyRequest): { subject: string } {
+    return { subject: user!.subject };
+  }
+
+  @Post('sign-in')
+  @Public()
+  async signIn(@Body() { text }: NoteDto): Promise<{ token: string }> {
+    const token = await this.jwt.signAsync({ scope: 'notes:read' }, { subject: text, expiresIn: '1m' });
+    return { token };
+  }
+
+  @Get('both')
+  @Scopes('notes:read', 'notes:audit')
+  both(): string[] {
+    return [];
+  }
+
+  @Get()
+  @Scopes('notes:read')
+  list(@Query() query: NotesQuery): NotesQuery {
+    return query;
+  }
+
+  @Get(':note')
+  @Scopes('notes:read')
+  get(@Param('note', ParseIdPipe) id: number): { id: number } {
+    return { id };
+  }
+
+  @Post()
+  @Scopes('notes:write')
+  create(@Body() note: NoteDto): { note: NoteDto; isDto: boolean } {
+    return { note, isDto: note instanceof NoteDto };
+  }
+}
+
+@Controller('board')
+@Public()
+class BoardController {
+  @Get()
+  read(): string[] {
+    return [];
+  }
+
+  @Get('minutes')
+  @Scopes('notes:read')
+  minutes(): string[] {
+    return [];
+  }
+
+  @Post()
+  write(@Body() note: NoteDto): NoteDto {
+    return note;
+  }
+}
+
+@Controller('audits')
+@Scopes('notes:audit')
+class AuditsController {
+  @Get()
+  list(): string[] {
+    return [];
+  }
+
+  @Get('summary')
+  @Public()
+  summary(): string[] {
+    return [];
+  }
+
+  @Get('own')
+  @Scopes('notes:read')
+  own(): string[] {
+    return [];
+  }
+}
+
+@Module({ controllers: [NotesController, BoardController, AuditsController] })
+class NotesModule {}
+
+describe('a module of a team', () => {
+  let service: Service;
+  let clients: Record<'stranger' | 'member' | 'auditor' | 'reader of cookies', Client>;
+
+  beforeAll(async () => {
+    service = await startService({}, [NotesModule]);
+    const bearer = (scope: string): Client => Client.bearing(service, jws(HS256, claims({ scope })));
+    clients = {
+      stranger: Client.bearing(service),
+      member: bearer('notes:read notes:write'),
+      auditor: bearer('notes:audit notes:read'),
+      'reader of cookies': bearer('cookies:read'),
+    };
+  });
+
+  afterAll(() => service.stop());
+
+  it.each<[what: string, path: string, who: keyof typeof clients, result: string]>([
+    ['a route without decorator', 'notes/forgotten', 'stranger', '401 UNAUTHENTICATED'],
+    ['a route without decorator', 'notes/forgotten', 'member', '403 FORBIDDEN'],
+    ['a route with @Public()', 'notes/open', 'stranger', '200'],
+    ['a route with @Public()', 'notes/open', 'member', '200'],
+    ['a route of a class with @Public()', 'board', 'stranger', '200'],
+    ['a route with @Scopes() of a class with @Public()', 'board/minutes', 'stranger', '401 UNAUTHENTICATED'],
+    ['a route with @Scopes() of a class with @Public()', 'board/minutes', 'member', '200'],
+    ['a route with @Scopes()', 'notes', 'stranger', '401 UNAUTHENTICATED'],
+    ['a route with @Scopes()', 'notes', 'member', '200'],
+    ['a route with @Scopes()', 'notes', 'reader of cookies', '403 INSUFFICIENT_SCOPE'],
+    ['a route with two scopes', 'notes/both', 'member', '403 INSUFFICIENT_SCOPE'],
+    ['a route with two scopes', 'notes/both', 'auditor', '200'],
+    ['a route of a class with @Scopes()', 'audits', 'member', '403 INSUFFICIENT_SCOPE'],
+    ['a route with @Scopes() of a class with others', 'audits/own', 'member', '200'],
+    ['a route with @Scopes() of a class with others', 'audits/own', 'stranger', '401 UNAUTHENTICATED'],
+    ['a route with @Public() of a class with @Scopes()', 'audits/summary', 'stranger', '200'],
+    ['a public route with AuthGuard("jwt")', 'notes/mine', 'member', '200'],
+    ['a public route with AuthGuard("jwt")', 'notes/mine', 'stranger', '401 UNAUTHENTICATED'],
+  ])('%s: GET /%s by %s returns %s', async (_what, path, who, result) => {
+    const [status, errorCode] = result.split(' ');
+    const answer = await clients[who].get(`/${path}`);
+    if (errorCode === undefined) expect(answer.status).toBe(Number(status));
+    else expectError(answer, Number(status), errorCode);
+  });
+
+  it('the challenge of a 403 names all scopes of the route', async () => {
+    const { headers } = await clients.member.get('/notes/both');
+    expect(headers.get('www-authenticate')).toBe(
+      'Bearer realm="cookies", error="insufficient_scope", scope="notes:read notes:audit"',
+    );
+  });
+
+  it('@Public() ignores an invalid token, and AuthGuard("jwt") rejects it', async () => {
+    const expired = Client.bearing(service, jws(HS256, claims({ exp: 1 })));
+    expect((await expired.get('/notes/open')).body).toEqual(['everybody reads this']);
+    expectInvalidToken(await expired.get('/notes/mine'));
+  });
+
+  it('JwtService signs tokens for a login of the team', async () => {
+    const { body } = await clients.stranger.request('POST', '/notes/sign-in', { body: { text: 'bob' } });
+    const bob = Client.bearing(service, body.token);
+    expect((await bob.get('/notes/mine')).body).toEqual({ subject: 'bob' });
+    expect((await bob.get('/notes')).status).toBe(200);
+    expectError(await bob.get('/cookies'), 403, 'INSUFFICIENT_SCOPE');
+  });
+
+  it('a handler gets its body and its query as instances of their classes', async () => {
+    const created = await clients.member.request('POST', '/notes', { body: { text: 'x', stars: 3 } });
+    expect([created.status, created.body]).toEqual([201, { note: { text: 'x', stars: 3 }, isDto: true }]);
+    expect((await clients.stranger.request('POST', '/board', { body: { text: 'x' } })).status).toBe(201);
+    expect((await clients.member.get('/notes?top=3')).body).toEqual({ top: 3 });
+    expect((await clients.member.get('/notes')).body).toEqual({});
+    expect((await clients.member.get('/notes/named?name=x')).body).toEqual({ name: 'x' });
+  });
+
+  it.each<[errorCode: string, what: string, body: unknown]>([
+    ['INVALID_REQUEST', 'a missing property', {}],
+    ['INVALID_REQUEST', 'an unknown property', { text: 'x', colour: 'red' }],
+    ['MALFORMED_JSON', 'half an object', '{"text":'],
+  ])('POST returns 400 %s for a body with %s', async (errorCode, _what, body) => {
+    expectError(await clients.member.request('POST', '/notes', { body }), 400, errorCode);
+    expectError(await clients.stranger.request('POST', '/board', { body }), 400, errorCode);
+  });
+
+  it('POST of a form returns 415', async () => {
+    const form = { body: 'text=x', headers: { 'content-type': 'application/x-www-form-urlencoded' } };
+    expectError(await clients.stranger.request('POST', '/board', form), 415, 'UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  it.each([
+    ...['top=0', 'top=11', 'top=x', 'top=', 'top=1&top=2', 'tip=3', 'top=3&x=1', '__proto__=1'].map(
+      (query) => `/notes?${query}`,
+    ),
+    '/notes/1?x=1',
+    '/notes/open?x=1',
+    '/board?x=1',
+    '/notes/named?nmae=x',
+    '/notes/named?name=x&nmae=x',
+  ])('GET %s returns 400 because of its query', async (path) => {
+    expectError(await clients.member.get(path), 400, 'INVALID_REQUEST');
+  });
+
+  it('the 400 for an invalid id names the parameter of the route', async () => {
+    const answer = await clients.member.get('/notes/0');
+    expectError(answer, 400, 'INVALID_REQUEST');
+    expect(answer.body.details).toEqual([{ parameter: 'note', message: expect.any(String) }]);
+  });
+
+  it('an unexpected error is 500 without details', async () => {
+    const answer = await clients.stranger.get('/notes/failing');
+    expectError(answer, 500, 'INTERNAL_SERVER_ERROR');
+    expect(answer.text).not.toMatch(/inside|\.ts/);
+  });
+
+  it('OPTIONS is 204, another method 405, and another path 404', async () => {
+    const { status, headers } = await clients.stranger.request('OPTIONS', '/notes');
+    expect([status, headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS, POST']);
+    expectError(await clients.stranger.request('DELETE', '/notes'), 405, 'METHOD_NOT_ALLOWED');
+    expectError(await clients.stranger.get('/notes/1/2'), 404, 'NOT_FOUND');
+  });
+});

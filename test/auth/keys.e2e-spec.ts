@@ -1,0 +1,161 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SECRET, type Service, startService, temporaryFolder } from '../support/service.js';
+import {
+  claims,
+  ecdsa,
+  eddsa,
+  expectInvalidToken,
+  HS256,
+  hmac,
+  jws,
+  list,
+  pss,
+  rsa,
+  type Signature,
+  unsigned,
+} from './jws.js';
+
+const ISSUED = { JWT_ISSUER: 'https://login.example.com/', JWT_AUDIENCE: 'cookies' };
+const accepted = (): Record<string, unknown> => claims({ iss: ISSUED.JWT_ISSUER, aud: ISSUED.JWT_AUDIENCE });
+
+const makePairs = () => ({
+  rsa: generateKeyPairSync('rsa', { modulusLength: 2048 }),
+  ec: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  ed25519: generateKeyPairSync('ed25519'),
+});
+const pairs = makePairs();
+const others = makePairs();
+const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey;
+const [rsaKey, ecKey, edKey] = [pairs.rsa, pairs.ec, pairs.ed25519].map(({ privateKey }) => privateKey) as [
+  KeyObject,
+  KeyObject,
+  KeyObject,
+];
+const pemOf = (kind: keyof typeof pairs): string =>
+  pairs[kind].publicKey.export({ format: 'pem', type: 'spki' }) as string;
+
+/** The accepted and the rejected algorithms and signatures for each kind of key. */
+const TOKENS: Record<keyof typeof pairs, { good: [string, Signature][]; bad: [string, Signature, string?][] }> = {
+  rsa: {
+    good: [
+      ['RS256', rsa('sha256', rsaKey)],
+      ['PS256', pss('sha256', rsaKey)],
+    ],
+    bad: [
+      ['RS384', rsa('sha384', rsaKey)],
+      ['RS512', rsa('sha512', rsaKey)],
+      ['PS384', pss('sha384', rsaKey)],
+      ['PS512', pss('sha512', rsaKey)],
+      ['RS256', pss('sha256', rsaKey), 'signed as PS256'],
+      ['RS256', rsa('sha256', others.rsa.privateKey), 'signed with another key'],
+      ['PS256', pss('sha256', others.rsa.privateKey), 'signed with another key'],
+      ['ES256', ecdsa('sha256', ecKey)],
+    ],
+  },
+  ec: {
+    good: [['ES256', ecdsa('sha256', ecKey)]],
+    bad: [
+      ['ES256', ecdsa('sha256', others.ec.privateKey), 'signed with another key'],
+      ['ES256', ecdsa('sha256', ecKey, 'der'), 'with the signature in DER'],
+      ['ES384', ecdsa('sha384', p384)],
+      ['ES256', () => Buffer.alloc(64), 'with a signature of zeros (CVE-2022-21449)'],
+    ],
+  },
+  ed25519: {
+    good: [['EdDSA', eddsa(edKey)]],
+    bad: [
+      ['EdDSA', eddsa(others.ed25519.privateKey), 'signed with another key'],
+      ['ES256', ecdsa('sha256', ecKey)],
+    ],
+  },
+};
+
+describe.each(['rsa', 'ec', 'ed25519'] as const)('with JWT_PUBLIC_KEY of kind %s', (kind) => {
+  const { good, bad } = TOKENS[kind];
+  let service: Service;
+
+  beforeAll(async () => {
+    service = await startService({ ...ISSUED, JWT_PUBLIC_KEY: pemOf(kind) });
+  });
+
+  afterAll(() => service.stop());
+
+  it.each(good)('a token of alg %s is accepted', async (alg, signature) => {
+    expect((await list(service, jws({ alg }, accepted(), signature))).status).toBe(200);
+  });
+
+  it.each(bad.map(([alg, signature, how = '']) => ({ alg, signature, how })))(
+    'a token of alg $alg $how is 401',
+    async ({ alg, signature }) => {
+      expectInvalidToken(await list(service, jws({ alg }, accepted(), signature)));
+    },
+  );
+
+  it('HS256 with the public key as the secret is 401 in every encoding of the key', async () => {
+    const pem = pemOf(kind);
+    const der = pairs[kind].publicKey.export({ format: 'der', type: 'spki' });
+    for (const secret of [pem, pem.trimEnd(), pem.replaceAll('\n', '\r\n'), der, der.toString('base64')]) {
+      expectInvalidToken(await list(service, jws(HS256, accepted(), hmac('sha256', secret))));
+    }
+  });
+
+  it('a token without a signature, and one with the secret of another service, is 401', async () => {
+    expectInvalidToken(await list(service, jws({ alg: 'none' }, accepted(), unsigned)));
+    expectInvalidToken(await list(service, jws(HS256, accepted())));
+  });
+
+  it.each([{ aud: 'elsewhere' }, { iss: 'https://evil.example/' }])('a token with %j is 401', async (changes) => {
+    const [[alg, signature]] = good as [[string, Signature]];
+    expectInvalidToken(await list(service, jws({ alg }, { ...accepted(), ...changes }, signature)));
+  });
+});
+
+describe('keys from files', () => {
+  const folder = temporaryFolder();
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it.each<[variable: string, content: string, token: () => string]>([
+    ['JWT_SECRET_FILE', SECRET, () => jws(HS256, accepted())],
+    ['JWT_SECRET_FILE', `${SECRET}\n`, () => jws(HS256, accepted())],
+    ['JWT_PUBLIC_KEY_FILE', pemOf('rsa'), () => jws({ alg: 'RS256' }, accepted(), rsa('sha256', rsaKey))],
+    ['JWT_PUBLIC_KEY_FILE', pemOf('ec'), () => jws({ alg: 'ES256' }, accepted(), ecdsa('sha256', ecKey))],
+    ['JWT_PUBLIC_KEY_FILE', pemOf('ed25519'), () => jws({ alg: 'EdDSA' }, accepted(), eddsa(edKey))],
+  ])('%s accepts its own tokens and no others', async (variable, content, token) => {
+    const file = join(folder, 'key');
+    writeFileSync(file, content);
+    const service = await startService({ ...ISSUED, JWT_SECRET: undefined, [variable]: file });
+    try {
+      expect((await list(service, token())).status).toBe(200);
+      expectInvalidToken(await list(service, jws(HS256, accepted(), hmac('sha256', 'x'.repeat(32)))));
+    } finally {
+      await service.stop();
+    }
+  });
+});
+
+it('three services with different keys in one process accept only their own tokens', async () => {
+  const third = `${SECRET} of the third`;
+  const services = await Promise.all([
+    startService({ ...ISSUED, JWT_PUBLIC_KEY: pemOf('rsa') }),
+    startService({ ...ISSUED, JWT_PUBLIC_KEY: pemOf('ed25519') }),
+    startService({ ...ISSUED, JWT_SECRET: third }),
+  ]);
+  try {
+    const tokens = [
+      jws({ alg: 'RS256' }, accepted(), rsa('sha256', rsaKey)),
+      jws({ alg: 'EdDSA' }, accepted(), eddsa(edKey)),
+      jws(HS256, accepted(), hmac('sha256', third)),
+    ];
+    for (const [own, token] of tokens.entries()) {
+      // The accepting service comes first, so that a shared cache would be found.
+      expect((await list(services[own]!, token)).status).toBe(200);
+      for (const service of services.filter((_service, index) => index !== own)) {
+        expectInvalidToken(await list(service, token));
+      }
+    }
+  } finally {
+    await Promise.all(services.map((service) => service.stop()));
+  }
+});

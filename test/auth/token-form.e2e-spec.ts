@@ -1,0 +1,152 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { SECRET, type Service, startService } from '../support/service.js';
+import { claims, encoded, expectInvalidToken, HS256, hmac, jws, list, rsa, unsigned, withSecret } from './jws.js';
+
+/** A part of a token with unused bits set, which decoders ignore; `undefined` if its last character has no unused bits. */
+function withUnusedBits(part: string): string | undefined {
+  if (part.length % 4 === 0) return undefined;
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  return part.slice(0, -1) + alphabet[alphabet.indexOf(part.at(-1)!) + 1];
+}
+
+/** The token with its signature in base64 instead of base64url. */
+function inBase64(token: string): string {
+  const [header, payload, signature] = token.split('.') as [string, string, string];
+  return `${header}.${payload}.${Buffer.from(signature, 'base64url').toString('base64')}`;
+}
+
+describe('the form of a token', () => {
+  let service: Service;
+  const attacker = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const jwk = attacker.publicKey.export({ format: 'jwk' });
+  const der = attacker.publicKey.export({ format: 'der', type: 'spki' }).toString('base64');
+  const [header, payload, signature] = jws(HS256, claims()).split('.') as [string, string, string];
+  const changed = `${signature.slice(0, 20)}${signature[20] === 'A' ? 'B' : 'A'}${signature.slice(21)}`;
+
+  beforeAll(async () => {
+    service = await startService();
+  });
+
+  afterAll(() => service.stop());
+
+  it.each<[what: string, header: object]>([
+    ['without typ', {}],
+    ['of typ JWT', { typ: 'JWT' }],
+    ['of typ jwt', { typ: 'jwt' }],
+    ['of typ at+jwt, with a key id', { typ: 'at+jwt', kid: 'x' }],
+    ['of typ application/AT+jwt', { typ: 'application/AT+jwt' }],
+    ['with a content type that is no token', { cty: 'json' }],
+  ])('a token %s is accepted, from the cache too', async (_what, parameters) => {
+    const token = jws({ ...HS256, ...parameters }, claims());
+    for (let time = 0; time < 2; time++) expect((await list(service, token)).status).toBe(200);
+  });
+
+  it.each<[what: string, header: object]>([
+    ['critical extensions', { crit: ['exp'], exp: 1 }],
+    ['an empty list of critical extensions', { crit: [] }],
+    ['an unencoded payload', { b64: false, crit: ['b64'] }],
+    ['an unencoded payload that is not critical', { b64: false }],
+    ['its own key (jwk)', { jwk }],
+    ['an address of keys (jku)', { jku: 'https://evil.example/jwks' }],
+    ['an address of certificates (x5u)', { x5u: 'https://evil.example/x5u' }],
+    ['certificates (x5c)', { x5c: [der] }],
+    ['typ id_token', { typ: 'id_token' }],
+    ['typ logout+jwt', { typ: 'logout+jwt' }],
+    ['typ application/dpop+jwt', { typ: 'application/dpop+jwt' }],
+    ['typ text/jwt', { typ: 'text/jwt' }],
+    ['an empty typ', { typ: '' }],
+    ['typ null', { typ: null }],
+    ['typ as an array', { typ: ['JWT'] }],
+    ['cty JWT', { cty: 'JWT' }],
+    ['no alg', { alg: undefined }],
+    ['alg as an array', { alg: ['HS256'] }],
+    ['alg hs256', { alg: 'hs256' }],
+    ['alg none and a valid signature', { alg: 'none' }],
+  ])('a token with %s in its header is 401', async (_what, parameters) => {
+    expectInvalidToken(await list(service, jws({ ...HS256, ...parameters }, claims())));
+  });
+
+  it.each<[what: string, token: string]>([
+    ['that is no JWT', 'abc'],
+    ['of two parts', `${header}.${payload}`],
+    ['of four parts', `${header}.${payload}.${signature}.${signature}`],
+    ['of five parts, as if encrypted', 'a.b.c.d.e'],
+    ['of three empty parts', '..'],
+    ['whose header is no JSON', jws('alg', claims())],
+    ['whose header is an array', jws([HS256], claims())],
+    ['whose payload is no JSON', jws(HS256, 'sub=alice')],
+    ['whose payload is null', jws(HS256, 'null')],
+    ['whose payload is an array', jws(HS256, [claims()])],
+    ['without a signature', `${header}.${payload}.`],
+    ['with half a signature', `${header}.${payload}.${signature.slice(0, 20)}`],
+    ['with a changed signature', `${header}.${payload}.${changed}`],
+    ['with another payload', `${header}.${encoded(claims({ sub: 'mallory' }))}.${signature}`],
+    ['with another header', `${encoded({ ...HS256, typ: 'x' })}.${payload}.${signature}`],
+    ['signed with another secret', jws(HS256, claims(), hmac('sha256', `${SECRET}x`))],
+    ['signed with an empty secret', jws(HS256, claims(), hmac('sha256', ''))],
+    ['of alg none', jws({ alg: 'none' }, claims(), unsigned)],
+    ['of alg None', jws({ alg: 'None' }, claims(), unsigned)],
+    ['of alg HS384', jws({ alg: 'HS384' }, claims(), hmac('sha384', SECRET))],
+    ['of alg HS512', jws({ alg: 'HS512' }, claims(), hmac('sha512', SECRET))],
+    ['of alg RS256', jws({ alg: 'RS256' }, claims(), rsa('sha256', attacker.privateKey))],
+    ['of alg RS256 with its own key', jws({ alg: 'RS256', jwk }, claims(), rsa('sha256', attacker.privateKey))],
+    ['that contains another', jws({ ...HS256, cty: 'JWT' }, jws(HS256, claims()))],
+    ['with padding after the signature', `${jws(HS256, claims())}=`],
+    ['with a line end after the signature', `${jws(HS256, claims())}%0A`],
+    ['with the signature in base64', inBase64(jws(HS256, claims({ sub: 'bob' })))],
+  ])('a token %s is 401', async (_what, token) => {
+    expectInvalidToken(await list(service, token));
+  });
+
+  it.each<[what: string, token: string, reason: string]>([
+    ['without exp', jws(HS256, claims({ exp: undefined })), 'claim "exp"'],
+    ['without sub', jws(HS256, claims({ sub: undefined })), 'claim "sub"'],
+    ['with critical extensions', jws({ ...HS256, crit: ['b64'], b64: true }, claims()), '(crit)'],
+    ['that has expired', jws(HS256, claims({ exp: 1 })), 'expired'],
+    ['with another signature', jws(HS256, claims(), hmac('sha256', 'other')), 'signature'],
+    ['of another algorithm', jws({ alg: 'HS512' }, claims(), hmac('sha512', SECRET)), 'algorithm'],
+    ['of another type', jws({ ...HS256, typ: 'logout+jwt' }, claims()), 'typ'],
+  ])('the 401 for a token %s says why', async (_what, token, reason) => {
+    const answer = await list(service, token);
+    expectInvalidToken(answer);
+    expect(answer.body.message).toContain(reason);
+  });
+
+  it('a signature with unused bits set is 401, before and after the token was accepted', async () => {
+    const other = withUnusedBits(signature)!;
+    expect(Buffer.from(other, 'base64url')).toEqual(Buffer.from(signature, 'base64url'));
+    for (let time = 0; time < 2; time++) {
+      expectInvalidToken(await list(service, `${header}.${payload}.${other}`));
+      expect((await list(service, `${header}.${payload}.${signature}`)).status).toBe(200);
+    }
+  });
+
+  it.each(['header', 'payload'] as const)('a signed %s with unused bits set is 401', async (part) => {
+    let [head, body] = [encoded(HS256), encoded(claims())];
+    for (let blanks = ' '; withUnusedBits(head) === undefined; blanks += ' ') {
+      head = encoded(JSON.stringify(HS256) + blanks);
+    }
+    for (let note = 'x'; withUnusedBits(body) === undefined; note += 'x') body = encoded(claims({ note }));
+    const signed = (input: string): string => `${input}.${withSecret(input).toString('base64url')}`;
+    expect((await list(service, signed(`${head}.${body}`))).status).toBe(200);
+    if (part === 'header') head = withUnusedBits(head)!;
+    else body = withUnusedBits(body)!;
+    expectInvalidToken(await list(service, signed(`${head}.${body}`)));
+  });
+
+  it('a changed token is 401 after the original was accepted', async () => {
+    expect((await list(service, `${header}.${payload}.${signature}`)).status).toBe(200);
+    expectInvalidToken(await list(service, `${header}.${payload}.${changed}`));
+    expectInvalidToken(await list(service, `${header}.${encoded(claims({ scope: 'all' }))}.${signature}`));
+    expectInvalidToken(await list(service, `${header}.${payload}.`));
+  });
+
+  it('the response to a rejected token contains no part of it', async () => {
+    const secretive = jws(HS256, claims({ sub: 'mallory-the-secretive', exp: 1 }));
+    const { text, headers } = await list(service, secretive);
+    for (const place of [text, JSON.stringify([...headers])]) {
+      expect(place).not.toContain('mallory');
+      expect(place).not.toContain(secretive.split('.')[1]);
+    }
+  });
+});
