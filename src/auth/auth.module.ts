@@ -6,6 +6,7 @@ import { Config } from '../config/config.js';
 import { ClosedRoutes } from './closed-routes.js';
 import { JwtAuthGuard } from './jwt-auth.guard.js';
 import { JwtStrategy } from './jwt.strategy.js';
+import { RevokedTokens } from './revoked-tokens.js';
 import { signingOptions } from './token-key.js';
 import { TokenVerifier } from './token-verifier.js';
 
@@ -15,6 +16,6 @@ import { TokenVerifier } from './token-verifier.js';
     PassportModule.register({ defaultStrategy: 'jwt' }),
     JwtModule.registerAsync({ global: true, inject: [Config], useFactory: signingOptions }),
   ],
-  providers: [TokenVerifier, JwtStrategy, ClosedRoutes, { provide: APP_GUARD, useClass: JwtAuthGuard }],
+  providers: [RevokedTokens, TokenVerifier, JwtStrategy, ClosedRoutes, { provide: APP_GUARD, useClass: JwtAuthGuard }],
 })
 export class AuthModule {}

@@ -1,5 +1,8 @@
 import { InvalidTokenError } from './auth-errors.js';
 
+/** Seconds by which clocks may differ. */
+export const CLOCK_SKEW = 30;
+
 /** Header parameters with a key that the token brings itself (RFC 7515 section 4.1). */
 const EMBEDDED_KEYS = ['jwk', 'jku', 'x5u', 'x5c'] as const;
 

@@ -1,26 +1,28 @@
-import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { type KeyObject, randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { JwtModuleOptions } from '@nestjs/jwt';
+import type { CryptoKey, JWTHeaderParameters } from 'jose';
 import type { Config } from '../config/config.js';
 import { giveToFolderOwner, makePrivateFolder, PRIVATE_FILE } from '../database/sqlite/file/private-file.js';
 
-/** The key that verifies tokens, and the algorithms for its type (RFC 8725 section 3.1). */
-export interface VerificationKey {
-  readonly key: KeyObject;
-  readonly algorithms: string[];
+/** The keys of one issuer. */
+export interface TokenKeys {
+  /** The keys that may have signed a token with this header, by its algorithm and key id. */
+  candidates(header: JWTHeaderParameters): Promise<(KeyObject | CryptoKey)[]>;
+  start?(): void;
+  stop?(): void;
 }
 
-/** The configured key or, in development, the generated secret. */
-export function verificationKey(config: Config): VerificationKey {
-  return config.jwt.publicKey ?? { key: createSecretKey(Buffer.from(tokenSecret(config)!)), algorithms: ['HS256'] };
+/** Tells whether tokens are signed with a secret of this service, and not by an issuer elsewhere. */
+export function signsTokens({ jwt: { secret, publicKeys, jwksUri, issuer, issuers } }: Config): boolean {
+  return secret !== undefined || [publicKeys, jwksUri, issuer, issuers].every((value) => value === undefined);
 }
 
-/** The HS256 secret; `undefined` with a public key, whose tokens another service signs. */
+/** The HS256 secret, in development a generated one; `undefined` if other services sign the tokens. */
 export function tokenSecret(config: Config): string | undefined {
-  const { secret, publicKey } = config.jwt;
-  if (publicKey !== undefined) return undefined;
-  return secret ?? developmentSecret(developmentSecretFile(config));
+  if (!signsTokens(config)) return undefined;
+  return config.jwt.secret ?? developmentSecret(developmentSecretFile(config));
 }
 
 /** The options of `JwtService`. Each call adds `sub` and `expiresIn` (seconds); signing throws if there is no secret. */

@@ -1,62 +1,84 @@
-import { Injectable } from '@nestjs/common';
-import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { decodeJwt, decodeProtectedHeader, errors, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';
 import { Config } from '../config/config.js';
+import { ApiError } from '../http/errors/api-error.js';
 import { InvalidTokenError } from './auth-errors.js';
 import type { Principal } from './principal.js';
+import { RevokedTokens } from './revoked-tokens.js';
 import { TokenCache } from './token-cache.js';
-import { requireCanonical, requirePlainHeader } from './token-form.js';
-import { verificationKey } from './token-key.js';
-
-/** Seconds by which clocks may differ. */
-const CLOCK_SKEW = 30;
+import { CLOCK_SKEW, requireCanonical, requirePlainHeader } from './token-form.js';
+import { type TrustedIssuer, trustedIssuers } from './token-issuers.js';
 
 /** Largest length of `sub` and `iss`, which are logged: four times the limit of OpenID Connect Core section 2. */
 const LONGEST_NAME = 1024;
 
-/** Verifies tokens (RFC 7519, RFC 8725) and caches the valid ones until they expire. */
+/** Verifies tokens (RFC 7519, RFC 8725) and caches the valid ones until they expire, keys change or tokens are revoked. */
 @Injectable()
-export class TokenVerifier {
-  private readonly verified = new TokenCache();
-  private readonly key;
+export class TokenVerifier implements OnApplicationBootstrap, OnApplicationShutdown {
+  private verified = new TokenCache();
+  private readonly issuers: readonly TrustedIssuer[];
 
-  constructor(private readonly config: Config) {
-    this.key = verificationKey(config);
+  constructor(
+    private readonly config: Config,
+    private readonly revoked: RevokedTokens,
+  ) {
+    const forget = (): void => {
+      this.verified = new TokenCache();
+    };
+    this.issuers = trustedIssuers(config, forget);
+    revoked.onChange = forget;
   }
 
-  /** @throws {InvalidTokenError} as a rejection */
+  onApplicationBootstrap(): void {
+    for (const { keys } of this.issuers) keys.start?.();
+  }
+
+  onApplicationShutdown(): void {
+    for (const { keys } of this.issuers) keys.stop?.();
+  }
+
+  /**
+   * @throws {InvalidTokenError} as a rejection
+   * @throws {ApiError} 503 as a rejection, if the keys of the issuer cannot be loaded
+   */
   async verify(token: string): Promise<Principal> {
-    const cached = this.verified.get(token);
+    // A token that is verified while keys change goes into the old cache.
+    const cache = this.verified;
+    const cached = cache.get(token);
     if (cached !== undefined) return cached;
-    const principal = this.principalOf(await this.payloadOf(token));
-    this.verified.set(token, principal);
+    const principal = await this.payloadOf(token);
+    cache.set(token, principal);
     return principal;
   }
 
-  private async payloadOf(token: string): Promise<JWTPayload> {
-    const { issuer, audience } = this.config.jwt;
+  private async payloadOf(token: string): Promise<Principal> {
     try {
       requireCanonical(token);
-      requirePlainHeader(decodeProtectedHeader(token));
-      const { payload } = await jwtVerify(token, this.key.key, {
-        algorithms: this.key.algorithms,
-        issuer,
-        audience,
-        clockTolerance: CLOCK_SKEW,
-        requiredClaims: ['exp', 'sub'],
-      });
-      return payload;
+      const header = decodeProtectedHeader(token) as JWTHeaderParameters;
+      requirePlainHeader(header);
+      const issuer = this.issuerOf(token);
+      return this.principalOf(await verifiedPayload(token, header, issuer), issuer);
     } catch (error) {
-      throw error instanceof InvalidTokenError ? error : new InvalidTokenError(reason(error));
+      throw error instanceof ApiError ? error : new InvalidTokenError(reason(error));
     }
   }
 
-  private principalOf(payload: JWTPayload): Principal {
+  /** The issuer that a token names. Its keys and claims are checked afterwards. */
+  private issuerOf(token: string): TrustedIssuer {
+    const { iss } = decodeJwt(token);
+    const found = this.issuers.find(({ issuer }) => issuer === undefined || issuer === iss);
+    if (found === undefined) throw notAccepted('iss');
+    return found;
+  }
+
+  private principalOf(payload: JWTPayload, { scopeClaims }: TrustedIssuer): Principal {
     const { sub, iss, exp } = payload;
     this.requireLifetime(exp!);
+    if (this.revoked.includes(payload)) throw new InvalidTokenError('The token was revoked');
     return {
       subject: name('sub', sub),
       issuer: iss === undefined ? undefined : name('iss', iss),
-      scopes: new Set(scopesIn(payload, this.config.jwt.scopeClaim)),
+      scopes: new Set(scopeClaims.flatMap((path) => scopesIn(payload, path))),
       expiresAt: exp!,
     };
   }
@@ -72,19 +94,48 @@ export class TokenVerifier {
   }
 }
 
+/** Tries each key that may have signed the token. */
+async function verifiedPayload(
+  token: string,
+  header: JWTHeaderParameters,
+  trusted: TrustedIssuer,
+): Promise<JWTPayload> {
+  const { issuer, audience, keys } = trusted;
+  let failure: unknown = new errors.JOSEAlgNotAllowed();
+  for (const key of await keys.candidates(header)) {
+    try {
+      const { payload } = await jwtVerify(token, key, {
+        algorithms: [header.alg],
+        issuer,
+        audience,
+        clockTolerance: CLOCK_SKEW,
+        requiredClaims: ['exp', 'sub'],
+      });
+      return payload;
+    } catch (error) {
+      failure = error;
+      if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+    }
+  }
+  throw failure;
+}
+
 /** @throws {InvalidTokenError} */
 function name(claim: 'sub' | 'iss', value: unknown): string {
   if (typeof value === 'string' && value !== '' && value.length <= LONGEST_NAME) return value;
   throw new InvalidTokenError(`The claim "${claim}" of the token must be a string of 1 to ${LONGEST_NAME} characters`);
 }
 
+function notAccepted(claim: string): InvalidTokenError {
+  return new InvalidTokenError(`The claim "${claim}" of the token is missing or not accepted here`);
+}
+
 function reason(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'The token has expired';
   if (error instanceof errors.JWTClaimValidationFailed) {
-    return `The claim "${error.claim}" of the token is missing or not accepted here`;
+    return notAccepted(error.claim).message;
   }
-  if (error instanceof errors.JOSEAlgNotAllowed)
-    return 'The token is signed with an algorithm that is not accepted here';
+  if (error instanceof errors.JOSEAlgNotAllowed) return 'The token has an algorithm or a key that is not accepted here';
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'The signature of the token does not match';
   return 'The token is not a well-formed JWT';
 }

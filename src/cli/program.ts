@@ -8,6 +8,7 @@ import { addImportCommand } from './commands/import-command.js';
 import type { DoctorOptions } from './doctor/doctor.js';
 import type { MigrateOptions } from './migrate.js';
 import { NAMES } from './resources/resources.js';
+import type { RevokeOptions } from './revoke.js';
 import type { TokenOptions } from './token.js';
 
 /**
@@ -30,6 +31,7 @@ export function program(interrupt: AbortSignal): Command {
   addMigrateCommand(cli);
   addDoctorCommand(cli);
   addTokenCommand(cli);
+  addRevokeCommand(cli);
   for (const command of [cli, ...cli.commands]) {
     command.version(serviceVersion(), '-V, --version', 'print the version of the service');
   }
@@ -126,4 +128,18 @@ function seconds(duration: string): number {
   const [, count, unit] = /^([1-9][0-9]{0,8})([smhd])$/.exec(duration) ?? [];
   if (count === undefined) throw new InvalidArgumentError('It must be a number with s, m, h or d, such as 1h.');
   return Number(count) * UNITS[unit!]!;
+}
+
+function addRevokeCommand(cli: Command): void {
+  cli
+    .command('revoke')
+    .description('reject one token, or all tokens of a subject that were issued until now')
+    .option('--jti <id>', 'the claim jti of the token')
+    .option('--sub <who>', 'the claim sub of the tokens')
+    .option('--issuer <iss>', 'only tokens with this claim iss; default: of any issuer')
+    .addHelpText('after', examples('revoke --sub alice', 'revoke --jti 0b7c2f1e --issuer https://login.example.com/'))
+    .action(async (options: RevokeOptions) => {
+      const { revokeTokens } = await import('./revoke.js');
+      await revokeTokens(options);
+    });
 }

@@ -1,5 +1,5 @@
 import { JwtService } from '@nestjs/jwt';
-import { signingOptions } from '../auth/token-key.js';
+import { signingOptions, signsTokens } from '../auth/token-key.js';
 import { ConfigError, loadConfigFromProcess } from '../config/config.js';
 import { SETTINGS } from '../features.js';
 import { UsageError } from './command-errors.js';
@@ -20,8 +20,9 @@ function claimAt(path: readonly string[], value: unknown): object {
 export async function printToken({ sub, scope, expires }: TokenOptions): Promise<void> {
   if (sub === '') throw new UsageError('--sub is empty');
   const config = loadConfigFromProcess(SETTINGS);
-  if (config.jwt.publicKey !== undefined) {
-    throw new ConfigError(['JWT_PUBLIC_KEY is set: tokens are signed with its private half, by their issuer']);
+  if (!signsTokens(config)) {
+    const cause = config.jwt.publicKeys === undefined ? 'JWT_SECRET is not set' : 'JWT_PUBLIC_KEY is set';
+    throw new ConfigError([`${cause}: tokens are signed by their issuer`]);
   }
   const { scopeClaim, maxLifetime } = config.jwt;
   if (expires > maxLifetime) {
@@ -30,5 +31,5 @@ export async function printToken({ sub, scope, expires }: TokenOptions): Promise
     );
   }
   const jwt = new JwtService(signingOptions(config));
-  console.log(await jwt.signAsync(claimAt(scopeClaim, scope), { subject: sub, expiresIn: expires }));
+  console.log(await jwt.signAsync(claimAt(scopeClaim[0]!, scope), { subject: sub, expiresIn: expires }));
 }

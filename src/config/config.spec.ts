@@ -45,7 +45,7 @@ describe('the configuration', () => {
       port: 3000,
       managementPort: 3001,
       database: { url: { engine: 'sqlite', path: './data/cookies.sqlite' }, migrateOnStart: true },
-      jwt: { secret: undefined, publicKey: undefined, scopeClaim: ['scope'] },
+      jwt: { secret: undefined, publicKeys: undefined, scopeClaim: [['scope']] },
       requireIfMatch: false,
     });
   });
@@ -235,7 +235,7 @@ describe('the configuration', () => {
     'takes the algorithms from the kind of a key for %s, also where its line ends are escaped',
     (_name, key, algorithms) => {
       for (const JWT_PUBLIC_KEY of [pem(key), pem(key).replaceAll('\n', '\\n')])
-        expect(loadConfig({ JWT_PUBLIC_KEY, ...issued }).jwt.publicKey).toMatchObject({ algorithms });
+        expect(loadConfig({ JWT_PUBLIC_KEY, ...issued }).jwt.publicKeys).toMatchObject([{ algorithms }]);
     },
   );
 

@@ -106,8 +106,9 @@ export const trustedProxies: Parse<false | string[]> = (value) => {
   });
 };
 
-export const claimPath: Parse<string[]> = (value) => {
-  const path = value.split('.');
-  if (path.includes('')) throw new Error('must be claim names joined by single dots');
-  return path;
+/** Claims, each a path of names; several are separated by commas. */
+export const claimPaths: Parse<string[][]> = (value) => {
+  const paths = value.split(',').map((path) => path.trim().split('.'));
+  if (paths.flat().includes('')) throw new Error('must be claim names joined by single dots; commas separate claims');
+  return paths;
 };

@@ -3,7 +3,7 @@ import {
   address,
   boolean,
   certificates,
-  claimPath,
+  claimPaths,
   databaseUrl,
   integer,
   oneOf,
@@ -12,9 +12,9 @@ import {
   trustedProxies,
   workers,
 } from './parse.js';
-import { publicKey } from './public-key.js';
 import { SERVICE_NAME } from './service-name.js';
 import { setting } from './setting.js';
+import { providerUrl, publicKeys, tokenIssuers } from './token-issuer.js';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
@@ -118,21 +118,37 @@ export const PLATFORM_SETTINGS = {
       example: '$(openssl rand -base64 32)',
       file: true,
     }),
-    publicKey: setting('JWT_PUBLIC_KEY', publicKey, {
-      about: 'PEM public key of the tokens (RS256, PS256, ES256 or EdDSA)',
+    previousSecret: setting('JWT_SECRET_PREVIOUS', hmacSecret, {
+      about: 'the secret before `JWT_SECRET`, still accepted while a new one is introduced; it signs nothing',
+      example: '$(cat secrets/jwt_secret.old)',
+      file: true,
+    }),
+    publicKeys: setting('JWT_PUBLIC_KEY', publicKeys, {
+      about: 'PEM public key of the tokens (RS256, PS256, ES256 or EdDSA); several while keys change',
       example: '-----BEGIN PUBLIC KEY-----...',
       file: true,
     }),
+    jwksUri: setting('JWT_JWKS_URI', providerUrl, {
+      about: 'address of the key set of an identity provider (RFC 7517)',
+      example: 'https://login.example.com/.well-known/jwks.json',
+    }),
     issuer: setting('JWT_ISSUER', string, {
-      about: 'required `iss` of a token; must be set with a public key',
+      about:
+        'required `iss` of a token; must be set with a public key or a key set. Without any key it is an identity provider, which names its key set (OpenID Connect Discovery)',
       example: 'https://login.example.com/',
     }),
     audience: setting('JWT_AUDIENCE', string, {
-      about: 'required `aud` of a token; must be set with a public key',
+      about: 'required `aud` of a token; must be set with a public key or an identity provider',
       example: SERVICE_NAME,
     }),
-    scopeClaim: setting('JWT_SCOPE_CLAIM', claimPath, {
-      about: 'claim that holds the scopes; dots reach inside',
+    issuers: setting('JWT_ISSUERS', tokenIssuers, {
+      about:
+        'further identity providers: a JSON array of `issuer`, `audience`, `scopeClaim` and `jwksUri` (the last two optional)',
+      example: `[{"issuer":"https://login.example.com/","audience":"${SERVICE_NAME}"}]`,
+      file: true,
+    }),
+    scopeClaim: setting('JWT_SCOPE_CLAIM', claimPaths, {
+      about: 'claim that holds the scopes; dots reach inside, commas separate several claims',
       default: 'scope',
       example: 'realm_access.roles',
     }),

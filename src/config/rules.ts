@@ -1,5 +1,6 @@
 import { PLATFORM_SETTINGS } from './platform-settings.js';
 import type { Setting, ValuesOf } from './setting.js';
+import { providerUrl } from './token-issuer.js';
 
 export type PlatformValues = ValuesOf<typeof PLATFORM_SETTINGS>;
 
@@ -10,7 +11,10 @@ export type PlatformValues = ValuesOf<typeof PLATFORM_SETTINGS>;
  */
 type Rule = (values: PlatformValues, isSet: (setting: Setting) => boolean) => string[];
 
-const { secret, publicKey, issuer, audience } = PLATFORM_SETTINGS.jwt;
+const { secret, previousSecret, publicKeys, jwksUri, issuer, audience, issuers } = PLATFORM_SETTINGS.jwt;
+
+/** The kinds of keys for the tokens of one issuer, of which one can be set. */
+const KEYS = [secret, publicKeys, jwksUri];
 
 export const RULES: readonly Rule[] = [
   ({ port, managementPort }) =>
@@ -18,21 +22,45 @@ export const RULES: readonly Rule[] = [
       ? [`PORT and MANAGEMENT_PORT are both ${port}; they must differ. Example: MANAGEMENT_PORT=3001`]
       : [],
 
-  (_values, isSet) =>
-    isSet(secret) && isSet(publicKey)
-      ? ['JWT_SECRET and JWT_PUBLIC_KEY are both set; set the one that your tokens are signed for']
-      : [],
+  (_values, isSet) => {
+    const [first, second] = KEYS.filter(isSet);
+    return second === undefined
+      ? []
+      : [`${first!.name} and ${second.name} are both set; set the one that your tokens are signed for`];
+  },
 
   (_values, isSet) =>
-    [issuer, audience]
-      .filter((setting) => isSet(publicKey) && !isSet(setting))
-      .map(({ name, example }) => `${name} must be set with JWT_PUBLIC_KEY. Example: ${name}=${example}`),
+    isSet(previousSecret) && !isSet(secret) ? [`JWT_SECRET must be set with JWT_SECRET_PREVIOUS`] : [],
+
+  (_values, isSet) => {
+    const key = [publicKeys, jwksUri].find(isSet);
+    return [issuer, audience]
+      .filter((setting) => key !== undefined && !isSet(setting))
+      .map(({ name, example }) => `${name} must be set with ${key!.name}. Example: ${name}=${example}`);
+  },
+
+  (values, isSet) => (isSet(issuer) && !KEYS.some(isSet) ? discoveryProblems(values, isSet(audience)) : []),
 
   ({ environment }, isSet) =>
-    environment === 'production' && !isSet(secret) && !isSet(publicKey)
+    environment === 'production' && ![...KEYS, issuer, issuers].some(isSet)
       ? [
-          'JWT_SECRET or JWT_PUBLIC_KEY must be set in production (or JWT_SECRET_FILE, JWT_PUBLIC_KEY_FILE). ' +
-            'Example: JWT_SECRET_FILE=/run/secrets/jwt_secret',
+          'JWT_SECRET or JWT_PUBLIC_KEY must be set in production (or JWT_SECRET_FILE, JWT_PUBLIC_KEY_FILE), or JWT_ISSUER ' +
+            'for an identity provider. Example: JWT_SECRET_FILE=/run/secrets/jwt_secret',
         ]
       : [],
 ];
+
+/** Without a key, the keys come from the discovery document of the issuer. */
+function discoveryProblems({ jwt }: PlatformValues, hasAudience: boolean): string[] {
+  const problems = hasAudience
+    ? []
+    : [`JWT_AUDIENCE must be set with JWT_ISSUER. Example: JWT_AUDIENCE=${audience.example}`];
+  try {
+    providerUrl(jwt.issuer!);
+  } catch (error) {
+    problems.push(
+      `JWT_ISSUER ${(error as Error).message}, or a key must be set. Example: JWT_ISSUER=${issuer.example}`,
+    );
+  }
+  return problems;
+}

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { developmentSecretFile } from '../auth/token-key.js';
+import { developmentSecretFile, signsTokens } from '../auth/token-key.js';
 import type { Config } from '../config/config.js';
 import type { DatabaseUrl } from '../config/parse.js';
 import { CLI, isImage } from '../config/program-names.js';
@@ -17,9 +17,8 @@ export async function logStartupBanner(app: NestFastifyApplication, config: Conf
   if (config.servesDocs) logger.log(`Docs:        ${api}/docs (document: ${api}/openapi.json)`);
   logger.log(`Management:  ${managementUrl}/health/ready and /metrics${where}`);
   logger.log(`Database:    ${nameOf(config.database.url)} (${roomFor(resources)})`);
-  const { secret, publicKey } = config.jwt;
-  if (publicKey !== undefined) return;
-  if (secret === undefined) {
+  if (!signsTokens(config)) return;
+  if (config.jwt.secret === undefined) {
     logger.warn(
       `No token key is configured; this development start uses the secret in ${developmentSecretFile(config)}`,
     );

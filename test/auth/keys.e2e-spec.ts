@@ -1,8 +1,10 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { JwtService } from '@nestjs/jwt';
 import { SECRET, type Service, startService, temporaryFolder } from '../support/service.js';
 import {
+  BOTH,
   claims,
   ecdsa,
   eddsa,
@@ -129,6 +131,45 @@ describe('keys from files', () => {
     try {
       expect((await list(service, token())).status).toBe(200);
       expectInvalidToken(await list(service, jws(HS256, accepted(), hmac('sha256', 'x'.repeat(32)))));
+    } finally {
+      await service.stop();
+    }
+  });
+});
+
+describe('two keys at a time', () => {
+  it.each<[what: string, environment: object, accepted: string[], rejected: string[]]>([
+    [
+      'JWT_SECRET and JWT_SECRET_PREVIOUS',
+      { JWT_SECRET: `${SECRET} new`, JWT_SECRET_PREVIOUS: SECRET },
+      [jws(HS256, accepted(), hmac('sha256', `${SECRET} new`)), jws(HS256, accepted())],
+      [jws(HS256, accepted(), hmac('sha256', `${SECRET} other`))],
+    ],
+    [
+      'two PEM blocks in JWT_PUBLIC_KEY',
+      { JWT_PUBLIC_KEY: `${pemOf('rsa')}\n${pemOf('ec')}` },
+      [
+        jws({ alg: 'PS256' }, accepted(), pss('sha256', rsaKey)),
+        jws({ alg: 'ES256' }, accepted(), ecdsa('sha256', ecKey)),
+      ],
+      [
+        jws({ alg: 'RS256' }, accepted(), rsa('sha256', others.rsa.privateKey)),
+        jws({ alg: 'EdDSA' }, accepted(), eddsa(edKey)),
+      ],
+    ],
+  ])('%s accept the tokens of both keys', async (_what, environment, good, bad) => {
+    const service = await startService({ ...ISSUED, ...environment });
+    try {
+      for (const token of good) expect((await list(service, token)).status).toBe(200);
+      for (const token of bad) expectInvalidToken(await list(service, token));
+      if ('JWT_SECRET' in environment) {
+        const options = { subject: 'alice', expiresIn: 60 };
+        const signed = await service.app.get(JwtService, { strict: false }).signAsync({ scope: BOTH }, options);
+        const [header, payload, signature] = signed.split('.') as [string, string, string];
+        expect(hmac('sha256', environment.JWT_SECRET as string)(`${header}.${payload}`).toString('base64url')).toBe(
+          signature,
+        );
+      }
     } finally {
       await service.stop();
     }

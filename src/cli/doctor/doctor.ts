@@ -2,7 +2,7 @@ import { createSecretKey } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { SignJWT } from 'jose/jwt/sign';
 import { jwtVerify } from 'jose/jwt/verify';
-import { developmentSecretFile } from '../../auth/token-key.js';
+import { developmentSecretFile, signsTokens } from '../../auth/token-key.js';
 import { type Config, ConfigError, loadConfigFromProcess } from '../../config/config.js';
 import { RESOURCES, SETTINGS } from '../../features.js';
 import { sqliteChecks } from './doctor-sqlite.js';
@@ -65,8 +65,12 @@ const TOLERANCE = 60_000;
 
 /** Signs and verifies a token with the key. The configuration has checked its length and kind. */
 async function keys(config: Config): Promise<string> {
-  const { secret, publicKey } = config.jwt;
-  if (publicKey !== undefined) return `tokens are verified with a public key (${publicKey.algorithms.join(', ')})`;
+  const { secret, publicKeys } = config.jwt;
+  if (publicKeys !== undefined) {
+    const algorithms = publicKeys.map((key) => key.algorithms.join(', '));
+    return `tokens are verified with ${algorithms.length > 1 ? 'public keys' : 'a public key'} (${algorithms.join('; ')})`;
+  }
+  if (!signsTokens(config)) return 'tokens are verified with the keys of identity providers';
   const file = developmentSecretFile(config);
   if (secret === undefined && !existsSync(file)) return `the first start makes a secret in ${file}`;
   const bytes = Buffer.from(secret ?? readFileSync(file));

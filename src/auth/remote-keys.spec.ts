@@ -1,0 +1,102 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Logger } from '@nestjs/common';
+import { RemoteKeys } from './remote-keys.js';
+
+const ES256 = { alg: 'ES256', kid: 'key' };
+const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const KEYS = { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'key' }] };
+
+const json =
+  (value: unknown): RequestListener =>
+  (_request, response) =>
+    response.end(JSON.stringify(value));
+
+describe('the keys of a provider', () => {
+  let server: Server;
+  let listener: RequestListener;
+  let issuer: string;
+  let keys: RemoteKeys;
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    server = createServer((request, response) => listener(request, response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  afterEach(() => keys.stop());
+
+  /** Responds with 64 KB at a time, until the client has enough. */
+  function endless(response: ServerResponse): void {
+    const chunk = ' '.repeat(65_536);
+    const send = (): void => {
+      while (!response.destroyed && response.write(chunk));
+    };
+    response.on('drain', send);
+    send();
+  }
+
+  it.each<[what: string, listener: RequestListener, reason: string]>([
+    ['no JSON', (_request, response) => response.end('<html>'), 'does not send JSON'],
+    ['null', json(null), 'no public key'],
+    ['an object without keys', json({}), 'no public key'],
+    ['no key', json({ keys: [] }), 'no public key'],
+    ['keys without a type', json({ keys: [{}] }), 'no public key'],
+    ['a secret alone', json({ keys: [{ kty: 'oct', k: 'AAAA', kid: 'key' }] }), 'no public key'],
+    ['more than 256 KB', (_request, response) => endless(response), 'more than 262144 bytes'],
+    ['500', (_request, response) => response.writeHead(500).end(), 'responded with 500'],
+    [
+      'a redirect',
+      ({ url }, response) =>
+        url === '/keys' ? response.writeHead(302, { location: '/moved' }).end() : response.end(JSON.stringify(KEYS)),
+      'responded with 302',
+    ],
+    ['nothing, and closes the connection', (_request, response) => response.destroy(), 'fetch failed'],
+    ['a part, and then nothing', (_request, response) => response.write('{'), 'timed out'],
+  ])('are 503 if the key set is %s', async (_what, first, reason) => {
+    listener = first;
+    keys = new RemoteKeys({ issuer, jwksUri: new URL(`${issuer}/keys`), onChange: () => {} });
+    const error = await keys.candidates(ES256).catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ status: 503, headers: { 'retry-after': expect.stringMatching(/^[1-5]$/) } });
+    expect((error as { cause: Error }).cause.message).toContain(reason);
+  });
+
+  it.each<[what: string, document: () => unknown, reason: string]>([
+    ['names another issuer', () => ({ issuer: `${issuer}/other`, jwks_uri: `${issuer}/keys` }), 'another issuer'],
+    ['names no key set', () => ({ issuer }), 'must be an https: URL'],
+    ['names a key set without TLS', () => ({ issuer, jwks_uri: 'http://192.0.2.1/keys' }), 'must be an https: URL'],
+    ['is a file of this machine', () => ({ issuer, jwks_uri: 'file:///etc/passwd' }), 'must be an https: URL'],
+  ])('are 503 if the discovery document %s', async (_what, document, reason) => {
+    listener = (request, response) => json(request.url === '/keys' ? KEYS : document())(request, response);
+    keys = new RemoteKeys({ issuer, onChange: () => {} });
+    const error = await keys.candidates(ES256).catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ status: 503, cause: { message: expect.stringContaining(reason) } });
+  });
+
+  it('stay known when the provider sends no valid key set any more', async () => {
+    listener = json(KEYS);
+    keys = new RemoteKeys({ issuer, jwksUri: new URL(`${issuer}/keys`), onChange: () => {} });
+    expect(await keys.candidates(ES256)).toHaveLength(1);
+    listener = json({ keys: [] });
+    await expect(keys.candidates({ ...ES256, kid: 'new' })).rejects.toMatchObject({ status: 503 });
+    expect(await keys.candidates(ES256)).toHaveLength(1);
+  });
+
+  it.each([
+    ['with its key id', ES256, 1],
+    ['without a key id', { alg: 'ES256' }, 1],
+    ['of alg HS256', { ...ES256, alg: 'HS256' }, 0],
+    ['of alg none', { ...ES256, alg: 'none' }, 0],
+  ])('give a token %s its candidates', async (_what, header, count) => {
+    listener = json(KEYS);
+    keys = new RemoteKeys({ issuer, jwksUri: new URL(`${issuer}/keys`), onChange: () => {} });
+    expect(await keys.candidates(header)).toHaveLength(count);
+  });
+});

@@ -1,0 +1,148 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import { createRemoteJWKSet, type CryptoKey, customFetch, errors, type JWTHeaderParameters } from 'jose';
+import { ApiError } from '../http/errors/api-error.js';
+import { fetchKeySet, keySetAddress } from './provider-documents.js';
+import type { TokenKeys } from './token-key.js';
+
+/** Milliseconds between two loads at least, however many tokens name an unknown key. */
+const SHORTEST_INTERVAL = 5000;
+/** Milliseconds after which the keys are loaded again, so that a removed key stops working. */
+const REFRESH_INTERVAL = 5 * 60_000;
+/** Milliseconds that one response of the provider may take. */
+const TIMEOUT = 5000;
+
+/** Algorithms of public keys. jose compares them with the type, the curve and the `alg` of the key. */
+const ALGORITHMS = /^(RS|PS|ES)(256|384|512)$|^EdDSA$|^Ed25519$/;
+
+export interface RemoteKeysOptions {
+  readonly issuer: string;
+  /** Address of the key set; absent: it is in the discovery document of the issuer. */
+  readonly jwksUri?: URL;
+  /** Called when the keys have changed. */
+  readonly onChange: () => void;
+}
+
+/**
+ * The public keys of an identity provider, kept in memory. During an outage of the provider the known keys keep working; tokens
+ * with other keys are 503, because they may be valid.
+ */
+export class RemoteKeys implements TokenKeys {
+  private readonly logger = new Logger('Auth');
+  private readonly stopping = new AbortController();
+  private keySet?: ReturnType<typeof createRemoteJWKSet>;
+  private known = '';
+  /** The load in progress. */
+  private current?: Promise<void>;
+  /** A load that has not begun. */
+  private next?: Promise<void>;
+  private startedAt = -Infinity;
+  private failure?: Error;
+
+  constructor(private readonly options: RemoteKeysOptions) {}
+
+  /** Begins to load the keys, and repeats it until `stop`. */
+  start(): void {
+    void this.refresh();
+  }
+
+  stop(): void {
+    this.stopping.abort();
+  }
+
+  /**
+   * The keys that may have signed a token. An unknown key is awaited for one more load.
+   * @throws {ApiError} 503 if the keys cannot be loaded
+   */
+  async candidates(header: JWTHeaderParameters): Promise<CryptoKey[]> {
+    if (!ALGORITHMS.test(header.alg)) return [];
+    if (this.known === '') await (this.current ?? this.loadAgain());
+    const found = await this.matching(header);
+    if (found.length > 0) return found;
+    await this.loadAgain();
+    return this.matching(header);
+  }
+
+  private async matching(header: JWTHeaderParameters): Promise<CryptoKey[]> {
+    try {
+      return [await this.keySet!(header)];
+    } catch (error) {
+      if (error instanceof errors.JWKSNoMatchingKey) return [];
+      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw this.unavailable(error as Error);
+      // A token without `kid`: each key of its algorithm may be the one.
+      const keys: CryptoKey[] = [];
+      for await (const key of error) keys.push(key);
+      return keys;
+    }
+  }
+
+  /** Loads the keys once for all callers that wait. The load begins after the call, so it has every key that was published before. */
+  private loadAgain(): Promise<void> {
+    const wait = this.startedAt + SHORTEST_INTERVAL - performance.now();
+    if (this.failure !== undefined && wait > 0) throw this.unavailable(this.failure);
+    this.next ??= this.loadAfter(wait);
+    return this.next;
+  }
+
+  private async loadAfter(milliseconds: number): Promise<void> {
+    try {
+      // If the load in progress fails, the provider is not asked again immediately.
+      await this.current;
+      await sleep(Math.max(0, milliseconds), undefined, { signal: this.stopping.signal });
+    } finally {
+      this.next = undefined;
+    }
+    await this.load();
+  }
+
+  private load(): Promise<void> {
+    this.startedAt = performance.now();
+    this.current = this.loadNow().finally(() => (this.current = undefined));
+    return this.current;
+  }
+
+  private async loadNow(): Promise<void> {
+    const { issuer, jwksUri, onChange } = this.options;
+    try {
+      this.keySet ??= createRemoteJWKSet(jwksUri ?? (await keySetAddress(issuer, AbortSignal.timeout(TIMEOUT))), {
+        [customFetch]: fetchKeySet,
+        timeoutDuration: TIMEOUT,
+        // This class decides when to load.
+        cacheMaxAge: Infinity,
+        cooldownDuration: Infinity,
+      });
+      await this.keySet.reload();
+    } catch (error) {
+      if (this.failure === undefined) this.logger.error(`The keys of ${issuer} cannot be loaded: ${reasonOf(error)}`);
+      this.failure = error as Error;
+      throw this.unavailable(this.failure);
+    }
+    if (this.failure !== undefined) this.logger.log(`The keys of ${issuer} are loaded again`);
+    this.failure = undefined;
+    const before = this.known;
+    this.known = JSON.stringify(this.keySet.jwks());
+    if (before !== '' && before !== this.known) onChange();
+  }
+
+  private async refresh(): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      await this.load().catch(() => {});
+      const interval = this.failure === undefined ? REFRESH_INTERVAL : SHORTEST_INTERVAL;
+      await sleep(interval, undefined, { signal, ref: false }).catch(() => {});
+    }
+  }
+
+  private unavailable(cause: Error): ApiError {
+    const wait = Math.ceil((this.startedAt + SHORTEST_INTERVAL - performance.now()) / 1000);
+    return new ApiError(503, 'SERVICE_UNAVAILABLE', 'The keys of the token issuer cannot be loaded; try again', {
+      headers: { 'retry-after': String(Math.max(1, wait)) },
+      cause: new Error(`The keys of ${this.options.issuer}: ${reasonOf(cause)}`),
+    });
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? `${message}: ${cause.message}` : message;
+}

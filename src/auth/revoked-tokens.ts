@@ -1,0 +1,117 @@
+import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { InjectDataSource } from '@nestjs/typeorm';
+import type { JWTPayload } from 'jose';
+import type { DataSource } from 'typeorm';
+import { committed, type Sql, transaction } from '../database/engine.js';
+import { CLOCK_SKEW } from './token-form.js';
+
+/** Milliseconds between two reads of the table: a revocation reaches every process within 5 s. */
+const POLL_INTERVAL = 2000;
+/** Most rows, because every process keeps them in memory and reads them again and again. */
+const MOST_ROWS = 10_000;
+
+/** A revoked token (`jti`), or all tokens of a subject (`sub`) that were issued until now. */
+export interface Revocation {
+  readonly claim: 'jti' | 'sub';
+  readonly value: string;
+  /** Absent: of any issuer. */
+  readonly issuer?: string;
+  /** Seconds from now until all tokens that are valid now have expired; then the row is deleted. */
+  readonly lifetime: number;
+}
+
+interface Row {
+  readonly claim: string;
+  readonly value: string;
+  readonly issuer: string;
+  readonly revoked: string | number;
+  readonly expires: string | number;
+}
+
+const seconds = (): number => Math.floor(Date.now() / 1000);
+const keyOf = (claim: string, value: unknown, issuer: unknown): string => JSON.stringify([claim, value, issuer]);
+
+/** Knows the revoked tokens in the table `revoked_tokens`. During an outage of the database it knows those read before. */
+@Injectable()
+export class RevokedTokens implements OnModuleInit, OnApplicationShutdown {
+  /** Called when the table has changed. */
+  onChange: () => void = () => {};
+  private readonly logger = new Logger('Auth');
+  /** The times of revocation in seconds, by claim, value and issuer. */
+  private times: ReadonlyMap<string, number> = new Map();
+  private known = '';
+  private isFailing = false;
+  private timer?: NodeJS.Timeout;
+
+  constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
+
+  async onModuleInit(): Promise<void> {
+    await this.read();
+    this.timer = setTimeout(() => void this.poll(), POLL_INTERVAL).unref();
+  }
+
+  onApplicationShutdown(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+  }
+
+  includes({ jti, sub, iss, iat }: JWTPayload): boolean {
+    if (this.times.size === 0) return false;
+    return ['', iss].some((issuer) => {
+      if (this.times.has(keyOf('jti', jti, issuer))) return true;
+      const revoked = this.times.get(keyOf('sub', sub, issuer));
+      return revoked !== undefined && !(iat !== undefined && iat > revoked + CLOCK_SKEW);
+    });
+  }
+
+  private async poll(): Promise<void> {
+    try {
+      await this.read();
+      this.isFailing = false;
+    } catch (error) {
+      if (!this.isFailing) this.logger.warn(`Revoked tokens cannot be read: ${(error as Error).message}`);
+      this.isFailing = true;
+    }
+    if (this.timer !== undefined) this.timer = setTimeout(() => void this.poll(), POLL_INTERVAL).unref();
+  }
+
+  private async read(): Promise<void> {
+    const rows = await committed(this.dataSource).sql<Row[]>`
+      SELECT claim, value, issuer, revoked, expires FROM revoked_tokens ORDER BY claim, value, issuer`;
+    const times = rows.map((row) => [keyOf(row.claim, row.value, row.issuer), Number(row.revoked)] as const);
+    const known = JSON.stringify(times);
+    if (known !== this.known) {
+      this.times = new Map(times);
+      this.known = known;
+      this.onChange();
+    }
+    if (rows.some(({ expires }) => Number(expires) < seconds())) await this.prune();
+  }
+
+  private async prune(): Promise<void> {
+    const remove = (sql: Sql): Promise<unknown> => sql.sql`DELETE FROM revoked_tokens WHERE expires < ${seconds()}`;
+    await transaction(this.dataSource, remove, { reclaimsSpace: true });
+  }
+}
+
+/**
+ * Stores a revocation; a repeated one counts from now.
+ * @throws {Error} when the table is full
+ */
+export async function revoke(dataSource: DataSource, revocation: Revocation): Promise<void> {
+  const { claim, value, issuer = '', lifetime } = revocation;
+  const now = seconds();
+  const expires = now + lifetime + 2 * CLOCK_SKEW;
+  await transaction(dataSource, async (sql) => {
+    const [count] = await sql.sql<{ rows: string | number }[]>`SELECT count(*) AS "rows" FROM revoked_tokens`;
+    if (Number(count!.rows) >= MOST_ROWS) {
+      throw new Error(
+        `There are ${MOST_ROWS} revocations, the most there can be: change the key of the tokens instead`,
+      );
+    }
+    await sql.sql`
+      INSERT INTO revoked_tokens (claim, value, issuer, revoked, expires)
+      VALUES (${claim}, ${value}, ${issuer}, ${now}, ${expires})
+      ON CONFLICT (claim, value, issuer) DO UPDATE SET revoked = excluded.revoked, expires = excluded.expires`;
+  });
+}

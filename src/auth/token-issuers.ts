@@ -1,0 +1,49 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import type { JWTHeaderParameters } from 'jose';
+import type { Config } from '../config/config.js';
+import type { PublicKey } from '../config/token-issuer.js';
+import { RemoteKeys } from './remote-keys.js';
+import { type TokenKeys, tokenSecret } from './token-key.js';
+
+/** An issuer whose tokens are accepted. */
+export interface TrustedIssuer {
+  /** Absent: tokens of any issuer. */
+  readonly issuer?: string;
+  readonly audience?: string;
+  /** Paths of the claims with scopes. */
+  readonly scopeClaims: readonly (readonly string[])[];
+  readonly keys: TokenKeys;
+}
+
+/** Secrets and public keys of the configuration. */
+class ConfiguredKeys implements TokenKeys {
+  constructor(private readonly keys: readonly PublicKey[]) {}
+
+  candidates({ alg }: JWTHeaderParameters): Promise<KeyObject[]> {
+    return Promise.resolve(this.keys.filter(({ algorithms }) => algorithms.includes(alg)).map(({ key }) => key));
+  }
+}
+
+/**
+ * All configured issuers. The one of the single variables comes last, because it may accept every `iss`.
+ * @param onChange called when a provider has changed its keys
+ */
+export function trustedIssuers(config: Config, onChange: () => void): TrustedIssuer[] {
+  const { issuer, audience, scopeClaim: scopeClaims, issuers = [] } = config.jwt;
+  const keys = keysOfSingleIssuer(config, onChange);
+  return [
+    ...issuers.map((one) => ({ ...one, scopeClaims: one.scopeClaim, keys: new RemoteKeys({ ...one, onChange }) })),
+    ...(keys === undefined ? [] : [{ issuer, audience, scopeClaims, keys }]),
+  ];
+}
+
+function keysOfSingleIssuer(config: Config, onChange: () => void): TokenKeys | undefined {
+  const { previousSecret, publicKeys, jwksUri, issuer } = config.jwt;
+  if (publicKeys !== undefined) return new ConfiguredKeys(publicKeys);
+  const secret = tokenSecret(config);
+  if (secret === undefined) return issuer === undefined ? undefined : new RemoteKeys({ issuer, jwksUri, onChange });
+  const secrets = [secret, ...(previousSecret === undefined ? [] : [previousSecret])];
+  return new ConfiguredKeys(
+    secrets.map((text) => ({ key: createSecretKey(Buffer.from(text)), algorithms: ['HS256'] })),
+  );
+}

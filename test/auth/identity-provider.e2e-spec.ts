@@ -1,0 +1,144 @@
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { decodeProtectedHeader, type JWK, SignJWT } from 'jose';
+import { expectError } from '../support/expect-error.js';
+import { type Service, startService } from '../support/service.js';
+import { claims, expectInvalidToken, HS256, hmac, jws, list } from './jws.js';
+import { AUDIENCE, OpenIdProvider, privateJwk } from './openid-provider.js';
+
+const CLIENTS = 64;
+
+describe('a service with JWT_ISSUER and JWT_AUDIENCE of an OpenID provider', () => {
+  let keys: Record<'first' | 'second' | 'third' | 'fourth' | 'fifth', JWK>;
+  let provider: OpenIdProvider;
+  let service: Service;
+
+  beforeAll(async () => {
+    keys = {
+      first: await privateJwk('RS256', 'first'),
+      second: await privateJwk('ES384', 'second'),
+      third: await privateJwk('EdDSA', 'third'),
+      fourth: await privateJwk('PS256', 'fourth'),
+      fifth: await privateJwk('ES256', 'fifth'),
+    };
+    provider = await OpenIdProvider.start([keys.first]);
+    const environment = { JWT_SECRET: undefined, JWT_ISSUER: provider.issuer, JWT_AUDIENCE: AUDIENCE };
+    service = await startService({ ...environment, LOG_LEVEL: 'silent' });
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await provider.stop();
+  });
+
+  const keySetLoads = (): number => provider.requests.filter((path) => path === '/jwks').length;
+
+  /** A token as the provider signs it, but made here, also while the provider is stopped. */
+  const signed = (key: JWK): Promise<string> =>
+    new SignJWT(claims({ iss: provider.issuer, aud: AUDIENCE, jti: crypto.randomUUID() }))
+      .setProtectedHeader({ alg: key.alg!, kid: key.kid, typ: 'at+jwt' })
+      .sign(createPrivateKey({ key: key as never, format: 'jwk' }));
+
+  it('accepts its tokens (client credentials), and their scopes count', async () => {
+    const token = await provider.token();
+    expect(decodeProtectedHeader(token)).toEqual({ alg: 'RS256', typ: 'at+jwt', kid: 'first' });
+    expect((await list(service, token)).status).toBe(200);
+    expectError(await list(service, await provider.token({ scope: 'cookies:write' })), 403, 'INSUFFICIENT_SCOPE');
+  });
+
+  it('rejects tokens for another audience, and those that only look like its own, with 401', async () => {
+    expectInvalidToken(await list(service, await provider.token({ resource: 'https://other.example.com' })));
+    const pem = createPublicKey({ key: keys.first as never, format: 'jwk' }).export({ format: 'pem', type: 'spki' });
+    const payload = claims({ iss: provider.issuer, aud: AUDIENCE });
+    expectInvalidToken(await list(service, jws({ ...HS256, kid: 'first' }, payload, hmac('sha256', pem))));
+    expectInvalidToken(
+      await list(
+        service,
+        jws({ alg: 'none', kid: 'first' }, payload, () => Buffer.alloc(0)),
+      ),
+    );
+    expectInvalidToken(await list(service, await signed({ ...keys.second, kid: 'first' })));
+    expectInvalidToken(await list(service, await signed({ ...keys.fourth, kid: 'first', alg: 'RS256' })));
+    expectInvalidToken(await list(service, await signed({ ...keys.second, kid: 'unknown' })));
+  });
+
+  it(`accepts every token of ${CLIENTS} clients while keys rotate`, async () => {
+    const loads = keySetLoads();
+    const statuses: Record<number, number> = {};
+    let isOver = false;
+    const client = async (): Promise<void> => {
+      while (!isOver) {
+        const token = await provider.token();
+        for (let time = 0; time < 3; time++) {
+          const { status } = await list(service, token);
+          statuses[status] = (statuses[status] ?? 0) + 1;
+        }
+      }
+    };
+    const clients = Array.from({ length: CLIENTS }, client);
+    provider.setKeys([keys.second, keys.first]);
+    await sleep(1000);
+    provider.setKeys([keys.third, keys.second, keys.first]);
+    setTimeout(() => (isOver = true), 6000);
+    await Promise.all(clients);
+    expect(Object.keys(statuses)).toEqual(['200']);
+    expect(statuses[200]).toBeGreaterThan(3 * CLIENTS);
+    expect(keySetLoads() - loads).toBeLessThanOrEqual(4);
+  });
+
+  it('rejects a token of a removed key as soon as the keys are loaded again, though it was cached', async () => {
+    const old = await signed(keys.second);
+    expect((await list(service, old)).status).toBe(200);
+    provider.setKeys([keys.fourth]);
+    expect((await list(service, await provider.token())).status).toBe(200);
+    expectInvalidToken(await list(service, old));
+  });
+
+  it('while the provider is stopped, known keys work and others are 503 with Retry-After', async () => {
+    const known = await provider.token();
+    await provider.stop();
+    provider.setKeys([keys.fifth, keys.fourth]);
+    for (const token of [known, await signed(keys.fourth)]) expect((await list(service, token)).status).toBe(200);
+    const fresh = await signed(keys.fifth);
+    for (let time = 0; time < 3; time++) {
+      const answer = await list(service, fresh);
+      expectError(answer, 503, 'SERVICE_UNAVAILABLE');
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    }
+    const last = await list(service, fresh);
+    await provider.listen();
+    await sleep(1000 * Number(last.headers.get('retry-after')));
+    expect((await list(service, fresh)).status).toBe(200);
+    expect((await list(service, await provider.token())).status).toBe(200);
+  });
+
+  it('loads the keys at most every 5 s under a flood of unknown keys, and accepts a new key meanwhile', async () => {
+    const loads = keySetLoads();
+    const begin = performance.now();
+    const flood = Array.from({ length: 300 }, async (_, index) =>
+      list(service, await signed({ ...keys.first, kid: `unknown ${index}` })),
+    );
+    provider.setKeys([keys.first, keys.fifth]);
+    expect((await list(service, await provider.token())).status).toBe(200);
+    for (const answer of await Promise.all(flood)) expectInvalidToken(answer);
+    expect(keySetLoads() - loads).toBeLessThanOrEqual(1 + Math.ceil((performance.now() - begin) / 5000));
+  });
+});
+
+it('a service that starts while its provider is stopped responds with 503 until the provider is back', async () => {
+  const provider = await OpenIdProvider.start([await privateJwk('ES256', 'only')]);
+  const token = await provider.token();
+  await provider.stop();
+  const environment = { JWT_SECRET: undefined, JWT_ISSUER: provider.issuer, JWT_AUDIENCE: AUDIENCE };
+  const service = await startService({ ...environment, LOG_LEVEL: 'silent' });
+  try {
+    const answer = await list(service, token);
+    expectError(answer, 503, 'SERVICE_UNAVAILABLE');
+    await provider.listen();
+    await sleep(1000 * Number(answer.headers.get('retry-after')));
+    expect((await list(service, token)).status).toBe(200);
+  } finally {
+    await service.stop();
+    await provider.stop();
+  }
+});

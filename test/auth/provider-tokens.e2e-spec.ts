@@ -1,0 +1,208 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expectError } from '../support/expect-error.js';
+import { type Service, SECRET, startService } from '../support/service.js';
+import { claims, expectInvalidToken, HS256, hmac, jws, list, now, rsa } from './jws.js';
+
+/** The settings and the access tokens of identity providers, as their documentation shows them. */
+interface ProviderTokens {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly scopeClaim?: string;
+  readonly header: object;
+  readonly payload: Record<string, unknown>;
+  /** Claims of another token of the provider: an ID token, or one for another API. */
+  readonly other: Record<string, unknown>;
+}
+
+const PROVIDERS: Record<string, ProviderTokens> = {
+  'Keycloak, client scopes': {
+    issuer: 'https://login.example.com/realms/bakery',
+    audience: 'cookies',
+    header: { alg: 'RS256', typ: 'JWT', kid: 'key' },
+    payload: {
+      iat: now(),
+      jti: 'trrtcc:5f3a1d0e-6c2b-4c37-9b0e-3f6d8f0a7c11',
+      aud: ['cookies', 'account'],
+      sub: '8d1d3c0e-9a4f-4d11-8a5e-2b6c7d8e9f00',
+      typ: 'Bearer',
+      azp: 'baker',
+      acr: '1',
+      realm_access: { roles: ['default-roles-bakery', 'offline_access', 'uma_authorization'] },
+      resource_access: { account: { roles: ['view-profile'] } },
+      scope: 'cookies:read profile cookies:write email',
+      clientHost: '192.0.2.7',
+      email_verified: false,
+      preferred_username: 'service-account-baker',
+      clientAddress: '192.0.2.7',
+      client_id: 'baker',
+    },
+    other: { typ: 'ID', aud: 'baker', scope: undefined },
+  },
+  'Keycloak, roles of a client': {
+    issuer: 'https://login.example.com/realms/roles',
+    audience: 'cookies',
+    scopeClaim: 'resource_access.cookies.roles',
+    header: { alg: 'RS256', typ: 'JWT', kid: 'key' },
+    payload: {
+      aud: 'cookies',
+      sub: 'f1f2f3f4-9a4f-4d11-8a5e-2b6c7d8e9f00',
+      typ: 'Bearer',
+      azp: 'shop',
+      sid: 'b2c3d4e5-0000-4000-8000-000000000000',
+      resource_access: { cookies: { roles: ['cookies:read'] }, account: { roles: ['manage-account'] } },
+      scope: 'openid profile email',
+      preferred_username: 'alice',
+    },
+    other: { typ: 'ID', aud: 'shop', resource_access: undefined },
+  },
+  'Auth0, profile RFC 9068': {
+    issuer: 'https://bakery.eu.auth0.com/',
+    audience: 'https://cookies.example.com',
+    header: { alg: 'RS256', typ: 'at+jwt', kid: 'key' },
+    payload: {
+      sub: 'x7Qm2LkP9sT4vW8y@clients',
+      aud: 'https://cookies.example.com',
+      iat: now(),
+      scope: 'cookies:read cookies:write',
+      jti: 'Pz3fVx0k2QbH5nLr8tYw1c',
+      client_id: 'x7Qm2LkP9sT4vW8y',
+    },
+    other: { aud: 'x7Qm2LkP9sT4vW8y', nonce: 'n', scope: undefined },
+  },
+  'Auth0, its own profile, permissions of a user (RBAC)': {
+    issuer: 'https://shop.eu.auth0.com/',
+    audience: 'https://cookies.example.com',
+    scopeClaim: 'permissions',
+    header: { alg: 'RS256', typ: 'JWT', kid: 'key' },
+    payload: {
+      sub: 'auth0|64f0c2a1b3d4e5f60718293a',
+      aud: ['https://cookies.example.com', 'https://shop.eu.auth0.com/userinfo'],
+      iat: now(),
+      scope: 'openid profile',
+      azp: 'x7Qm2LkP9sT4vW8y',
+      permissions: ['cookies:read', 'cookies:write'],
+    },
+    other: { aud: 'x7Qm2LkP9sT4vW8y', permissions: undefined },
+  },
+  'Microsoft Entra, v2.0, a user': {
+    issuer: 'https://login.microsoftonline.com/11111111-2222-3333-4444-555555555555/v2.0',
+    audience: 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee',
+    scopeClaim: 'scp,roles',
+    header: { typ: 'JWT', alg: 'RS256', kid: 'key' },
+    payload: {
+      aud: 'aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee',
+      iat: now(),
+      nbf: now(),
+      aio: 'AXQAi/8TAAAA',
+      azp: '99999999-8888-7777-6666-555555555555',
+      azpacr: '1',
+      name: 'Alice Baker',
+      oid: '12345678-1234-1234-1234-123456789abc',
+      preferred_username: 'alice@bakery.example.com',
+      rh: '0.AXoA',
+      scp: 'cookies:read cookies:write',
+      sub: 'HKZpfaHyWadeOouYlitjrI-KffTm222X5rrV3xDqfKQ',
+      tid: '11111111-2222-3333-4444-555555555555',
+      uti: 'fqiBqXLPj0eQa82S-IYFAA',
+      ver: '2.0',
+    },
+    other: { aud: '00000003-0000-0000-c000-000000000000', scp: 'User.Read' },
+  },
+  'Microsoft Entra, v1.0, an application': {
+    issuer: 'https://sts.windows.net/11111111-2222-3333-4444-555555555555/',
+    audience: 'api://cookies',
+    scopeClaim: 'scp,roles',
+    header: { typ: 'JWT', alg: 'RS256', x5t: 'key', kid: 'key' },
+    payload: {
+      aud: 'api://cookies',
+      iat: now(),
+      nbf: now(),
+      aio: 'E2ZgYDAA',
+      appid: '99999999-8888-7777-6666-555555555555',
+      appidacr: '1',
+      idp: 'https://sts.windows.net/11111111-2222-3333-4444-555555555555/',
+      oid: 'abcdef01-2345-6789-abcd-ef0123456789',
+      rh: '0.AXoA',
+      roles: ['cookies:read', 'cookies:write'],
+      sub: 'abcdef01-2345-6789-abcd-ef0123456789',
+      tid: '11111111-2222-3333-4444-555555555555',
+      uti: 'wXyZ0123456789abcdefAA',
+      ver: '1.0',
+    },
+    other: { aud: 'https://graph.microsoft.com', roles: ['User.Read.All'] },
+  },
+  'Okta, a custom authorization server': {
+    issuer: 'https://bakery.okta.com/oauth2/default',
+    audience: 'api://default',
+    scopeClaim: 'scp',
+    header: { kid: 'key', alg: 'RS256' },
+    payload: {
+      ver: 1,
+      jti: 'AT.0mP4JKAZX1iACIT4vbEDF7LpvDVjxypPMf0D7uX39RE',
+      aud: 'api://default',
+      iat: now(),
+      cid: '0oa1baker2CLIENT3id4',
+      scp: ['cookies:read', 'cookies:write'],
+      sub: '0oa1baker2CLIENT3id4',
+    },
+    other: { aud: '0oa1baker2CLIENT3id4', scp: undefined, amr: ['pwd'] },
+  },
+};
+
+describe('with JWT_ISSUERS of seven issuers, and JWT_SECRET', () => {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const signature = rsa('sha256', privateKey);
+  let keySet: Server;
+  let service: Service;
+
+  beforeAll(async () => {
+    // Microsoft publishes keys without `alg`, and with certificates.
+    const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'key', use: 'sig', x5t: 'key', x5c: ['MIIC'] };
+    keySet = createServer((_request, response) => response.end(JSON.stringify({ keys: [jwk] })));
+    await new Promise<void>((resolve) => keySet.listen(0, '127.0.0.1', resolve));
+    const jwksUri = `http://127.0.0.1:${(keySet.address() as AddressInfo).port}/keys`;
+    const issuers = Object.values(PROVIDERS).map(({ issuer, audience, scopeClaim }) => ({
+      issuer,
+      audience,
+      scopeClaim,
+      jwksUri,
+    }));
+    service = await startService({ JWT_SECRET: SECRET, JWT_ISSUERS: JSON.stringify(issuers) });
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    keySet.closeAllConnections();
+    keySet.close();
+  });
+
+  const tokenOf = ({ issuer, header, payload }: ProviderTokens, changes: object = {}, sign = signature): string =>
+    jws(header, { iss: issuer, exp: now() + 3600, ...payload, ...changes }, sign);
+
+  it.each(Object.entries(PROVIDERS))('%s: its access token is accepted', async (_name, provider) => {
+    expect((await list(service, tokenOf(provider))).status).toBe(200);
+  });
+
+  it.each(Object.entries(PROVIDERS))('%s: its token for another purpose is 401', async (_name, provider) => {
+    expectInvalidToken(await list(service, tokenOf(provider, provider.other)));
+  });
+
+  it.each(Object.entries(PROVIDERS))('%s: its token without scopes is 403', async (_name, provider) => {
+    const without = { scope: 'openid', scp: undefined, roles: undefined, permissions: [], resource_access: {} };
+    expectError(await list(service, tokenOf(provider, without)), 403, 'INSUFFICIENT_SCOPE');
+  });
+
+  it.each(Object.entries(PROVIDERS))('%s: a token with its iss and JWT_SECRET is 401', async (_name, provider) => {
+    const forged = tokenOf({ ...provider, header: { ...provider.header, alg: 'HS256' } }, {}, hmac('sha256', SECRET));
+    expectInvalidToken(await list(service, forged));
+  });
+
+  it('an issuer cannot make tokens of another issuer, of another audience, or of JWT_SECRET', async () => {
+    const [first, second] = Object.values(PROVIDERS) as [ProviderTokens, ProviderTokens];
+    expectInvalidToken(await list(service, tokenOf(first, { iss: 'https://evil.example.com/' })));
+    expectInvalidToken(await list(service, tokenOf(second, { aud: 'account' })));
+    expect((await list(service, jws(HS256, claims()))).status).toBe(200);
+  });
+});

@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { getDataSourceToken } from '@nestjs/typeorm';
+import type { DataSource } from 'typeorm';
+import { committed, transaction } from '../../src/database/engine.js';
+import { run } from '../support/command.js';
+import { type Service, startService } from '../support/service.js';
+import { claims, expectInvalidToken, HS256, jws, list, now } from './jws.js';
+
+/** Milliseconds in which a revocation must reach every process. */
+const REACH = 5000;
+
+describe('cli revoke', () => {
+  let service: Service;
+
+  beforeAll(async () => {
+    service = await startService();
+  });
+
+  afterAll(() => service.stop());
+
+  async function expectRevoked(token: string): Promise<void> {
+    const end = performance.now() + REACH;
+    while (performance.now() < end && (await list(service, token)).status === 200) await sleep(100);
+    const answer = await list(service, token);
+    expectInvalidToken(answer);
+    expect(answer.body.message).toBe('The token was revoked');
+  }
+
+  const revoke = (...args: string[]) => run(service.folder, ['revoke', ...args]);
+
+  it('--jti rejects that token within 5 s, though it was cached, and no other', async () => {
+    const [token, other] = ['one', 'two'].map((jti) => jws(HS256, claims({ jti }))) as [string, string];
+    expect((await list(service, token)).status).toBe(200);
+    expect(await revoke('--jti', 'one')).toMatchObject({ code: 0, stdout: expect.stringContaining('jti one') });
+    await expectRevoked(token);
+    expect((await list(service, other)).status).toBe(200);
+  });
+
+  it('--sub rejects the tokens issued until now, and accepts those of a later sign-in', async () => {
+    const tokens = [claims({ sub: 'bob' }), claims({ sub: 'bob', iat: now() })].map((payload) => jws(HS256, payload));
+    const later = jws(HS256, claims({ sub: 'bob', iat: now() + 120 }));
+    for (const token of [...tokens, later]) expect((await list(service, token)).status).toBe(200);
+    expect((await revoke('--sub', 'bob')).code).toBe(0);
+    for (const token of tokens) await expectRevoked(token);
+    expect((await list(service, later)).status).toBe(200);
+  });
+
+  it('--issuer rejects only the tokens of that issuer', async () => {
+    const [ours, theirs] = ['ours', 'theirs'].map((iss) => jws(HS256, claims({ sub: 'carol', iss }))) as [
+      string,
+      string,
+    ];
+    expect((await revoke('--sub', 'carol', '--issuer', 'theirs')).code).toBe(0);
+    await expectRevoked(theirs);
+    expect((await list(service, ours)).status).toBe(200);
+  });
+
+  it.each([[[]], [['--jti', '']], [['--jti', 'a', '--sub', 'b']]])('%j is called wrongly', async (args) => {
+    expect(await revoke(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining('either --jti or --sub') });
+  });
+
+  it('the service deletes a revocation when all tokens of its time have expired', async () => {
+    const dataSource = service.app.get<DataSource>(getDataSourceToken(), { strict: false });
+    await revoke('--jti', 'pruned');
+    const count = async (): Promise<number> => {
+      const rows = await committed(dataSource).sql<unknown[]>`SELECT 1 FROM revoked_tokens WHERE value = 'pruned'`;
+      return rows.length;
+    };
+    expect(await count()).toBe(1);
+    await transaction(dataSource, (sql) => sql.sql`UPDATE revoked_tokens SET expires = 1 WHERE value = 'pruned'`);
+    for (const end = performance.now() + REACH; performance.now() < end && (await count()) > 0;) await sleep(100);
+    expect(await count()).toBe(0);
+  });
+});
