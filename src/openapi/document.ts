@@ -1,8 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { SERVICE_TITLE } from '../config/service-name.js';
-import { REQUEST_ID_PARAMETER } from './request-headers.js';
-import { headerComponents } from './response-header-components.js';
+import { headerComponents, REQUEST_ID_PARAMETER } from './header-fields.js';
 import { type ReportedResource, ReportedResources } from '../management/reported-resources.js';
 import { completeDocument } from './complete-document.js';
 

@@ -4,7 +4,7 @@ import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { codeOfStatus, type ErrorDetail } from '../http/errors/api-error.js';
 import { errorResponse, messageOfStatus, OUTCOME_UNKNOWN } from '../http/errors/error-response.js';
 import { ErrorDto } from './error.dto.js';
-import { errorHeaders, type HeaderName, REQUEST_ID_EXAMPLE } from './response-header-components.js';
+import { errorHeaders, type HeaderName, REQUEST_ID_EXAMPLE } from './header-fields.js';
 
 /** An error body without the properties that follow from its status. */
 export interface ErrorExample {

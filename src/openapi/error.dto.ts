@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
-import { REQUEST_ID_EXAMPLE } from './response-header-components.js';
+import { REQUEST_ID_EXAMPLE } from './header-fields.js';
 
 /** An error in one property of the body, or in one parameter of the query or the path. */
 @ApiSchema({ name: 'ErrorDetail' })

@@ -3,8 +3,7 @@ import { ApiBody, ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
 import { notUnique, rejection } from '../http/errors/constraint-error.js';
 import { propertiesOf } from '../http/validation/dto-properties.js';
 import { ApiErrors, type DescribedError, exampleOf } from '../openapi/documented-errors.js';
-import { ApiReadConditions, ApiWriteConditions } from '../openapi/request-headers.js';
-import { headers } from '../openapi/response-header-components.js';
+import { ApiReadConditions, ApiWriteConditions, headers } from '../openapi/header-fields.js';
 import {
   DISK_FULL,
   EXCLUDED,
