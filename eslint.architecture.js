@@ -12,6 +12,7 @@ const LAYERS = [
   'FEATURES',
   'resource',
   'openapi',
+  'rate-limit',
   'auth',
   'management',
   'http',

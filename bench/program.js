@@ -42,6 +42,7 @@ export class Program {
         DATABASE_URL: database,
         COOKIES_CAPACITY: '1000000000',
         JWT_SECRET: secret,
+        ...variant.environment,
       },
       stdio: ['ignore', 'ignore', 'inherit'],
     });

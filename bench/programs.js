@@ -9,6 +9,20 @@ export const service = {
   readiness: '/health/ready',
 };
 
+/** The service with rate limits that no request of the benchmark reaches. */
+const limited = (store) => ({
+  ...service,
+  name: `service, limits ${store}`,
+  about: `the service with a limit for the subject and for the address, RATE_LIMIT_STORE=${store}`,
+  environment: {
+    RATE_LIMIT_STORE: store,
+    RATE_LIMIT_SUBJECT_READ: '1000000000',
+    RATE_LIMIT_ADDRESS_READ: '1000000000',
+  },
+});
+export const locallyLimited = limited('local');
+export const jointlyLimited = limited('database');
+
 export const byHand = {
   name: 'by hand',
   program: 'bench/variants/by-hand/main.js',

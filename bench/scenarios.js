@@ -1,6 +1,6 @@
 import { changedLine } from './changed-line.js';
 import { compare } from './compare.js';
-import { byHand, service, stockNest } from './programs.js';
+import { byHand, jointlyLimited, locallyLimited, service, stockNest } from './programs.js';
 import { starts } from './starts.js';
 
 const RECORDS = 1000;
@@ -55,6 +55,13 @@ export const scenarios = [
       { figure: 'cost', of: 'service', against: 'by hand' },
     ],
   },
+  ...['sqlite', 'postgres'].map((engine) => ({
+    name: `limits-${engine}`,
+    what: `rate limits on ${engine}: GET of one record, 16 connections`,
+    connections: 16,
+    lanes: each([service, locallyLimited, jointlyLimited], 'get', RECORDS, { engine }),
+    figures: [locallyLimited, jointlyLimited].map(({ name }) => ({ figure: 'cost', of: name, against: 'service' })),
+  })),
   {
     name: 'start',
     what: 'start until ready, built, files cached; half a second later its memory',

@@ -6,6 +6,7 @@ import { CookiesModule } from './cookies/cookies.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { HttpModule } from './http/http.module.js';
 import { ManagementModule } from './management/management.module.js';
+import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 import { ResourceModule } from './resource/resource.module.js';
 
 /** The list of modules. A new feature is one more line under "features". */
@@ -18,8 +19,9 @@ export class AppModule {
         ConfigModule.forRoot(config),
         DatabaseModule.forRoot(),
         // Global guards run in this order. The token is checked first, so that a request without one gets no other
-        // error.
+        // error, and counted before anything else of it is looked at.
         AuthModule,
+        RateLimitModule.forRoot(config),
         HttpModule,
         ResourceModule,
         ManagementModule,

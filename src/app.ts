@@ -91,7 +91,16 @@ function cors(origin: string[]): FastifyCorsOptionsDelegateCallback {
     origin,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowedHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'X-Request-Id'],
-    exposedHeaders: ['ETag', 'Link', 'Location', 'X-Request-Id', 'X-Total-Count'],
+    exposedHeaders: [
+      'ETag',
+      'Link',
+      'Location',
+      'RateLimit',
+      'RateLimit-Policy',
+      'Retry-After',
+      'X-Request-Id',
+      'X-Total-Count',
+    ],
     maxAge: 600,
   };
   // The plugin treats every OPTIONS as a preflight. Without both of these fields, or with an empty one, it is a plain

@@ -1,3 +1,5 @@
+import type { FastifyRequest } from 'fastify';
+
 /** The subject of a verified token and its permissions. */
 export interface Principal {
   readonly subject: string;
@@ -12,4 +14,9 @@ declare module 'fastify' {
     /** Set by the guard; absent on public routes. */
     user?: Principal;
   }
+}
+
+/** Key of the token's subject; the issuer is part of it. */
+export function subjectOf({ user }: Pick<FastifyRequest, 'user'>): string {
+  return `${user?.issuer ?? ''} ${user?.subject ?? ''}`;
 }

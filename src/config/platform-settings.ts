@@ -18,6 +18,13 @@ import { providerUrl, publicKeys, tokenIssuers } from './token-issuer.js';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
+/** A limit on requests in the window. */
+const limit = (name: string, requests: string) =>
+  setting(name, integer(1, 1_000_000_000), {
+    about: `most ${requests} in the window; above it 429; unset: no limit`,
+    example: '600',
+  });
+
 /**
  * The settings of the platform, in the shape of `Config`. Each setting is declared here only. After a change run `npm
  * run settings`, which writes `.env.example` and the README's table. Times are in milliseconds unless a line says
@@ -157,6 +164,32 @@ export const PLATFORM_SETTINGS = {
       about: 'seconds from now at which a token may expire at the latest; one with a later `exp` is 401',
       default: '31622400',
       example: '86400',
+    }),
+  },
+  rateLimit: {
+    /** In seconds. */
+    window: setting('RATE_LIMIT_WINDOW', integer(1, 86_400), {
+      about: 'seconds in which the limits below are counted',
+      default: '60',
+    }),
+    subject: {
+      read: limit('RATE_LIMIT_SUBJECT_READ', 'reads of single records by one subject'),
+      write: limit('RATE_LIMIT_SUBJECT_WRITE', 'writes by one subject'),
+      list: limit('RATE_LIMIT_SUBJECT_LIST', 'lists read by one subject'),
+    },
+    address: {
+      read: limit('RATE_LIMIT_ADDRESS_READ', 'reads of single records from one address or one IPv6 /64 network'),
+      write: limit('RATE_LIMIT_ADDRESS_WRITE', 'writes from one address'),
+      list: limit('RATE_LIMIT_ADDRESS_LIST', 'lists read from one address'),
+    },
+    inProgress: setting('RATE_LIMIT_IN_PROGRESS', integer(1, 1_000_000), {
+      about: 'most requests of one subject without a complete response, in one process; above it 429; unset: no limit',
+      example: '20',
+    }),
+    store: setting('RATE_LIMIT_STORE', oneOf(['local', 'database']), {
+      about: '`local`: each process counts for itself; `database`: all processes and replicas count together',
+      default: 'local',
+      example: 'database',
     }),
   },
   requireIfMatch: setting('REQUIRE_IF_MATCH', boolean, {

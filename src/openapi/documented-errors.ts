@@ -3,6 +3,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { codeOfStatus, type ErrorDetail } from '../http/errors/api-error.js';
 import { errorResponse, messageOfStatus, OUTCOME_UNKNOWN } from '../http/errors/error-response.js';
+import { tooManyRequests } from '../rate-limit/rate-limit-errors.js';
 import { ErrorDto } from './error.dto.js';
 import { errorHeaders, type HeaderName, REQUEST_ID_EXAMPLE } from './header-fields.js';
 
@@ -53,6 +54,12 @@ function commonErrors(scope: string): readonly DescribedError[] {
       description: `The token lacks the scope \`${scope}\``,
       examples: { scope: { message: `The token needs the scope ${scope}`, errorCode: 'INSUFFICIENT_SCOPE' } },
       headers: ['WWW-Authenticate'],
+    },
+    {
+      status: 429,
+      description: 'The subject or the address sends too many requests; the operators of the service set the limits',
+      examples: { limited: exampleOf(tooManyRequests('subject', 10, 60, 42)) },
+      headers: ['Retry-After'],
     },
     { status: 500, description: 'The service failed', examples: { failed: { message: messageOfStatus(500) } } },
     {

@@ -54,6 +54,15 @@ export const headerComponents = (resource: string) => ({
   'X-Total-Count': optional(count('How many records are stored; absent on a filtered list', 17)),
   'WWW-Authenticate': text('The challenge (RFC 6750 section 3)', `Bearer realm="${SERVICE_NAME}"`),
   'Retry-After': optional(count('Seconds to wait before the next attempt; absent with OUTCOME_UNKNOWN', 1)),
+  'RateLimit-Policy': optional(
+    text(
+      'The limits that hold for this request, each with its quota and window in seconds',
+      '"subject-read";q=600;w=60',
+    ),
+  ),
+  RateLimit: optional(
+    text('What is left of each limit, and the seconds until it is renewed', '"subject-read";r=599;t=42'),
+  ),
   Accept: optional(text('The media type that is accepted', 'application/json')),
   'Accept-Patch': optional(text('The media types that are accepted', 'application/json, application/merge-patch+json')),
   'Accept-Encoding': optional(text('Bodies come without a coding', 'identity')),
@@ -61,18 +70,20 @@ export const headerComponents = (resource: string) => ({
 
 export type HeaderName = keyof ReturnType<typeof headerComponents>;
 
+const RATE_LIMITS = ['RateLimit-Policy', 'RateLimit'] as const satisfies readonly HeaderName[];
+
 const header = (name: HeaderName) => ({ $ref: `#/components/headers/${name}` });
 const named = (names: readonly HeaderName[]) => Object.fromEntries(names.map((name) => [name, header(name)]));
 
 /** The header fields of a successful response: the common ones and the given ones. */
 export function headers(...names: HeaderName[]) {
-  return named(['X-Request-Id', 'X-Content-Type-Options', 'Cache-Control', 'Vary', ...names]);
+  return named(['X-Request-Id', 'X-Content-Type-Options', 'Cache-Control', 'Vary', ...RATE_LIMITS, ...names]);
 }
 
 /** The header fields of an error. */
 export function errorHeaders(names: readonly HeaderName[] = []) {
   return {
-    ...named(['X-Request-Id', 'X-Content-Type-Options', ...names]),
+    ...named(['X-Request-Id', 'X-Content-Type-Options', ...RATE_LIMITS, ...names]),
     'Cache-Control': header('Error-Cache-Control'),
     Vary: header('Error-Vary'),
   };

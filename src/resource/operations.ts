@@ -4,6 +4,7 @@ import { notUnique, rejection } from '../http/errors/constraint-error.js';
 import { propertiesOf } from '../http/validation/dto-properties.js';
 import { ApiErrors, type DescribedError, exampleOf } from '../openapi/documented-errors.js';
 import { ApiReadConditions, ApiWriteConditions, headers } from '../openapi/header-fields.js';
+import { RateClass } from '../rate-limit/rate-class.decorator.js';
 import {
   DISK_FULL,
   EXCLUDED,
@@ -49,9 +50,10 @@ const ApiId = (name: ResourceName): MethodDecorator =>
 
 const NOT_MODIFIED = { status: 304, description: 'You have this version already' };
 
-/** Describes the GET of a list. */
+/** Describes the GET of a list, which has rate limits of its own. */
 export const ApiList = (name: ResourceName, options: ListOptions): MethodDecorator =>
   applyDecorators(
+    RateClass('list'),
     ApiOperation({
       operationId: `list${name.pluralTypeName}`,
       summary: `Retrieve all ${name.pluralText}`,

@@ -65,6 +65,7 @@ describe('the OpenAPI document', () => {
     await driveLateRequests();
     await driveRefusals();
     await driveUnconditionalWrites();
+    await driveRateLimits();
     await driveFullStorage();
     await driveFullVolume();
     await driveBrokenDatabases();
@@ -161,6 +162,15 @@ describe('the OpenAPI document', () => {
     await onServiceWith({ REQUIRE_IF_MATCH: 'true' }, async (client) => {
       await client.post(COOKIE);
       for (const operation of WRITES_OF_A_RECORD) await drive(client, operation);
+    });
+  }
+
+  async function driveRateLimits(): Promise<void> {
+    const limits = { RATE_LIMIT_SUBJECT_READ: '10', RATE_LIMIT_SUBJECT_WRITE: '10', RATE_LIMIT_SUBJECT_LIST: '10' };
+    await onServiceWith(limits, async (client) => {
+      for (const operation of OPERATIONS) {
+        for (let request = 0; request < 11; request++) await drive(client, operation);
+      }
     });
   }
 

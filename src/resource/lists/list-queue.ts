@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { subjectOf } from '../../auth/principal.js';
 import { Config } from '../../config/config.js';
 import { type Waiter, WaitQueue } from '../../database/wait-queue.js';
 import { overloaded } from '../../http/errors/api-error.js';
-import { subjectOf } from './list-readers.js';
 
 /** The running and waiting lists of one subject. */
 class SubjectLists {

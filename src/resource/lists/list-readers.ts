@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { subjectOf } from '../../auth/principal.js';
 import { Config } from '../../config/config.js';
 import { overloaded } from '../../http/errors/api-error.js';
 import { addressKey } from '../../http/messages/client-address.js';
@@ -101,9 +102,4 @@ export class ListReaders {
     this.leave(slowest);
     slowest.cutOff();
   }
-}
-
-/** Key of the token's subject; the issuer is part of it. */
-export function subjectOf({ user }: FastifyRequest): string {
-  return `${user?.issuer ?? ''} ${user?.subject ?? ''}`;
 }

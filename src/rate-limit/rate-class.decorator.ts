@@ -1,0 +1,16 @@
+import { type ExecutionContext, SetMetadata } from '@nestjs/common';
+import type { Reflector } from '@nestjs/core';
+
+/** A class of routes with limits of its own. */
+export type RouteClass = 'read' | 'write' | 'list';
+
+const ROUTE_CLASS = 'rate-limit:class';
+
+/** Sets the class in which the requests of a route are counted. Without it, GET and HEAD are `read`, other methods `write`. */
+export const RateClass = (routeClass: RouteClass) => SetMetadata(ROUTE_CLASS, routeClass);
+
+export function routeClassOf(reflector: Reflector, context: ExecutionContext, method: string): RouteClass {
+  const targets = [context.getHandler(), context.getClass()];
+  const declared = reflector.getAllAndOverride<RouteClass | undefined>(ROUTE_CLASS, targets);
+  return declared ?? (method === 'GET' || method === 'HEAD' ? 'read' : 'write');
+}

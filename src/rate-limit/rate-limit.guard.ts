@@ -1,0 +1,53 @@
+import type { CanActivate, ExecutionContext } from '@nestjs/common';
+import type { Reflector } from '@nestjs/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { subjectOf } from '../auth/principal.js';
+import { addressKey } from '../http/messages/client-address.js';
+import type { Limit } from './limit.js';
+import { type RouteClass, routeClassOf } from './rate-class.decorator.js';
+import { tooManyRequests } from './rate-limit-errors.js';
+import type { RequestsInProgress } from './requests-in-progress.js';
+
+/**
+ * Counts every request with a valid token and permission, and every request of a public route: 429 beyond a limit. It runs
+ * behind the guard of `auth`, so that a stranger without a token cannot use up the limit of an address.
+ */
+export class RateLimitGuard implements CanActivate {
+  /** @param limits of each class of routes, in the order in which they are checked */
+  constructor(
+    private readonly limits: Readonly<Record<RouteClass, readonly Limit[]>>,
+    private readonly inProgress: RequestsInProgress,
+    private readonly reflector: Reflector,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const http = context.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const reply = http.getResponse<FastifyReply>();
+    const subject = request.user === undefined ? undefined : subjectOf(request);
+    if (subject !== undefined) this.inProgress.add(subject, reply.raw);
+    for (const limit of this.limits[routeClassOf(this.reflector, context, request.method)]) {
+      const key = limit.counted === 'subject' ? subject : addressKey(request.ip);
+      if (key !== undefined) await check(limit, key, reply);
+    }
+    return true;
+  }
+}
+
+/**
+ * Counts a request and describes the limit in the response (draft-ietf-httpapi-ratelimit-headers-10).
+ * @throws {ApiError} 429
+ */
+async function check(limit: Limit, key: string, reply: FastifyReply): Promise<void> {
+  const { counted, name, requests, window } = limit;
+  const { isExceeded, remaining, seconds } = await limit.count(key);
+  append(reply, 'ratelimit-policy', `"${name}";q=${requests};w=${window}`);
+  append(reply, 'ratelimit', `"${name}";r=${remaining};t=${seconds}`);
+  if (isExceeded) throw tooManyRequests(counted, requests, window, seconds);
+}
+
+/** Appends to a list of structured fields (RFC 9651). */
+function append(reply: FastifyReply, name: string, item: string): void {
+  const items = reply.getHeader(name);
+  reply.header(name, items === undefined ? item : `${String(items)}, ${item}`);
+}

@@ -1,0 +1,28 @@
+import type { ServerResponse } from 'node:http';
+import { rateLimited } from './rate-limit-errors.js';
+
+/** Counts the requests of each subject that have no complete response yet, in this process. */
+export class RequestsInProgress {
+  private readonly counts = new Map<string, number>();
+
+  /** @param most of one subject; `undefined` for no limit */
+  constructor(private readonly most: number | undefined) {}
+
+  /**
+   * Counts a request until its response is sent or its connection closes.
+   * @throws {ApiError} 429 if the subject has as many already
+   */
+  add(subject: string, response: ServerResponse): void {
+    if (this.most === undefined || response.closed) return;
+    const count = this.counts.get(subject) ?? 0;
+    if (count >= this.most) throw rateLimited(`This subject has ${count} requests in progress; wait for a response`, 1);
+    this.counts.set(subject, count + 1);
+    response.once('close', () => this.remove(subject));
+  }
+
+  private remove(subject: string): void {
+    const left = this.counts.get(subject)! - 1;
+    if (left > 0) this.counts.set(subject, left);
+    else this.counts.delete(subject);
+  }
+}

@@ -1,0 +1,247 @@
+import { connect } from 'node:net';
+import { Controller, Get, Injectable, Module } from '@nestjs/common';
+import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
+import { RateClass } from '../../src/rate-limit/rate-class.decorator.js';
+import { Limit } from '../../src/rate-limit/limit.js';
+import { until } from '../faults/fault.js';
+import { expectError } from '../support/expect-error.js';
+import { OpenApiDocument } from '../support/openapi-document.js';
+import { type Answer, Client, COOKIE, type Service, startService, token } from '../support/service.js';
+
+const FIELDS = ['ratelimit', 'ratelimit-policy', 'retry-after'] as const;
+const fieldsOf = ({ headers }: Answer) => FIELDS.map((name) => headers.get(name));
+
+/** Handlers that run until the test releases them. */
+@Injectable()
+class Waits {
+  readonly releases: (() => void)[] = [];
+
+  wait(): Promise<void> {
+    return new Promise((resolve) => this.releases.push(resolve));
+  }
+}
+
+@Controller('clock')
+class ClockController {
+  constructor(private readonly waits: Waits) {}
+
+  @Get()
+  @Public()
+  now(): string {
+    return 'now';
+  }
+
+  @Get('history')
+  @Scopes('clock:read')
+  @RateClass('list')
+  history(): string[] {
+    return [];
+  }
+
+  @Get('next')
+  @Scopes('clock:read')
+  async next(): Promise<string> {
+    await this.waits.wait();
+    return 'next';
+  }
+}
+
+@Module({ controllers: [ClockController], providers: [Waits] })
+class ClockModule {}
+
+const services: Service[] = [];
+
+async function start(environment: Record<string, string>): Promise<Service> {
+  const service = await startService(environment, [ClockModule]);
+  services.push(service);
+  return service;
+}
+
+afterEach(async () => {
+  for (const service of services.splice(0)) await service.stop();
+});
+
+describe('without RATE_LIMIT_... settings', () => {
+  it('responses have no RateLimit fields', async () => {
+    const client = await Client.of(await start({}));
+    expect(fieldsOf(await client.get('/cookies'))).toEqual([null, null, null]);
+  });
+});
+
+describe('a subject with RATE_LIMIT_SUBJECT_READ=2', () => {
+  const HALF_A_MINUTE = { RATE_LIMIT_SUBJECT_READ: '2', RATE_LIMIT_WINDOW: '30' };
+
+  it('gets 429 with Retry-After and RateLimit fields for the third read; lists, writes and others go on', async () => {
+    const service = await start(HALF_A_MINUTE);
+    const client = await Client.of(service, { subject: 'greedy' });
+    const responses = [await client.get('/cookies/1'), await client.request('HEAD', '/cookies/1')];
+    expect(responses.map(({ status }) => status)).toEqual([404, 404]);
+    expect(responses.map(({ headers }) => headers.get('ratelimit'))).toEqual([
+      '"subject-read";r=1;t=30',
+      expect.stringMatching(/^"subject-read";r=0;t=([12]\d|30)$/),
+    ]);
+    const rejected = await client.get('/cookies/1');
+    expectError(rejected, 429, 'RATE_LIMITED');
+    const [limit, policy, after] = fieldsOf(rejected);
+    expect(policy).toBe('"subject-read";q=2;w=30');
+    expect(after).toMatch(/^([12]\d|30)$/);
+    expect(limit).toBe(`"subject-read";r=0;t=${after}`);
+    expect((await client.get('/cookies')).status).toBe(200);
+    expect((await client.post(COOKIE)).status).toBe(201);
+    expect((await (await Client.of(service, { subject: 'modest' })).get('/cookies/1')).status).toBe(200);
+  });
+
+  it('gets 403 and not 429 without the scope, and 429 before 400 for a malformed id', async () => {
+    const service = await start(HALF_A_MINUTE);
+    const client = await Client.of(service);
+    const writer = await Client.of(service, { scope: 'cookies:write' });
+    for (const id of ['1', 'abc']) await client.get(`/cookies/${id}`);
+    expectError(await client.get('/cookies/abc'), 429, 'RATE_LIMITED');
+    expectError(await client.get('/cookies/1?x=1'), 429, 'RATE_LIMITED');
+    expectError(await writer.get('/cookies/abc'), 403, 'INSUFFICIENT_SCOPE');
+  });
+
+  it('may read again when Retry-After has passed', async () => {
+    const client = await Client.of(await start({ RATE_LIMIT_SUBJECT_READ: '1', RATE_LIMIT_WINDOW: '1' }));
+    let rejected = await client.get('/cookies/1');
+    while (rejected.status !== 429) rejected = await client.get('/cookies/1');
+    expect(rejected.headers.get('retry-after')).toBe('1');
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    expect((await client.get('/cookies/1')).status).toBe(404);
+  });
+
+  it('is rejected as the OpenAPI document says', async () => {
+    const service = await start(HALF_A_MINUTE);
+    const document = await OpenApiDocument.of(service);
+    const client = await Client.of(service);
+    const { responses } = document.operation('GET', '/cookies/{id}');
+    const statuses = [];
+    for (let request = 0; request < 3; request++) {
+      const response = await client.get('/cookies/1');
+      document.expectDescribed(response, responses[response.status]);
+      statuses.push(response.status);
+    }
+    expect(statuses).toEqual([404, 404, 429]);
+  });
+});
+
+describe('the class of a route', () => {
+  it('is list for the list of a resource and a route with @RateClass, and write for POST', async () => {
+    const service = await start({ RATE_LIMIT_SUBJECT_LIST: '7', RATE_LIMIT_SUBJECT_WRITE: '5' });
+    const client = await Client.of(service, { scope: 'cookies:read cookies:write clock:read' });
+    const policies = [await client.get('/cookies'), await client.get('/clock/history'), await client.post(COOKIE)];
+    expect(policies.map(({ headers }) => headers.get('ratelimit-policy'))).toEqual([
+      '"subject-list";q=7;w=60',
+      '"subject-list";q=7;w=60',
+      '"subject-write";q=5;w=60',
+    ]);
+    expect((await client.get('/clock/history')).headers.get('ratelimit')).toMatch(/^"subject-list";r=4;/);
+  });
+});
+
+describe('an address with RATE_LIMIT_ADDRESS_READ=2 behind a proxy', () => {
+  const LIMITED = { RATE_LIMIT_ADDRESS_READ: '2', TRUST_PROXY: 'loopback' };
+  const from = (address: string) => ({ 'x-forwarded-for': address });
+
+  it('is limited with all its subjects and its whole IPv6 /64 network; others are not', async () => {
+    const service = await start(LIMITED);
+    const [alice, bob] = [await Client.of(service), await Client.of(service, { subject: 'bob' })];
+    expect((await alice.get('/cookies/1', from('2001:db8::1'))).status).toBe(404);
+    expect((await bob.get('/cookies/1', from('2001:db8::2'))).status).toBe(404);
+    const rejected = await alice.get('/cookies/1', from('2001:db8::3'));
+    expectError(rejected, 429, 'RATE_LIMITED');
+    expect(rejected.headers.get('ratelimit-policy')).toBe('"address-read";q=2;w=60');
+    expect((await alice.get('/cookies/1', from('2001:db8:0:1::1'))).status).toBe(404);
+    expect((await alice.get('/cookies/1', from('192.0.2.1'))).status).toBe(404);
+  });
+
+  it('loses nothing of its limit to requests with a bad token, which stay 401', async () => {
+    const service = await start(LIMITED);
+    const stranger = Client.bearing(service, 'a.b.c');
+    for (let request = 0; request < 5; request++) {
+      expectError(await stranger.get('/cookies/1', from('192.0.2.1')), 401, 'INVALID_TOKEN');
+    }
+    expect((await (await Client.of(service)).get('/cookies/1', from('192.0.2.1'))).status).toBe(404);
+  });
+
+  it('is limited on public routes', async () => {
+    const stranger = Client.bearing(await start(LIMITED));
+    const statuses = [];
+    for (let request = 0; request < 3; request++) statuses.push((await stranger.get('/clock')).status);
+    expect(statuses).toEqual([200, 200, 429]);
+  });
+
+  it('keeps its limit when a subject sends more than that of its own', async () => {
+    const service = await start({ ...LIMITED, RATE_LIMIT_SUBJECT_READ: '1' });
+    const [greedy, modest] = [await Client.of(service), await Client.of(service, { subject: 'modest' })];
+    const statuses = [];
+    for (let request = 0; request < 4; request++) statuses.push((await greedy.get('/cookies/1')).status);
+    expect(statuses).toEqual([404, 429, 429, 429]);
+    const response = await modest.get('/cookies/1');
+    expect(response.status).toBe(404);
+    expect(response.headers.get('ratelimit')).toMatch(/^"subject-read";r=0;t=60, "address-read";r=0;t=\d+$/);
+  });
+});
+
+describe('a subject with RATE_LIMIT_IN_PROGRESS=2', () => {
+  it('gets 429 for a third request until one of its responses is sent or its connection closes', async () => {
+    const service = await start({ RATE_LIMIT_IN_PROGRESS: '2' });
+    const { releases } = service.app.get(Waits, { strict: false });
+    const scope = 'clock:read cookies:read';
+    const client = await Client.of(service, { scope });
+    const leaves = connect(Number(new URL(service.url).port), '127.0.0.1');
+    leaves.write(
+      `GET /clock/next HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${await token({ scope })}\r\n\r\n`,
+    );
+    const stays = client.get('/clock/next');
+    await until(
+      () => releases.length === 2,
+      () => 'both requests are in progress',
+    );
+    const rejected = await client.get('/cookies');
+    expectError(rejected, 429, 'RATE_LIMITED');
+    expect(rejected.headers.get('retry-after')).toBe('1');
+    expect((await (await Client.of(service, { subject: 'bob' })).get('/cookies')).status).toBe(200);
+    leaves.resetAndDestroy();
+    let status = 429;
+    // The service learns of the closed connection a moment later.
+    for (const deadline = Date.now() + 30_000; status === 429 && Date.now() < deadline;) {
+      ({ status } = await client.get('/cookies'));
+    }
+    expect(status).toBe(200);
+    for (const release of releases.splice(0)) release();
+    expect((await stays).text).toBe('next');
+    const afterwards = [client.get('/cookies'), client.get('/cookies')];
+    expect((await Promise.all(afterwards)).map(({ status }) => status)).toEqual([200, 200]);
+  });
+});
+
+describe('50 greedy and 50 modest subjects', () => {
+  it('share the service so that each greedy one is held to its limit and no modest one is rejected', async () => {
+    const [most, modestly] = [20, 15];
+    const service = await start({ RATE_LIMIT_SUBJECT_READ: String(most), RATE_LIMIT_WINDOW: '600' });
+    const statuses = async (subject: string, requests: number): Promise<number[]> => {
+      const client = await Client.of(service, { subject });
+      const seen = [];
+      for (let request = 0; request < requests; request++) seen.push((await client.get('/cookies/1')).status);
+      return seen;
+    };
+    const fifty = Array.from({ length: 50 }, (_, index) => index);
+    const greedy = Promise.all(fifty.map((index) => statuses(`greedy ${index}`, 3 * most)));
+    const modest = Promise.all(fifty.map((index) => statuses(`modest ${index}`, modestly)));
+    expect((await modest).flat().filter((status) => status !== 404)).toEqual([]);
+    for (const seen of await greedy) expect(seen.filter((status) => status !== 429)).toHaveLength(most);
+  });
+});
+
+describe('a flood of subjects', () => {
+  it('is kept in bounded memory, and the subject that is active keeps its count', async () => {
+    const limit = new Limit('subject', 'subject-read', 1000, 3600);
+    for (let subject = 0; subject < 60_000; subject++) {
+      await limit.count(`subject ${subject}`);
+      if (subject % 1000 === 0) await limit.count('active');
+    }
+    expect((await limit.count('subject 0')).remaining).toBe(999);
+    expect((await limit.count('active')).remaining).toBe(1000 - 61);
+  });
+});

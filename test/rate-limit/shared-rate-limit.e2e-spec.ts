@@ -1,0 +1,110 @@
+import { rmSync } from 'node:fs';
+import { DataSource } from 'typeorm';
+import { SharedCounts } from '../../src/rate-limit/shared-counts.js';
+import { databaseUrlFor } from '../support/engine.js';
+import { Client, type Service, startService, temporaryFolder, token } from '../support/service.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+const MOST = 20;
+const SHARED = {
+  RATE_LIMIT_STORE: 'database',
+  RATE_LIMIT_SUBJECT_READ: String(MOST),
+  RATE_LIMIT_ADDRESS_READ: '1000',
+  RATE_LIMIT_WINDOW: '600',
+  // A busy machine must not make a process count for itself.
+  DATABASE_BUSY_TIMEOUT: '60000',
+  DATABASE_STATEMENT_TIMEOUT: '60000',
+};
+
+const numbers = (length: number) => Array.from({ length }, (_, index) => index);
+
+describe('two services with RATE_LIMIT_STORE=database on one database', () => {
+  let services: Service[];
+  let source: DataSource;
+
+  beforeAll(async () => {
+    const first = await startService(SHARED);
+    services = [first, await startService({ ...SHARED, DATABASE_URL: databaseUrlFor(first.folder) })];
+    source = first.app.get(DataSource);
+  });
+
+  afterAll(async () => {
+    for (const service of services.toReversed()) await service.stop();
+  });
+
+  it('accept as many requests of a subject as it may send, and report what is left', async () => {
+    const clients = await Promise.all(services.map((service) => Client.of(service)));
+    const responses = await Promise.all(numbers(2 * MOST).map((index) => clients[index % 2]!.get('/cookies/1')));
+    expect(responses.filter(({ status }) => status === 404)).toHaveLength(MOST);
+    expect(responses.filter(({ status }) => status === 429)).toHaveLength(MOST);
+    const left = responses
+      .filter(({ status }) => status === 404)
+      .map(({ headers }) => Number(/^"subject-read";r=(\d+);/.exec(headers.get('ratelimit')!)![1]));
+    expect(left.sort((a, b) => a - b)).toEqual(numbers(MOST));
+  });
+
+  it('ask the database nothing for a subject that is over its limit', async () => {
+    const count = async () => {
+      const [row] = await source.query(`SELECT sum(requests) AS requests FROM rate_limits WHERE key LIKE 'subject%'`);
+      return Number(row.requests);
+    };
+    const client = await Client.of(services[0]!, { subject: 'greedy' });
+    for (let request = 0; request <= MOST; request++) await client.get('/cookies/1');
+    const before = await count();
+    for (let request = 0; request < 10; request++) expect((await client.get('/cookies/1')).status).toBe(429);
+    expect(await count()).toBe(before);
+  });
+
+  it('accept all requests of many subjects at a time', async () => {
+    const subjects = await Promise.all(
+      numbers(60).map((index) => Client.of(services[index % 2]!, { subject: `subject ${index % 30}` })),
+    );
+    const responses = await Promise.all(numbers(5 * 60).map((index) => subjects[index % 60]!.get('/cookies/1')));
+    expect(responses.filter(({ status }) => status !== 404)).toEqual([]);
+  });
+
+  it('store neither subjects nor addresses', async () => {
+    const rows: { key: string }[] = await source.query('SELECT key FROM rate_limits');
+    expect(rows.length).toBeGreaterThan(0);
+    for (const { key } of rows) expect(key).toMatch(/^(subject|address)-read [A-Za-z0-9_-]{43}$/);
+  });
+
+  it('delete counts whose window is over, and begin a new window', async () => {
+    const counts = new SharedCounts(source);
+    await Promise.all(numbers(100).map((index) => counts.add(`short ${index}`, 1)));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(await counts.add('short 0', 600_000)).toEqual({ requests: 1, endsAt: expect.any(Number) });
+    expect(await counts.add('short 0', 600_000)).toEqual({ requests: 2, endsAt: expect.any(Number) });
+    for (let request = 0; request < 400; request++) await counts.add('another', 600_000);
+    let rows: unknown[] = [];
+    for (const deadline = Date.now() + 30_000; rows.length !== 1 && Date.now() < deadline;) {
+      rows = await source.query(`SELECT key FROM rate_limits WHERE key LIKE 'short%'`);
+    }
+    expect(rows).toHaveLength(1);
+  });
+
+  it('count for themselves while the database does not count', async () => {
+    await source.query('DROP TABLE rate_limits');
+    const client = await Client.of(services[0]!, { subject: 'patient' });
+    const statuses = [];
+    for (let request = 0; request < MOST + 5; request++) statuses.push((await client.get('/cookies/1')).status);
+    expect(statuses.filter((status) => status === 404)).toHaveLength(MOST);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(5);
+  });
+});
+
+describe('two workers', () => {
+  it('accept as many requests of a subject as it may send with RATE_LIMIT_STORE=database', async () => {
+    const folder = temporaryFolder();
+    const service = await ServiceProcess.start(folder, { ...SHARED, WORKERS: '2' });
+    try {
+      const headers = { authorization: `Bearer ${await token()}`, connection: 'close' };
+      const get = async () => (await fetch(`${service.url}/cookies/1`, { headers })).status;
+      const statuses = await Promise.all(numbers(3 * MOST).map(get));
+      expect(statuses.sort()).toEqual(numbers(3 * MOST).map((index) => (index < MOST ? 404 : 429)));
+    } finally {
+      await service.end('SIGKILL');
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
