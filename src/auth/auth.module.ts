@@ -4,6 +4,7 @@ import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
 import { Config } from '../config/config.js';
 import { ClosedRoutes } from './closed-routes.js';
+import { Handshakes } from './handshakes.js';
 import { JwtAuthGuard } from './jwt-auth.guard.js';
 import { JwtStrategy } from './jwt.strategy.js';
 import { RevokedTokens } from './revoked-tokens.js';
@@ -16,6 +17,13 @@ import { TokenVerifier } from './token-verifier.js';
     PassportModule.register({ defaultStrategy: 'jwt' }),
     JwtModule.registerAsync({ global: true, inject: [Config], useFactory: signingOptions }),
   ],
-  providers: [RevokedTokens, TokenVerifier, JwtStrategy, ClosedRoutes, { provide: APP_GUARD, useClass: JwtAuthGuard }],
+  providers: [
+    RevokedTokens,
+    TokenVerifier,
+    JwtStrategy,
+    Handshakes,
+    ClosedRoutes,
+    { provide: APP_GUARD, useClass: JwtAuthGuard },
+  ],
 })
 export class AuthModule {}

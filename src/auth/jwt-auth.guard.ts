@@ -2,10 +2,15 @@ import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { forbidden } from './auth-errors.js';
+import { httpCallOf } from '../http/messages/call.js';
+import { forbidden, unauthenticated } from './auth-errors.js';
+import { type Principal, principalsOfSockets } from './principal.js';
 import { accessOf } from './scopes.decorator.js';
 
-/** The guard of every route: 401 without a valid token, 403 without the scopes of the route. `@Public()` turns it off. */
+/**
+ * The guard of every route, GraphQL resolver and WebSocket message: 401 without a valid token, 403 without the scopes of
+ * the handler. `@Public()` turns it off.
+ */
 @Injectable()
 export class JwtAuthGuard extends AuthGuard('jwt') {
   constructor(private readonly reflector: Reflector) {
@@ -15,12 +20,27 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     const access = accessOf(this.reflector, context.getHandler() as () => unknown, context.getClass()) ?? [];
     if (access === 'public') return true;
-    await super.canActivate(context);
-    const http = context.switchToHttp();
-    const { user } = http.getRequest<FastifyRequest>();
-    if (access.length === 0 || !access.every((scope) => user!.scopes.has(scope))) throw forbidden(access);
-    makePrivate(http.getResponse<FastifyReply>());
+    const { scopes } = await this.principalOf(context);
+    if (access.length === 0 || !access.every((scope) => scopes.has(scope))) throw forbidden(access);
+    const call = httpCallOf(context);
+    if (call !== undefined) makePrivate(call.reply);
     return true;
+  }
+
+  override getRequest(context: ExecutionContext): FastifyRequest {
+    return httpCallOf(context)!.request;
+  }
+
+  private async principalOf(context: ExecutionContext): Promise<Principal> {
+    const call = httpCallOf(context);
+    if (call !== undefined) {
+      await super.canActivate(context);
+      return call.request.user!;
+    }
+    // A client without a principal comes from an adapter that does not use `Handshakes`.
+    const principal = principalsOfSockets.get(context.switchToWs().getClient<object>());
+    if (principal === undefined) throw unauthenticated();
+    return principal;
   }
 }
 
@@ -28,5 +48,6 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
 function makePrivate(reply: FastifyReply): void {
   reply.header('cache-control', 'private, no-cache');
   const vary = reply.getHeader('vary');
+  if (String(vary).includes('Authorization')) return;
   reply.header('vary', vary === undefined ? 'Authorization' : `${String(vary)}, Authorization`);
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { PassportStrategy } from '@nestjs/passport';
@@ -17,7 +18,7 @@ const COMPACT_JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 const BEARER = /^Bearer +(?=\S)/i;
 
 /** The token in `Authorization`, after `Bearer` in any case or without a scheme; `null` if there is none. */
-function tokenOf({ headers: { authorization = '' } }: FastifyRequest): string | null {
+export function tokenOf({ headers: { authorization = '' } }: Pick<IncomingMessage, 'headers'>): string | null {
   const scheme = BEARER.exec(authorization)?.[0];
   if (scheme !== undefined) return authorization.slice(scheme.length);
   return COMPACT_JWS.test(authorization) ? authorization : null;

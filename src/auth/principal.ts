@@ -9,6 +9,9 @@ export interface Principal {
   readonly expiresAt: number;
 }
 
+/** The principals of open WebSockets; `Handshakes` sets them. */
+export const principalsOfSockets = new WeakMap<object, Principal>();
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** Set by the guard; absent on public routes. */

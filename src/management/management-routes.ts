@@ -4,7 +4,7 @@ import type { Config } from '../config/config.js';
 import { Connections } from '../http/connections/connections.js';
 import { trackResponses } from '../http/connections/tracking-hooks.js';
 import { sendProtocolError } from '../http/errors/error.filter.js';
-import { requestId } from '../http/messages/request-id.js';
+import { requestId } from '../http/messages/request.js';
 import { addResponseHeaders } from '../http/messages/response-headers.js';
 import { respondToUnroutedRequests } from '../http/routing/method-not-allowed.js';
 

@@ -1,4 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
+import { BODY_LIMIT, lengthOf, LIMIT_EXTENSION } from '../http/body/body-limit.js';
 import { CLOSED } from './closed.decorator.js';
 
 type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']>;
@@ -15,6 +16,7 @@ const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'tr
 export function completeDocument(document: OpenAPIObject): void {
   unwrapReferences(document as unknown as Node);
   closeSchemas(document);
+  describeBodyLimits(document);
   listErrorCodes(document);
 }
 
@@ -69,6 +71,20 @@ function bodyNames(document: OpenAPIObject): string[] {
       return schema !== undefined && '$ref' in schema ? [schema.$ref.slice('#/components/schemas/'.length)] : [];
     });
   });
+}
+
+/** Writes the limit of `@AcceptsBody()` into the descriptions of the body and of the 413. */
+function describeBodyLimits(document: OpenAPIObject): void {
+  for (const operation of operationsOf(document)) {
+    const limit = (operation as unknown as Node)[LIMIT_EXTENSION];
+    if (typeof limit !== 'number') continue;
+    const length = lengthOf(limit);
+    const { requestBody, responses } = operation;
+    if (requestBody !== undefined && 'content' in requestBody) requestBody.description = `At most ${length}.`;
+    const standard = responses['413'] ?? { description: `The body is larger than ${lengthOf(BODY_LIMIT)}` };
+    const text = JSON.stringify(standard).replaceAll(lengthOf(BODY_LIMIT), length);
+    responses['413'] = JSON.parse(text) as ResponseObject;
+  }
 }
 
 /** Adds the error codes in the examples of each operation to its description. */

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { SERVICE_TITLE } from '../config/service-name.js';
-import { hasEntityTag } from '../http/messages/entity-tag.js';
+import { hasEntityTag } from '../http/messages/request.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 const HTML = 'text/html; charset=utf-8';

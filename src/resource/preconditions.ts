@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.js';
-import { hasEntityTag } from '../http/messages/entity-tag.js';
+import { hasEntityTag } from '../http/messages/request.js';
 import { excludedVersion, preconditionRequired, staleVersion } from './record-errors.js';
 import type { Version } from './resource-entity.js';
 

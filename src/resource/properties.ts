@@ -2,8 +2,7 @@ import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions, IntersectionType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn, IsInt, IsNumber, IsOptional, Max, Min, ValidateBy } from 'class-validator';
-import { IsCodePointLength, TEXT_PATTERN } from '../http/validation/is-code-point-length.decorator.js';
-import { IsOptionalNotNull } from '../http/validation/is-optional-not-null.decorator.js';
+import { IsCodePointLength, IsOptionalNotNull, TEXT_PATTERN } from '../http/validation/property-decorators.js';
 import { NOT_AN_ID } from '../http/validation/parse-id.pipe.js';
 import { DATE_PATTERN, DATE_TIME_PATTERN, MOST_DIGITS, PARSERS } from './value-parsers.js';
 

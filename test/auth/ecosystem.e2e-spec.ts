@@ -4,7 +4,7 @@ import { AuthGuard } from '@nestjs/passport';
 import { IsInt, IsString, Max, Min } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
-import { IsOptionalNotNull } from '../../src/http/validation/is-optional-not-null.decorator.js';
+import { IsOptionalNotNull } from '../../src/http/validation/property-decorators.js';
 import { ParseIdPipe } from '../../src/http/validation/parse-id.pipe.js';
 import { QueryInteger } from '../../src/http/validation/query-values.js';
 import { expectError } from '../support/expect-error.js';

@@ -6,8 +6,10 @@
  * It needs the npm registry and `redis-server` on the PATH.
  */
 import { spawn, spawnSync } from 'node:child_process';
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -20,6 +22,7 @@ const PACKAGES = [
   '@nestjs/schedule @nestjs/event-emitter @nestjs/cqrs @nestjs/config @nestjs/axios axios @nestjs/cache-manager cache-manager keyv',
   '@nestjs/throttler @nestjs/terminus @nestjs/bullmq bullmq ioredis nestjs-cls@6 @nestjs-cls/transactional',
   '@nestjs-cls/transactional-adapter-typeorm nestjs-pino@5 pino-http argon2@0.44 bcrypt @types/bcrypt sharp',
+  '@nestjs/graphql @nestjs/mercurius mercurius graphql@16 @nestjs/websockets @nestjs/platform-ws ws @types/ws',
 ].flatMap((line) => line.split(' '));
 
 const EXPECTED = {
@@ -42,6 +45,61 @@ const EXPECTED = {
   dynamicImport: 42,
 };
 
+const SECRET = 'k8Yx2mQ7vR4tW9zB3nL6pD1sF5hJ0gAc';
+
+/** A token of one minute. */
+function tokenFor(scope) {
+  const claims = { sub: 'alice', scope, exp: Math.floor(Date.now() / 1000) + 60 };
+  const parts = [{ alg: 'HS256', typ: 'JWT' }, claims].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString('base64url'),
+  );
+  const signature = createHmac('sha256', SECRET).update(parts.join('.')).digest('base64url');
+  return [...parts, signature].join('.');
+}
+
+/** The greeting by GraphQL, or the status in its error. */
+async function greetingByGraphql(url, scope) {
+  const response = await fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${tokenFor(scope)}` },
+    body: JSON.stringify({ query: '{ hello(greeting: { name: "Ada" }) }' }),
+  });
+  const { data, errors } = await response.json();
+  return data?.hello ?? errors[0].extensions.statusCode;
+}
+
+/** The greeting over a WebSocket, the status in its error, or `refused`. */
+async function greetingByWebSocket(folder, url, protocols) {
+  const WebSocket = createRequire(join(folder, 'package.json'))('ws');
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/greetings`, protocols);
+  try {
+    await once(socket, 'open');
+    socket.send(JSON.stringify({ event: 'hello', data: { name: 'Ada' } }));
+    const [message] = await once(socket, 'message', { signal: AbortSignal.timeout(10_000) });
+    const { data } = JSON.parse(message);
+    return data.statusCode ?? data;
+  } catch {
+    return 'refused';
+  } finally {
+    socket.terminate();
+  }
+}
+
+/** @returns the wrong results of GraphQL and WebSockets */
+async function useTransports(folder, url) {
+  const bearer = (scope) => ['bearer', tokenFor(scope)];
+  const results = [
+    ['GraphQL', await greetingByGraphql(url, 'greetings:read'), 'Hello Ada'],
+    ['GraphQL without the scope', await greetingByGraphql(url, 'other'), 403],
+    ['WebSocket', await greetingByWebSocket(folder, url, bearer('greetings:read')), 'Hello Ada'],
+    ['WebSocket without the scope', await greetingByWebSocket(folder, url, bearer('other')), 403],
+    ['WebSocket without a token', await greetingByWebSocket(folder, url, []), 'refused'],
+  ];
+  return results
+    .filter(([, is, expected]) => is !== expected)
+    .map(([what, is, expected]) => `${what}: ${is} instead of ${expected}`);
+}
+
 /** Ends the program if the command fails. */
 function run(folder, command, args) {
   console.log(`$ ${command} ${args.join(' ')}`);
@@ -62,6 +120,15 @@ function copyProject(folder) {
     .replace('        // features\n', '        // features\n        EcosystemModule,\n')
     .replace(/^/, "import { EcosystemModule } from './ecosystem/ecosystem.module.js';\n");
   writeFileSync(path, text);
+  // GraphQL and WebSockets are used by the code of docs/extending.md.
+  const guide = readFileSync(join(ROOT, 'docs/extending.md'), 'utf8');
+  for (const [, file, code] of guide.matchAll(/```ts\n\/\/ ([\w.-]+\.ts)\n([\s\S]*?)```/g)) {
+    writeFileSync(join(folder, 'src/ecosystem', file), code);
+  }
+  const app = readFileSync(join(folder, 'src/app.ts'), 'utf8')
+    .replace('  addHooks(', '  app.useWebSocketAdapter(new AuthenticatedWsAdapter(app));\n  addHooks(')
+    .replace(/^/, "import { AuthenticatedWsAdapter } from './ecosystem/authenticated-ws.adapter.js';\n");
+  writeFileSync(join(folder, 'src/app.ts'), app);
 }
 
 async function freePort() {
@@ -88,7 +155,7 @@ async function started(folder, script, redis, work) {
       ECOSYSTEM_REDIS: redis,
       ECOSYSTEM_LIVE: live,
       ECOSYSTEM_WORD: 'word',
-      JWT_SECRET: 'k8Yx2mQ7vR4tW9zB3nL6pD1sF5hJ0gAc',
+      JWT_SECRET: SECRET,
     },
   });
   let output = '';
@@ -145,10 +212,13 @@ try {
   run(folder, 'npm', ['install', '--no-audit', '--no-fund', ...PACKAGES]);
   run(folder, 'npm', ['run', 'build']);
   for (const script of ['start', 'start:dev']) {
-    const wrong = await started(folder, script, redisPort, useAll);
+    const wrong = await started(folder, script, redisPort, async (url) => [
+      ...(await useAll(url)),
+      ...(await useTransports(folder, url)),
+    ]);
     for (const line of wrong) console.error(`npm run ${script}: ${line}`);
     if (wrong.length > 0) process.exitCode = 1;
-    else console.log(`npm run ${script}: all ${Object.keys(EXPECTED).length + 1} work`);
+    else console.log(`npm run ${script}: all ${Object.keys(EXPECTED).length + 3} work`);
   }
 } catch (error) {
   console.error(error.message);

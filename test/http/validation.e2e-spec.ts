@@ -15,7 +15,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
-import { IsCodePointLength } from '../../src/http/validation/is-code-point-length.decorator.js';
+import { IsCodePointLength } from '../../src/http/validation/property-decorators.js';
 import { arrayOf } from '../../src/http/validation/validation.pipe.js';
 import { expectError } from '../support/expect-error.js';
 import { Client, type Service, startService } from '../support/service.js';

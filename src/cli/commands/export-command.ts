@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CLI } from '../../config/program-names.js';
 import { RESOURCES } from '../../features.js';
-import { parseNatural } from '../../http/validation/parse-natural.js';
+import { parseNatural } from '../../http/validation/query-values.js';
 import type { Resource } from '../../resource/resource.js';
 import type { ExportOptions } from '../export/export.js';
 import { resourceNamed } from '../resources/resources.js';

@@ -1,49 +1,85 @@
 import { isUtf8 } from 'node:buffer';
-import type { Readable } from 'node:stream';
-import { safeParse } from 'fast-content-type-parse';
-import type { FastifyInstance } from 'fastify';
-import { ApiError } from '../errors/api-error.js';
-import { messageOfStatus } from '../errors/error-response.js';
-import { BODY_LIMIT } from './body-limit.js';
+import type { ServerResponse } from 'node:http';
+import { type Readable, Transform } from 'node:stream';
+import type { safeParse } from 'fast-content-type-parse';
+import type { FastifyRequest } from 'fastify';
+import { ApiError, overloaded } from '../errors/api-error.js';
+import { type AcceptedBody, MULTIPART } from './accepts-body.decorator.js';
+import { BODY_LIMIT, lengthOf } from './body-limit.js';
 
 type ContentType = ReturnType<typeof safeParse>;
 
 const JSON_TYPE = 'application/json';
 const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 
-/** The media types of a body (for PATCH: RFC 5789 section 3.1). */
-export const acceptedTypes = (method: string): string[] =>
+/** Bytes that all bodies of more than `BODY_LIMIT` may have in memory together; beyond, they are 503. */
+const MOST_IN_MEMORY = 64 * 1024 * 1024;
+
+/** The media types of a JSON body (for PATCH: RFC 5789 section 3.1). */
+export const acceptedTypes = (method: string): readonly string[] =>
   method === 'PATCH' ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
 
+/** Bytes in memory of all bodies of more than `BODY_LIMIT`. */
+let bytesInMemory = 0;
+
 /**
- * A body that may still be arriving. It is read and parsed after the guards, so that a request without a valid token gets
- * 401 whatever its body is, and does not wait for it.
+ * A body that may still be arriving. It is read after the guards, so that a request without a valid token gets 401
+ * whatever its body is, and does not wait for it. Each of the methods throws an `ApiError`: 415 for a wrong media type,
+ * charset or coding, 413 if the body is too large, 400 if it is malformed or the client disconnects before its end.
  */
 export class RawBody {
-  /** The parsed value, once the body has been read. */
+  /** The parsed value, once JSON has been read. */
   value?: unknown;
   private parsed?: Promise<unknown>;
 
   constructor(
-    private readonly stream: Readable,
-    private readonly method: string,
-    private readonly mediaType: ContentType | undefined,
-    private readonly contentEncoding: string | undefined,
+    private readonly raw: Readable,
+    private readonly request: FastifyRequest,
+    readonly accepted: AcceptedBody,
   ) {}
 
-  /**
-   * Reads and parses the body at the first call.
-   * @returns the parsed value
-   * @throws {ApiError} 415 for a wrong media type, charset or coding, 413 if it is too large, 400 if it is not JSON
-   */
+  /** Reads and parses a JSON body at the first call. */
   json(): Promise<unknown> {
     this.parsed ??= this.parse();
     return this.parsed;
   }
 
+  /** Reads the whole body. */
+  async bytes(): Promise<Buffer> {
+    this.requireAccepted();
+    return this.read();
+  }
+
+  /** The body as a stream, which fails with the errors above. The client sends no faster than it is read. */
+  stream(): Readable {
+    this.requireAccepted();
+    const { raw } = this;
+    const { limit } = this.accepted;
+    let length = 0;
+    const counted = new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        length += chunk.length;
+        if (length > limit) done(tooLarge(limit));
+        else done(null, chunk);
+      },
+    });
+    const close = () => {
+      if (!raw.readableEnded) counted.destroy(incomplete());
+    };
+    // Without this listener an error that comes before the handler reads would end the process.
+    counted.on('error', () => {});
+    this.onEarlyEnd(close);
+    return raw.pipe(counted);
+  }
+
+  /** The boundary between the parts of a form. */
+  get boundary(): string | undefined {
+    return this.request.mediaTypeOfBody?.parameters['boundary'];
+  }
+
   private async parse(): Promise<unknown> {
-    this.requireJsonType();
-    const bytes = await read(this.stream);
+    this.requireAccepted();
+    const bytes = await this.read();
     if (bytes.length === 0) throw emptyBody();
     if (!isUtf8(bytes)) throw malformed('The body is not valid UTF-8');
     const text = bytes.toString('utf8');
@@ -58,39 +94,62 @@ export class RawBody {
     return this.value;
   }
 
-  private requireJsonType(): void {
-    const { type = '', parameters } = this.mediaType ?? {};
+  private requireAccepted(): void {
+    const { method, mediaTypeOfBody, headers } = this.request;
+    const { type = '', parameters } = mediaTypeOfBody ?? {};
+    const types = this.accepted.types ?? acceptedTypes(method);
     const charset = parameters?.['charset']?.toLowerCase() ?? 'utf-8';
-    if (!acceptedTypes(this.method).includes(type) || charset !== 'utf-8') throw wrongMediaType(this.method);
-    if (this.contentEncoding !== undefined && this.contentEncoding.toLowerCase() !== 'identity') throw wrongCoding();
+    const isText = this.accepted.types === undefined || type === MULTIPART;
+    if (!types.some((each) => matches(type, each)) || (isText && charset !== 'utf-8')) {
+      throw wrongMediaType(method, this.accepted.types);
+    }
+    const coding = headers['content-encoding'];
+    if (coding !== undefined && coding.toLowerCase() !== 'identity') throw wrongCoding();
+  }
+
+  /** Calls `close` when the client disconnects, and when a 400 or 408 is sent while the body is still arriving. */
+  private onEarlyEnd(close: () => void): void {
+    this.raw.on('error', close).on('close', close);
+    this.request.rawResponse?.once('close', close);
+    // The client may have disconnected while a guard was running.
+    if (this.raw.destroyed) close();
+  }
+
+  private read(): Promise<Buffer> {
+    const { raw } = this;
+    const { limit } = this.accepted;
+    const isCounted = limit > BODY_LIMIT;
+    let length = 0;
+    if (isCounted) this.request.rawResponse?.once('close', () => (bytesInMemory -= length));
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      raw.on('data', (chunk: Buffer) => {
+        if (length + chunk.length > limit) return reject(tooLarge(limit));
+        if (isCounted && bytesInMemory + chunk.length > MOST_IN_MEMORY) {
+          return reject(overloaded('The service holds as many large bodies as it may; try again'));
+        }
+        length += chunk.length;
+        if (isCounted) bytesInMemory += chunk.length;
+        chunks.push(chunk);
+      });
+      const close = () => {
+        if (!raw.readableEnded) reject(incomplete());
+      };
+      raw.on('end', () => resolve(Buffer.concat(chunks)));
+      this.onEarlyEnd(close);
+    });
   }
 }
 
-/** @throws {ApiError} 413 above `BODY_LIMIT`, 400 if the client disconnects before the end */
-function read(stream: Readable): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    stream.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length <= BODY_LIMIT) chunks.push(chunk);
-      else reject(tooLarge());
-    });
-    stream.on('end', () => resolve(Buffer.concat(chunks)));
-    const incomplete = () => {
-      // `close` follows `end`, too; an error for each request would cost its stack.
-      if (!stream.readableEnded) reject(new ApiError(400, 'BAD_REQUEST', 'The body did not arrive whole'));
-    };
-    stream.on('error', incomplete).on('close', incomplete);
-    // The client may have disconnected while a guard was running.
-    if (stream.destroyed) incomplete();
-  });
+/** Whether a media type is one of a range, such as `image/*` (RFC 9110 section 12.5.1). */
+function matches(type: string, range: string): boolean {
+  return type === range || range === '*/*' || (range.endsWith('/*') && type.startsWith(range.slice(0, -1)));
 }
 
-/** 415 for a body that is not JSON in UTF-8. */
-export function wrongMediaType(method: string): ApiError {
-  const accepted = acceptedTypes(method);
-  const message = `The Content-Type must be ${accepted.join(' or ')}, in UTF-8`;
+/** 415 for another media type than those of the route; without `types` it accepts JSON in UTF-8. */
+export function wrongMediaType(method: string, types?: readonly string[]): ApiError {
+  const accepted = types ?? acceptedTypes(method);
+  const message = `The Content-Type must be ${accepted.join(' or ')}${types === undefined ? ', in UTF-8' : ''}`;
   const field = method === 'PATCH' ? 'accept-patch' : 'accept';
   return new ApiError(415, 'UNSUPPORTED_MEDIA_TYPE', message, { headers: { [field]: accepted.join(', ') } });
 }
@@ -107,8 +166,13 @@ export function emptyBody(): ApiError {
   return malformed('The body is empty; send a JSON object');
 }
 
-function tooLarge(): ApiError {
-  return new ApiError(413, 'PAYLOAD_TOO_LARGE', messageOfStatus(413));
+/** 413 for a body above the limit of its route. */
+export function tooLarge(limit: number): ApiError {
+  return new ApiError(413, 'PAYLOAD_TOO_LARGE', `The body is larger than the ${lengthOf(limit)} that are accepted`);
+}
+
+function incomplete(): ApiError {
+  return new ApiError(400, 'BAD_REQUEST', 'The body did not arrive whole');
 }
 
 function malformed(message: string): ApiError {
@@ -119,26 +183,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The media type of the body; absent without a Content-Type, empty if it is malformed. */
     mediaTypeOfBody?: ContentType;
+    /** The response of Node, if the route has `@AcceptsBody()`. */
+    rawResponse?: ServerResponse;
   }
-}
-
-/** Makes Fastify pass every body on as an unread `RawBody`. A Content-Length above `BODY_LIMIT` is 413. */
-export function readRawBodies(app: FastifyInstance): void {
-  app.decorateRequest('mediaTypeOfBody', undefined);
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (request, stream, done) => {
-    const { headers, method, mediaTypeOfBody } = request;
-    if (Number(headers['content-length']) > BODY_LIMIT) return done(tooLarge());
-    done(null, new RawBody(stream, method, mediaTypeOfBody, headers['content-encoding']));
-  });
-  // Fastify sends 415 for a malformed media type before the guards, so it gets a well-formed one.
-  app.addHook('onRequest', (request, _reply, done) => {
-    const { headers } = request.raw;
-    const given = headers['content-type'];
-    if (given !== undefined) {
-      request.mediaTypeOfBody = safeParse(given);
-      headers['content-type'] = request.mediaTypeOfBody.type || 'application/octet-stream';
-    }
-    done();
-  });
 }

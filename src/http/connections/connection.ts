@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
-import { newRequestId, requestId } from '../messages/request-id.js';
+import { newRequestId, requestId } from '../messages/request.js';
 import { SocketFlow } from './node-internals.js';
 import { isLastOfConnection, protocolError, rawResponse, sendRejection } from './protocol-error.js';
 import type { BufferBudget, RequestTracker } from './request-tracker.js';
@@ -40,6 +40,7 @@ export class Connection implements ResponseConnection {
   readonly address: string | undefined;
   /** Whether a request has ever arrived. */
   hasServed = false;
+  isWebSocket = false;
   private current?: TrackedResponse;
   private readonly waiting: TrackedResponse[] = [];
   /** The last request with a response, while its body has not arrived completely. */
@@ -79,10 +80,11 @@ export class Connection implements ResponseConnection {
 
   /**
    * The order in which connections are closed for a new one, lowest first: last response sent, never used, idle between
-   * requests, request still arriving. Infinity: a complete request is in progress.
+   * requests, request still arriving, WebSocket. Infinity: a complete request is in progress.
    */
   get priority(): number {
     if (this.endedAt !== undefined) return 0;
+    if (this.isWebSocket) return 4;
     if (this.isIdle) return this.hasServed ? 2 : 1;
     return this.current !== undefined && !this.current.isAnswered && !hasArrived(this.current.req) ? 3 : Infinity;
   }
@@ -95,6 +97,12 @@ export class Connection implements ResponseConnection {
   /** Whether more requests wait than allowed, because one packet had several. */
   get hasTooManyWaiting(): boolean {
     return this.waiting.length > MAX_UNANSWERED;
+  }
+
+  /** @returns whether the connection is now that of a WebSocket; not while a response before the handshake is due */
+  upgrade(): boolean {
+    this.isWebSocket = this.isIdle && this.endedAt === undefined;
+    return this.isWebSocket;
   }
 
   /** Handles a request whose header section has arrived. */

@@ -44,7 +44,10 @@ export class Connections implements ConnectionOwner {
   /** Fastify's option `serverFactory`: makes the server whose connections are tracked here. */
   readonly serverFactory = (handler: RequestHandler): Server => {
     this.requestHandler = handler;
-    const server = createServer(serverOptions(this.limits));
+    // Node 24 passes only WebSockets to `upgrade`. Older lines pass every request with `Upgrade`, if there is a listener.
+    const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean =>
+      server.listenerCount('upgrade') > 0 && headers.upgrade?.toLowerCase() === 'websocket';
+    const server: Server = createServer(Object.assign(serverOptions(this.limits), { shouldUpgradeCallback }));
     this.server = server;
     byServer.set(server, this);
     // Node would drop fields above its limit without an error; `protocolError` rejects the request.
@@ -85,10 +88,21 @@ export class Connections implements ConnectionOwner {
     return this.all.size;
   }
 
-  /** Closes connections between two requests, and those that have sent nothing yet, which Node does not count as idle. */
+  /**
+   * Makes the connection of a handshake that of a WebSocket, and records the request with 101.
+   * @returns false if another request is in progress on the connection
+   */
+  upgrade(request: IncomingMessage, id: string): boolean {
+    const connection = this.bySocket.get(request.socket);
+    if (connection?.upgrade() !== true) return false;
+    this.requests.recordHandshake(101, id, connection.address);
+    return true;
+  }
+
+  /** Closes connections between two requests, WebSockets, and connections without a byte, which Node does not count as idle. */
   closeIdle(): void {
     this.server.closeIdleConnections();
-    for (const { socket } of this.all) if (socket.bytesRead === 0) socket.destroy();
+    for (const { socket, isWebSocket } of this.all) if (socket.bytesRead === 0 || isWebSocket) socket.destroy();
   }
 
   closeAll(): void {

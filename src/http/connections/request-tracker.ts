@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { protocolErrorResponse } from '../errors/error-response.js';
-import { routeOf } from '../routing/route-of.js';
+import { routeOf } from '../messages/request.js';
 import type { TrackedResponse } from './tracked-response.js';
 
 /**
@@ -109,7 +109,15 @@ export class RequestTracker {
 
   /** Logs and measures the response to bytes that Node's parser rejected, or to CONNECT. */
   recordRaw(error: Error, id: string, method = 'unknown', address?: string): void {
-    const { status } = protocolErrorResponse(error, id);
+    this.record(protocolErrorResponse(error, id).status, id, method, address);
+  }
+
+  /** Logs and measures the response to the handshake of a WebSocket, which does not pass Fastify. */
+  recordHandshake(status: number, id: string, address?: string): void {
+    this.record(status, id, 'GET', address);
+  }
+
+  private record(status: number, id: string, method: string, address?: string): void {
     const record = { requestId: id, method, route: 'unknown', status, milliseconds: 0, address };
     for (const listener of this.listeners) listener(record, 'sent');
   }

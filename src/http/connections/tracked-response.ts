@@ -1,6 +1,6 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import { requestId } from '../messages/request-id.js';
+import { requestId } from '../messages/request.js';
 
 /** The connection as its responses see it. */
 export interface ResponseConnection {

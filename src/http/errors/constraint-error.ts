@@ -38,8 +38,11 @@ const REJECTIONS: Readonly<Record<RejectionKind, Rejection>> = {
   capacity: { status: 507, errorCode: 'STORAGE_FULL', message: 'Storage is full' },
 };
 
-/** The response to a statement that the database has rejected. It names no tables, columns or SQL. */
-export function constraintError(violation: ConstraintViolation, request: FastifyRequest): ApiError {
+/**
+ * The response to a statement that the database has rejected. It names no tables, columns or SQL.
+ * @param request absent for a message of a WebSocket
+ */
+export function constraintError(violation: ConstraintViolation, request?: FastifyRequest): ApiError {
   if (violation.kind === 'value' && isPathParameter(violation, request)) {
     return new ApiError(404, 'NOT_FOUND', 'There is no such record');
   }
@@ -85,13 +88,14 @@ export function rejection(kind: RejectionKind, property?: string): ApiError {
 }
 
 /** Whether the rejected value is a path parameter: then no record can have it as its key. */
-function isPathParameter({ value }: ConstraintViolation, { params }: FastifyRequest): boolean {
+function isPathParameter({ value }: ConstraintViolation, request?: FastifyRequest): boolean {
   const given = typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
-  return given !== undefined && Object.values(params as Record<string, string>).includes(given);
+  return given !== undefined && Object.values((request?.params ?? {}) as Record<string, string>).includes(given);
 }
 
 /** The properties of the constraint that the body has. */
-function sentProperties({ names }: ConstraintViolation, { body }: FastifyRequest): string[] {
+function sentProperties({ names }: ConstraintViolation, request?: FastifyRequest): string[] {
+  const body = request?.body;
   if (!(body instanceof RawBody)) return [];
   const parsed = Object(body.value) as object;
   return [...new Set(names)].filter((name) => Object.hasOwn(parsed, name));

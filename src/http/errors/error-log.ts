@@ -11,12 +11,13 @@ import {
   type UnavailableKind,
 } from '../../database/errors.js';
 import { Outage } from '../../logging/outage.js';
-import { routeOf } from '../routing/route-of.js';
+import { originOfRequest } from '../messages/call.js';
+import { routeOf } from '../messages/request.js';
 
-/** A request that was rejected, or whose list was cut off. */
+/** An error, and the request or message that it rejected, or whose list it cut off. */
 interface Rejection {
   readonly error: Error;
-  readonly request: FastifyRequest;
+  readonly origin: string;
 }
 
 /** Milliseconds between two log lines about one outage, each with the number of rejected requests. */
@@ -60,13 +61,16 @@ export class ErrorLog implements OnApplicationShutdown {
     };
   }
 
-  /** Logs a request that is rejected with 503 or 507. */
-  rejected(error: unknown, request: FastifyRequest): void {
+  /**
+   * Logs a request that is rejected with 503 or 507.
+   * @param origin of the error, from `originOf`
+   */
+  rejected(error: unknown, origin: string): void {
     // Each unknown outcome has its own line, because an operator must look at the record.
     if (error instanceof OutcomeUnknownError) {
-      this.logger.error(`The outcome of a change is unknown: ${reasonOf(error)} (${nameOf(request)})`);
+      this.logger.error(`The outcome of a change is unknown: ${reasonOf(error)} (${origin})`);
     }
-    this.outageOf(error)?.report({ error: error as Error, request });
+    this.outageOf(error)?.report({ error: error as Error, origin });
   }
 
   /**
@@ -74,9 +78,9 @@ export class ErrorLog implements OnApplicationShutdown {
    * and the validation accepts is an error in the code.
    * @param status of the response
    */
-  violated({ reason }: ConstraintViolation, status: number, request: FastifyRequest): void {
+  violated({ reason }: ConstraintViolation, status: number, origin: string): void {
     const level = status === 409 ? 'log' : 'warn';
-    this.logger[level](`The database rejects a statement: ${reason} (${nameOf(request)})`);
+    this.logger[level](`The database rejects a statement: ${reason} (${origin})`);
   }
 
   /**
@@ -88,7 +92,7 @@ export class ErrorLog implements OnApplicationShutdown {
     const outage = this.outageOf(error);
     if (outage === undefined) this.logger.error(where, (error as Error).stack);
     else this.logger.error(`${where}: ${reasonOf(error as Error)}`);
-    outage?.report({ error: error as Error, request });
+    outage?.report({ error: error as Error, origin: originOfRequest(request) });
   }
 
   onApplicationShutdown(): void {
@@ -111,12 +115,8 @@ export class ErrorLog implements OnApplicationShutdown {
   }
 }
 
-function described({ error, request }: Rejection): string {
-  return `${reasonOf(error)} (first met by ${nameOf(request)})`;
-}
-
-function nameOf(request: FastifyRequest): string {
-  return `request ${request.id}, ${request.method} ${routeOf(request)}`;
+function described({ error, origin }: Rejection): string {
+  return `${reasonOf(error)} (first met by ${origin})`;
 }
 
 /** The messages of the error and of its cause. */

@@ -25,7 +25,7 @@ export const OUTCOME_UNKNOWN =
 
 /**
  * The response to an error of a guard, a pipe or a handler. Only errors of this service and of Nest have a status here (for
- * other libraries see `fastify-errors.ts`). Any other error is a 500 without details.
+ * other libraries see `error.filter.ts`). Any other error is a 500 without details.
  */
 export function errorResponse(error: unknown, requestId: string): ErrorResponse {
   return responseOf(toApiError(error), requestId);

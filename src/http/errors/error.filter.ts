@@ -1,12 +1,23 @@
 import { inspect } from 'node:util';
-import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DataSource } from 'typeorm';
 import { constraintViolation } from '../../database/constraint-violation.js';
+import type { TrackedResponse } from '../connections/tracked-response.js';
+import { ApiError, codeOfStatus } from './api-error.js';
+import { httpCallOf, originOf } from '../messages/call.js';
+import { newRequestId } from '../messages/request.js';
 import { constraintError } from './constraint-error.js';
 import { ErrorLog } from './error-log.js';
-import { type ErrorResponse, errorResponse, protocolErrorResponse } from './error-response.js';
+import {
+  type ErrorBody,
+  type ErrorResponse,
+  errorResponse,
+  messageOfStatus,
+  protocolErrorResponse,
+} from './error-response.js';
 
 const logger = new Logger('Error');
 
@@ -18,20 +29,44 @@ export class ErrorFilter implements ExceptionFilter {
     @InjectDataSource() private readonly dataSource: DataSource,
   ) {}
 
-  catch(error: unknown, host: ArgumentsHost): void {
-    const http = host.switchToHttp();
-    const request = http.getRequest<FastifyRequest>();
-    const reply = http.getResponse<FastifyReply>();
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const call = httpCallOf(host);
+    const error = this.logged(thrown, originOf(host), call?.request);
+    if (call === undefined) sendToSocket(error, host);
+    else if (host.getType() === 'http') sendError(error, call.request, call.reply);
+    else throw errorOfField(error, host, call.request.id);
+  }
+
+  /** Logs an outage or a violated constraint, and returns the error for the client. */
+  private logged(error: unknown, origin: string, request?: FastifyRequest): unknown {
     const violation = constraintViolation(error, this.dataSource.entityMetadatas);
     if (violation === undefined) {
-      this.log.rejected(error, request);
-      sendError(error, request, reply);
-    } else {
-      const rejection = constraintError(violation, request);
-      this.log.violated(violation, rejection.getStatus(), request);
-      sendError(rejection, request, reply);
+      this.log.rejected(error, origin);
+      return error;
     }
+    const rejection = constraintError(violation, request);
+    this.log.violated(violation, rejection.getStatus(), origin);
+    return rejection;
   }
+}
+
+/** Sends an error in a message, `{"event":"exception","data":...}`, as Nest's filter for WebSockets does. */
+function sendToSocket(error: unknown, host: ArgumentsHost): void {
+  const body = bodyOf(error, host, newRequestId());
+  const message = { event: 'exception', data: { ...body, cause: { pattern: host.switchToWs().getPattern() } } };
+  host.switchToWs().getClient<{ send(text: string): void }>().send(JSON.stringify(message));
+}
+
+/** The error of a field of GraphQL. Its response has `extensions` with the status, the code and the details. */
+function errorOfField(error: unknown, host: ArgumentsHost, requestId: string): Error {
+  const { message, ...extensions } = bodyOf(error, host, requestId);
+  return Object.assign(new Error(message), { extensions });
+}
+
+function bodyOf(error: unknown, host: ArgumentsHost, requestId: string): ErrorBody {
+  const { status, body } = errorResponse(error, requestId);
+  if (status === 500) logger.error(`${originOf(host)} failed (request ${requestId})`, detail(error));
+  return body;
 }
 
 /** Sends the response to an error, and logs a 500 with its stack. */
@@ -60,4 +95,37 @@ function send(response: ErrorResponse, error: unknown, request: FastifyRequest, 
 function detail(error: unknown): string {
   if (!(error instanceof Error)) return inspect(error);
   return error.cause instanceof Error ? `${error.stack}\nCaused by: ${error.cause.stack}` : String(error.stack);
+}
+
+type FastifyErrorHandler = Parameters<FastifyAdapter['setErrorHandler']>[0];
+
+/** Nest's adapter. It converts errors of Fastify and its plugins, which come to Fastify's error handler, to ApiErrors. */
+export class ErrorAdapter extends FastifyAdapter {
+  static {
+    // Packages such as nestjs-cls recognise the adapter by the name of its class.
+    Object.defineProperty(this, 'name', { value: FastifyAdapter.name });
+  }
+
+  override setErrorHandler(handler: FastifyErrorHandler): ReturnType<FastifyAdapter['setErrorHandler']> {
+    return super.setErrorHandler(function (this, error, request, reply) {
+      return handler.call(this, rejectionOf(error, reply), request, reply) as unknown;
+    });
+  }
+}
+
+/**
+ * Converts an error of Fastify, a hook or a body parser whose `statusCode` is 4xx or 503
+ * (https://fastify.dev/docs/latest/Reference/Errors/). Its message is not for clients; its header fields are on the reply.
+ */
+function rejectionOf<T>(error: T, reply: FastifyReply): T | ApiError {
+  if (error instanceof HttpException) return error;
+  const { statusCode: status } = (error ?? {}) as { statusCode?: unknown };
+  if (!isForClients(status)) return error;
+  // The handler has run: the error comes from the stream that it returned, and may be that of another service.
+  if ((reply.raw as Partial<TrackedResponse>).isAnswered === true) return error;
+  return new ApiError(status, codeOfStatus(status), messageOfStatus(status), { cause: error });
+}
+
+function isForClients(status: unknown): status is number {
+  return Number.isInteger(status) && (((status as number) >= 400 && (status as number) < 500) || status === 503);
 }

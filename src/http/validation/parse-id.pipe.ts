@@ -1,6 +1,6 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
 import { type ApiError, invalidRequest } from '../errors/api-error.js';
-import { parseNatural } from './parse-natural.js';
+import { parseNatural } from './query-values.js';
 
 /** The message for a value that is not a record id. */
 export const NOT_AN_ID = `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;

@@ -7,6 +7,7 @@ import { argumentsOf } from '../routing/handlers.js';
 @Injectable()
 export class QueryGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
+    if (context.getType() !== 'http') return true;
     const { query } = context.switchToHttp().getRequest<FastifyRequest<{ Querystring: Record<string, unknown> }>>();
     const names = Object.keys(query);
     if (names.length === 0) return true;

@@ -1,7 +1,11 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Readable } from 'node:stream';
+import { type AcceptedBody, acceptedBodyOf, MULTIPART } from '../body/accepts-body.decorator.js';
+import { LARGEST_IN_MEMORY } from '../body/body-limit.js';
+import { Upload } from '../body/upload.js';
 import { propertiesOf } from './dto-properties.js';
 import { argumentsOf, type HandlerArgument, Handlers } from '../routing/handlers.js';
-import { isDtoType } from './validation.pipe.js';
+import { CONTENT, isDtoType } from './validation.pipe.js';
 
 /** An error of the start: handlers have arguments that cannot be validated. The message names them and the correction. */
 export class RouteError extends Error {
@@ -20,11 +24,12 @@ export class RouteCheck implements OnModuleInit {
 
   /** @throws {RouteError} */
   onModuleInit(): void {
-    const errors = this.handlers
-      .all()
-      .flatMap(({ controller, method, name }) =>
-        argumentsOf(controller, method).flatMap((argument) => errorsOf(argument).map((error) => `${name}: ${error}`)),
-      );
+    const errors = this.handlers.all().flatMap(({ controller, method, name }) => {
+      const accepted = acceptedBodyOf((controller.prototype as Record<string, object>)[method]!);
+      return argumentsOf(controller, method)
+        .flatMap((argument) => [...errorsOf(argument), ...bodyErrors(argument, accepted)])
+        .map((error) => `${name}: ${error}`);
+    });
     if (errors.length > 0) throw new RouteError(errors);
   }
 }
@@ -36,10 +41,27 @@ function errorsOf({ decorator, name, type, hasPipes }: HandlerArgument): readonl
     const isOpen = isDtoType(type) && !hasPipes;
     return isOpen ? [`@${decorator}('${name}') cannot be a ${type.name}; use @${decorator}() with it`] : [];
   }
+  if (decorator === 'Body' && CONTENT.has(type)) return [];
   if (isDtoType(type)) return propertiesOf(type).errors;
   if (hasPipes || decorator === 'Param') return [];
   if (decorator === 'Body' && type === Array) return ['@Body() is an array; use @Body(arrayOf(ItemDto))'];
   const typeName =
     typeof type === 'function' && type !== Object ? type.name : 'an interface or another type without a class';
   return [`@${decorator}() is ${typeName}; declare a DTO class, and import it as a value, not with "import type"`];
+}
+
+/** The errors of an argument that does not fit the `@AcceptsBody()` of its handler. */
+function bodyErrors({ decorator, type }: HandlerArgument, accepted: AcceptedBody | undefined): readonly string[] {
+  if (decorator !== 'Body') return [];
+  const types = accepted?.types;
+  const isForm = types?.includes(MULTIPART) === true;
+  if (isForm && types.length > 1) return [`@AcceptsBody() with ${MULTIPART} cannot have other types`];
+  if (isForm !== (type === Upload)) return [`@AcceptsBody({ type: '${MULTIPART}' }) and an Upload need each other`];
+  if (isForm) return accepted?.fields === undefined ? [] : propertiesOf(accepted.fields).errors;
+  if ((types !== undefined) !== CONTENT.has(type))
+    return ['@AcceptsBody({ type }) and a Buffer or Readable need each other'];
+  const isTooLarge = accepted !== undefined && accepted.limit > LARGEST_IN_MEMORY && type !== Readable;
+  return isTooLarge
+    ? [`its body is kept in memory; its limit must be at most ${LARGEST_IN_MEMORY}, or take a Readable`]
+    : [];
 }

@@ -1,7 +1,10 @@
+import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
-import { invalidRequest } from '../errors/api-error.js';
+import { ApiError, invalidRequest } from '../errors/api-error.js';
 import { emptyBody, RawBody } from '../body/raw-body.js';
+import { Upload } from '../body/upload.js';
+import { propertiesOf } from './dto-properties.js';
 import { parameterDetail, propertyDetail, toDto, validObject } from './validate.js';
 
 /**
@@ -11,7 +14,8 @@ import { parameterDetail, propertyDetail, toDto, validObject } from './validate.
 @Injectable()
 export class RequestValidationPipe implements PipeTransform {
   transform(value: unknown, { type, metatype, data }: ArgumentMetadata): unknown {
-    if (type === 'body') return this.body(value, isDtoType(metatype) ? metatype : undefined);
+    if (type === 'body' && (data === undefined || value instanceof RawBody)) return this.body(value, metatype);
+    if (type === 'body') return validArgument(value, metatype);
     if ((type === 'query' || type === 'param') && data === undefined && isDtoType(metatype)) {
       return toDto(metatype, { ...(value as object) }, parameterDetail);
     }
@@ -19,23 +23,40 @@ export class RequestValidationPipe implements PipeTransform {
   }
 
   // Nest runs the pipes of all arguments concurrently and sends the first error. Errors of the path and the query come first.
-  private async body(value: unknown, dto: Type | undefined): Promise<unknown> {
-    const body = value instanceof RawBody ? value.json() : Promise.reject(emptyBody());
+  private async body(value: unknown, type: unknown): Promise<unknown> {
+    if (value === undefined || value === null) throw CONTENT.has(type) ? noContent() : emptyBody();
+    if (!(value instanceof RawBody)) return validArgument(value, type);
+    const body = read(value, type);
     await Promise.allSettled([body, setImmediate()]);
-    const parsed = await body;
-    return dto === undefined ? parsed : validObject(dto, parsed);
+    const content = await body;
+    return isDtoType(type) ? validObject(type, content) : content;
   }
 }
 
-/** Largest number of items in a body that is an array; `BODY_LIMIT` allows about as many. */
-const MOST_ITEMS = 1000;
+function noContent(): ApiError {
+  return new ApiError(400, 'BAD_REQUEST', 'The request has no body');
+}
 
-/** `@Body(arrayOf(ItemDto)) items: ItemDto[]`: a body that is an array of DTOs. TypeScript emits only `Array` as its type. */
-export function arrayOf(dto: Type): PipeTransform<unknown, Promise<object[]>> {
+async function read(body: RawBody, type: unknown): Promise<unknown> {
+  if (type === Readable) return body.stream();
+  if (type === Buffer) return body.bytes();
+  return type === Upload ? Upload.read(body) : body.json();
+}
+
+/** Validates an argument of GraphQL or a message of a WebSocket, which comes parsed, if its class has validation decorators. */
+function validArgument(value: unknown, type: unknown): unknown {
+  return isDtoType(type) && propertiesOf(type).declared.size > 0 ? validObject(type, value) : value;
+}
+
+/**
+ * `@Body(arrayOf(ItemDto)) items: ItemDto[]`: a body that is an array of DTOs. TypeScript emits only `Array` as its type.
+ * @param most largest number of items; 16 KiB, the default of a body, allows about 1000
+ */
+export function arrayOf(dto: Type, most = 1000): PipeTransform<unknown, Promise<object[]>> {
   return {
     async transform(parsed) {
-      if (!Array.isArray(parsed) || parsed.length > MOST_ITEMS) {
-        throw invalidRequest([{ pointer: '', message: `must be an array of at most ${MOST_ITEMS} items` }]);
+      if (!Array.isArray(parsed) || parsed.length > most) {
+        throw invalidRequest([{ pointer: '', message: `must be an array of at most ${most} items` }]);
       }
       const items: object[] = [];
       for (const [index, item] of (parsed as unknown[]).entries()) {
@@ -49,9 +70,12 @@ export function arrayOf(dto: Type): PipeTransform<unknown, Promise<object[]>> {
   };
 }
 
-const NO_DTO: readonly unknown[] = [String, Number, Boolean, BigInt, Symbol, Array, Object, Buffer, Date, Promise];
+/** The types of arguments that are the content of a body itself. */
+export const CONTENT = new Set<unknown>([Buffer, Readable, Upload]);
+
+const NO_DTO = new Set<unknown>([String, Number, Boolean, BigInt, Symbol, Array, Object, Date, Promise, ...CONTENT]);
 
 /** Whether the declared type is a DTO class, not an interface or a class of JavaScript. */
 export function isDtoType(metatype: unknown): metatype is Type {
-  return typeof metatype === 'function' && !NO_DTO.includes(metatype);
+  return typeof metatype === 'function' && !NO_DTO.has(metatype);
 }

@@ -2,7 +2,7 @@ import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ArrayMaxSize, ArrayUnique, IsIn, IsInt, Max, Min, ValidateBy } from 'class-validator';
-import { IsOptionalNotNull } from '../../http/validation/is-optional-not-null.decorator.js';
+import { IsOptionalNotNull } from '../../http/validation/property-decorators.js';
 import { QueryArray, QueryInteger, QueryIntegers } from '../../http/validation/query-values.js';
 import { IsRecordId, type NamedEnum } from '../properties.js';
 import type { ResourceName } from '../resource.js';

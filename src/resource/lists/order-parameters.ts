@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsInt, Min, ValidateBy, type ValidationArguments } from 'class-validator';
-import { IsOptionalNotNull } from '../../http/validation/is-optional-not-null.decorator.js';
+import { IsOptionalNotNull } from '../../http/validation/property-decorators.js';
 import { QueryInteger } from '../../http/validation/query-values.js';
 import type { ResourceName } from '../resource.js';
 import type { SortPosition } from '../store/selection.js';

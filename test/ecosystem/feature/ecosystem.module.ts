@@ -7,6 +7,8 @@ import { Module } from '@nestjs/common';
 import { ConfigModule } from '@nestjs/config';
 import { CqrsModule } from '@nestjs/cqrs';
 import { EventEmitterModule } from '@nestjs/event-emitter';
+import { GraphQLModule } from '@nestjs/graphql';
+import { MercuriusDriver, type MercuriusDriverConfig } from '@nestjs/mercurius';
 import { ScheduleModule } from '@nestjs/schedule';
 import { TerminusModule } from '@nestjs/terminus';
 import { ThrottlerModule } from '@nestjs/throttler';
@@ -14,6 +16,8 @@ import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm';
 import { ClsModule } from 'nestjs-cls';
 import { LoggerModule } from 'nestjs-pino';
 import { EcosystemController } from './ecosystem.controller.js';
+import { GreetingsGateway } from './greetings.gateway.js';
+import { GreetingsResolver } from './greetings.resolver.js';
 import { DoubleHandler, JobProcessor, Listener, Ticks, TransactionalWork } from './ecosystem.providers.js';
 
 /** Uses the most common packages as their documentation shows. */
@@ -35,6 +39,7 @@ import { DoubleHandler, JobProcessor, Listener, Ticks, TransactionalWork } from 
     ConfigModule.forRoot({ ignoreEnvFile: true }),
     CqrsModule,
     EventEmitterModule.forRoot(),
+    GraphQLModule.forRoot<MercuriusDriverConfig>({ driver: MercuriusDriver, autoSchemaFile: true }),
     HttpModule,
     LoggerModule.forRoot({ pinoHttp: { autoLogging: false } }),
     ScheduleModule.forRoot(),
@@ -42,6 +47,6 @@ import { DoubleHandler, JobProcessor, Listener, Ticks, TransactionalWork } from 
     ThrottlerModule.forRoot([{ ttl: 60_000, limit: 2 }]),
   ],
   controllers: [EcosystemController],
-  providers: [DoubleHandler, JobProcessor, Listener, Ticks, TransactionalWork],
+  providers: [DoubleHandler, GreetingsGateway, GreetingsResolver, JobProcessor, Listener, Ticks, TransactionalWork],
 })
 export class EcosystemModule {}

@@ -1,4 +1,9 @@
-import { buildMessage, ValidateBy, type ValidationOptions } from 'class-validator';
+import { buildMessage, ValidateBy, ValidateIf, type ValidationOptions } from 'class-validator';
+
+/** Makes a property optional. Unlike `IsOptional` of class-validator, it does not accept `null`. */
+export function IsOptionalNotNull(): PropertyDecorator {
+  return ValidateIf((_object: unknown, value: unknown) => value !== undefined);
+}
 
 /**
  * The `pattern` of JSON Schema (ECMA-262) for strings without NUL and lone surrogates. It is correct with and without the

@@ -1,0 +1,97 @@
+import { PassThrough, type Readable } from 'node:stream';
+import { Busboy } from '@fastify/busboy';
+import { ApiError, invalidRequest } from '../errors/api-error.js';
+import { propertyDetail, toDto } from '../validation/validate.js';
+import { MULTIPART } from './accepts-body.decorator.js';
+import { BODY_LIMIT, lengthOf } from './body-limit.js';
+import type { RawBody } from './raw-body.js';
+
+/** The name of the part that has the file. */
+const FILE = 'file';
+
+/** A form (`multipart/form-data`) with one file, the part `file`, and the fields that come before it. */
+export class Upload<Fields extends object = object> {
+  constructor(
+    /** The fields, validated by the DTO class in `@AcceptsBody()`. */
+    readonly fields: Fields,
+    /** It ends when the whole form has arrived and is valid. Otherwise it fails with an `ApiError`. */
+    readonly file: Readable,
+    /** The name that the client gives, without folders. It may have any characters. */
+    readonly filename: string,
+    /** The media type that the client gives. */
+    readonly mediaType: string,
+  ) {}
+
+  /**
+   * Reads a form up to the first bytes of its file.
+   * @throws {ApiError} 400 for a malformed form, an invalid or late field, and a missing or second file; the errors of
+   * `RawBody.stream()`
+   */
+  static read(body: RawBody): Promise<Upload> {
+    return new Promise((resolve, reject) => {
+      const source = body.stream();
+      const parser = parserOf(body);
+      const file = new PassThrough();
+      const fields = new Map<string, string | string[]>();
+      let fieldBytes = 0;
+      let hasFile = false;
+      const fail = (error: Error) => {
+        const reason = error instanceof ApiError ? error : malformed(error.message);
+        source.unpipe(parser);
+        file.destroy(reason);
+        reject(reason);
+      };
+      // Without this listener an error that comes before the handler reads would end the process.
+      file.on('error', () => {});
+      // A handler that stops reading stops the upload.
+      file.on('close', () => source.destroy());
+      parser.on('field', (name, value) => {
+        fieldBytes += name.length + value.length;
+        if (hasFile) return fail(invalid(name, 'must come before the file'));
+        if (fieldBytes > BODY_LIMIT) return fail(tooManyFields());
+        const others = fields.get(name);
+        fields.set(name, others === undefined ? value : [others, value].flat());
+      });
+      parser.on('file', (name, part, filename, _encoding, mediaType) => {
+        part.on('error', fail);
+        if (name !== FILE) return fail(invalid(name, `is not known here; the file is the part "${FILE}"`));
+        if (hasFile) return fail(invalid(FILE, 'must be one file'));
+        hasFile = true;
+        fieldsOf(body, fields).then((valid) => {
+          part.pipe(file, { end: false });
+          resolve(new Upload(valid, file, filename, mediaType));
+        }, fail);
+      });
+      parser.on('finish', () => (hasFile ? file.end() : fail(invalid(FILE, 'must be sent'))));
+      parser.on('error', fail);
+      source.on('error', fail);
+      source.pipe(parser);
+    });
+  }
+}
+
+function parserOf({ boundary = '' }: RawBody) {
+  if (boundary === '') throw malformed('its Content-Type has no boundary');
+  const headers = { 'content-type': `${MULTIPART}; boundary="${boundary}"` };
+  return new Busboy({ headers, limits: { fieldNameSize: 100, fieldSize: BODY_LIMIT + 1, headerPairs: 20 } });
+}
+
+async function fieldsOf({ accepted }: RawBody, fields: ReadonlyMap<string, unknown>): Promise<object> {
+  if (accepted.fields !== undefined) return toDto(accepted.fields, Object.fromEntries(fields), propertyDetail);
+  const [name] = fields.keys();
+  if (name !== undefined) throw invalid(name, 'is not known here; the form has a file and no fields');
+  return {};
+}
+
+function invalid(name: string, message: string): ApiError {
+  return invalidRequest([{ pointer: `/${name}`, message }]);
+}
+
+function tooManyFields(): ApiError {
+  const message = `The fields beside the file are larger than the ${lengthOf(BODY_LIMIT)} that are accepted`;
+  return new ApiError(413, 'PAYLOAD_TOO_LARGE', message);
+}
+
+function malformed(reason: string): ApiError {
+  return new ApiError(400, 'MALFORMED_FORM', `The body is not a valid form: ${reason}`);
+}

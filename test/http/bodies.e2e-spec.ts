@@ -1,0 +1,346 @@
+import { randomBytes } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Body, Controller, Module, Post, type Type } from '@nestjs/common';
+import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
+import { AcceptsBody } from '../../src/http/body/accepts-body.decorator.js';
+import { Upload } from '../../src/http/body/upload.js';
+import { expectError } from '../support/expect-error.js';
+import { OpenApiDocument } from '../support/openapi-document.js';
+import { type Answer, type Service, startService, token } from '../support/service.js';
+import { PhotoDto, PhotosController } from './fixtures/photos.controller.js';
+
+const MiB = 1024 * 1024;
+
+/** Emits `open` for the requests of `held` and `unread`. */
+const gate = new EventEmitter();
+
+@Controller('bodies')
+@Scopes('photos:write')
+class BodiesController {
+  @Post('held')
+  @AcceptsBody({ type: 'application/octet-stream', limit: 16 * MiB })
+  async held(@Body() bytes: Buffer): Promise<number> {
+    await once(gate, 'open');
+    return bytes.length;
+  }
+
+  @Post('unread')
+  @AcceptsBody({ type: 'application/octet-stream', limit: 64 * MiB })
+  async unread(@Body() bytes: Readable): Promise<number> {
+    await once(gate, 'open');
+    let length = 0;
+    for await (const chunk of bytes) length += (chunk as Buffer).length;
+    return length;
+  }
+
+  @Post('ignored')
+  @AcceptsBody({ type: 'multipart/form-data', limit: 64 * MiB })
+  ignored(@Body() _upload: Upload): string[] {
+    return [];
+  }
+
+  @Post('plain')
+  plain(@Body() body: PhotoDto): PhotoDto {
+    return body;
+  }
+}
+
+@Module({ controllers: [PhotosController, BodiesController] })
+class BodiesModule {}
+
+let service: Service;
+let authorization: string;
+
+beforeAll(async () => {
+  service = await startService({ DOCS: 'true' }, [BodiesModule]);
+  authorization = `Bearer ${await token({ scope: 'photos:write' })}`;
+});
+
+afterAll(() => service.stop());
+
+const photos = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('photo-'));
+
+async function requestsHeld(count: number): Promise<void> {
+  await until(() => gate.listenerCount('open') === count);
+}
+
+/** Waits at most 10 s. */
+async function until(isTrue: () => boolean): Promise<void> {
+  for (let waited = 0; !isTrue() && waited < 10_000; waited += 20) await sleep(20);
+  expect(isTrue()).toBe(true);
+}
+
+/** A request whose body the test writes. */
+function open(path: string, headers: Record<string, string | number>, url = service.url): ClientRequest {
+  const sent = httpRequest(url + path, { method: 'POST', headers: { authorization, ...headers } });
+  sent.flushHeaders();
+  // The service may close the connection before it has read the whole body.
+  sent.on('error', () => {});
+  return sent;
+}
+
+async function answerTo(sent: ClientRequest): Promise<Answer> {
+  const [response] = (await once(sent, 'response', { signal: AbortSignal.timeout(20_000) })) as [IncomingMessage];
+  const content = await text(response);
+  const headers = new Headers(response.headers as Record<string, string>);
+  return { status: response.statusCode!, headers, text: content, body: JSON.parse(content) };
+}
+
+function post(path: string, type: string, body: string | Buffer, headers: object = {}): Promise<Answer> {
+  const sent = open(path, { 'content-type': type, 'content-length': Buffer.byteLength(body), ...headers });
+  const answer = answerTo(sent);
+  sent.end(body);
+  return answer;
+}
+
+const FORM = 'multipart/form-data; boundary=x';
+
+/** A form of parts: a file for a Buffer, a field for a string. The last boundary may be left out. */
+function form(parts: readonly (readonly [name: string, content: string | Buffer])[], isWhole = true): Buffer {
+  const encoded = parts.flatMap(([name, content]) => {
+    const filename = typeof content === 'string' ? '' : '; filename="../a photo.png"\r\nContent-Type: image/png';
+    const head = `--x\r\nContent-Disposition: form-data; name="${name}"${filename}\r\n\r\n`;
+    return [Buffer.from(head), Buffer.from(content), Buffer.from('\r\n')];
+  });
+  return Buffer.concat([...encoded, Buffer.from(isWhole ? '--x--\r\n' : '')]);
+}
+
+const TITLE = ['title', 'Sea'] as const;
+const FILE = ['file', Buffer.from('a small file')] as const;
+
+describe('a route with @AcceptsBody', () => {
+  it('accepts JSON up to its own limit, and returns 413 with the limit above it', async () => {
+    const titles = (count: number) => JSON.stringify(Array(count).fill({ title: 'x'.repeat(40) }));
+    const { status, body } = await post('/photos/titles', 'application/json', titles(19_000));
+    expect({ status, body }).toEqual({ status: 201, body: { count: 19_000 } });
+    const large = await post('/photos/titles', 'application/json', titles(30_000));
+    expectError(large, 413, 'PAYLOAD_TOO_LARGE');
+    expect(large.body.message).toBe('The body is larger than the 1 MiB that are accepted');
+    const other = await post('/bodies/plain', 'application/json', titles(1000));
+    expect(other.body.message).toBe('The body is larger than the 16 KiB that are accepted');
+  });
+
+  it('passes a file of a form on as a stream, with its name and validated fields', async () => {
+    const bytes = randomBytes(9 * MiB + 17);
+    const { status, body } = await post('/photos', FORM, form([TITLE, ['file', bytes]]));
+    expect(status).toBe(201);
+    expect(body).toEqual({ title: 'Sea', filename: 'a photo.png', path: expect.any(String) });
+    expect(readFileSync(body.path as string).equals(bytes)).toBe(true);
+    rmSync(body.path as string);
+  });
+
+  it('accepts a form of FormData as browsers send it', async () => {
+    const data = new FormData();
+    data.set('title', 'Größe');
+    data.set('file', new Blob(['bytes']), 'Fähre.png');
+    const response = await fetch(`${service.url}/photos`, { method: 'POST', body: data, headers: { authorization } });
+    const body = (await response.json()) as { path: string };
+    expect(body).toMatchObject({ title: 'Größe', filename: 'Fähre.png' });
+    expect(readFileSync(body.path, 'utf8')).toBe('bytes');
+    rmSync(body.path);
+  });
+
+  it('passes raw bytes on as a Buffer or a stream', async () => {
+    expect((await post('/photos/thumbnails', 'image/png', Buffer.alloc(900_000))).body).toEqual({ bytes: 900_000 });
+    const bytes = randomBytes(3 * MiB);
+    const { body } = await post('/photos/originals', 'x/y', bytes);
+    expect(readFileSync(body.path as string).equals(bytes)).toBe(true);
+    rmSync(body.path as string);
+  });
+
+  const LONG = ['title', 'x'.repeat(101)] as const;
+  it.each<[what: string, body: Buffer, status: number, errorCode: string, pointer: string | undefined]>([
+    ['an invalid field', form([LONG, FILE]), 400, 'INVALID_REQUEST', '/title'],
+    ['a missing field', form([FILE]), 400, 'INVALID_REQUEST', '/title'],
+    ['an unknown field', form([TITLE, ['other', 'x'], FILE]), 400, 'INVALID_REQUEST', '/other'],
+    ['a field with the name __proto__', form([TITLE, ['__proto__', 'x'], FILE]), 400, 'INVALID_REQUEST', '/__proto__'],
+    ['a field that is sent twice', form([TITLE, TITLE, FILE]), 400, 'INVALID_REQUEST', '/title'],
+    ['a field after the file', form([TITLE, FILE, ['other', 'x']]), 400, 'INVALID_REQUEST', '/other'],
+    ['two files', form([TITLE, FILE, FILE]), 400, 'INVALID_REQUEST', '/file'],
+    ['a file with another name', form([TITLE, ['photo', Buffer.from('x')]]), 400, 'INVALID_REQUEST', '/photo'],
+    ['no file', form([TITLE]), 400, 'INVALID_REQUEST', '/file'],
+    ['no last boundary', form([TITLE, FILE], false), 400, 'MALFORMED_FORM', undefined],
+    ['another boundary', Buffer.from('--y\r\n\r\n'), 400, 'MALFORMED_FORM', undefined],
+    ['fields of more than 16 KiB', form([['title', 'x'.repeat(17_000)], FILE]), 413, 'PAYLOAD_TOO_LARGE', undefined],
+  ])('rejects a form with %s, and keeps no file', async (_what, body, status, errorCode, pointer) => {
+    const answer = await post('/photos', FORM, body);
+    expectError(answer, status, errorCode);
+    expect(answer.body.details?.map((detail: { pointer: string }) => detail.pointer)).toEqual(pointer && [pointer]);
+    expect(photos()).toEqual([]);
+  });
+
+  it.each([
+    ['/photos', 'application/json', 'multipart/form-data'],
+    ['/photos/thumbnails', 'image/gif', 'image/png, image/jpeg'],
+    ['/photos/titles', FORM, 'application/json'],
+    ['/bodies/plain', 'image/png', 'application/json'],
+  ])('POST %s with %s returns 415 with its own types in Accept', async (path, type, accepted) => {
+    const answer = await post(path, type, '{}');
+    expectError(answer, 415, 'UNSUPPORTED_MEDIA_TYPE');
+    expect(answer.headers.get('accept')).toBe(accepted);
+  });
+
+  it('rejects a form without a boundary', async () => {
+    expectError(await post('/photos', 'multipart/form-data', form([FILE])), 400, 'MALFORMED_FORM');
+  });
+
+  it.each(['/photos', '/photos/titles', '/photos/originals'])(
+    'POST %s returns 413 for its Content-Length, else 401 and 403 before the body arrives',
+    async (path) => {
+      const type = { '/photos': FORM, '/photos/titles': 'application/json' }[path] ?? 'x/y';
+      const reader = `Bearer ${await token({ scope: 'photos:read' })}`;
+      const send = (length: number, as: string) =>
+        answerTo(open(path, { 'content-type': type, 'content-length': length, authorization: as }));
+      expectError(await send(4096 * MiB, ''), 413, 'PAYLOAD_TOO_LARGE');
+      expectError(await send(1000, ''), 401, 'UNAUTHENTICATED');
+      expectError(await send(1000, reader), 403, 'INSUFFICIENT_SCOPE');
+    },
+  );
+
+  it.each(['/photos', '/photos/thumbnails'])('POST %s of chunks above its limit returns 413', async (path) => {
+    const sent = open(path, { 'content-type': path === '/photos' ? FORM : 'image/png' });
+    const answer = answerTo(sent);
+    sent.write(form([TITLE, FILE], false));
+    sent.end(Buffer.alloc(65 * MiB));
+    const response = await answer;
+    expectError(response, 413, 'PAYLOAD_TOO_LARGE');
+    expect(response.headers.get('connection')).toBe('close');
+    expect(photos()).toEqual([]);
+  });
+
+  it('does not read an upload faster than its handler', async () => {
+    const sent = open('/bodies/unread', { 'content-type': 'application/octet-stream', 'content-length': 48 * MiB });
+    const answer = answerTo(sent);
+    sent.end(Buffer.alloc(48 * MiB));
+    await requestsHeld(1);
+    await sleep(1000);
+    // The rest waits in this process and in the socket buffers of the operating system.
+    expect(sent.socket!.writableLength).toBeGreaterThan(24 * MiB);
+    gate.emit('open');
+    expect((await answer).body).toBe(48 * MiB);
+  });
+
+  it('keeps no more than 64 MiB of bodies in memory, and returns 503 beyond', async () => {
+    const send = () => post('/bodies/held', 'application/octet-stream', Buffer.alloc(16 * MiB));
+    const first = [send(), send(), send(), send()];
+    await requestsHeld(4);
+    expectError(await send(), 503, 'SERVICE_UNAVAILABLE');
+    gate.emit('open');
+    expect((await Promise.all(first)).map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+    const next = send();
+    await requestsHeld(1);
+    gate.emit('open');
+    expect((await next).status).toBe(201);
+  });
+
+  it('keeps no file of a client that disconnects in the middle', async () => {
+    const sent = open('/photos', { 'content-type': FORM, 'content-length': 1_000_000 });
+    sent.write(form([TITLE, ['file', Buffer.alloc(100_000)]], false));
+    await until(() => photos().length === 1);
+    sent.destroy();
+    await until(() => photos().length === 0);
+  });
+
+  it('answers a handler that ignores its upload, and closes the connection', async () => {
+    const sent = open('/bodies/ignored', { 'content-type': FORM, 'content-length': 32 * MiB });
+    sent.write(form([FILE], false));
+    const { status, headers } = await answerTo(sent);
+    expect([status, headers.get('connection')]).toEqual([201, 'close']);
+    await once(sent, 'close', { signal: AbortSignal.timeout(10_000) });
+  });
+
+  it('describes kind and limit in the OpenAPI document', async () => {
+    const document = await OpenApiDocument.of(service);
+    const bodyOf = (path: string) => document.operation('POST', path).requestBody;
+    expect(bodyOf('/photos').description).toBe('At most 64 MiB.');
+    const binary = { type: 'string', format: 'binary' };
+    const file = { type: 'object', properties: { file: binary }, required: ['file'] };
+    expect(bodyOf('/photos').content).toEqual({
+      'multipart/form-data': { schema: { allOf: [{ $ref: '#/components/schemas/PhotoDto' }, file] } },
+    });
+    expect(bodyOf('/photos/thumbnails').content).toEqual({
+      'image/png': { schema: binary },
+      'image/jpeg': { schema: binary },
+    });
+    expect(document.operation('POST', '/photos/titles')['x-body-limit']).toBe(MiB);
+    expect(document.operation('POST', '/photos').responses['413'].description).toMatch('64 MiB');
+  });
+});
+
+describe('an upload', () => {
+  it('that does not end in time is 408', async () => {
+    const impatient = await startService({ REQUEST_TIMEOUT: '1000' }, [BodiesModule]);
+    const sent = open('/photos', { 'content-type': FORM }, impatient.url);
+    const dripping = setInterval(() => sent.write('x'), 100);
+    try {
+      sent.write(form([TITLE, FILE], false));
+      expectError(await answerTo(sent), 408, 'REQUEST_TIMEOUT');
+      await until(() => photos().length === 0);
+    } finally {
+      clearInterval(dripping);
+      await impatient.stop();
+    }
+  });
+
+  it('that is running when the service stops is finished', async () => {
+    const stopping = await startService({}, [BodiesModule]);
+    const sent = open('/photos', { 'content-type': FORM }, stopping.url);
+    const answer = answerTo(sent);
+    sent.write(form([TITLE, FILE], false));
+    await until(() => photos().length === 1);
+    const stopped = stopping.stop();
+    sent.end('--x--\r\n');
+    const { status, body } = await answer;
+    expect(status).toBe(201);
+    rmSync(body.path as string);
+    await stopped;
+  });
+});
+
+/** A controller whose only route takes a body of this class. */
+function taking(type: Type, options?: Parameters<typeof AcceptsBody>[0]): Type {
+  class Takes {
+    take(body: unknown): unknown {
+      return body;
+    }
+  }
+  const descriptor = Object.getOwnPropertyDescriptor(Takes.prototype, 'take')!;
+  Reflect.defineMetadata('design:paramtypes', [type], Takes.prototype, 'take');
+  Body()(Takes.prototype, 'take', 0);
+  Post()(Takes.prototype, 'take', descriptor);
+  if (options !== undefined) AcceptsBody(options)(Takes.prototype, 'take', descriptor);
+  Public()(Takes);
+  Controller('takes')(Takes);
+  return Takes;
+}
+
+const MULTIPART = 'multipart/form-data';
+
+it.each<[what: string, controller: Type, message: RegExp]>([
+  ['a Buffer without @AcceptsBody', taking(Buffer), /Takes\.take: @AcceptsBody\(\{ type \}\) and a Buffer or Readable/],
+  ['an Upload without it', taking(Upload), /Takes\.take: .* and an Upload need each other/],
+  ['a form as a DTO', taking(PhotoDto, { type: MULTIPART, limit: 1 }), /and an Upload need each other/],
+  ['a form or an image', taking(Upload, { type: [MULTIPART, 'x/y'], limit: 1 }), /cannot have other types/],
+  [
+    '17 MiB in memory',
+    taking(Buffer, { type: 'x/y', limit: 17 * MiB }),
+    /must be at most 16777216, or take a Readable/,
+  ],
+])('the start fails for %s', async (_what, controller, message) => {
+  @Module({ controllers: [controller] })
+  class OddModule {}
+  await expect(startService({}, [OddModule])).rejects.toThrow(message);
+});
+
+it('docs/extending.md shows the controller of these tests', () => {
+  const guide = readFileSync(join(import.meta.dirname, '../../docs/extending.md'), 'utf8');
+  const source = readFileSync(join(import.meta.dirname, 'fixtures/photos.controller.ts'), 'utf8');
+  expect(guide).toContain(source.replaceAll(`'../../../src/`, `'../`));
+});
