@@ -234,7 +234,7 @@ describe('the built service', () => {
       .split('\n')
       .map((text) => (JSON.parse(text) as { msg: string }).msg);
     expect(messages.at(-1)).toMatch(
-      /^Ran the migrations CreateCookiesAndStorage\d+, CreateImports\d+, KeepInstants\d+, KeepBooks\d+$/,
+      /^Ran the migrations CreateCookiesAndStorage\d+, CreateImports\d+, KeepInstants\d+, KeepBooks\d+, CreateRevokedTokens\d+$/,
     );
     expect(start(at('app/dist/src/cli/main.js'), 'migrate').stdout).toContain('No migration is pending');
     inDatabase(folder, (database) => database.exec("UPDATE storage SET used = 10001 WHERE resource = 'cookies'"));
