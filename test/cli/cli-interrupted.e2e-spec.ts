@@ -150,8 +150,8 @@ describe('a command that replaces a file', () => {
     calls = new FileCalls(folder, { at: rename, what: 'hangs' });
     const child = startCommand(folder, EXPORT.args, calls.environment);
     const outcome = outcomeOf(child);
-    const rescue = setTimeout(() => child.kill('SIGKILL'), 20_000);
-    for (let waited = 0; waited < 10_000 && !calls.list().includes(rename); waited += 20) await sleep(20);
+    const rescue = setTimeout(() => child.kill('SIGKILL'), 100_000);
+    for (let waited = 0; waited < 60_000 && !calls.list().includes(rename); waited += 20) await sleep(20);
     child.kill(signal);
     await sleep(200);
     expect(child.exitCode).toBeNull();
