@@ -55,11 +55,11 @@ export class RawBody {
     this.requireAccepted();
     const { raw } = this;
     const { limit } = this.accepted;
-    let length = 0;
+    let received = 0;
     const counted = new Transform({
       transform(chunk: Buffer, _encoding, done) {
-        length += chunk.length;
-        if (length > limit) done(tooLarge(limit));
+        received += chunk.length;
+        if (received > limit) done(tooLarge(limit));
         else done(null, chunk);
       },
     });
