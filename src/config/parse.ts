@@ -51,6 +51,14 @@ export const address: Parse<string> = (value) => {
   return value;
 };
 
+/** A token as `Authorization: Bearer` carries it (RFC 6750 section 2.1). */
+export const bearerToken: Parse<string> = (value) => {
+  if (!/^[A-Za-z0-9._~+/-]{16,}=*$/.test(value)) {
+    throw new Error('must be at least 16 letters, digits or characters of "-._~+/", and perhaps "=" at the end');
+  }
+  return value;
+};
+
 export type DatabaseUrl = SqliteUrl | PostgresUrl;
 
 export const databaseUrl: Parse<DatabaseUrl> = (value) => {

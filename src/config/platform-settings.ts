@@ -1,6 +1,7 @@
 import { hmacSecret } from './hmac-secret.js';
 import {
   address,
+  bearerToken,
   boolean,
   certificates,
   claimPaths,
@@ -41,9 +42,18 @@ export const PLATFORM_SETTINGS = {
     default: '127.0.0.1',
   }),
   port: setting('PORT', integer(0, 65535), { about: 'port of the API; 0 takes a free one', default: '3000' }),
+  managementHost: setting('MANAGEMENT_HOST', address, {
+    about: 'address that the management port listens on; unset: that of `HOST`',
+    example: '10.0.0.5',
+  }),
   managementPort: setting('MANAGEMENT_PORT', integer(0, 65535), {
     about: 'port of health and metrics; 0 takes a free one',
     default: '3001',
+  }),
+  metricsToken: setting('METRICS_TOKEN', bearerToken, {
+    about: 'token that a scraper of `/metrics` must send: `Authorization: Bearer <token>`; unset: none',
+    example: '$(openssl rand -base64 32)',
+    file: true,
   }),
   workers: setting('WORKERS', workers, {
     about: 'processes that serve the API, behind one port; `auto` for one per core',

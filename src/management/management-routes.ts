@@ -1,8 +1,10 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import fastify, { type FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import type { Config } from '../config/config.js';
 import { Connections } from '../http/connections/connections.js';
 import { trackResponses } from '../http/connections/tracking-hooks.js';
+import { ApiError } from '../http/errors/api-error.js';
 import { sendProtocolError } from '../http/errors/error.filter.js';
 import { requestId } from '../http/messages/request.js';
 import { addResponseHeaders } from '../http/messages/response-headers.js';
@@ -33,7 +35,7 @@ export interface Managed {
 }
 
 /** The server of the management port, which is separate so that health and metrics are not published with the API. */
-export function createManagementServer({ http }: Config, managed: Managed): FastifyInstance {
+export function createManagementServer({ http, metricsToken }: Config, managed: Managed): FastifyInstance {
   const connections = new Connections({ ...http, ...LIMITS });
   const server = fastify({
     genReqId: requestId,
@@ -60,10 +62,22 @@ export function createManagementServer({ http }: Config, managed: Managed): Fast
       .headers({ 'cache-control': 'no-store', ...(!ready && { 'retry-after': '1' }) })
       .send({ status: ready ? 'ready' : 'not ready', checks });
   });
-  server.get('/metrics', async (_request, reply) =>
-    reply
+  server.get('/metrics', async ({ headers: { authorization } }, reply) => {
+    if (metricsToken !== undefined && !isEqual(authorization, `Bearer ${metricsToken}`)) throw noMetricsToken();
+    return reply
       .headers({ 'content-type': Registry.PROMETHEUS_CONTENT_TYPE, 'cache-control': 'no-store' })
-      .send(await managed.metrics()),
-  );
+      .send(await managed.metrics());
+  });
   return server;
+}
+
+function noMetricsToken(): ApiError {
+  const message = 'Send the token of METRICS_TOKEN: Authorization: Bearer <token>';
+  return new ApiError(401, 'UNAUTHENTICATED', message, { headers: { 'www-authenticate': 'Bearer realm="metrics"' } });
+}
+
+/** Compares in a time that does not depend on the content. */
+function isEqual(given = '', expected: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(expected));
 }

@@ -32,7 +32,8 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    await this.server?.listen({ host: this.config.host, port: this.config.managementPort });
+    const { host, managementHost = host, managementPort: port } = this.config;
+    await this.server?.listen({ host: managementHost, port });
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -46,7 +46,7 @@ export class Primary {
 
   /** Resolves when all workers serve. The first one starts alone, so that it runs the migrations and an error is printed once. */
   async start(): Promise<void> {
-    const { host, managementPort: port, workers } = this.config;
+    const { host, managementHost = host, managementPort: port, workers } = this.config;
     const onSignal = (signal: NodeJS.Signals): void => {
       if (this.management.isStopping) this.exit(1);
       this.stop(signal, 0);
@@ -59,7 +59,7 @@ export class Primary {
       this.stop(origin, 1);
     });
     const server = createManagementServer(this.config, this.management);
-    await server.listen({ host, port });
+    await server.listen({ host: managementHost, port });
     await this.forkOrExit();
     await Promise.all(Array.from({ length: workers - 1 }, () => this.forkOrExit()));
     this.isRunning = true;
