@@ -28,20 +28,24 @@ function operationsOf({ paths }: OpenAPIObject): OperationObject[] {
 
 /**
  * Replaces each `{ allOf: [{ $ref }] }` by the `$ref`. `@nestjs/swagger` wraps named enums so, and generators of clients
- * make a type for each wrapper.
+ * make a type for each wrapper. A nullable one becomes `oneOf` with null, which `allOf` would exclude.
  */
 function unwrapReferences(node: Node): void {
   for (const [key, value] of Object.entries(node)) {
     if (typeof value !== 'object' || value === null) continue;
     const reference = onlyReference(value as Node);
-    if (reference === undefined) unwrapReferences(value as Node);
+    if (reference !== undefined && 'nullable' in value) {
+      const { allOf: _, nullable: _nullable, type: _type, ...others } = value as Node;
+      node[key] = { ...others, oneOf: [reference, { type: 'object', nullable: true, enum: [null] }] };
+    } else if (reference === undefined) unwrapReferences(value as Node);
     else node[key] = reference;
   }
 }
 
 function onlyReference(node: Node): Node | undefined {
-  const { allOf, ...others } = node;
-  if (!Array.isArray(allOf) || allOf.length !== 1 || Object.keys(others).length > 0) return undefined;
+  const { allOf, nullable, ...others } = node;
+  if (!Array.isArray(allOf) || allOf.length !== 1) return undefined;
+  if (nullable === undefined && Object.keys(others).length > 0) return undefined;
   const [only] = allOf as Node[];
   return only !== undefined && '$ref' in only ? only : undefined;
 }

@@ -94,11 +94,14 @@ export class RecordReader<Entity extends ResourceEntity> {
 
 /** Rejects duplicate properties: in a file they are a sign of damage, and JSON.parse keeps the last one without a word. */
 function rejectRepeatedProperties(text: string): void {
-  const seen = new Set<string>();
-  // The text is a flat JSON object here, so a string before a colon is a property name.
-  for (const [, literal, colon] of text.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?/g)) {
+  const objects: Set<string>[] = [];
+  // The text is valid JSON here, so a string before a colon is a property name.
+  for (const [token, literal, colon] of text.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?|[{}]/g)) {
+    if (token === '{') objects.push(new Set());
+    if (token === '}') objects.pop();
     if (colon === undefined) continue;
     const name = JSON.parse(literal!) as string;
+    const seen = objects.at(-1)!;
     if (seen.has(name)) throw new BrokenLineError(`"${name}" comes twice; give each property once`);
     seen.add(name);
   }

@@ -189,7 +189,10 @@ export function checkLists(name: ResourceName, table: ResourceTable): void {
 }
 
 function checkList({ filters, bounds, sorts }: ListDeclaration, table: ResourceTable): void {
-  for (const property of filters) table.column(property);
+  for (const property of filters) {
+    if (table.column(property).kind !== 'json') continue;
+    throw new Error(`The list of ${table.name} cannot be filtered by ${property}, which is JSON`);
+  }
   for (const { property, type } of bounds) checkType(table, property, type);
   for (const [property, type] of Object.entries(sorts)) {
     table.sortableColumn(property);

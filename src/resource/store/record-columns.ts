@@ -46,10 +46,11 @@ const KINDS: Readonly<Record<string, ColumnKind>> = {
   date: 'day',
   datetime: 'date',
   'timestamp with time zone': 'date',
+  'simple-json': 'json',
 };
 
 /** Kinds whose values the driver converts. */
-const CONVERTED: readonly ColumnKind[] = ['boolean', 'decimal', 'day', 'date'];
+const CONVERTED: readonly ColumnKind[] = ['boolean', 'decimal', 'day', 'date', 'json'];
 
 /** Names that the statements use as aliases. */
 const RESERVED = ['epoch', 'record'];
@@ -120,6 +121,11 @@ function cursorValueOf(dialect: Dialect, name: string, kind: ColumnKind, scale =
   return kind === 'decimal' ? dialect.decimal(name, scale) : name;
 }
 
+/** The value as a record has it: that of a nested DTO is plain JSON, as it is stored. */
+export function recordValue({ kind }: RecordColumn, value: unknown): unknown {
+  return kind === 'json' && value !== undefined ? JSON.parse(JSON.stringify(value)) : value;
+}
+
 /** Without a scale, each engine would give other digits. */
 function scaleOf(entity: EntityMetadata, { propertyName, precision, scale }: ColumnMetadata): number {
   if (typeof precision === 'number' && precision <= MOST_DIGITS && typeof scale === 'number') return scale;
@@ -130,7 +136,7 @@ function scaleOf(entity: EntityMetadata, { propertyName, precision, scale }: Col
 function kindOf({ driver }: DataSource, entity: EntityMetadata, column: ColumnMetadata): ColumnKind {
   const { propertyName: property, propertyPath, transformer, type } = column;
   // The drivers store simple-json, simple-array and simple-enum as text.
-  const kind = String(type).startsWith('simple-') ? undefined : KINDS[driver.normalizeType(column)];
+  const kind = KINDS[String(type).startsWith('simple-') ? String(type) : driver.normalizeType(column)];
   if (kind === undefined) {
     const name = typeof type === 'function' ? type.name : type;
     throw unsupported(entity, `${property} is ${name}, and must be one of ${Object.keys(KINDS).join(', ')}`);
@@ -148,7 +154,7 @@ function unsupported({ name }: EntityMetadata, reason: string): Error {
   return new Error(`${name} cannot be the entity of a resource: ${reason}`);
 }
 
-export type ColumnKind = 'integer' | 'real' | 'decimal' | 'string' | 'uuid' | 'boolean' | 'day' | 'date';
+export type ColumnKind = 'integer' | 'real' | 'decimal' | 'string' | 'uuid' | 'boolean' | 'day' | 'date' | 'json';
 
 export interface JsonColumn {
   /** Column name in quotes, for SQL. */
@@ -191,6 +197,8 @@ function jsonOfValue(dialect: Dialect, { name, kind, scale = 0 }: JsonColumn): J
       return { expression: dialect.day(name), isQuoted: true };
     case 'date':
       return { expression: dialect.isoDate(name), isQuoted: true };
+    case 'json':
+      return { expression: name, isQuoted: false };
   }
 }
 

@@ -2,7 +2,7 @@ import type { DataSource, EntityMetadata, Repository } from 'typeorm';
 import { type Engine, engineOf, type Sql } from '../../database/engine.js';
 import type { PublicRecord, ResourceEntity, StoredRecord } from '../resource-entity.js';
 import type { UsageCounter } from '../usage/usage-counter.js';
-import { elementJson, type RecordColumn, recordColumns } from './record-columns.js';
+import { elementJson, type RecordColumn, recordColumns, recordValue } from './record-columns.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -78,9 +78,9 @@ export class ResourceTable {
   /** Makes a record with its properties in the order of the columns. An absent one has its default, or is `null`. */
   newRecord(values: Values): Record<string, unknown> {
     const record: Record<string, unknown> = { id: values['id'] };
-    for (const { property, initial } of this.valueColumns) {
-      const value = values[property];
-      record[property] = value === undefined ? initial() : value;
+    for (const column of this.valueColumns) {
+      const { [column.property]: value } = values;
+      record[column.property] = value === undefined ? column.initial() : recordValue(column, value);
     }
     return record;
   }

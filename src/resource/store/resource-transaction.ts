@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { HttpException, Logger } from '@nestjs/common';
 import { engineOf, type Sql } from '../../database/engine.js';
 import { UnsafeIntegerError } from '../../database/errors.js';
@@ -15,6 +16,7 @@ import type {
 } from '../resource-entity.js';
 import type { Rule, RuleTransaction } from '../resource.js';
 import type { LockedUsage, UsageCounter } from '../usage/usage-counter.js';
+import { recordValue } from './record-columns.js';
 import { findRecord, type ResourceTable } from './resource-table.js';
 
 const logger = new Logger('Storage');
@@ -195,8 +197,9 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
   /** The changed record; `undefined` when no value differs. */
   private changed(record: Values, changes: Values): Values | undefined {
     let result: Record<string, unknown> | undefined;
-    for (const { property } of this.table.valueColumns) {
-      const value = changes[property];
+    for (const column of this.table.valueColumns) {
+      const { property } = column;
+      const value = recordValue(column, changes[property]);
       if (value === undefined || isEqual(value, record[property])) continue;
       result ??= { ...record, ...this.updateDates() };
       result[property] = value;
@@ -251,5 +254,5 @@ function rejectionOf(check: WriteCheck | undefined, version: Version): Error | u
   }
 }
 
-const isEqual = (one: unknown, other: unknown): boolean =>
-  one === other || (one instanceof Date && other instanceof Date && one.getTime() === other.getTime());
+/** Compares values, dates and JSON, whose properties may be in another order. */
+const isEqual = (one: unknown, other: unknown): boolean => one === other || isDeepStrictEqual(one, other);

@@ -1,0 +1,117 @@
+import { DataSource } from 'typeorm';
+import { RecordReader } from '../../src/cli/resources/record-lines.js';
+import { capacitySetting } from '../../src/resource/resource.js';
+import { CreateSamples1790000400000 } from '../samples/create-samples.js';
+import { CreateSampleDto } from '../samples/sample.dto.js';
+import { Sample } from '../samples/sample.entity.js';
+import { SAMPLE } from '../samples/sample.values.js';
+import { SamplesModule } from '../samples/samples.module.js';
+import { engineInUse } from '../support/engine.js';
+import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
+
+const ADDRESS = {
+  street: 'Rue "Ø" \\ 🍪\u2028\n',
+  zip: 7,
+  since: '2026-01-31T13:00:00+01:00',
+  point: { east: 1.5, north: -0.25 },
+};
+const STORED = { ...ADDRESS, since: '2026-01-31T12:00:00.000Z' };
+
+const reader = RecordReader.of({
+  name: SAMPLE,
+  capacity: capacitySetting('SAMPLES_CAPACITY', SAMPLE),
+  entity: () => Promise.resolve(Sample),
+  createDto: () => Promise.resolve(CreateSampleDto),
+});
+
+describe(`a property that is JSON (${engineInUse()})`, () => {
+  let service: Service;
+  let client: Client;
+  let count = 0;
+
+  beforeAll(async () => {
+    service = await startService({}, [SamplesModule], [new CreateSamples1790000400000()]);
+    client = await Client.of(service, { scope: 'cookies:write samples:read samples:write' });
+    await client.post(COOKIE);
+  });
+
+  afterAll(() => service.stop());
+
+  const sample = (changes: object = {}): object => ({
+    ...{ code: `c${++count}`, quantity: count, weight: 1, startsAt: '2026-01-31T12:00:00Z', day: '2026-01-31' },
+    ...{ deviceId: '01999999-0000-7000-8000-000000000001', status: 'open', cookieId: 1, address: ADDRESS },
+    ...changes,
+  });
+  const post = (changes?: object): Promise<Answer> => client.request('POST', '/samples', { body: sample(changes) });
+  const textsOf = async (id: number): Promise<Record<string, unknown>> =>
+    (await service.app.get(DataSource).query(`SELECT address, delivery FROM samples WHERE id = ${id}`))[0];
+
+  it('POST, GET and the list return the object, and the column has its JSON', async () => {
+    const { status, headers, body } = await post();
+    expect({ status, body }).toMatchObject({ status: 201, body: { address: STORED, delivery: null } });
+    expect((await client.get(headers.get('location')!)).body).toEqual(body);
+    const [listed] = (await client.get(`/samples?after=${body.id - 1}`)).body;
+    expect(JSON.stringify(listed)).toBe(JSON.stringify(body));
+    expect(await textsOf(body.id)).toEqual({ address: JSON.stringify(STORED), delivery: null });
+  });
+
+  it('PATCH replaces it whole, and null removes one that is optional', async () => {
+    const { headers } = await post({ delivery: ADDRESS });
+    const path = headers.get('location')!;
+    const patch = (body: object): Promise<Answer> => client.request('PATCH', path, { body });
+    expect((await patch({ address: { street: 'x' } })).status).toBe(204);
+    expect((await client.get(path)).body).toMatchObject({ address: { street: 'x' }, delivery: STORED });
+    expect((await client.get(path)).body.address).toEqual({ street: 'x' });
+    expect((await patch({ delivery: null })).status).toBe(204);
+    expect((await client.get(path)).body.delivery).toBeNull();
+  });
+
+  it('PATCH and PUT with an equal value, in another order or with another offset, leave the ETag as it was', async () => {
+    const { headers } = await post({ delivery: ADDRESS });
+    const [path, etag] = [headers.get('location')!, headers.get('etag')];
+    const reversed = Object.fromEntries(Object.entries(STORED).reverse());
+    await client.request('PATCH', path, { body: { address: reversed, delivery: ADDRESS } });
+    expect((await client.get(path)).headers.get('etag')).toBe(etag);
+  });
+
+  it.each<[object, string, string]>([
+    [{ address: null }, '/address', 'must be an object'],
+    [{ address: undefined }, '/address', 'must be an object'],
+    [{ address: [ADDRESS] }, '/address', 'must be an object'],
+    [{ address: JSON.stringify(ADDRESS) }, '/address', 'must be an object'],
+    [{ address: {} }, '/address/street', 'must be a text of 1 to 100 characters, without NUL and lone surrogates'],
+    [{ address: { street: 'a\ud83c' } }, '/address/street', 'must be a text of 1 to 100'],
+    [{ address: { ...ADDRESS, zip: 1.5 } }, '/address/zip', 'must be a whole number'],
+    [{ address: { ...ADDRESS, since: '2026-02-30T12:00:00Z' } }, '/address/since', 'must be a date and time'],
+    [
+      { address: { ...ADDRESS, colour: 1 } },
+      '/address/colour',
+      'is not known here; known are street, zip, since, point',
+    ],
+    [{ delivery: { ...ADDRESS, point: { east: 1 } } }, '/delivery/point/north', 'must be a number'],
+  ])('%j is 400 with the pointer, and names the property in a line of an import', async (changes, pointer, message) => {
+    const { status, body } = await post(changes);
+    expect({ status, body }).toMatchObject({ status: 400, body: { errorCode: 'INVALID_REQUEST' } });
+    expect(body.details).toEqual([{ pointer, message: expect.stringContaining(message) }]);
+    const line = Buffer.from(JSON.stringify(sample(changes)));
+    await expect((await reader).read(line)).rejects.toThrow(`"${pointer.slice(1)}" ${message}`);
+  });
+
+  it('a line of an import may have a name once in each object, and not twice in one', async () => {
+    const text = JSON.stringify(sample({ delivery: ADDRESS }));
+    expect(await (await reader).read(Buffer.from(` ${text}`))).toMatchObject({ address: { zip: 7 } });
+    const twice = Buffer.from(text.replace('"zip":7', '"zip":7,"zip":7'));
+    await expect((await reader).read(twice)).rejects.toThrow('"zip" comes twice');
+  });
+
+  it('the document refers to the class of the DTO, and a nullable one may be null', async () => {
+    const { components } = (await (await fetch(`${service.url}/openapi.json`)).json()) as any;
+    const $ref = '#/components/schemas/SampleAddressDto';
+    const { address, delivery } = components.schemas.CreateSampleDto.properties;
+    expect(address).toEqual({ $ref });
+    expect(delivery).toEqual({
+      description: 'Where it goes',
+      oneOf: [{ $ref }, { type: 'object', nullable: true, enum: [null] }],
+    });
+  });
+});

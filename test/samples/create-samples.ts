@@ -1,0 +1,60 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { hasLength, isBetween, isOneOf } from '../../src/resource/resource-entity.js';
+import { createResourceTable, dropResourceTable } from '../../src/resource/store/resource-migration.js';
+
+export class CreateSamples1790000400000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await createResourceTable(queryRunner, 'samples', {
+      columns: {
+        code: 'varchar',
+        note: { type: 'varchar', isNullable: true },
+        quantity: 'integer',
+        points: { type: 'integer', isNullable: true },
+        weight: 'double precision',
+        isOpen: { type: 'boolean', default: true },
+        isGift: { type: 'boolean', isNullable: true },
+        startsAt: 'datetime',
+        endsAt: { type: 'datetime', isNullable: true },
+        day: 'date',
+        lastDay: { type: 'date', isNullable: true },
+        price: { type: 'decimal', precision: 10, scale: 2, default: 1.5 },
+        tip: { type: 'decimal', precision: 5, scale: 0, isNullable: true },
+        deviceId: 'uuid',
+        batchId: { type: 'uuid', isNullable: true },
+        status: 'varchar',
+        paper: { type: 'varchar', isNullable: true },
+        state: { type: 'varchar', default: "'new'" },
+        cookieId: 'integer',
+        otherId: { type: 'integer', isNullable: true },
+        address: 'text',
+        delivery: { type: 'text', isNullable: true },
+      },
+      checks: {
+        samples_code: hasLength('code', 2, 9),
+        samples_note: hasLength('note', 1, 100),
+        samples_quantity: isBetween('quantity', -5, 1000),
+        samples_points: isBetween('points', 0, 9),
+        samples_weight: isBetween('weight', 0, 99.5),
+        samples_status: isOneOf('status', ['open', 'paid']),
+        samples_paper: isOneOf('paper', ['plain', 'striped']),
+        samples_state: isOneOf('state', ['new', 'used']),
+      },
+      hasTimestamps: true,
+      unique: [['code'], ['quantity', 'day']],
+      indices: [
+        ['quantity', 'id'],
+        ['points', 'id'],
+        ['weight', 'id'],
+        ['price', 'id'],
+        ['day', 'id'],
+        ['startsAt', 'id'],
+        ['endsAt', 'id'],
+      ],
+      references: { cookieId: 'cookies', otherId: 'cookies' },
+    });
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await dropResourceTable(queryRunner, 'samples');
+  }
+}

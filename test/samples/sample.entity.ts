@@ -1,0 +1,104 @@
+import { Check, Column, CreateDateColumn, Entity, Index, UpdateDateColumn } from 'typeorm';
+import { hasLength, isBetween, isOneOf, References, ResourceEntity } from '../../src/resource/resource-entity.js';
+import {
+  SAMPLE_PAPERS,
+  SAMPLE_STATES,
+  SAMPLE_STATUSES,
+  type SampleAddress,
+  type SamplePaper,
+  type SampleState,
+  type SampleStatus,
+} from './sample.values.js';
+
+/** A property of every kind, required and optional; a unique one, and one that the service sets. */
+@Entity('samples')
+@Check('samples_code', hasLength('code', 2, 9))
+@Check('samples_note', hasLength('note', 1, 100))
+@Check('samples_quantity', isBetween('quantity', -5, 1000))
+@Check('samples_points', isBetween('points', 0, 9))
+@Check('samples_weight', isBetween('weight', 0, 99.5))
+@Check('samples_status', isOneOf('status', SAMPLE_STATUSES))
+@Check('samples_paper', isOneOf('paper', SAMPLE_PAPERS))
+@Check('samples_state', isOneOf('state', SAMPLE_STATES))
+@Index(['code'], { unique: true })
+@Index(['quantity', 'day'], { unique: true })
+@Index(['quantity', 'id'])
+@Index(['points', 'id'])
+@Index(['weight', 'id'])
+@Index(['price', 'id'])
+@Index(['day', 'id'])
+@Index(['startsAt', 'id'])
+@Index(['endsAt', 'id'])
+export class Sample extends ResourceEntity {
+  @Column('varchar')
+  code!: string;
+
+  @Column('varchar', { nullable: true })
+  note?: string | null;
+
+  @Column('integer')
+  quantity!: number;
+
+  @Column('integer', { nullable: true })
+  points?: number | null;
+
+  @Column('double precision')
+  weight!: number;
+
+  @Column('boolean', { default: true })
+  isOpen!: boolean;
+
+  @Column('boolean', { nullable: true })
+  isGift?: boolean | null;
+
+  @Column({ type: Date })
+  startsAt!: Date;
+
+  @Column({ type: Date, nullable: true })
+  endsAt?: Date | null;
+
+  @Column('date')
+  day!: string;
+
+  @Column('date', { nullable: true })
+  lastDay?: string | null;
+
+  @Column('decimal', { precision: 10, scale: 2, default: 1.5 })
+  price!: string;
+
+  @Column('decimal', { precision: 5, scale: 0, nullable: true })
+  tip?: string | null;
+
+  @Column('uuid')
+  deviceId!: string;
+
+  @Column('uuid', { nullable: true })
+  batchId?: string | null;
+
+  @Column('varchar')
+  status!: SampleStatus;
+
+  @Column('varchar', { nullable: true })
+  paper?: SamplePaper | null;
+
+  @Column('varchar', { default: 'new' })
+  state!: SampleState;
+
+  @References('Cookie')
+  cookieId!: number;
+
+  @References('Cookie', { nullable: true })
+  otherId?: number | null;
+
+  @Column('simple-json')
+  address!: SampleAddress;
+
+  @Column('simple-json', { nullable: true })
+  delivery?: SampleAddress | null;
+
+  @CreateDateColumn()
+  createdAt!: Date;
+
+  @UpdateDateColumn()
+  updatedAt!: Date;
+}
