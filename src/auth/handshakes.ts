@@ -1,8 +1,8 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { BODY_LIMIT } from '../http/body/body-limit.js';
-import { connectionsOf } from '../http/connections/connections.js';
+import { type Connections, connectionsOf } from '../http/connections/connections.js';
 import { ApiError } from '../http/errors/api-error.js';
 import { errorResponse } from '../http/errors/error-response.js';
 import { requestId } from '../http/messages/request.js';
@@ -72,7 +72,7 @@ export class Handshakes {
     done(false, status, JSON.stringify(body), { ...others, 'Content-Type': type! });
   }
 
-  private get connections() {
-    return connectionsOf(this.adapterHost.httpAdapter.getHttpServer());
+  private get connections(): Connections {
+    return connectionsOf(this.adapterHost.httpAdapter.getHttpServer() as Server);
   }
 }

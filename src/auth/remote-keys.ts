@@ -51,16 +51,20 @@ export class RemoteKeys implements TokenKeys {
   }
 
   /**
-   * The keys that may have signed a token. An unknown key is awaited for one more load.
+   * The known keys that may have signed a token, then those that the provider has published since. A token with an unknown
+   * key id waits for one more load. A token that no known key has signed waits only if the last load is over 5 s old: its
+   * key may have replaced another one with the same key id.
    * @throws {ApiError} 503 if the keys cannot be loaded
    */
-  async candidates(header: JWTHeaderParameters): Promise<CryptoKey[]> {
-    if (!ALGORITHMS.test(header.alg)) return [];
+  async *candidates(header: JWTHeaderParameters): AsyncGenerator<CryptoKey, undefined> {
+    if (!ALGORITHMS.test(header.alg)) return;
     if (this.known === '') await (this.current ?? this.loadAgain());
+    const { known } = this;
     const found = await this.matching(header);
-    if (found.length > 0) return found;
+    yield* found;
+    if (found.length > 0 && performance.now() < this.startedAt + SHORTEST_INTERVAL) return;
     await this.loadAgain();
-    return this.matching(header);
+    if (this.known !== known) yield* await this.matching(header);
   }
 
   private async matching(header: JWTHeaderParameters): Promise<CryptoKey[]> {

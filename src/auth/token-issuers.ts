@@ -19,8 +19,8 @@ export interface TrustedIssuer {
 class ConfiguredKeys implements TokenKeys {
   constructor(private readonly keys: readonly PublicKey[]) {}
 
-  candidates({ alg }: JWTHeaderParameters): Promise<KeyObject[]> {
-    return Promise.resolve(this.keys.filter(({ algorithms }) => algorithms.includes(alg)).map(({ key }) => key));
+  candidates({ alg }: JWTHeaderParameters): KeyObject[] {
+    return this.keys.filter(({ algorithms }) => algorithms.includes(alg)).map(({ key }) => key);
   }
 }
 

@@ -102,7 +102,7 @@ async function verifiedPayload(
 ): Promise<JWTPayload> {
   const { issuer, audience, keys } = trusted;
   let failure: unknown = new errors.JOSEAlgNotAllowed();
-  for (const key of await keys.candidates(header)) {
+  for await (const key of keys.candidates(header)) {
     try {
       const { payload } = await jwtVerify(token, key, {
         algorithms: [header.alg],

@@ -94,6 +94,18 @@ describe('a service with JWT_ISSUER and JWT_AUDIENCE of an OpenID provider', () 
     expectInvalidToken(await list(service, old));
   });
 
+  it('accepts a token of a key that replaces another one with the same key id', async () => {
+    const replaced = { ...(await privateJwk('ES256', 'fourth')) };
+    provider.setKeys([replaced]);
+    // The service loads the keys at most every 5 s.
+    await sleep(5000);
+    expect((await list(service, await provider.token())).status).toBe(200);
+    expectInvalidToken(await list(service, await signed(keys.fourth)));
+    provider.setKeys([keys.fourth]);
+    await sleep(5000);
+    expect((await list(service, await provider.token())).status).toBe(200);
+  });
+
   it('while the provider is stopped, known keys work and others are 503 with Retry-After', async () => {
     const known = await provider.token();
     await provider.stop();
