@@ -23,6 +23,17 @@ const limited = (store) => ({
 export const locallyLimited = limited('local');
 export const jointlyLimited = limited('database');
 
+/** The service with a rule over several records of cookies. */
+const ruled = (form) => ({
+  ...service,
+  name: `service, rule for ${form}`,
+  program: 'bench/variants/with-rule/main.js',
+  about: `the service with a rule that runs once for ${form} of the records of a transaction`,
+  environment: { RULE: form },
+});
+export const ruledForAll = ruled('all');
+export const ruledForOne = ruled('one');
+
 export const byHand = {
   name: 'by hand',
   program: 'bench/variants/by-hand/main.js',

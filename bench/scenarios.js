@@ -1,6 +1,6 @@
 import { changedLine } from './changed-line.js';
 import { compare } from './compare.js';
-import { byHand, jointlyLimited, locallyLimited, service, stockNest } from './programs.js';
+import { byHand, jointlyLimited, locallyLimited, ruledForAll, ruledForOne, service, stockNest } from './programs.js';
 import { starts } from './starts.js';
 
 const RECORDS = 1000;
@@ -61,6 +61,16 @@ export const scenarios = [
     connections: 16,
     lanes: each([service, locallyLimited, jointlyLimited], 'get', RECORDS, { engine }),
     figures: [locallyLimited, jointlyLimited].map(({ name }) => ({ figure: 'cost', of: name, against: 'service' })),
+  })),
+  ...['sqlite', 'postgres'].map((engine) => ({
+    name: `rule-${engine}`,
+    what: `a rule on ${engine}: durable POST, 64 connections`,
+    connections: 64,
+    lanes: each([service, ruledForAll, ruledForOne], 'post', RECORDS, { engine }),
+    figures: [
+      { figure: 'rate', of: ruledForAll.name, against: 'service', atLeast: 0.8 },
+      { figure: 'rate', of: ruledForOne.name, against: 'service' },
+    ],
   })),
   {
     name: 'start',

@@ -75,16 +75,28 @@ export interface RuleTransaction extends Sql {
    * another resource waits, and its own rule sees this write.
    */
   lock<Row>(table: string, id: number): Promise<Row | undefined>;
+  /** Reads and locks the rows that exist, in the order of their ids, which prevents deadlocks. */
+  lockAll<Row>(table: string, ids: readonly number[]): Promise<Row[]>;
 }
 
-/** What must hold across records: of one resource, or of several. */
-export interface Rule<Entity extends ResourceEntity> {
-  /**
-   * Runs inside the transaction of each POST, PUT, PATCH and import of the resource, after the write: SQL reads what would be
-   * stored. When it throws an `ApiError` or an exception of Nest, the write is undone, and that is the response. It may run
-   * again, and so must only use its arguments.
-   */
+/**
+ * What must hold across records: of one resource, or of several. It runs inside the transaction of each POST, PUT, PATCH and
+ * import of the resource, after the write: SQL reads what would be stored. When it throws an `ApiError` or an exception of
+ * Nest, the write is undone, and that is the response. It may run again, and so must only use its arguments.
+ */
+export type Rule<Entity extends ResourceEntity> = RuleForOne<Entity> | RuleForAll<Entity>;
+
+/** A rule that runs once for each record: plain, and slower than a rule for all. */
+export interface RuleForOne<Entity extends ResourceEntity> {
   check(change: RecordChange<Entity>, transaction: RuleTransaction): Promise<void>;
+}
+
+/**
+ * A rule that runs once for all records of a transaction: POSTs that wait together, or a batch of an import. When it throws, it
+ * runs for each of them alone, so it need not say which record is wrong.
+ */
+export interface RuleForAll<Entity extends ResourceEntity> {
+  checkAll(changes: readonly RecordChange<Entity>[], transaction: RuleTransaction): Promise<void>;
 }
 
 /** The class of a resource's entity, or of its DTO. */

@@ -1,4 +1,4 @@
-import { Logger, Module } from '@nestjs/common';
+import { type DynamicModule, Logger, Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { CookiesModule } from '../../src/cookies/cookies.module.js';
 import { CookiesService } from '../../src/cookies/cookies.service.js';
@@ -19,43 +19,77 @@ const MOST_OPEN = 3;
 const MOST_OF_A_SMALL = 10;
 
 /** At most three parcels of a cookie are open, and no parcel has more than ten of a small cookie. */
-const RULE: Rule<Parcel> = {
+const FOR_ONE: Rule<Parcel> = {
   async check({ after: { cookieId, quantity } }, transaction) {
     const [{ open } = { open: 0 }] = await transaction.sql<{ open: number }[]>`
       SELECT count(*) AS open FROM parcels WHERE "cookieId" = ${cookieId} AND status = 'open'`;
-    if (open > MOST_OPEN) throw refused('TOO_MANY_OPEN', '/status', `cookie ${cookieId} has ${MOST_OPEN} open parcels`);
+    if (open > MOST_OPEN) throw tooManyOpen(cookieId);
     const cookie = await transaction.lock<{ size: string }>('cookies', cookieId);
-    if (cookie?.size === 'small' && quantity > MOST_OF_A_SMALL)
-      throw refused('TOO_MANY_SMALL', '/quantity', `must be at most ${MOST_OF_A_SMALL} of a small cookie`);
+    if (cookie?.size === 'small' && quantity > MOST_OF_A_SMALL) throw tooManySmall();
   },
 };
+
+/** Numbers of records that the rule for all was called with. */
+const checked: number[] = [];
+
+/** The same rule in one statement for all records. */
+const FOR_ALL: Rule<Parcel> = {
+  async checkAll(changes, transaction) {
+    checked.push(changes.length);
+    const ids = [...new Set(changes.map(({ after }) => after.cookieId))];
+    const [full] = await transaction.query<{ cookieId: number }[]>(
+      `SELECT "cookieId" FROM parcels WHERE status = 'open' AND "cookieId" IN (${ids.map(() => '?').join(', ')})
+       GROUP BY "cookieId" HAVING count(*) > ${MOST_OPEN}`,
+      ids,
+    );
+    if (full !== undefined) throw tooManyOpen(full.cookieId);
+    const cookies = await transaction.lockAll<{ id: number; size: string }>('cookies', ids);
+    const small = new Set(cookies.filter(({ size }) => size === 'small').map(({ id }) => id));
+    if (changes.some(({ after }) => small.has(after.cookieId) && after.quantity > MOST_OF_A_SMALL))
+      throw tooManySmall();
+  },
+};
+
+const tooManyOpen = (cookieId: number): ApiError =>
+  refused('TOO_MANY_OPEN', '/status', `cookie ${cookieId} has ${MOST_OPEN} open parcels`);
+
+const tooManySmall = (): ApiError =>
+  refused('TOO_MANY_SMALL', '/quantity', `must be at most ${MOST_OF_A_SMALL} of a small cookie`);
 
 const refused = (code: string, pointer: string, message: string): ApiError =>
   new ApiError(409, code, message, { details: [{ pointer, message }] });
 
-@Module({
-  imports: [
-    ResourceModule.forFeature({
-      name: PARCEL,
-      entity: Parcel,
-      capacity: () => 1000,
-      rule: () => Promise.resolve(RULE),
-    }),
-    CookiesModule,
-  ],
-  controllers: [ParcelsController],
-})
+function ruledParcels(rule: Rule<Parcel>): DynamicModule {
+  return {
+    module: RuledParcelsModule,
+    imports: [
+      ResourceModule.forFeature({
+        name: PARCEL,
+        entity: Parcel,
+        capacity: () => 1000,
+        rule: () => Promise.resolve(rule),
+      }),
+      CookiesModule,
+    ],
+    controllers: [ParcelsController],
+  };
+}
+
+@Module({})
 class RuledParcelsModule {}
 
 beforeAll(() => Logger.overrideLogger(false));
 
-describe(`a rule of a resource (${engineInUse()})`, () => {
+describe.each([
+  ['for one record', FOR_ONE],
+  ['for all records', FOR_ALL],
+])(`a rule of a resource, %s (${engineInUse()})`, (_form, rule) => {
   let service: Service;
   let client: Client;
   let cookieId: number;
 
   beforeAll(async () => {
-    service = await startService({ LOG_LEVEL: 'silent' }, [RuledParcelsModule], [new CreateParcels1790000200000()]);
+    service = await startService({ LOG_LEVEL: 'silent' }, [ruledParcels(rule)], [new CreateParcels1790000200000()]);
     client = await Client.of(service, { scope: 'cookies:read cookies:write parcels:read parcels:write' });
   });
 
@@ -137,6 +171,14 @@ describe(`a rule of a resource (${engineInUse()})`, () => {
     const rejected = results.filter(({ status }) => status === 'rejected');
     expect(rejected).toMatchObject([{ reason: { errorCode: 'TOO_MANY_OPEN' } }]);
     expect((await list()).body).toHaveLength(7);
+  });
+
+  it('runs once for all POSTs that share a transaction, if it is a rule for all', async () => {
+    checked.length = 0;
+    const answers = await Promise.all(Array.from({ length: 64 }, () => post({ status: 'paid' })));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+    expect(checked.length).toBeLessThan(rule === FOR_ALL ? 32 : 1);
+    if (rule === FOR_ALL) expect(checked.reduce((sum, count) => sum + count)).toBe(64);
   });
 
   it('sees what another transaction does to the record of another resource that it locks', async () => {

@@ -14,10 +14,10 @@ import type {
   Version,
   WriteCheck,
 } from '../resource-entity.js';
-import type { Rule, RuleTransaction } from '../resource.js';
+import type { RecordChange, Rule, RuleTransaction } from '../resource.js';
 import type { LockedUsage, UsageCounter } from '../usage/usage-counter.js';
 import { recordValue } from './record-columns.js';
-import { findRecord, type ResourceTable } from './resource-table.js';
+import { findRecord, placeholders, type ResourceTable } from './resource-table.js';
 
 const logger = new Logger('Storage');
 
@@ -55,7 +55,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     const usage = await this.lock();
     const versions = versionsAfter(usage, Math.min(records.length, Math.max(usage.free, 0)));
     const stored = await this.insert(records.slice(0, versions.length), versions);
-    for (const { record } of stored) await this.rule?.check({ after: record }, this.forRule);
+    await this.checkRule(stored.map(({ record }) => ({ after: record })));
     return records.map((_, index) => stored[index] ?? new StorageFullError(this.storage.resource));
   }
 
@@ -75,7 +75,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
       await this.insertAll(records, versions);
     } catch (error) {
       if (!(error instanceof RejectedRecordError)) throw error;
-      // The rule has seen all records at once. One after the other, it rejects the first that is too much.
+      // The rule has seen all records together. One after the other, it rejects the first that is too much.
       await this.transaction.query('ROLLBACK TO SAVEPOINT many', []);
       for (const [index, record] of records.entries()) await this.insertAll([record], [versions[index]!], index);
     }
@@ -110,7 +110,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
       [last] = versionsAfter(last ?? (await this.lock()), 1);
       await this.transaction.query(this.table.update, [...this.table.parametersOf(record), last!.revision, id]);
       const after = record as PublicRecord<Entity>;
-      await this.rule?.check({ before: current.record, after }, this.forRule);
+      await this.checkRule([{ before: current.record, after }]);
       results.push({ record: after, version: last! });
     }
     return results;
@@ -166,27 +166,36 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     for (let start = 0; start < records.length; start += size) {
       stored.push(...(await this.insert(records.slice(start, start + size), versions.slice(start, start + size))));
     }
-    if (this.rule === undefined) return;
-    for (const [index, { record }] of stored.entries()) {
-      await this.rule.check({ after: record }, this.forRule).catch((error: unknown) => {
-        throw error instanceof HttpException ? new RejectedRecordError(first + index, error) : error;
-      });
-    }
+    await this.checkRule(stored.map(({ record }) => ({ after: record }))).catch((error: unknown) => {
+      throw error instanceof HttpException ? new RejectedRecordError(first, error) : error;
+    });
+  }
+
+  /** @throws errors of the rule */
+  private async checkRule(changes: readonly RecordChange<Entity>[]): Promise<void> {
+    const { rule, forRule } = this;
+    if (rule === undefined || changes.length === 0) return;
+    if ('checkAll' in rule) return rule.checkAll(changes, forRule);
+    for (const change of changes) await rule.check(change, forRule);
   }
 
   private get forRule(): RuleTransaction {
     const { dataSource, engine } = this.table;
     const sql = this.transaction;
+    const lockAll = async <Row>(table: string, ids: readonly number[]): Promise<Row[]> => {
+      if (ids.length === 0) return [];
+      const name = dataSource.driver.escape(table);
+      const select = `SELECT * FROM ${name} WHERE id IN (${placeholders(ids)}) ORDER BY id`;
+      return sql.query<Row[]>(select + engine.dialect.forUpdate(name), [...ids]);
+    };
     return {
       sql: (strings, ...values) => sql.sql(strings, ...values),
       query: (text, parameters) => sql.query(text, parameters),
       lock: async <Row>(table: string, id: number) => {
-        const name = dataSource.driver.escape(table);
-        const [row] = await sql.query<Row[]>(`SELECT * FROM ${name} WHERE id = ?${engine.dialect.forUpdate(name)}`, [
-          id,
-        ]);
+        const [row] = await lockAll<Row>(table, [id]);
         return row;
       },
+      lockAll,
     };
   }
 

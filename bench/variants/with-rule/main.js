@@ -1,0 +1,2 @@
+import './rule.js';
+import '../../../dist/src/main.js';
