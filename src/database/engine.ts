@@ -112,6 +112,9 @@ export interface Dialect {
    */
   forUpdate(table: string): string;
 
+  /** The time by the clock of the database, in milliseconds since 1970. */
+  readonly now: string;
+
   /** The largest id that a table has given or stored; 0 for a table that never had a record. */
   lastGivenId(table: string): string;
 }

@@ -3,6 +3,7 @@ import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Config } from '../config/config.js';
 import { ReportedResources } from '../management/reported-resources.js';
+import { Leases } from './leases.js';
 import { ListCache } from './lists/list-cache.js';
 import { checkLists } from './lists/list-declaration.js';
 import { ListQueue } from './lists/list-queue.js';
@@ -58,8 +59,8 @@ export interface ResourceFeature {
  */
 @Global()
 @Module({
-  providers: [ListCache, ListQueue, ListReaders, ResourceLists, CountCheck],
-  exports: [ListCache, ListQueue, ListReaders, ResourceLists],
+  providers: [ListCache, ListQueue, ListReaders, ResourceLists, CountCheck, Leases],
+  exports: [ListCache, ListQueue, ListReaders, ResourceLists, Leases],
 })
 export class ResourceModule {
   static forFeature({ name, entity, capacity, rule }: ResourceFeature): DynamicModule {

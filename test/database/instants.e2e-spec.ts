@@ -114,7 +114,8 @@ describeEngines('an instant', (engine: EngineName) => {
     const dataSource = await createDataSource(loadConfig({ ...environmentIn(folder), DATABASE_URL: DATABASE }));
     await dataSource.initialize();
     await migrate(dataSource);
-    const later = ['KeepInstants1790000110000', 'KeepBooks1790000120000', 'CreateRevokedTokens1790000130000'];
+    const names = dataSource.migrations.map(({ name, constructor }) => name ?? constructor.name);
+    const later = names.slice(names.indexOf('KeepInstants1790000110000'));
     for (const _ of later) await dataSource.undoLastMigration();
     expect(await migrate(dataSource)).toEqual(later);
     await dataSource.destroy();

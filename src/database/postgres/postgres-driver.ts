@@ -54,6 +54,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     dateOfExact: (expression) => `CAST(${expression} AS timestamp) AT TIME ZONE 'UTC'`,
     join: (expression, column, direction) => `string_agg(${expression}, '' ORDER BY ${column} ${direction})`,
     forUpdate: (table) => ` FOR UPDATE OF ${table}`,
+    now: 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)',
     lastGivenId,
   };
   readonly advanceIdSequence = advanceIdSequence;

@@ -46,6 +46,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     // docs/adr/0023-engine-writes-json-of-lists.md.
     join: (expression) => `CAST(string_agg(${expression}, '') AS BLOB)`,
     forUpdate: () => '',
+    now: `CAST(unixepoch('subsec') * 1000 AS integer)`,
     lastGivenId,
   };
   readonly advanceIdSequence = advanceIdSequence;

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { engineOf, type Sql, transaction } from '../database/engine.js';
+
+/** Work that all processes offer to do, and one does. */
+export interface SharedWork {
+  /** Names the work in the database. */
+  readonly name: string;
+  /** Milliseconds from one beginning of the work to the next; until then `run` does nothing. */
+  readonly every: number;
+  /** Milliseconds after the beginning of a batch in which the next one begins, or another process takes over (default: 60 000). */
+  readonly lease?: number;
+  /**
+   * Does one part of the work in a transaction, which other writers may have to wait for, and returns whether there is more.
+   * It may run again, and so must only use its argument.
+   */
+  readonly batch: (transaction: Sql) => Promise<boolean>;
+}
+
+/**
+ * Lets one process of all workers and replicas do scheduled work. The row of the work in `leases` names its holder until it
+ * expires, by the clock of the database. Each batch renews the lease in its own transaction, so that a process that has lost
+ * the lease changes nothing any more.
+ */
+@Injectable()
+export class Leases implements OnModuleDestroy {
+  private readonly logger = new Logger('Leases');
+  private readonly stopping = new AbortController();
+  private readonly running = new Set<Promise<unknown>>();
+  private readonly hold: string;
+
+  constructor(private readonly dataSource: DataSource) {
+    const { now } = engineOf(dataSource).dialect;
+    this.hold = `INSERT INTO leases (name, holder, expires) VALUES (?, ?, ${now} + ?)
+      ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires = excluded.expires
+      WHERE leases.holder = excluded.holder OR leases.expires <= ${now} RETURNING expires`;
+  }
+
+  /**
+   * Does the work if it is due and no other run has the lease. Between two batches it waits as long as the last one took,
+   * so that other writers have half of the time.
+   * @returns whether this run has brought the work to its end
+   */
+  async run(work: SharedWork): Promise<boolean> {
+    const result = this.runBatches(work, randomUUID());
+    this.running.add(result);
+    return result.finally(() => this.running.delete(result));
+  }
+
+  /** Waits for the running batches. Their leases end, so that another process continues. */
+  async onModuleDestroy(): Promise<void> {
+    this.stopping.abort();
+    await Promise.allSettled(this.running);
+  }
+
+  private async runBatches(work: SharedWork, holder: string): Promise<boolean> {
+    const { signal } = this.stopping;
+    let begun: number | undefined;
+    while (!signal.aborted) {
+      const batch = await this.runBatch(work, holder, begun);
+      if (batch === undefined && begun !== undefined) {
+        this.logger.warn(`${work.name} continues in another process: here a batch took longer than the lease`);
+      }
+      if (batch === undefined || batch.isLast) return batch !== undefined;
+      begun = batch.begun;
+      await delay(batch.pause, undefined, { signal }).catch(() => undefined);
+    }
+    await transaction(
+      this.dataSource,
+      (tx) => tx.sql`DELETE FROM leases WHERE name = ${work.name} AND holder = ${holder}`,
+    );
+    return false;
+  }
+
+  /**
+   * @param begun when the run began, by the clock of the database
+   * @returns `undefined` when the work is not due, or another run has the lease
+   */
+  private runBatch({ name, every, lease = 60_000, batch }: SharedWork, holder: string, begun?: number) {
+    return transaction(this.dataSource, async (tx) => {
+      const [row] = await tx.query<{ expires: number }[]>(this.hold, [name, holder, lease]);
+      if (row === undefined) return undefined;
+      const beginning = begun ?? row.expires - lease;
+      const started = performance.now();
+      const isLast = !(await batch(tx));
+      const pause = Math.min(performance.now() - started, lease / 2);
+      if (isLast) await tx.sql`UPDATE leases SET holder = '', expires = ${beginning + every} WHERE name = ${name}`;
+      return { begun: beginning, isLast, pause };
+    });
+  }
+}

@@ -1,0 +1,168 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { Config } from '../../src/config/config.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import type { Sql } from '../../src/database/engine.js';
+import { Leases, type SharedWork } from '../../src/resource/leases.js';
+import { engineInUse } from '../support/engine.js';
+import { Client, COOKIE, type Service, startService } from '../support/service.js';
+
+const HOUR = 3_600_000;
+const DIED = new Error('The process has died');
+
+describe(`a lease (${engineInUse()})`, () => {
+  let service: Service;
+  let dataSource: DataSource;
+  let others: DataSource[];
+  let processes: Leases[];
+  let works = 0;
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    let config!: Config;
+    service = await startService({ LOG_LEVEL: 'silent' }, [], [], (module, given) => {
+      config = given;
+      return module;
+    });
+    dataSource = service.app.get(DataSource);
+    await dataSource.query('CREATE TABLE batches (name varchar NOT NULL, runner integer NOT NULL)');
+    others = await Promise.all([0, 1, 2].map(async () => (await createDataSource(config)).initialize()));
+    processes = [dataSource, ...others].map((each) => new Leases(each));
+  });
+
+  afterAll(async () => {
+    for (const other of others) await other.destroy();
+    await service.stop();
+  });
+
+  /** Work of so many batches, each of which writes a row for the process that runs it. */
+  const workOf = (batches: number, options: Partial<SharedWork> = {}) => {
+    const name = `work-${++works}`;
+    const runBy = (runner: number, before?: (done: number) => void): SharedWork => ({
+      name,
+      every: HOUR,
+      ...options,
+      async batch(transaction: Sql) {
+        const [{ done }] = await transaction.sql<[{ done: number }]>`
+          SELECT count(*) AS done FROM batches WHERE name = ${name}`;
+        before?.(Number(done));
+        await transaction.sql`INSERT INTO batches (name, runner) VALUES (${name}, ${runner})`;
+        return Number(done) + 1 < batches;
+      },
+    });
+    const runners = async (): Promise<number[]> => {
+      const rows: { runner: number }[] = await dataSource.query(`SELECT runner FROM batches WHERE name = '${name}'`);
+      return rows.map(({ runner }) => runner);
+    };
+    return { runBy, runners };
+  };
+
+  it('lets one of several processes do the work, and none again before it is due', async () => {
+    const { runBy, runners } = workOf(5);
+    const results = await Promise.all(
+      processes.flatMap((leases, index) => [leases, leases].map((one) => one.run(runBy(index)))),
+    );
+    expect(results.filter((isDone) => isDone)).toHaveLength(1);
+    expect(await runners()).toHaveLength(5);
+    expect(new Set(await runners()).size).toBe(1);
+    for (const leases of processes) expect(await leases.run(runBy(9))).toBe(false);
+    expect(await runners()).toHaveLength(5);
+  });
+
+  it('makes the work due again after its interval, counted from its beginning', async () => {
+    const { runBy, runners } = workOf(1, { every: 400 });
+    const started = performance.now();
+    expect(await processes[0]!.run(runBy(0))).toBe(true);
+    let isDone = false;
+    while (!isDone && performance.now() - started < 20_000) {
+      isDone = await processes[1]!.run({
+        ...runBy(1),
+        batch: (tx) =>
+          runBy(1)
+            .batch(tx)
+            .then(() => false),
+      });
+      await delay(20);
+    }
+    expect(performance.now() - started).toBeGreaterThan(390);
+    expect(await runners()).toEqual([0, 1]);
+  });
+
+  it('replaces a holder that has died, after its time and not before, where the work was', async () => {
+    const { runBy, runners } = workOf(4, { lease: 600 });
+    const dies = runBy(0, (done) => {
+      if (done === 2) throw DIED;
+    });
+    const started = performance.now();
+    await expect(processes[0]!.run(dies)).rejects.toBe(DIED);
+    expect(await processes[1]!.run(runBy(1))).toBe(false);
+    let isDone = false;
+    while (!isDone && performance.now() - started < 20_000) {
+      isDone = await processes[1]!.run(runBy(1));
+      await delay(20);
+    }
+    expect(performance.now() - started).toBeGreaterThan(590);
+    expect(await runners()).toEqual([0, 0, 1, 1]);
+  });
+
+  it('lets a process that was held up longer than its lease change nothing any more', async () => {
+    const { runBy, runners } = workOf(3, { lease: 400 });
+    const heldUp = {
+      ...runBy(0),
+      batch: (tx: Sql) =>
+        runBy(0)
+          .batch(tx)
+          .finally(() => delay(800)),
+    };
+    const first = processes[0]!.run(heldUp);
+    let isDone = false;
+    for (let tries = 0; !isDone && tries < 400; tries++) {
+      isDone = await processes[1]!.run(runBy(1));
+      await delay(5);
+    }
+    expect([isDone, await first]).toEqual([true, false]);
+    expect(await runners()).toEqual([0, 1, 1]);
+  });
+
+  it('ends with the service: after the batch that runs, and another process continues immediately', async () => {
+    const { runBy, runners } = workOf(50);
+    const stopped = new Leases(dataSource);
+    const run = stopped.run({
+      ...runBy(0),
+      batch: (tx) =>
+        runBy(0)
+          .batch(tx)
+          .finally(() => delay(10)),
+    });
+    while ((await runners()).length < 2) await delay(5);
+    await stopped.onModuleDestroy();
+    expect(await run).toBe(false);
+    const before = (await runners()).length;
+    expect(before).toBeLessThan(50);
+    expect(await stopped.run(runBy(0))).toBe(false);
+    expect(await processes[1]!.run(runBy(1))).toBe(true);
+    expect(await runners()).toEqual(Array.from({ length: 50 }, (_, index) => (index < before ? 0 : 1)));
+  });
+
+  it('lets requests write between two batches', async () => {
+    const client = await Client.of(service);
+    const { runBy } = workOf(20);
+    let isDone = false;
+    const run = processes[0]!.run({
+      ...runBy(0),
+      batch: (tx) =>
+        runBy(0)
+          .batch(tx)
+          .finally(() => delay(20)),
+    });
+    void run.then(() => (isDone = true));
+    let written = 0;
+    while (!isDone && written < 1000) {
+      expect((await client.post(COOKIE)).status).toBe(201);
+      written++;
+    }
+    expect(await run).toBe(true);
+    expect(written).toBeGreaterThan(10);
+  });
+});
