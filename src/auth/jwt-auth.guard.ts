@@ -9,7 +9,7 @@ import { accessOf } from './scopes.decorator.js';
 
 /**
  * The guard of every route, GraphQL resolver and WebSocket message: 401 without a valid token, 403 without the scopes of
- * the handler. `@Public()` turns it off.
+ * the handler. `@Public()` opens it to callers without a token; a GET whose token is not valid is 401 there, too.
  */
 @Injectable()
 export class JwtAuthGuard extends AuthGuard('jwt') {
@@ -19,7 +19,7 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
 
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     const access = accessOf(this.reflector, context.getHandler() as () => unknown, context.getClass()) ?? [];
-    if (access === 'public') return true;
+    if (access === 'public') return this.admitToPublic(context);
     const { scopes } = await this.principalOf(context);
     if (access.length === 0 || !access.every((scope) => scopes.has(scope))) throw forbidden(access);
     const call = httpCallOf(context);
@@ -29,6 +29,17 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
 
   override getRequest(context: ExecutionContext): FastifyRequest {
     return httpCallOf(context)!.request;
+  }
+
+  /** A login or a refresh may bear an expired token, so only a GET checks it. */
+  private async admitToPublic(context: ExecutionContext): Promise<boolean> {
+    if (context.getType() !== 'http') return true;
+    const { request } = httpCallOf(context)!;
+    const { method, headers } = request;
+    if ((method === 'GET' || method === 'HEAD') && headers.authorization) await super.canActivate(context);
+    // Shared caches may store the response, so it must not depend on the user.
+    request.user = undefined;
+    return true;
   }
 
   private async principalOf(context: ExecutionContext): Promise<Principal> {

@@ -1,21 +1,31 @@
 import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
 import type { Reflector } from '@nestjs/core';
-import { ApiBearerAuth, ApiSecurity } from '@nestjs/swagger';
+import { ApiExtension } from '@nestjs/swagger';
 
 const ACCESS = 'auth:access';
+
+/** The mark of the access rule in the document, until `completeDocument` replaces it. */
+export const ACCESS_EXTENSION = 'x-access';
 
 /** The access rule of a route: public, or a token with all of these scopes. */
 export type Access = 'public' | readonly string[];
 
 /** Requires a token with all of these scopes. A route with neither `@Scopes()` nor `@Public()` is always 403. */
 export function Scopes(...scopes: [string, ...string[]]): MethodDecorator & ClassDecorator {
-  return applyDecorators(SetMetadata(ACCESS, scopes), ApiBearerAuth());
+  return access(scopes);
 }
 
-/** Opens a route to requests without a token. */
+/**
+ * Opens a route to requests without a token; a token that a GET bears is checked. `request.user` is absent, because shared caches
+ * may store the response.
+ */
 export function Public(): MethodDecorator & ClassDecorator {
-  return applyDecorators(SetMetadata(ACCESS, 'public'), ApiSecurity({}));
+  return access('public');
 }
+
+// The handler's extension wins over that of its class, as its metadata does; `@ApiBearerAuth()` would add both up.
+const access = (rule: Access): MethodDecorator & ClassDecorator =>
+  applyDecorators(SetMetadata(ACCESS, rule), ApiExtension(ACCESS_EXTENSION, rule));
 
 /** The access rule of a handler or else of its class; `undefined` if neither has a decorator. */
 export function accessOf(reflector: Reflector, handler: () => unknown, controller: Type): Access | undefined {

@@ -1,5 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { BODY_LIMIT, lengthOf, LIMIT_EXTENSION } from '../http/body/body-limit.js';
+import { ACCESS_EXTENSION } from '../auth/scopes.decorator.js';
 import { CLOSED } from './closed.decorator.js';
 
 type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']>;
@@ -17,6 +18,7 @@ export function completeDocument(document: OpenAPIObject): void {
   unwrapReferences(document as unknown as Node);
   closeSchemas(document);
   describeBodyLimits(document);
+  describeAccess(document);
   listErrorCodes(document);
 }
 
@@ -88,6 +90,30 @@ function describeBodyLimits(document: OpenAPIObject): void {
     const standard = responses['413'] ?? { description: `The body is larger than ${lengthOf(BODY_LIMIT)}` };
     const text = JSON.stringify(standard).replaceAll(lengthOf(BODY_LIMIT), length);
     responses['413'] = JSON.parse(text) as ResponseObject;
+  }
+}
+
+/** Writes the rule of `@Scopes()` or `@Public()` as the security of each operation. */
+function describeAccess({ paths }: OpenAPIObject): void {
+  for (const [method, operation] of Object.values(paths).flatMap((item) => Object.entries(item as Node))) {
+    if (!METHODS.includes(method as 'get')) continue;
+    const { [ACCESS_EXTENSION]: access } = operation as Node;
+    delete (operation as Node)[ACCESS_EXTENSION];
+    if (access === 'public') describePublic(method, operation as OperationObject);
+    else if (access !== undefined) (operation as OperationObject).security = [{ bearer: [] }];
+  }
+}
+
+/** Only a GET checks a token that is sent. Shared caches may store its successful responses. */
+function describePublic(method: string, operation: OperationObject): void {
+  operation.security = method === 'get' ? [{}, { bearer: [] }] : [{}];
+  delete operation.responses['403'];
+  for (const response of Object.values(operation.responses)) {
+    if (response === undefined || '$ref' in response) continue;
+    const { Vary: vary } = response.headers ?? {};
+    if (vary === undefined || !('$ref' in vary) || vary.$ref !== '#/components/headers/Vary') continue;
+    delete response.headers!['Vary'];
+    response.headers!['Cache-Control'] = { $ref: '#/components/headers/Public-Cache-Control' };
   }
 }
 

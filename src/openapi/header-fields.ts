@@ -39,6 +39,7 @@ export const headerComponents = (resource: string) => ({
   'X-Request-Id': text('Names this request in the log of the service', REQUEST_ID_EXAMPLE, REQUEST_ID_PATTERN),
   'X-Content-Type-Options': text('The media type is as stated', 'nosniff'),
   'Cache-Control': text('Private, and to be revalidated with the ETag before each use', 'private, no-cache'),
+  'Public-Cache-Control': text('To be revalidated with the ETag before each use', 'public, no-cache'),
   Vary: text('Each bearer of a token has responses of its own', 'Authorization'),
   'Error-Cache-Control': text('Errors are not kept', 'no-store'),
   'Error-Vary': optional(text('Absent while no token has been accepted', 'Authorization')),

@@ -21,11 +21,19 @@ export class ResourceExchange {
     return preconditionsOf(this.request);
   }
 
+  /** Lets shared caches store the response of a public route; the guard has made the others private (RFC 9111 section 5.2.2). */
+  allowSharedCaches(): void {
+    const { request, reply } = this;
+    if (request.user === undefined && !reply.hasHeader('cache-control'))
+      reply.header('cache-control', 'public, no-cache');
+  }
+
   /**
    * Sets the ETag of a GET of one record and returns the record, or `undefined` with status 304.
    * @throws {ApiError} 412 when `If-Match` does not hold
    */
   record<T>({ record, version }: Stored<T>): T | undefined {
+    this.allowSharedCaches();
     this.reply.header('etag', etagOf(version));
     if (!this.preconditions.isNotModified(version)) return record;
     this.reply.code(304);

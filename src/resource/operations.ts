@@ -35,6 +35,16 @@ interface RecordOptions extends OperationOptions {
 
 interface ListOptions extends RecordOptions {
   readonly query: Type;
+  /** The resource whose id is in the path, for a list such as `/tables/{id}/bookings`. */
+  readonly of?: ResourceName;
+  /** Replaces the default, for a second list of the resource. */
+  readonly operationId?: string;
+}
+
+interface ActionOptions extends RecordOptions {
+  /** In words, such as `Cancel a booking`. */
+  readonly summary: string;
+  readonly body?: Type;
 }
 
 interface BodyOptions extends OperationOptions {
@@ -50,13 +60,17 @@ const ApiId = (name: ResourceName): MethodDecorator =>
 
 const NOT_MODIFIED = { status: 304, description: 'You have this version already' };
 
-/** Describes the GET of a list, which has rate limits of its own. */
-export const ApiList = (name: ResourceName, options: ListOptions): MethodDecorator =>
-  applyDecorators(
+/** Describes the GET of a list, of all records or of those below another one. It has rate limits of its own. */
+export const ApiList = (name: ResourceName, options: ListOptions): MethodDecorator => {
+  const { of } = options;
+  const counts = of === undefined ? (['X-Total-Count'] as const) : [];
+  const parent = of === undefined ? [] : [ApiId(of)];
+  return applyDecorators(
     RateClass('list'),
+    ...parent,
     ApiOperation({
-      operationId: `list${name.pluralTypeName}`,
-      summary: `Retrieve all ${name.pluralText}`,
+      operationId: options.operationId ?? `list${name.pluralTypeName}${of === undefined ? '' : `Of${of.typeName}`}`,
+      summary: `Retrieve all ${name.pluralText}${of === undefined ? '' : ` of ${of.indefinite}`}`,
       description:
         options.description ??
         'All of them by id, or with `limit` a page. Without `limit` the list is never cut short.',
@@ -66,16 +80,18 @@ export const ApiList = (name: ResourceName, options: ListOptions): MethodDecorat
       status: 200,
       description: `The ${name.pluralText}`,
       type: [options.record],
-      headers: headers('ETag', 'Link', 'X-Total-Count'),
+      headers: headers('ETag', 'Link', ...counts),
     }),
-    ApiResponse({ ...NOT_MODIFIED, headers: headers('ETag', 'X-Total-Count') }),
+    ApiResponse({ ...NOT_MODIFIED, headers: headers('ETag', ...counts) }),
     ApiErrors(
       `${name.plural}:read`,
       invalidQuery(options.query),
-      { ...STALE, headers: ['ETag', 'X-Total-Count'] },
+      { ...STALE, headers: ['ETag', ...counts] },
+      ...(of === undefined ? [] : [INVALID_ID, notFound(of)]),
       ...(options.errors ?? []),
     ),
   );
+};
 
 /** Describes the GET of one record. */
 export const ApiGet = (name: ResourceName, { record, description, errors = [] }: RecordOptions): MethodDecorator =>
@@ -190,6 +206,36 @@ export const ApiDelete = (name: ResourceName, { description, errors = [] }: Oper
     ApiWriteConditions(),
     ApiResponse({ status: 204, description: `The ${name.text} is deleted`, headers: headers() }),
     ApiErrors(`${name.plural}:write`, INVALID_ID, notFound(name), EXCLUDED, UNCONDITIONAL, DISK_FULL, ...errors),
+  );
+
+/**
+ * Describes an action on a record, such as `POST /bookings/{id}/cancel`, with status 200.
+ * @param action its last part in the path
+ */
+export const ApiAction = (
+  name: ResourceName,
+  action: string,
+  { record, summary, body, description, errors = [] }: ActionOptions,
+): MethodDecorator =>
+  applyDecorators(
+    ApiOperation({
+      operationId: `${action}${name.typeName}`,
+      summary,
+      description: description ?? 'A second time it changes nothing.',
+    }),
+    ApiId(name),
+    ApiWriteConditions(),
+    ...(body === undefined ? [] : [ApiBody({ type: body })]),
+    ApiResponse({ status: 200, description: `The ${name.text} as it is now`, type: record, headers: headers('ETag') }),
+    ApiErrors(
+      `${name.plural}:write`,
+      ...(body === undefined ? [INVALID_ID] : [invalidIdOrBody(body), wrongType('POST')]),
+      notFound(name),
+      EXCLUDED,
+      UNCONDITIONAL,
+      DISK_FULL,
+      ...errors,
+    ),
   );
 
 /** 400 for a property that refers to a record of another resource. */

@@ -60,6 +60,10 @@ export type NewRecord<Entity extends ResourceEntity> = Omit<Entity, 'id' | 'revi
 /** The changes of an update. */
 export type RecordChanges<Entity extends ResourceEntity> = Partial<Omit<Entity, 'id' | 'revision'>>;
 
+/** The changes of an update, or a function of the stored record that returns them or throws the error of the update. */
+export type Change<Entity extends ResourceEntity> =
+  RecordChanges<Entity> | ((record: PublicRecord<Entity>) => RecordChanges<Entity>);
+
 export interface StoredRecord<Entity extends ResourceEntity> {
   readonly record: PublicRecord<Entity>;
   readonly version: Version;
@@ -71,7 +75,7 @@ export type WriteCheck = (current: Version) => void;
 /** An update in a batch. */
 export interface RecordUpdate<Entity extends ResourceEntity> {
   readonly id: number;
-  readonly changes: RecordChanges<Entity>;
+  readonly changes: Change<Entity>;
   readonly check?: WriteCheck;
 }
 

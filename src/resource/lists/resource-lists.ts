@@ -1,5 +1,5 @@
 import { Injectable, type StreamableFile } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../config/config.js';
 import { ErrorLog } from '../../http/errors/error-log.js';
 import type { ResourceExchange } from '../exchange.js';
@@ -25,6 +25,8 @@ export interface ListSnapshot {
 
 /** A source of lists, such as a `ResourceRepository`. */
 export interface ListSource {
+  /** Names the records of the source; absent for all records of the resource. */
+  readonly scopeKey?: string;
   usage(): Promise<ResourceUsage>;
   /**
    * Calls `read` with a snapshot, and again with another one if the connection breaks. `read` closes the snapshot, and must not
@@ -57,23 +59,25 @@ export class ResourceLists {
   async respond(source: ListSource, query: ListQuery, exchange: ResourceExchange): Promise<ListBody | undefined> {
     const { preconditions, request, reply } = exchange;
     const selection = selectionOf(query);
+    exchange.allowSharedCaches();
     const usage = await source.usage();
-    describe(usage, selection, reply);
+    describe(source, usage, selection, reply);
     if (preconditions.isNotModified(usage)) {
       reply.code(304);
       return undefined;
     }
     reply.type(JSON_TYPE);
-    const cached = this.cache.get(etagOf(usage), request.url);
+    const cached = this.cache.get(etagOf(usage), cacheKey(source, request));
     if (cached !== undefined) {
       if (cached.link !== undefined) reply.header('link', cached.link);
       return replay(cached, this.cache, this.config.listTimeout, request.method);
     }
     // The records may have changed meanwhile: the header describes the snapshot.
     const make = (snapshot: ListSnapshot): Promise<ListBody> => {
-      describe(snapshot.usage, selection, reply);
-      if (query.limit !== undefined) return this.page(snapshot, query.limit, selection, exchange);
-      return this.wholeList(snapshot, selection, exchange);
+      describe(source, snapshot.usage, selection, reply);
+      const key = cacheKey(source, request);
+      if (query.limit !== undefined) return this.page(snapshot, query.limit, selection, key, exchange);
+      return this.wholeList(snapshot, selection, key, exchange);
     };
     return this.queue.run(request, () => source.readSnapshot(make));
   }
@@ -83,15 +87,15 @@ export class ResourceLists {
     snapshot: ListSnapshot,
     limit: number,
     selection: Selection,
+    key: string,
     { request, reply }: ResourceExchange,
   ): Promise<Buffer> {
-    const { url } = request;
     try {
       const found = await snapshot.first(limit, selection);
       const body = wholeArray(found?.chunks ?? []);
-      const link = found && (await linkBehind(snapshot, limit, selection, found, url));
+      const link = found && (await linkBehind(snapshot, limit, selection, found, request.url));
       if (link !== undefined) reply.header('link', link);
-      this.cache.add(etagOf(snapshot.usage), url, body, link);
+      this.cache.add(etagOf(snapshot.usage), key, body, link);
       return body;
     } finally {
       snapshot.close();
@@ -101,9 +105,9 @@ export class ResourceLists {
   private async wholeList(
     snapshot: ListSnapshot,
     selection: Selection,
+    key: string,
     { request, reply }: ResourceExchange,
   ): Promise<ListBody> {
-    const { url } = request;
     const etag = etagOf(snapshot.usage);
     const body = await jsonArray(snapshot.pages(selection), {
       close: () => snapshot.close(),
@@ -111,17 +115,22 @@ export class ResourceLists {
       reply,
       readers: this.readers,
       failed: (error, bytes) => this.errors.listBrokeOff(error, request, bytes),
-      collectUpTo: () => (this.cache.collect(etag, url) ? this.cache.longest : 0),
-      collected: (chunks) => this.cache.collected(etag, url, chunks),
+      collectUpTo: () => (this.cache.collect(etag, key) ? this.cache.longest : 0),
+      collected: (chunks) => this.cache.collected(etag, key, chunks),
     });
-    if (body instanceof Buffer) this.cache.add(etag, url, body);
+    if (body instanceof Buffer) this.cache.add(etag, key, body);
     return body;
   }
 }
 
+/** The key of a list in the cache: different records may have the same URL, such as those of each subject. */
+function cacheKey({ scopeKey = '' }: ListSource, { url }: FastifyRequest): string {
+  return `${scopeKey}${url}`;
+}
+
 /** Sets `ETag` and `X-Total-Count`, also of a 304. */
-function describe(usage: ResourceUsage, selection: Selection, reply: FastifyReply): void {
-  if (!isFiltered(selection)) reply.header('x-total-count', usage.count);
+function describe({ scopeKey }: ListSource, usage: ResourceUsage, selection: Selection, reply: FastifyReply): void {
+  if (scopeKey === undefined && !isFiltered(selection)) reply.header('x-total-count', usage.count);
   reply.header('etag', etagOf(usage));
 }
 

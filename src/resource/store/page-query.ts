@@ -1,4 +1,5 @@
 import type { RecordColumn } from './record-columns.js';
+import type { RecordScope } from './record-scope.js';
 import type { ResourceTable } from './resource-table.js';
 import { type Conditions, conditionsOf, type Selection, type SortPosition } from './selection.js';
 
@@ -22,6 +23,7 @@ export class PageQuery {
   readonly isById: boolean;
   /** Tells whether the engine must read rows to filter them. */
   readonly isFiltered: boolean;
+  private readonly table: ResourceTable;
   private readonly column: RecordColumn;
   private readonly direction: 'ASC' | 'DESC';
   private readonly beyond: '>' | '<';
@@ -30,10 +32,9 @@ export class PageQuery {
   private readonly range: Conditions;
   private readonly filters: Conditions;
 
-  constructor(
-    private readonly table: ResourceTable,
-    { sortBy = 'id', order, filters, ranges = {} }: Selection,
-  ) {
+  constructor(scope: RecordScope, { sortBy = 'id', order, filters, ranges = {} }: Selection) {
+    const { table } = scope;
+    this.table = table;
     const { [sortBy]: range, ...otherRanges } = ranges;
     this.isById = sortBy === 'id';
     this.column = table.sortableColumn(sortBy);
@@ -42,7 +43,8 @@ export class PageQuery {
     const byId = `id ${this.direction}`;
     this.orderBy = `ORDER BY ${this.isById ? byId : `${this.column.name} ${this.direction}, ${byId}`}`;
     this.range = conditionsOf(table, range === undefined ? {} : { ranges: { [sortBy]: range } });
-    this.filters = conditionsOf(table, { filters, ranges: otherRanges });
+    const { sql, parameters } = conditionsOf(table, { filters, ranges: otherRanges });
+    this.filters = { sql: [...scope.sql, ...sql], parameters: [...scope.parameters, ...parameters] };
     this.isFiltered = this.filters.sql.length > 0;
   }
 

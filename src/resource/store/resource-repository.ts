@@ -14,7 +14,8 @@ import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
 import { ResourceNotFoundError } from '../record-errors.js';
 import type {
   NewRecord,
-  RecordChanges,
+  PublicRecord,
+  Change,
   RecordDeletion,
   RecordUpdate,
   ResourceEntity,
@@ -24,7 +25,8 @@ import type { ResourceName, Rule } from '../resource.js';
 import type { ResourceUsage, UsageCounter } from '../usage/usage-counter.js';
 import { References } from './references.js';
 import { ResourceSnapshot } from './resource-snapshot.js';
-import { findRecord, placeholders, ResourceTable, type Row, storedRecord } from './resource-table.js';
+import { RecordScope } from './record-scope.js';
+import { placeholders, ResourceTable, type Row, storedRecord } from './resource-table.js';
 import { ResourceTransaction } from './resource-transaction.js';
 
 /** Writes of one transaction at most. */
@@ -44,10 +46,6 @@ type BatchWrite<Entity extends ResourceEntity, Item, Result> = (
  * it may have been stored or not. The class works without Nest, because the command line uses it.
  */
 export class ResourceRepository<Entity extends ResourceEntity> {
-  readonly table: ResourceTable;
-  /** The foreign keys to other resources. */
-  readonly references: References;
-
   // Writes that wait at the same time share a transaction; each gets its own result.
   private readonly creates: Batcher<NewRecord<Entity>, StoredRecord<Entity>>;
   private readonly updates?: Batcher<RecordUpdate<Entity>, StoredRecord<Entity> | undefined>;
@@ -62,13 +60,12 @@ export class ResourceRepository<Entity extends ResourceEntity> {
    */
   constructor(
     readonly name: ResourceName,
-    repository: Repository<Entity>,
+    private readonly repository: Repository<Entity>,
     readonly counter: UsageCounter,
     private readonly config: Pick<Config, 'requireIfMatch'> = { requireIfMatch: false },
     private readonly rule?: Rule<Entity>,
+    private readonly scope = new RecordScope(new ResourceTable(repository as unknown as Repository<ResourceEntity>)),
   ) {
-    this.table = new ResourceTable(repository as unknown as Repository<ResourceEntity>);
-    this.references = new References(repository as unknown as Repository<ResourceEntity>);
     this.creates = this.batches<NewRecord<Entity>, StoredRecord<Entity>>((tx, records) => tx.createUpTo(records));
     // PostgreSQL locks single records: an update that waits for its lock would delay the others of a shared transaction.
     if (this.table.engine.hasSingleWriter) {
@@ -78,8 +75,31 @@ export class ResourceRepository<Entity extends ResourceEntity> {
     const { busyTimeout: timeout, batchedReads } = this.table.engine;
     if (batchedReads === undefined) return;
     const { maxBatchSize, isOneOf } = batchedReads;
-    const statement = this.table.findAll(isOneOf('id'));
+    const statement = this.table.findAll([isOneOf('id'), ...this.scope.sql].join(' AND '));
     this.reads = new Batcher((ids) => this.findAll(statement, ids), { maxBatchSize, timeout });
+  }
+
+  get table(): ResourceTable {
+    return this.scope.table;
+  }
+
+  /** The foreign keys to other resources. */
+  get references(): References {
+    return new References(this.repository as unknown as Repository<ResourceEntity>);
+  }
+
+  /** Names the records of `where`; absent for all records. */
+  get scopeKey(): string | undefined {
+    return this.scope.key;
+  }
+
+  /**
+   * The records with these values (`null`: without one). For all methods but `create` and `usage` there are no others: they are 404 and in no list.
+   * @throws {Error} for `undefined`
+   */
+  where(values: Partial<PublicRecord<Entity>>): ResourceRepository<Entity> {
+    const { name, repository, counter, config, rule, scope } = this;
+    return new ResourceRepository(name, repository, counter, config, rule, scope.and(values));
   }
 
   private get dataSource(): DataSource {
@@ -93,14 +113,14 @@ export class ResourceRepository<Entity extends ResourceEntity> {
 
   async find(id: number): Promise<StoredRecord<Entity> | undefined> {
     if (this.reads !== undefined) return this.reads.load(id);
-    return findRecord(this.table, this.counter, committed(this.dataSource), this.table.find, id);
+    return this.scope.find(committed(this.dataSource), this.counter, id);
   }
 
   /** Returns the ids that exist. */
   async existing(ids: readonly number[]): Promise<number[]> {
     const rows = await committed(this.dataSource).query<{ id: number }[]>(
-      `SELECT id FROM ${this.table.sqlName} WHERE id IN (${placeholders(ids)}) ORDER BY id`,
-      [...ids],
+      `SELECT id FROM ${this.table.sqlName} WHERE ${[`id IN (${placeholders(ids)})`, ...this.scope.sql].join(' AND ')} ORDER BY id`,
+      [...ids, ...this.scope.parameters],
     );
     return rows.map(({ id }) => id);
   }
@@ -112,12 +132,14 @@ export class ResourceRepository<Entity extends ResourceEntity> {
 
   /**
    * Updates the given properties. If their values are the stored ones, the version stays as well.
+   * @param changes or a function of the record as it is stored, which runs inside the transaction after the preconditions.
+   * It may throw an error of the feature. It may run again, and so must only use its argument.
    * @throws {ResourceNotFoundError}
    * @throws {ApiError} 412 or 428 when the preconditions do not hold
    */
   async update(
     id: number,
-    changes: RecordChanges<Entity>,
+    changes: Change<Entity>,
     preconditions: Preconditions = NO_PRECONDITIONS,
   ): Promise<StoredRecord<Entity>> {
     const check = preconditions.forWrite(this.config);
@@ -142,7 +164,7 @@ export class ResourceRepository<Entity extends ResourceEntity> {
 
   /** The operations in a transaction of the caller, which may include other resources. */
   in(transaction: Sql): ResourceTransaction<Entity> {
-    return new ResourceTransaction(this.table, this.counter, transaction, this.rule);
+    return new ResourceTransaction(this.scope, this.counter, transaction, this.rule);
   }
 
   /** Version and count of the resource. */
@@ -154,7 +176,7 @@ export class ResourceRepository<Entity extends ResourceEntity> {
   async openSnapshot(): Promise<ResourceSnapshot<Entity>> {
     const snapshot = await openSnapshot(this.dataSource);
     try {
-      return new ResourceSnapshot(snapshot, await this.counter.usage(snapshot), this.table);
+      return new ResourceSnapshot(snapshot, await this.counter.usage(snapshot), this.scope);
     } catch (error) {
       snapshot.close();
       throw error;
@@ -193,7 +215,11 @@ export class ResourceRepository<Entity extends ResourceEntity> {
   }
 
   private async findAll(statement: string, ids: number[]): Promise<(StoredRecord<Entity> | undefined)[]> {
-    const rows = await committed(this.dataSource).query<Row[]>(statement, [this.counter.resource, ids]);
+    const rows = await committed(this.dataSource).query<Row[]>(statement, [
+      this.counter.resource,
+      ids,
+      ...this.scope.parameters,
+    ]);
     const found = new Map(
       rows.map((row) => [row['id'] as number, storedRecord<Entity>(this.table, this.counter, row)]),
     );

@@ -2,6 +2,7 @@ import type { Snapshot } from '../../database/engine.js';
 import type { PublicRecord, ResourceEntity } from '../resource-entity.js';
 import type { ResourceUsage } from '../usage/usage-counter.js';
 import { LIMIT, PageQuery, type Segment, type Statement } from './page-query.js';
+import type { RecordScope } from './record-scope.js';
 import type { ResourceTable } from './resource-table.js';
 import { conditionsOf, type Selection, type SortPosition } from './selection.js';
 
@@ -41,9 +42,13 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
   constructor(
     private readonly snapshot: Snapshot,
     readonly usage: ResourceUsage,
-    private readonly table: ResourceTable,
+    private readonly scope: RecordScope,
   ) {
-    this.mostRecords = Math.min(PAGE, table.engine.statementLimits.firstRecords);
+    this.mostRecords = Math.min(PAGE, scope.table.engine.statementLimits.firstRecords);
+  }
+
+  private get table(): ResourceTable {
+    return this.scope.table;
   }
 
   /** Most rows that a filtered statement may read; `Infinity` where a statement does not block the event loop. */
@@ -53,7 +58,7 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
 
   /** The first `limit` selected records; `undefined` when there are none. */
   async first(limit: number, selection: Selection): Promise<JsonPage | undefined> {
-    const query = new PageQuery(this.table, selection);
+    const query = new PageQuery(this.scope, selection);
     const pages: JsonPage[] = [];
     let missing = limit;
     let segments = query.segmentsBeyond(selection.after);
@@ -89,13 +94,18 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
   ): AsyncGenerator<PublicRecord<Entity>[]> {
     const { sqlName, selected } = this.table;
     const { sql, parameters } = conditionsOf(this.table, { filters });
-    const where = ['id > ?', ...sql].join(' AND ');
+    const where = ['id > ?', ...this.scope.sql, ...sql].join(' AND ');
     const statement = `SELECT ${selected} FROM ${sqlName} WHERE ${where} ORDER BY id ${LIMIT}`;
     let last = after;
     let missing = limit;
     while (missing > 0) {
       const wanted = Math.min(PAGE, missing);
-      const rows = await this.snapshot.query<Record<string, unknown>[]>(statement, [last, ...parameters, wanted]);
+      const rows = await this.snapshot.query<Record<string, unknown>[]>(statement, [
+        last,
+        ...this.scope.parameters,
+        ...parameters,
+        wanted,
+      ]);
       if (rows.length > 0) yield rows.map((row) => this.table.fromRow(row)) as unknown as PublicRecord<Entity>[];
       if (rows.length < wanted) return;
       last = rows.at(-1)!['id'] as number;

@@ -1,5 +1,5 @@
 import type { DataSource, EntityMetadata, Repository } from 'typeorm';
-import { type Engine, engineOf, type Sql } from '../../database/engine.js';
+import { type Engine, engineOf } from '../../database/engine.js';
 import type { PublicRecord, ResourceEntity, StoredRecord } from '../resource-entity.js';
 import type { UsageCounter } from '../usage/usage-counter.js';
 import { elementJson, type RecordColumn, recordColumns, recordValue } from './record-columns.js';
@@ -28,8 +28,8 @@ export class ResourceTable {
   readonly recordJson: string;
   /** Selects a record with its version. Parameters: resource, id. */
   readonly find: string;
-  /** Selects a record and locks it for the transaction. */
-  readonly findForUpdate: string;
+  /** Suffix of `find` that locks the record for the transaction. */
+  readonly forUpdate: string;
   /** Parameters: all values, revision, id. */
   readonly update: string;
   readonly delete: string;
@@ -51,7 +51,7 @@ export class ResourceTable {
     // A sub-select, because SQLite 3.54 takes three times as long for a join with `storage`.
     this.select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
     this.find = `${this.select} WHERE id = ?`;
-    this.findForUpdate = this.find + this.engine.dialect.forUpdate(this.sqlName);
+    this.forUpdate = this.engine.dialect.forUpdate(this.sqlName);
     const assigned = this.valueColumns.map(({ name }) => `${name} = ?, `).join('');
     this.update = `UPDATE ${this.sqlName} SET ${assigned}revision = ? WHERE id = ?`;
     this.delete = `DELETE FROM ${this.sqlName} WHERE id = ?`;
@@ -151,18 +151,6 @@ function hasIndex({ indices }: EntityMetadata, property: string): boolean {
 
 /** A row with its version; `epoch` is `null` when the resource has no `storage` row. */
 export type Row = Readonly<Record<string, unknown>> & { readonly epoch: string | null; readonly revision: number };
-
-/** @param statement of the table that selects one record with its version */
-export async function findRecord<Entity extends ResourceEntity>(
-  table: ResourceTable,
-  storage: UsageCounter,
-  source: Sql,
-  statement: string,
-  id: number,
-): Promise<StoredRecord<Entity> | undefined> {
-  const [row] = await source.query<Row[]>(statement, [storage.resource, id]);
-  return row && storedRecord(table, storage, row);
-}
 
 /** Converts a row of `ResourceTable.find` or `findAll`. */
 export function storedRecord<Entity extends ResourceEntity>(

@@ -5,7 +5,7 @@ import { UnsafeIntegerError } from '../../database/errors.js';
 import { RejectedRecordError, StorageFullError } from '../record-errors.js';
 import type {
   NewRecord,
-  RecordChanges,
+  Change,
   RecordDeletion,
   PublicRecord,
   RecordUpdate,
@@ -17,7 +17,8 @@ import type {
 import type { RecordChange, Rule, RuleTransaction } from '../resource.js';
 import type { LockedUsage, UsageCounter } from '../usage/usage-counter.js';
 import { recordValue } from './record-columns.js';
-import { findRecord, placeholders, type ResourceTable } from './resource-table.js';
+import type { RecordScope } from './record-scope.js';
+import { placeholders, type ResourceTable } from './resource-table.js';
 
 const logger = new Logger('Storage');
 
@@ -32,15 +33,19 @@ type Values = Readonly<Record<string, unknown>>;
  */
 export class ResourceTransaction<Entity extends ResourceEntity> {
   constructor(
-    private readonly table: ResourceTable,
+    private readonly scope: RecordScope,
     private readonly storage: UsageCounter,
     private readonly transaction: Sql,
     private readonly rule?: Rule<Entity>,
   ) {}
 
+  private get table(): ResourceTable {
+    return this.scope.table;
+  }
+
   /** Finds a record and locks it until the transaction ends. */
   async find(id: number): Promise<StoredRecord<Entity> | undefined> {
-    return findRecord(this.table, this.storage, this.transaction, this.table.findForUpdate, id);
+    return this.scope.find(this.transaction, this.storage, id, true);
   }
 
   /** @throws {StorageFullError} */
@@ -85,26 +90,28 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
    * Updates the given properties. If their values are the stored ones, the version stays as well.
    * @returns `undefined` when there is no such record
    */
-  async update(
-    id: number,
-    changes: RecordChanges<Entity>,
-    check?: WriteCheck,
-  ): Promise<StoredRecord<Entity> | undefined> {
+  async update(id: number, changes: Change<Entity>, check?: WriteCheck): Promise<StoredRecord<Entity> | undefined> {
     const [result] = await this.updateAll([{ id, changes, check }]);
     if (result instanceof Error) throw result;
     return result;
   }
 
-  /** Runs several updates in order. If the check of an update throws, the record stays and the result is that error. */
+  /** Runs several updates in order. If the check or the change of one throws, the record stays and the result is that error. */
   async updateAll(updates: readonly RecordUpdate<Entity>[]): Promise<(StoredRecord<Entity> | undefined | Error)[]> {
     const results: (StoredRecord<Entity> | undefined | Error)[] = [];
     let last: Version | undefined;
     for (const { id, changes, check } of updates) {
       const current = await this.find(id);
-      const rejection = current && rejectionOf(check, current.version);
-      const record = rejection === undefined && current && this.changed(current.record, changes);
-      if (!record) {
-        results.push(rejection ?? current);
+      if (current === undefined) {
+        results.push(undefined);
+        continue;
+      }
+      const record = resultOf(() => {
+        check?.(current.version);
+        return this.changed(current.record, typeof changes === 'function' ? changes(current.record) : changes);
+      });
+      if (record === undefined || record instanceof Error) {
+        results.push(record ?? current);
         continue;
       }
       [last] = versionsAfter(last ?? (await this.lock()), 1);
@@ -128,7 +135,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     const results: (boolean | Error)[] = [];
     for (const { id, check } of deletions) {
       const current = await this.find(id);
-      const result = (current && rejectionOf(check, current.version)) ?? current !== undefined;
+      const result = (current && resultOf(() => check?.(current.version))) ?? current !== undefined;
       if (result === true) await this.transaction.query(this.table.delete, [id]);
       results.push(result);
     }
@@ -254,10 +261,10 @@ function versionsAfter({ epoch, revision }: Version, count: number): Version[] {
   return Array.from({ length: count }, (_, index) => ({ epoch, revision: revision + 1 + index }));
 }
 
-function rejectionOf(check: WriteCheck | undefined, version: Version): Error | undefined {
+/** The result of `work`, or the error that it throws. */
+function resultOf<T>(work: () => T): T | Error {
   try {
-    check?.(version);
-    return undefined;
+    return work();
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }
