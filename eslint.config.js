@@ -44,6 +44,10 @@ export default tseslint.config(
   {
     files: ['**/*.js'],
     extends: [tseslint.configs.disableTypeChecked],
-    languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly', fetch: 'readonly' } },
+    languageOptions: {
+      globals: Object.fromEntries(
+        ['AbortSignal', 'Buffer', 'console', 'fetch', 'process', 'URL'].map((name) => [name, 'readonly']),
+      ),
+    },
   },
 );
