@@ -88,7 +88,7 @@ function obstacles({ plural }, paths) {
 /** @param {string[]} args @returns {Promise<string>} a report */
 async function generate(args) {
   const known = knownResources(ROOT);
-  const resource = { ...parseArguments(args, new Set(known.keys())), known };
+  const resource = { ...parseArguments(args, known), known };
   const references = resource.fields.flatMap(({ reference }) => reference ?? []);
   const files = filesOf(resource, withParents(known, references));
   const found = obstacles(resource, Object.keys(files));

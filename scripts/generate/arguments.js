@@ -30,6 +30,7 @@ A "=" behind a kind gives a default: isGift:bool=false, status:enum:open,paid=op
 --unique row,seat                no two records have both the same row and seat
 --read-only status               the service sets it and clients cannot; it needs a default or a "?"
 --timestamps                     createdAt and updatedAt, which the service sets
+--ids uuid                       ids are UUIDs (version 7) and not integers
 --singular person                one of them where the plural does not tell, such as people
 `;
 
@@ -39,15 +40,15 @@ const EXAMPLE = 'npm run generate -- resource orders customer:text:100';
 const TAKEN = new Set(
   (
     'openapi docs features health metrics lists storage migrations imports rate-limits records examples ' +
-    'Check Column Entity Injectable Module References Resource ResourceEntity ResourceRepository'
+    'Check Column Entity Injectable Module References Resource ResourceEntity ResourceRepository UuidResourceEntity'
   ).split(' '),
 );
 
 /** @typedef {import('./fields.js').Field} Field */
 
 /**
- * @param {string[]} args @param {ReadonlySet<string>} known existing resources
- * @returns {{ singular: string, plural: string, fields: Field[], unique: string[][], hasTimestamps: boolean }}
+ * @param {string[]} args @param {ReadonlyMap<string, { ids: 'integer' | 'uuid' }>} known existing resources
+ * @returns {{ singular: string, plural: string, fields: Field[], unique: string[][], hasTimestamps: boolean, ids: 'integer' | 'uuid' }}
  * @throws {ArgumentError}
  */
 export function parseArguments(args, known) {
@@ -68,13 +69,16 @@ export function parseArguments(args, known) {
   }
   requireFree(singular, plural);
   const hasTimestamps = values.timestamps === true;
+  const { ids = 'integer' } = values;
+  if (ids !== 'integer' && ids !== 'uuid')
+    throw new ArgumentError(`--ids ${ids}: it is integer or uuid; for example --ids uuid`);
   const parsed = properties.map((argument) => parseField(argument, { singular, plural, known }));
   requireDistinct(parsed, hasTimestamps ? ['createdat', 'updatedat'] : []);
   const unique = (values.unique ?? []).map((names) => namedFields(parsed, names, '--unique'));
   const readOnly = (values['read-only'] ?? []).flatMap((names) => namedFields(parsed, names, '--read-only'));
   const fields = parsed.map((field) => ({ ...field, isReadOnly: readOnly.includes(field) }));
   requireWritable(fields);
-  return { singular, plural, fields, unique: unique.map((key) => key.map(({ name }) => name)), hasTimestamps };
+  return { singular, plural, fields, unique: unique.map((key) => key.map(({ name }) => name)), hasTimestamps, ids };
 }
 
 /**
@@ -111,6 +115,7 @@ function split(args) {
         unique: { type: 'string', multiple: true },
         'read-only': { type: 'string', multiple: true },
         timestamps: { type: 'boolean' },
+        ids: { type: 'string' },
       },
     });
   } catch (error) {

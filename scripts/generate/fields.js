@@ -35,8 +35,10 @@ const RESERVED = new Set(
   ).split(' '),
 );
 
+const UUIDS = { sample: '01999999-0000-7000-8000-000000000001', other: '01999999-0000-7000-8000-000000000002' };
+
 /** @typedef {Omit<Field, 'name' | 'isOptional' | 'isReadOnly'>} OfKind */
-/** @typedef {{ singular: string, plural: string, known: ReadonlySet<string> }} Resource `known`: existing resources */
+/** @typedef {{ singular: string, plural: string, known: ReadonlyMap<string, { ids: 'integer' | 'uuid' }> }} Resource `known`: existing resources */
 
 /**
  * The kinds of properties: an example for messages, and the field of a property of that kind, or a function that makes it.
@@ -81,7 +83,7 @@ const KINDS = {
     example: 'deviceId:uuid',
     field: {
       ...{ type: 'string', column: 'uuid', decorator: 'UuidProperty', arguments: [] },
-      ...{ sample: '01999999-0000-7000-8000-000000000001', other: '01999999-0000-7000-8000-000000000002' },
+      ...UUIDS,
       invalid: ['01999999000070008000000000000001', '{01999999-0000-7000-8000-000000000001}', 'x', 1],
     },
   },
@@ -238,17 +240,18 @@ export const valuesOf = (singular, name) => constant(pluralOf(`${singular}-${keb
 /** @param {string} _name @param {string} options @param {Resource} resource */
 function reference(_name, options, { plural, known }) {
   if (options === plural) throw new RangeError('a resource cannot refer to itself: there would be no first record');
-  if (!known.has(options)) {
-    throw new RangeError(`"${options}" is no resource in src; there are ${[...known].join(', ')}`);
+  const parent = known.get(options);
+  if (parent === undefined) {
+    throw new RangeError(`"${options}" is no resource in src; there are ${[...known.keys()].join(', ')}`);
   }
   return {
-    type: 'number',
-    column: 'integer',
+    type: parent.ids === 'uuid' ? 'string' : 'number',
+    column: parent.ids,
     decorator: 'IdProperty',
     arguments: [],
     reference: options,
-    sample: 1,
-    other: 2,
-    invalid: [0, '1'],
+    ...(parent.ids === 'uuid'
+      ? { ...UUIDS, invalid: ['01999999-0000-7000-8000-00000000000A', '0', 1] }
+      : { sample: 1, other: 2, invalid: [0, '1'] }),
   };
 }

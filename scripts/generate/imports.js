@@ -3,6 +3,7 @@ const MODULES = /** @type {const} */ ({
   '@nestjs/swagger': ['PartialType'],
   typeorm: ['Check', 'Column', 'CreateDateColumn', 'Entity', 'Index', 'UpdateDateColumn'],
   '../openapi/closed.decorator.js': ['ApiClosed'],
+  '../resource/id-kinds.js': ['UUID_IDS'],
   '../resource/lists/list-query.js': ['EnumFilter', 'IdFilter', 'ListQueryOf'],
   '../resource/properties.js': [
     'BooleanProperty',
@@ -17,7 +18,14 @@ const MODULES = /** @type {const} */ ({
     'TextProperty',
     'UuidProperty',
   ],
-  '../resource/resource-entity.js': ['hasLength', 'isBetween', 'isOneOf', 'References', 'ResourceEntity'],
+  '../resource/resource-entity.js': [
+    'hasLength',
+    'isBetween',
+    'isOneOf',
+    'References',
+    'ResourceEntity',
+    'UuidResourceEntity',
+  ],
 });
 
 /**

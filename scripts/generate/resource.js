@@ -12,7 +12,8 @@ import { valuesOf } from './fields.js';
  * @property {Field[]} fields
  * @property {string[][]} unique names of properties that are unique together
  * @property {boolean} hasTimestamps
- * @property {ReadonlyMap<string, { entity: string }>} known existing resources, by their plural names
+ * @property {'integer' | 'uuid'} ids
+ * @property {ReadonlyMap<string, { entity: string, ids: 'integer' | 'uuid' }>} known existing resources, by their plural names
  */
 
 /** Fields that clients may write. @param {Field[]} fields */
@@ -21,6 +22,8 @@ export const writableOf = (fields) => fields.filter(({ isReadOnly }) => !isReadO
 export const hasOwnState = ({ fields, hasTimestamps }) => hasTimestamps || fields.some(({ isReadOnly }) => isReadOnly);
 /** @param {Field[]} fields */
 export const enumsOf = (fields) => fields.filter(({ values }) => values !== undefined);
+/** Whether a field refers to a resource whose ids are UUIDs. @param {Field} field */
+export const refersToUuid = ({ reference, column }) => reference !== undefined && column === 'uuid';
 /** @param {Field[]} fields */
 export const referencesOf = (fields) => fields.filter(({ reference }) => reference !== undefined);
 

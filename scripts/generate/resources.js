@@ -4,7 +4,7 @@ import { ArgumentError } from './fields.js';
 
 /**
  * An existing resource.
- * @typedef {{ plural: string, entity: string, references: string[] }} KnownResource `references` are names of entities
+ * @typedef {{ plural: string, entity: string, ids: 'integer' | 'uuid', references: string[] }} KnownResource `references` are names of entities
  */
 
 /** The resources in `src`, by their plural names: folders with the entity of that table. @param {string} root */
@@ -16,10 +16,10 @@ export function knownResources(root) {
     for (const file of readdirSync(join(root, 'src', name)).filter((each) => each.endsWith('.entity.ts'))) {
       const source = readFileSync(join(root, 'src', name, file), 'utf8');
       const [, plural] = /@Entity\('([^']+)'\)/.exec(source) ?? [];
-      const [, entity] = /export class (\w+) extends ResourceEntity/.exec(source) ?? [];
+      const [, entity, uuid] = /export class (\w+) extends (Uuid)?ResourceEntity/.exec(source) ?? [];
       if (plural !== name || entity === undefined) continue;
-      const references = [...source.matchAll(/@References\('(\w+)'\)/g)].map(([, other = '']) => other);
-      known.set(plural, { plural, entity, references });
+      const references = [...source.matchAll(/@References\('(\w+)'/g)].map(([, other = '']) => other);
+      known.set(plural, { plural, entity, ids: uuid === undefined ? 'integer' : 'uuid', references });
     }
   }
   return known;

@@ -1,6 +1,7 @@
 import { createParamDecorator, type ExecutionContext, Param } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ParseIdPipe } from '../http/validation/parse-id.pipe.js';
+import { invalidId } from '../http/validation/parse-id.pipe.js';
+import { type Id, INTEGER_IDS } from './id-kinds.js';
 import { etagOf, Preconditions, preconditionsOf } from './preconditions.js';
 import type { Version } from './resource-entity.js';
 import type { ResourceName } from './resource.js';
@@ -41,7 +42,7 @@ export class ResourceExchange {
   }
 
   /** Sets `Location` and ETag of a POST and returns the record. */
-  created<T extends { readonly id: number }>(name: ResourceName, { record, version }: Stored<T>): T {
+  created<T extends { readonly id: Id }>(name: ResourceName, { record, version }: Stored<T>): T {
     this.reply.headers({ location: name.pathOf(record.id), etag: etagOf(version) });
     return record;
   }
@@ -59,5 +60,12 @@ export const Exchange = createParamDecorator((_data: unknown, context: Execution
   return new ResourceExchange(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
 });
 
-/** Parameter decorator: injects the id of the path. */
-export const RecordId = (): ParameterDecorator => Param('id', ParseIdPipe);
+/** Parameter decorator: injects the id of the path; with the name of a resource whose ids are no integers. */
+export const RecordId = ({ ids }: Pick<ResourceName, 'ids'> = { ids: INTEGER_IDS }): ParameterDecorator =>
+  Param('id', {
+    transform(text: string): Id {
+      const id = ids.parse(text);
+      if (id === undefined) throw invalidId('id', ids.message);
+      return id;
+    },
+  });

@@ -21,8 +21,6 @@ import type { ResourceName } from './resource.js';
 
 const strayParameter = exampleOf(unknownParameter('limit'));
 
-const id = exampleOf(invalidId('id'));
-
 export function invalidQuery(query: Type): DescribedError {
   const known = [...propertiesOf(query).declared].join(', ');
   const unknown = { parameter: 'colour', message: `is not known here; known are ${known}` };
@@ -36,11 +34,13 @@ export function invalidQuery(query: Type): DescribedError {
   };
 }
 
-export const INVALID_ID: DescribedError = {
-  status: 400,
-  description: 'The id is not valid, or there is a parameter that is not known',
-  examples: { id, parameter: strayParameter },
-};
+export function invalidRecordId({ ids }: ResourceName): DescribedError {
+  return {
+    status: 400,
+    description: 'The id is not valid, or there is a parameter that is not known',
+    examples: { id: exampleOf(invalidId('id', ids.message)), parameter: strayParameter },
+  };
+}
 
 export function invalidBody(body: Type): DescribedError {
   return {
@@ -51,11 +51,11 @@ export function invalidBody(body: Type): DescribedError {
   };
 }
 
-export function invalidIdOrBody(body: Type): DescribedError {
+export function invalidIdOrBody(name: ResourceName, body: Type): DescribedError {
   return {
     status: 400,
     description: 'The id is not valid, or the body is malformed, or a property of it is missing, unknown or not valid',
-    examples: { ...invalidBody(body).examples, id },
+    examples: { ...invalidBody(body).examples, ...invalidRecordId(name).examples },
   };
 }
 
@@ -69,7 +69,7 @@ export function notFound(name: ResourceName): DescribedError {
   return {
     status: 404,
     description: `There is no such ${name.text}`,
-    examples: { absent: exampleOf(new ResourceNotFoundError(name, 1)) },
+    examples: { absent: exampleOf(new ResourceNotFoundError(name, name.ids.schema.example)) },
   };
 }
 

@@ -9,16 +9,15 @@ import {
   DISK_FULL,
   EXCLUDED,
   full,
-  INVALID_ID,
   invalidBody,
   invalidIdOrBody,
+  invalidRecordId,
   invalidQuery,
   notFound,
   STALE,
   UNCONDITIONAL,
   wrongType,
 } from './operation-errors.js';
-import { RECORD_ID } from './properties.js';
 import type { ResourceName } from './resource.js';
 
 interface OperationOptions {
@@ -55,7 +54,7 @@ const ApiId = (name: ResourceName): MethodDecorator =>
   ApiParam({
     name: 'id',
     description: `The identifier of the ${name.text}`,
-    schema: RECORD_ID,
+    schema: name.ids.schema,
   });
 
 const NOT_MODIFIED = { status: 304, description: 'You have this version already' };
@@ -87,7 +86,7 @@ export const ApiList = (name: ResourceName, options: ListOptions): MethodDecorat
       `${name.plural}:read`,
       invalidQuery(options.query),
       { ...STALE, headers: ['ETag', ...counts] },
-      ...(of === undefined ? [] : [INVALID_ID, notFound(of)]),
+      ...(of === undefined ? [] : [invalidRecordId(of), notFound(of)]),
       ...(options.errors ?? []),
     ),
   );
@@ -105,7 +104,7 @@ export const ApiGet = (name: ResourceName, { record, description, errors = [] }:
     ApiReadConditions(),
     ApiResponse({ status: 200, description: `The ${name.text}`, type: record, headers: headers('ETag') }),
     ApiResponse({ ...NOT_MODIFIED, headers: headers('ETag') }),
-    ApiErrors(`${name.plural}:read`, INVALID_ID, notFound(name), { ...STALE, headers: ['ETag'] }, ...errors),
+    ApiErrors(`${name.plural}:read`, invalidRecordId(name), notFound(name), { ...STALE, headers: ['ETag'] }, ...errors),
   );
 
 /** Describes the POST of a record. */
@@ -151,7 +150,7 @@ export const ApiReplace = (
     }),
     ApiErrors(
       `${name.plural}:write`,
-      invalidIdOrBody(body),
+      invalidIdOrBody(name, body),
       notFound(name),
       EXCLUDED,
       wrongType('PUT'),
@@ -184,7 +183,7 @@ export const ApiPatch = (name: ResourceName, { body, description, errors = [] }:
     ApiResponse({ status: 204, description: `The ${name.text} is changed`, headers: headers('ETag') }),
     ApiErrors(
       `${name.plural}:write`,
-      invalidIdOrBody(body),
+      invalidIdOrBody(name, body),
       notFound(name),
       EXCLUDED,
       wrongType('PATCH'),
@@ -205,7 +204,15 @@ export const ApiDelete = (name: ResourceName, { description, errors = [] }: Oper
     ApiId(name),
     ApiWriteConditions(),
     ApiResponse({ status: 204, description: `The ${name.text} is deleted`, headers: headers() }),
-    ApiErrors(`${name.plural}:write`, INVALID_ID, notFound(name), EXCLUDED, UNCONDITIONAL, DISK_FULL, ...errors),
+    ApiErrors(
+      `${name.plural}:write`,
+      invalidRecordId(name),
+      notFound(name),
+      EXCLUDED,
+      UNCONDITIONAL,
+      DISK_FULL,
+      ...errors,
+    ),
   );
 
 /**
@@ -229,7 +236,7 @@ export const ApiAction = (
     ApiResponse({ status: 200, description: `The ${name.text} as it is now`, type: record, headers: headers('ETag') }),
     ApiErrors(
       `${name.plural}:write`,
-      ...(body === undefined ? [INVALID_ID] : [invalidIdOrBody(body), wrongType('POST')]),
+      ...(body === undefined ? [invalidRecordId(name)] : [invalidIdOrBody(name, body), wrongType('POST')]),
       notFound(name),
       EXCLUDED,
       UNCONDITIONAL,

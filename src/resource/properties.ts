@@ -14,22 +14,12 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { IsCodePointLength, IsOptionalNotNull, TEXT_PATTERN } from '../http/validation/property-decorators.js';
-import { NOT_AN_ID } from '../http/validation/parse-id.pipe.js';
+import { type Id, type IdKind, INTEGER_IDS } from './id-kinds.js';
 import { DATE_PATTERN, DATE_TIME_PATTERN, MOST_DIGITS, PARSERS } from './value-parsers.js';
 
-/** The id of a record, in the document. */
-export const RECORD_ID = {
-  type: 'integer',
-  format: 'int64',
-  minimum: 1,
-  maximum: Number.MAX_SAFE_INTEGER,
-  example: 1,
-} as const;
-
 /** Validates the id of a record; with `each`, every element of an array. */
-export function IsRecordId({ each = false } = {}): PropertyDecorator {
-  const options = { each, message: NOT_AN_ID };
-  return applyDecorators(IsInt(options), Min(1, options), Max(Number.MAX_SAFE_INTEGER, options));
+export function IsRecordId({ isId, message }: IdKind = INTEGER_IDS, { each = false } = {}): PropertyDecorator {
+  return ValidateBy({ name: 'isRecordId', validator: { validate: isId, defaultMessage: () => message } }, { each });
 }
 
 /** Documentation options of a property, besides its type and bounds. */
@@ -79,9 +69,12 @@ export function EnumProperty(values: NamedEnum, options?: PropertyOptions): Prop
   return property(schema, options, IsIn(values.enum));
 }
 
-/** The id of a record, such as a reference. */
-export function IdProperty(options?: PropertyOptions): PropertyDecorator {
-  return property(RECORD_ID, options, IsRecordId());
+/** The id of a record, such as a reference; `ids` are those of the other resource. */
+export function IdProperty({
+  ids = INTEGER_IDS,
+  ...options
+}: PropertyOptions & { readonly ids?: IdKind } = {}): PropertyDecorator {
+  return property(ids.schema, options, IsRecordId(ids));
 }
 
 /**
@@ -183,12 +176,17 @@ function property(
   return applyDecorators(ApiPropertyOptional(options), IsOptionalNotNull(), ...validators);
 }
 
-class Identified {
-  @ApiProperty(RECORD_ID)
-  id!: number;
-}
-
-/** The base class of a record DTO, used like `PickType(...)`: the id and the properties of the POST body. */
-export function RecordOf<T extends object>(createDto: Type<T>): Type<Identified & T> {
-  return IntersectionType(Identified, createDto) as Type<Identified & T>;
+/**
+ * The base class of a record DTO, used like `PickType(...)`: the id and the properties of the POST body.
+ * @param name of a resource whose ids are no integers
+ */
+export function RecordOf<T extends object, I extends Id = number>(
+  createDto: Type<T>,
+  { ids }: { readonly ids: IdKind<I> } = { ids: INTEGER_IDS as IdKind as IdKind<I> },
+): Type<{ id: I } & T> {
+  class Identified {
+    @ApiProperty(ids.schema)
+    id!: I;
+  }
+  return IntersectionType(Identified, createDto) as Type<{ id: I } & T>;
 }

@@ -1,9 +1,10 @@
 import { ApiError } from '../http/errors/api-error.js';
+import type { Id } from './id-kinds.js';
 import type { ResourceName } from './resource.js';
 
 /** 404: the resource has no record with this id. */
 export class ResourceNotFoundError extends ApiError {
-  constructor(name: ResourceName, id: number) {
+  constructor(name: ResourceName, id: Id) {
     super(404, name.notFoundCode, `There is no ${name.text} ${id}`);
   }
 }

@@ -1,4 +1,5 @@
-import { Column, ForeignKey, Index, PrimaryGeneratedColumn } from 'typeorm';
+import { Check, Column, ForeignKey, Index, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
+import { type Id, type IdKind, INTEGER_IDS, IS_UUID } from './id-kinds.js';
 
 /** The CHECK of an enum column; `values` are written without quotes. */
 export function isOneOf(column: string, values: readonly string[]): string {
@@ -15,16 +16,22 @@ export function isBetween(column: string, min: number, max: number): string {
   return `"${column}" BETWEEN ${min} AND ${max}`;
 }
 
+export interface ReferenceOptions {
+  readonly nullable?: boolean;
+  /** The ids of the other resource; default: integers. */
+  readonly ids?: IdKind;
+}
+
 /**
  * A foreign key to a record of another resource. A write with an unknown id is 400; the deletion of a referenced record is 409.
  * The other entity is given by its name, because a feature does not import the entity of another one.
  */
 export function References(
   entity: string,
-  { nullable = false }: { readonly nullable?: boolean } = {},
+  { nullable = false, ids = INTEGER_IDS }: ReferenceOptions = {},
 ): PropertyDecorator {
   return (target, property) => {
-    Column('integer', { nullable })(target, property);
+    Column(ids.columnType, { nullable })(target, property);
     Index()(target, property);
     ForeignKey(entity, { onDelete: 'RESTRICT' })(target, property);
   };
@@ -36,8 +43,14 @@ export interface Version {
   readonly revision: number;
 }
 
+/** The entity of a resource; `ResourceEntity` and `UuidResourceEntity` are its base classes. */
+export interface AnyResourceEntity {
+  id: Id;
+  revision: number;
+}
+
 /** Base class of the entity of a resource. Clients see the id and all columns of the subclass. */
-export abstract class ResourceEntity {
+export abstract class ResourceEntity implements AnyResourceEntity {
   /** Starts at 1; an id is never reused. */
   @PrimaryGeneratedColumn()
   id!: number;
@@ -47,24 +60,35 @@ export abstract class ResourceEntity {
   revision!: number;
 }
 
+/** Base class of the entity of a resource whose ids are UUIDs. */
+@Check(IS_UUID)
+export abstract class UuidResourceEntity implements AnyResourceEntity {
+  /** Version 7. The service makes it; SQL of other writers must bring one. */
+  @PrimaryColumn('uuid')
+  id!: string;
+
+  @Column('integer', { default: 0 })
+  revision!: number;
+}
+
 /** A record as clients see it: all columns except the revision. */
-export type PublicRecord<Entity extends ResourceEntity> = Omit<Entity, 'revision'>;
+export type PublicRecord<Entity extends AnyResourceEntity> = Omit<Entity, 'revision'>;
 
 /** Names of properties with `@CreateDateColumn` and `@UpdateDateColumn`, which the kit sets. */
 type SetByKit = 'createdAt' | 'updatedAt';
 
 /** A new record, with or without an id. */
-export type NewRecord<Entity extends ResourceEntity> = Omit<Entity, 'id' | 'revision' | SetByKit> &
-  Partial<Pick<Entity, Extract<keyof Entity, SetByKit>>> & { readonly id?: number };
+export type NewRecord<Entity extends AnyResourceEntity> = Omit<Entity, 'id' | 'revision' | SetByKit> &
+  Partial<Pick<Entity, Extract<keyof Entity, SetByKit>>> & { readonly id?: Entity['id'] };
 
 /** The changes of an update. */
-export type RecordChanges<Entity extends ResourceEntity> = Partial<Omit<Entity, 'id' | 'revision'>>;
+export type RecordChanges<Entity extends AnyResourceEntity> = Partial<Omit<Entity, 'id' | 'revision'>>;
 
 /** The changes of an update, or a function of the stored record that returns them or throws the error of the update. */
-export type Change<Entity extends ResourceEntity> =
+export type Change<Entity extends AnyResourceEntity> =
   RecordChanges<Entity> | ((record: PublicRecord<Entity>) => RecordChanges<Entity>);
 
-export interface StoredRecord<Entity extends ResourceEntity> {
+export interface StoredRecord<Entity extends AnyResourceEntity> {
   readonly record: PublicRecord<Entity>;
   readonly version: Version;
 }
@@ -73,13 +97,13 @@ export interface StoredRecord<Entity extends ResourceEntity> {
 export type WriteCheck = (current: Version) => void;
 
 /** An update in a batch. */
-export interface RecordUpdate<Entity extends ResourceEntity> {
-  readonly id: number;
+export interface RecordUpdate<Entity extends AnyResourceEntity> {
+  readonly id: Id;
   readonly changes: Change<Entity>;
   readonly check?: WriteCheck;
 }
 
 export interface RecordDeletion {
-  readonly id: number;
+  readonly id: Id;
   readonly check?: WriteCheck;
 }

@@ -9,9 +9,10 @@ import { checkLists } from './lists/list-declaration.js';
 import { ListQueue } from './lists/list-queue.js';
 import { ListReaders } from './lists/list-readers.js';
 import { ResourceLists } from './lists/resource-lists.js';
-import type { ResourceEntity } from './resource-entity.js';
+import type { AnyResourceEntity } from './resource-entity.js';
 import type { Resource, ResourceName } from './resource.js';
 import { ResourceRepository } from './store/resource-repository.js';
+import { UuidSubscriber } from './store/uuid-subscriber.js';
 import { CountCheck } from './usage/count-check.js';
 import { UsageCounter } from './usage/usage-counter.js';
 
@@ -47,7 +48,7 @@ export class UsageModule {
 export interface ResourceFeature {
   readonly name: ResourceName;
   /** Its table has the resource's plural name. */
-  readonly entity: Type<ResourceEntity>;
+  readonly entity: Type<AnyResourceEntity>;
   /** Capacity in records: a setting, or a function of the configuration. */
   readonly capacity: Resource['capacity'] | ((config: Config) => number);
   readonly rule?: Resource['rule'];
@@ -59,7 +60,7 @@ export interface ResourceFeature {
  */
 @Global()
 @Module({
-  providers: [ListCache, ListQueue, ListReaders, ResourceLists, CountCheck, Leases],
+  providers: [ListCache, ListQueue, ListReaders, ResourceLists, CountCheck, Leases, UuidSubscriber],
   exports: [ListCache, ListQueue, ListReaders, ResourceLists, Leases],
 })
 export class ResourceModule {
@@ -76,7 +77,7 @@ export class ResourceModule {
         {
           provide: resourceToken(entity),
           inject: [getRepositoryToken(entity), UsageCounter, Config],
-          useFactory: async (repository: Repository<ResourceEntity>, counter: UsageCounter, config: Config) => {
+          useFactory: async (repository: Repository<AnyResourceEntity>, counter: UsageCounter, config: Config) => {
             const records = new ResourceRepository(name, repository, counter, config, await rule?.());
             checkLists(name, records.table);
             return records;
@@ -91,7 +92,7 @@ export class ResourceModule {
 @Module({})
 class ResourceFeatureModule {}
 
-const resourceToken = (entity: Type<ResourceEntity>): string => `${entity.name}ResourceRepository`;
+const resourceToken = (entity: Type<AnyResourceEntity>): string => `${entity.name}ResourceRepository`;
 
 /** Injects the `ResourceRepository` of an entity. */
-export const InjectResource = (entity: Type<ResourceEntity>): ParameterDecorator => Inject(resourceToken(entity));
+export const InjectResource = (entity: Type<AnyResourceEntity>): ParameterDecorator => Inject(resourceToken(entity));

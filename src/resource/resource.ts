@@ -1,17 +1,20 @@
 import { integer } from '../config/parse.js';
 import { type Setting, setting } from '../config/setting.js';
 import type { Sql } from '../database/engine.js';
-import type { PublicRecord, ResourceEntity } from './resource-entity.js';
+import { type Id, type IdKind, INTEGER_IDS } from './id-kinds.js';
+import type { PublicRecord, AnyResourceEntity } from './resource-entity.js';
 
-/** The singular and plural name of a resource. URL, messages and error codes derive from it. */
-export class ResourceName {
+/** The singular and plural name of a resource, and the kind of its ids. URL, messages and error codes derive from it. */
+export class ResourceName<I extends Id = Id> {
   /**
    * @param singular in lower case, such as `order` or `gift-card`; words are joined by hyphens
    * @param plural as in its URL, its scopes, its table and its `storage` row
+   * @param ids as in its entity: `INTEGER_IDS` of `AnyResourceEntity`, `UUID_IDS` of `UuidResourceEntity`
    */
   constructor(
     readonly singular: string,
     readonly plural = `${singular}s`,
+    readonly ids: IdKind<I> = INTEGER_IDS as IdKind as IdKind<I>,
   ) {}
 
   /** Singular in messages: `gift card`. */
@@ -50,7 +53,7 @@ export class ResourceName {
   }
 
   /** The path of a record. */
-  pathOf(id: number): string {
+  pathOf(id: Id): string {
     return `/${this.plural}/${id}`;
   }
 }
@@ -63,7 +66,7 @@ export function readableName(plural: string): string {
 }
 
 /** A record before and after a write; a new record has no `before`. */
-export interface RecordChange<Entity extends ResourceEntity> {
+export interface RecordChange<Entity extends AnyResourceEntity> {
   readonly before?: PublicRecord<Entity>;
   readonly after: PublicRecord<Entity>;
 }
@@ -74,9 +77,9 @@ export interface RuleTransaction extends Sql {
    * Reads a row of a resource and locks it until the transaction ends. A rule locks what it compares with: then a write of
    * another resource waits, and its own rule sees this write.
    */
-  lock<Row>(table: string, id: number): Promise<Row | undefined>;
+  lock<Row>(table: string, id: Id): Promise<Row | undefined>;
   /** Reads and locks the rows that exist, in the order of their ids, which prevents deadlocks. */
-  lockAll<Row>(table: string, ids: readonly number[]): Promise<Row[]>;
+  lockAll<Row>(table: string, ids: readonly Id[]): Promise<Row[]>;
 }
 
 /**
@@ -84,10 +87,10 @@ export interface RuleTransaction extends Sql {
  * import of the resource, after the write: SQL reads what would be stored. When it throws an `ApiError` or an exception of
  * Nest, the write is undone, and that is the response. It may run again, and so must only use its arguments.
  */
-export type Rule<Entity extends ResourceEntity> = RuleForOne<Entity> | RuleForAll<Entity>;
+export type Rule<Entity extends AnyResourceEntity> = RuleForOne<Entity> | RuleForAll<Entity>;
 
 /** A rule that runs once for each record: plain, and slower than a rule for all. */
-export interface RuleForOne<Entity extends ResourceEntity> {
+export interface RuleForOne<Entity extends AnyResourceEntity> {
   check(change: RecordChange<Entity>, transaction: RuleTransaction): Promise<void>;
 }
 
@@ -95,7 +98,7 @@ export interface RuleForOne<Entity extends ResourceEntity> {
  * A rule that runs once for all records of a transaction: POSTs that wait together, or a batch of an import. When it throws, it
  * runs for each of them alone, so it need not say which record is wrong.
  */
-export interface RuleForAll<Entity extends ResourceEntity> {
+export interface RuleForAll<Entity extends AnyResourceEntity> {
   checkAll(changes: readonly RecordChange<Entity>[], transaction: RuleTransaction): Promise<void>;
 }
 
@@ -106,7 +109,7 @@ export type RecordClass<T = object> = new (...args: never[]) => T;
  * The declaration of a resource for the configuration and the command line, listed in `src/features.ts`. Entity and DTO are
  * loaded only when a command needs them, so that `--help` is fast.
  */
-export interface Resource<Entity extends ResourceEntity = ResourceEntity> {
+export interface Resource<Entity extends AnyResourceEntity = AnyResourceEntity> {
   readonly name: ResourceName;
   /** Capacity in records. */
   readonly capacity: Setting<number> & { readonly default: string };

@@ -63,7 +63,7 @@ describe('cli export', () => {
 
   it.each([
     [['--flavor', 'mint'], 'Allowed choices are chocolate, vanilla, cinnamon'],
-    [['--after', '-1'], 'It must be a whole number from 0 on'],
+    [['--after', '-1'], 'It must be a whole number from 1 to 9007199254740991, or 0'],
     [['--limit', '0'], 'It must be a whole number from 1 on'],
     [['--colour', 'red'], "unknown option '--colour'"],
   ])('is called wrongly with %j', async (args, fault) => {

@@ -1,6 +1,7 @@
 import { ApiProperty, PartialType } from '@nestjs/swagger';
+import { INTEGER_IDS } from '../../src/resource/id-kinds.js';
 import { EnumFilter, IdFilter, ListQueryOf } from '../../src/resource/lists/list-query.js';
-import { EnumProperty, IdProperty, IntegerProperty, RECORD_ID, TextProperty } from '../../src/resource/properties.js';
+import { EnumProperty, IdProperty, IntegerProperty, TextProperty } from '../../src/resource/properties.js';
 import { PARCEL, type Status, STATUSES } from './parcel.values.js';
 
 const STATUS = { enum: STATUSES, enumName: 'ParcelStatus' } as const;
@@ -22,7 +23,7 @@ export class CreateParcelDto {
 export class PatchParcelDto extends PartialType(CreateParcelDto, { skipNullProperties: false }) {}
 
 export class ParcelDto extends CreateParcelDto {
-  @ApiProperty(RECORD_ID)
+  @ApiProperty(INTEGER_IDS.schema)
   id!: number;
 }
 

@@ -1,18 +1,19 @@
 import { ApiProperty, OmitType, PickType } from '@nestjs/swagger';
+import { INTEGER_IDS } from '../../src/resource/id-kinds.js';
 import { EnumFilter, IdFilter, ListQueryOf, RangeFilter } from '../../src/resource/lists/list-query.js';
-import { DateProperty, DecimalProperty, RECORD_ID } from '../../src/resource/properties.js';
+import { DateProperty, DecimalProperty } from '../../src/resource/properties.js';
 import { type Kind, KINDS, READING } from './reading.values.js';
 
 const KIND = { enum: KINDS, enumName: 'ReadingKind' } as const;
 
 export class ReadingDto {
-  @ApiProperty(RECORD_ID)
+  @ApiProperty(INTEGER_IDS.schema)
   id!: number;
 
   @ApiProperty(KIND)
   kind!: Kind;
 
-  @ApiProperty(RECORD_ID)
+  @ApiProperty(INTEGER_IDS.schema)
   batch!: number;
 
   @ApiProperty({ type: 'integer', nullable: true, example: 3 })

@@ -17,8 +17,9 @@ function withAbsent(name, about, values) {
 
 /** @param {Resource} resource */
 export function controller(resource) {
-  const { singular, plural, fields, unique } = resource;
+  const { singular, plural, fields, unique, ids } = resource;
   const [name, type, all] = [constant(singular), pascal(singular), pascal(plural)];
+  const recordId = ids === 'uuid' ? `@RecordId(${name}) id: string` : '@RecordId() id: number';
   const variable = camel(plural);
   const described = [
     ...referencesOf(fields).map((field) => `missingReference('${field.name}')`),
@@ -74,7 +75,7 @@ export function controller(resource) {
       @Get(':id')
       @Scopes('${plural}:read')
       @ApiGet(${name}, { record: ${type}Dto })
-      async get(@RecordId() id: number, @Exchange() exchange: ResourceExchange) {
+      async get(${recordId}, @Exchange() exchange: ResourceExchange) {
         return exchange.record(await this.${variable}.records.get(id));
       }
 
@@ -88,7 +89,7 @@ export function controller(resource) {
       @Put(':id')
       @Scopes('${plural}:write')
       @ApiReplace(${name}, { record: ${type}Dto, body: Create${type}Dto${errors} })
-      async replace(@RecordId() id: number, @Body() body: Create${type}Dto, @Exchange() exchange: ResourceExchange) {
+      async replace(${recordId}, @Body() body: Create${type}Dto, @Exchange() exchange: ResourceExchange) {
         return ${hasOwnState(resource) ? `(${replace}).record` : `exchange.changed(${replace})`};
       }
 
@@ -96,7 +97,7 @@ export function controller(resource) {
       @HttpCode(204)
       @Scopes('${plural}:write')
       @ApiPatch(${name}, { body: Patch${type}Dto${errors} })
-      async patch(@RecordId() id: number, @Body() body: Patch${type}Dto, @Exchange() exchange: ResourceExchange) {
+      async patch(${recordId}, @Body() body: Patch${type}Dto, @Exchange() exchange: ResourceExchange) {
         exchange.changed(await this.${variable}.records.update(id, body, exchange.preconditions));
       }
 
@@ -104,7 +105,7 @@ export function controller(resource) {
       @HttpCode(204)
       @Scopes('${plural}:write')
       @ApiDelete(${name})
-      delete(@RecordId() id: number, @Exchange() exchange: ResourceExchange) {
+      delete(${recordId}, @Exchange() exchange: ResourceExchange) {
         return this.${variable}.records.delete(id, exchange.preconditions);
       }
     }`;

@@ -16,8 +16,9 @@ export const capacitySettingOf = ({ plural }) => ({
 });
 
 /** The file with the name of the resource and the values of its enums. @param {Resource} resource */
-export function values({ singular, plural, fields }) {
-  const names = plural === `${singular}s` ? [singular] : [singular, plural];
+export function values({ singular, plural, fields, ids }) {
+  const names = plural === `${singular}s` && ids === 'integer' ? [singular] : [singular, plural];
+  const given = [...names.map((name) => `'${name}'`), ...(ids === 'uuid' ? ['UUID_IDS'] : [])];
   const enums = enumsOf(fields).map(({ name, type, values = [] }) => {
     const all = valuesOf(singular, name);
     return `
@@ -25,9 +26,10 @@ export function values({ singular, plural, fields }) {
       export type ${type} = (typeof ${all})[number];`;
   });
   return `
+    ${ids === 'uuid' ? `import { UUID_IDS } from '../resource/id-kinds.js';` : ''}
     import { ResourceName } from '../resource/resource.js';
 
-    export const ${constant(singular)} = new ResourceName(${names.map((name) => `'${name}'`).join(', ')});
+    export const ${constant(singular)} = new ResourceName(${given.join(', ')});
     ${enums.join('\n')}`;
 }
 

@@ -1,13 +1,13 @@
 import { valuesOf } from '../fields.js';
 import { importsOf } from '../imports.js';
 import { constant, indefinite, pascal, words } from '../names.js';
-import { enumsOf, referencesOf, valuesImport, writableOf } from '../resource.js';
+import { enumsOf, referencesOf, refersToUuid, valuesImport, writableOf } from '../resource.js';
 
 /** @typedef {import('../fields.js').Field} Field */
 /** @typedef {import('../resource.js').Resource} Resource */
 
 /** @param {Resource} resource */
-export function dto({ singular, plural, fields, known, hasTimestamps }) {
+export function dto({ singular, plural, fields, known, hasTimestamps, ids }) {
   const type = pascal(singular);
   const enums = enumsOf(fields).map(({ name, type, schema, values = [] }) => {
     const description = `The ${words(name)} of ${indefinite(singular)}`;
@@ -23,10 +23,11 @@ export function dto({ singular, plural, fields, known, hasTimestamps }) {
       `@EnumFilter(${schema}, 'Only those of this ${words(name)}; repeat it for "or".')`,
       `${name}?: ${type}[];`,
     ]),
-    ...referencesOf(fields).map(({ name, reference = '' }) => [
-      `@IdFilter('Only those of this ${words(known.get(reference)?.entity ?? reference)}; repeat it for "or".')`,
-      `${name}?: number[];`,
-    ]),
+    ...referencesOf(fields).map((field) => {
+      const { name, type, reference = '' } = field;
+      const description = `'Only those of this ${words(known.get(reference)?.entity ?? reference)}; repeat it for "or".'`;
+      return [`@IdFilter(${description}${refersToUuid(field) ? ', UUID_IDS' : ''})`, `${name}?: ${type}[];`];
+    }),
   ];
   const ofService = fields.filter(({ isReadOnly }) => isReadOnly).map(dtoProperty);
   if (hasTimestamps) ofService.push('@DateTimeProperty()\ncreatedAt!: Date;', '@DateTimeProperty()\nupdatedAt!: Date;');
@@ -41,7 +42,7 @@ export function dto({ singular, plural, fields, known, hasTimestamps }) {
 
     /** What clients see of ${indefinite(singular)}. */
     @ApiClosed()
-    export class ${type}Dto extends RecordOf(Create${type}Dto) {
+    export class ${type}Dto extends RecordOf(Create${type}Dto${ids === 'uuid' ? `, ${constant(singular)}` : ''}) {
       ${ofService.join('\n\n')}
     }
 
@@ -52,9 +53,11 @@ export function dto({ singular, plural, fields, known, hasTimestamps }) {
 }
 
 /** @param {Field} field */
-function dtoProperty({ name, type, decorator, arguments: bounds, example, isOptional, isReadOnly, initial }) {
+function dtoProperty(field) {
+  const { name, type, decorator, arguments: bounds, example, isOptional, isReadOnly, initial } = field;
   const hasDefault = initial !== undefined && !isReadOnly;
   const options = [
+    ...(refersToUuid(field) ? ['ids: UUID_IDS'] : []),
     ...(example === undefined ? [] : [`example: ${example}`]),
     ...(isOptional ? ['isOptional: true'] : []),
     ...(hasDefault ? [`default: ${JSON.stringify(initial)}`] : []),

@@ -1,20 +1,22 @@
 import { importsOf } from '../imports.js';
 import { pascal, words } from '../names.js';
-import { checkOf, defaultOf, valuesImport } from '../resource.js';
+import { checkOf, defaultOf, refersToUuid, valuesImport } from '../resource.js';
 
 /** @typedef {import('../resource.js').Resource} Resource */
 
 /** @param {Resource} resource */
-export function entity({ singular, plural, fields, known, unique, hasTimestamps }) {
+export function entity({ singular, plural, fields, known, unique, hasTimestamps, ids }) {
   const checks = fields.flatMap(({ name, check }) => (check ? [`@Check('${checkOf(plural, name)}', ${check})`] : []));
   const indices = unique.map((names) => `@Index(${JSON.stringify(names)}, { unique: true })`);
-  const columns = fields.map(({ name, type, column, columnOptions = {}, reference, isOptional, initial }) => {
+  const columns = fields.map((field) => {
+    const { name, type, column, columnOptions = {}, reference, isOptional, initial } = field;
     const options = {
       ...columnOptions,
       ...(isOptional && { nullable: true }),
       default: defaultOf({ column, initial }),
     };
-    const given = JSON.stringify(options);
+    const json = JSON.stringify(options);
+    const given = refersToUuid(field) ? json.replace('{', '{ ids: UUID_IDS, ') : json;
     const all = [
       `'${reference === undefined ? column : known.get(reference)?.entity}'`,
       ...(given === '{}' ? [] : [given]),
@@ -29,7 +31,7 @@ export function entity({ singular, plural, fields, known, unique, hasTimestamps 
     /** A stored ${words(singular)}. The checks repeat the validation, for other programs that write to the database. */
     @Entity('${plural}')
     ${[...checks, ...indices].join('\n')}
-    export class ${pascal(singular)} extends ResourceEntity {
+    export class ${pascal(singular)} extends ${ids === 'uuid' ? 'UuidResourceEntity' : 'ResourceEntity'} {
       ${columns.join('\n\n')}
     }`;
   return `${importsOf(body)}${valuesImport(body, { singular, fields }, './')}\n${body}`;

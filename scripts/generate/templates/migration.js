@@ -5,7 +5,7 @@ import { checkOf, defaultOf, referencesOf } from '../resource.js';
 /** @typedef {import('../resource.js').Resource} Resource */
 
 /** @param {Resource} resource @param {number} timestamp */
-export function migration({ plural, fields, unique, hasTimestamps }, timestamp) {
+export function migration({ plural, fields, unique, hasTimestamps, ids }, timestamp) {
   const columns = fields.map(({ name, column, columnOptions, isOptional, initial }) => {
     if (columnOptions === undefined && !isOptional && initial === undefined) return `${name}: '${column}'`;
     const value = defaultOf({ column, initial });
@@ -21,6 +21,7 @@ export function migration({ plural, fields, unique, hasTimestamps }, timestamp) 
   });
   const references = referencesOf(fields).map(({ name, reference }) => `${name}: '${reference}'`);
   const options = [
+    ...(ids === 'uuid' ? [`ids: 'uuid',`] : []),
     `columns: { ${columns.join(', ')} },`,
     ...(checks.length > 0 ? [`checks: { ${checks.join(', ')} },`] : []),
     ...(hasTimestamps ? ['hasTimestamps: true,'] : []),

@@ -12,7 +12,7 @@ import { makePrivateFolder, PRIVATE_FILE } from '../../database/sqlite/file/priv
 import { migrate } from '../../database/schema/migrations.js';
 import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
 import { BrokenLineError, recordLine, RecordReader } from '../resources/record-lines.js';
-import type { PublicRecord, ResourceEntity } from '../../resource/resource-entity.js';
+import type { PublicRecord, AnyResourceEntity } from '../../resource/resource-entity.js';
 import { sqliteTriggerNames } from '../../resource/usage/triggers.js';
 import { Progress } from '../output/progress.js';
 import { openDataSource, openStorage } from '../resources/open-storage.js';
@@ -214,8 +214,8 @@ async function requireValidRecords(file: string, draft: string, config: Config, 
 
 async function requireValid(
   file: string,
-  record: PublicRecord<ResourceEntity>,
-  reader: RecordReader<ResourceEntity>,
+  record: PublicRecord<AnyResourceEntity>,
+  reader: RecordReader<AnyResourceEntity>,
 ): Promise<void> {
   try {
     await reader.read(Buffer.from(recordLine(record).trimEnd()));

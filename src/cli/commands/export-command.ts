@@ -2,7 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CLI } from '../../config/program-names.js';
 import { RESOURCES } from '../../features.js';
 import { parseNatural } from '../../http/validation/query-values.js';
-import type { Resource } from '../../resource/resource.js';
+import type { Id } from '../../resource/id-kinds.js';
+import type { Resource, ResourceName } from '../../resource/resource.js';
 import type { ExportOptions } from '../export/export.js';
 import { resourceNamed } from '../resources/resources.js';
 
@@ -38,8 +39,8 @@ function addCommandOf(resource: Resource, parent: Command, interrupt: AbortSigna
       '-o, --output <file>',
       'write to a file, which appears only when it is complete, or into a device or FIFO (default: stdout)',
     )
-    .option('--after <id>', `only ${name.pluralText} after the one with this id`, natural(0))
-    .option('--limit <count>', `at most so many ${name.pluralText}`, natural(1));
+    .option('--after <id>', `only ${name.pluralText} after the one with this id`, idOf(name))
+    .option('--limit <count>', `at most so many ${name.pluralText}`, parseCount);
   const own = new Set([...command.options.map(({ long }) => long), '--help']);
   const properties = Object.keys(filters).filter((property) => !own.has(flagOf(property)));
   for (const property of properties) {
@@ -56,10 +57,16 @@ function addCommandOf(resource: Resource, parent: Command, interrupt: AbortSigna
 const flagOf = (property: string): string =>
   `--${property.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-function natural(least: number) {
-  return (text: string): number => {
-    const number = parseNatural(text);
-    if (number !== undefined && number >= least) return number;
-    throw new InvalidArgumentError(`It must be a whole number from ${least} on.`);
+function idOf({ ids }: ResourceName) {
+  return (text: string): Id => {
+    const id = text === '0' ? ids.lowest : ids.parse(text);
+    if (id !== undefined) return id;
+    throw new InvalidArgumentError(`It ${ids.message}, or 0.`);
   };
+}
+
+function parseCount(text: string): number {
+  const count = parseNatural(text);
+  if (count !== undefined && count > 0) return count;
+  throw new InvalidArgumentError('It must be a whole number from 1 on.');
 }

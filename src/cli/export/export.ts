@@ -4,9 +4,10 @@ import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { loadConfigFromProcess } from '../../config/config.js';
 import { SETTINGS } from '../../features.js';
+import type { Id } from '../../resource/id-kinds.js';
 import type { Resource } from '../../resource/resource.js';
 import { lastIdLine, recordLine } from '../resources/record-lines.js';
-import type { ResourceEntity } from '../../resource/resource-entity.js';
+import type { AnyResourceEntity } from '../../resource/resource-entity.js';
 import type { ResourceSnapshot } from '../../resource/store/resource-snapshot.js';
 import { PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { rejectDatabaseFile } from '../sqlite-file/database-path.js';
@@ -22,7 +23,7 @@ export interface ExportOptions {
   readonly output?: string;
   /** Allowed values by property. */
   readonly filters: Readonly<Record<string, readonly string[]>>;
-  readonly after?: number;
+  readonly after?: Id;
   readonly limit?: number;
 }
 
@@ -54,7 +55,7 @@ class ExportRun {
 
   constructor(
     private readonly resource: Resource,
-    private readonly snapshot: ResourceSnapshot<ResourceEntity>,
+    private readonly snapshot: ResourceSnapshot<AnyResourceEntity>,
     private readonly options: ExportOptions,
   ) {
     const { after, limit, filters } = options;
@@ -67,7 +68,7 @@ class ExportRun {
   /** The lines, page by page. */
   async *lines(): AsyncGenerator<string> {
     const { filters, after, limit } = this.options;
-    let last = 0;
+    let last: Id = 0;
     try {
       for await (const page of this.snapshot.records({ filters, after }, limit)) {
         const text = page.map(recordLine).join('');
@@ -78,7 +79,7 @@ class ExportRun {
         this.progress.update(this.count);
       }
       const given = this.isWhole ? await this.snapshot.lastGivenId() : 0;
-      if (given > last) yield lastIdLine(given);
+      if (typeof last === 'number' && given > last) yield lastIdLine(given);
     } finally {
       this.progress.stop();
     }

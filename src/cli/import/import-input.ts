@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { BrokenLineError, readLastIdLine } from '../resources/record-lines.js';
-import type { NewRecord, ResourceEntity } from '../../resource/resource-entity.js';
+import type { Id } from '../../resource/id-kinds.js';
+import type { NewRecord, AnyResourceEntity } from '../../resource/resource-entity.js';
 import type { UnfinishedImport } from './import-progress.js';
 import { Failure } from '../command-errors.js';
 import type { IdsOption, ImportJob } from './import-job.js';
@@ -10,7 +11,7 @@ import { type Line, LINE_LIMIT, linesOf } from './lines.js';
 export interface Entry {
   readonly number: number;
   readonly bytes: Buffer;
-  readonly record: NewRecord<ResourceEntity>;
+  readonly record: NewRecord<AnyResourceEntity>;
 }
 
 /** A line that cannot be stored, with the reason. */
@@ -31,7 +32,7 @@ export class Batch {
     return this.entries.at(-1)!.number;
   }
 
-  get ids(): number[] {
+  get ids(): Id[] {
     return this.entries.flatMap(({ record: { id } }) => (id === undefined ? [] : [id]));
   }
 
@@ -53,12 +54,14 @@ function addLine(hash: Hash, bytes: Buffer): void {
   hash.update(bytes).update('\n');
 }
 
-/** A set of ids with 32 bits for each map entry: dense ids, as in an export, take little memory. */
+/** A set of ids with 32 bits for each map entry: dense integers, as in an export, take little memory. */
 class IdSet {
   private readonly words = new Map<number, number>();
+  private readonly texts = new Set<string>();
 
   /** @returns whether the id was not in the set */
-  add(id: number): boolean {
+  add(id: Id): boolean {
+    if (typeof id === 'string') return this.texts.size < this.texts.add(id).size;
     const key = Math.floor(id / 32);
     const bit = 1 << (id % 32);
     const word = this.words.get(key) ?? 0;
@@ -129,12 +132,12 @@ export class ImportInput {
   private async take({ number, bytes }: Line): Promise<void> {
     try {
       if (this.lastId !== undefined) throw new BrokenLineError('it comes after "lastId", which ends an export');
-      this.lastId = bytes && readLastIdLine(bytes);
+      const { name } = this.job.resource;
+      // Only integers come from a sequence.
+      this.lastId = bytes && name.ids.next === undefined ? readLastIdLine(bytes) : undefined;
       if (this.lastId !== undefined) return this.requireIdsLeft(this.lastId);
       if (bytes === undefined) {
-        throw new BrokenLineError(
-          `it is longer than the ${LINE_LIMIT} bytes that ${this.job.resource.name.indefinite} may take`,
-        );
+        throw new BrokenLineError(`it is longer than the ${LINE_LIMIT} bytes that ${name.indefinite} may take`);
       }
       const record = await this.job.reader.read(bytes);
       this.entries.push({ number, bytes, record: { ...record, id: this.idFor(record.id) } });
@@ -144,16 +147,16 @@ export class ImportInput {
     }
   }
 
-  private requireIdsLeft(id: number): void {
+  private requireIdsLeft(id: Id): void {
     const { largestId } = this.job;
-    if (id <= largestId) return;
+    if (typeof id === 'string' || id <= largestId) return;
     throw new BrokenLineError(
       `its id ${id} leaves too few ids for new records: it must be at most ${largestId}; use --ids assign to give all lines new ids`,
     );
   }
 
   /** The id to store; `undefined` for a new one. */
-  private idFor(id: number | undefined): number | undefined {
+  private idFor(id: Id | undefined): Id | undefined {
     this.ids ??= id === undefined ? 'assign' : 'keep';
     if (this.ids === 'assign') {
       if (id === undefined || this.reading.ids === 'assign' || this.reading.resumed?.ids === 'assign') return undefined;

@@ -1,6 +1,6 @@
 import type { Resource } from '../../resource/resource.js';
 import type { RecordReader } from '../resources/record-lines.js';
-import type { ResourceEntity } from '../../resource/resource-entity.js';
+import type { AnyResourceEntity } from '../../resource/resource-entity.js';
 import type { UnfinishedImport } from './import-progress.js';
 
 export type IdsOption = 'keep' | 'assign';
@@ -17,7 +17,7 @@ export interface ImportOptions {
 export interface ImportJob {
   readonly resource: Resource;
   /** Reads the lines of the resource. */
-  readonly reader: RecordReader<ResourceEntity>;
+  readonly reader: RecordReader<AnyResourceEntity>;
   readonly options: ImportOptions;
   readonly interrupt: AbortSignal;
   /** Opens the input; a file is read from its beginning each time. */

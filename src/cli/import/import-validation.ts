@@ -1,4 +1,5 @@
 import { Failure } from '../command-errors.js';
+import type { Id } from '../../resource/id-kinds.js';
 import type { MissingReference } from '../../resource/store/references.js';
 import type { IdsOption, ImportJob } from './import-job.js';
 import { type Batch, ImportInput, type LineProblem } from './import-input.js';
@@ -65,7 +66,7 @@ export async function problemsOf(storage: OpenStorage, batch: Batch, unique: Uni
   return [...others, ...taken].sort((one, other) => one.line - other.line);
 }
 
-function idExists(id: number): string {
+function idExists(id: Id): string {
   return `its id ${id} exists in the storage already; leave the line out, or use --ids assign`;
 }
 

@@ -1,7 +1,7 @@
 import { Column, type DataSource, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
 import { loadConfig } from '../../config/config.js';
 import { createDataSource } from '../../database/data-source.js';
-import type { ResourceEntity } from '../../resource/resource-entity.js';
+import type { AnyResourceEntity } from '../../resource/resource-entity.js';
 import type { OpenStorage } from '../resources/open-storage.js';
 import type { Entry } from './import-input.js';
 import { UniqueValues } from './unique-values.js';
@@ -9,7 +9,7 @@ import { environmentIn, temporaryFolder } from '../../../test/support/service.js
 
 @Entity('seats')
 @Index(['row', 'place'], { unique: true })
-class Seat implements ResourceEntity {
+class Seat implements AnyResourceEntity {
   @PrimaryGeneratedColumn()
   id!: number;
 

@@ -1,5 +1,5 @@
 import type { EntityMetadata, FindOptionsWhere, Repository } from 'typeorm';
-import type { ResourceEntity } from '../../resource/resource-entity.js';
+import type { AnyResourceEntity } from '../../resource/resource-entity.js';
 import type { OpenStorage } from '../resources/open-storage.js';
 import type { Entry, LineProblem } from './import-input.js';
 
@@ -8,7 +8,7 @@ const CHUNK = 200;
 
 /** Finds lines with a unique value that another line or a stored record has. */
 export class UniqueValues {
-  private readonly repository: Repository<ResourceEntity>;
+  private readonly repository: Repository<AnyResourceEntity>;
   private readonly keys: readonly (readonly string[])[];
   /** Line numbers by key. */
   private readonly seen = new Map<string, number>();
@@ -42,7 +42,7 @@ export class UniqueValues {
     const found = new Map<string, string>();
     const conditions = entries.map(({ record }) => valuesOf(key, record)).filter((values) => values !== undefined);
     for (let start = 0; start < conditions.length; start += CHUNK) {
-      const where = conditions.slice(start, start + CHUNK) as FindOptionsWhere<ResourceEntity>[];
+      const where = conditions.slice(start, start + CHUNK) as FindOptionsWhere<AnyResourceEntity>[];
       for (const record of await this.repository.find({ where })) {
         found.set(keyOf(key, record)!, `the stored record ${record.id}`);
       }

@@ -5,7 +5,7 @@ import { MIGRATE } from '../../config/program-names.js';
 import { createDataSource } from '../../database/data-source.js';
 import { migrate, pendingMigrations, unknownMigrations } from '../../database/schema/migrations.js';
 import type { Resource } from '../../resource/resource.js';
-import type { ResourceEntity } from '../../resource/resource-entity.js';
+import type { AnyResourceEntity } from '../../resource/resource-entity.js';
 import { prepareStorage } from '../../resource/usage/storage-row.js';
 import { ResourceRepository } from '../../resource/store/resource-repository.js';
 import { UsageCounter } from '../../resource/usage/usage-counter.js';
@@ -19,8 +19,8 @@ const TIMEOUTS = { busyTimeout: 60_000, transactionTimeout: 24 * 3600 * 1000 } a
 export interface OpenStorage {
   readonly dataSource: DataSource;
   readonly resource: Resource;
-  readonly store: ResourceRepository<ResourceEntity>;
-  readonly repository: Repository<ResourceEntity>;
+  readonly store: ResourceRepository<AnyResourceEntity>;
+  readonly repository: Repository<AnyResourceEntity>;
   close(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export async function openStorage(config: Config, resource: Resource, options: O
   const dataSource = await openDatabase(config, options);
   const counter = new UsageCounter(resource.name.plural, config.get(resource.capacity));
   if (options.mayMigrate) await prepareStorage(dataSource, counter);
-  const repository = dataSource.getRepository<ResourceEntity>(await resource.entity());
+  const repository = dataSource.getRepository<AnyResourceEntity>(await resource.entity());
   return {
     dataSource,
     resource,

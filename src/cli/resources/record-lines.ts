@@ -6,8 +6,9 @@ import { propertiesOf } from '../../http/validation/dto-properties.js';
 import { IsOptionalNotNull } from '../../http/validation/property-decorators.js';
 import { parseNatural } from '../../http/validation/query-values.js';
 import { validObject } from '../../http/validation/validate.js';
+import { type Id, type IdKind, INTEGER_IDS } from '../../resource/id-kinds.js';
 import { IsRecordId } from '../../resource/properties.js';
-import type { NewRecord, ResourceEntity } from '../../resource/resource-entity.js';
+import type { NewRecord, AnyResourceEntity } from '../../resource/resource-entity.js';
 import type { Resource } from '../../resource/resource.js';
 
 /**
@@ -44,11 +45,13 @@ export class BrokenLineError extends Error {
 }
 
 /** Reads records from lines of NDJSON with the rules of a POST body. It also rejects duplicate properties. */
-export class RecordReader<Entity extends ResourceEntity> {
+export class RecordReader<Entity extends AnyResourceEntity> {
   private constructor(private readonly dto: ImportedDto) {}
 
-  static async of<Entity extends ResourceEntity>(resource: Resource<Entity>): Promise<RecordReader<Entity>> {
-    return new RecordReader(new ImportedDto(await resource.createDto(), await resource.recordDto?.()));
+  static async of<Entity extends AnyResourceEntity>(resource: Resource<Entity>): Promise<RecordReader<Entity>> {
+    return new RecordReader(
+      new ImportedDto(await resource.createDto(), await resource.recordDto?.(), resource.name.ids),
+    );
   }
 
   /** @throws {BrokenLineError} */
@@ -107,20 +110,23 @@ function rejectRepeatedProperties(text: string): void {
   }
 }
 
-class ImportedId {
-  @IsOptionalNotNull()
-  @IsRecordId()
-  id?: number;
+function ImportedId(ids: IdKind): Type {
+  class ImportedId {
+    @IsOptionalNotNull()
+    @IsRecordId(ids)
+    id?: Id;
+  }
+  return ImportedId;
 }
 
 /** The rules for a line of an import: the body of a POST, with an optional id and what else the record has. */
 export class ImportedDto {
   private readonly dto: Type;
 
-  constructor(createDto: Type, recordDto: Type = createDto) {
+  constructor(createDto: Type, recordDto: Type = createDto, ids: IdKind = INTEGER_IDS) {
     const ofClients = [...propertiesOf(createDto).declared, 'id'] as never[];
     const ofService = PartialType(OmitType(recordDto, ofClients), { skipNullProperties: false });
-    this.dto = IntersectionType(ImportedId, createDto, ofService);
+    this.dto = IntersectionType(ImportedId(ids), createDto, ofService);
   }
 
   /**

@@ -131,7 +131,7 @@ function checkCounters(
 function sequenceErrors(resource: string, column: ReadColumn): string[] {
   const [behind] = column(
     `SELECT max(id) FROM "${resource}"
-     HAVING max(id) > coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)`,
+     HAVING typeof(max(id)) = 'integer' AND max(id) > coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)`,
     resource,
   ) as number[];
   if (behind === undefined) return [];
@@ -142,7 +142,7 @@ function sequenceErrors(resource: string, column: ReadColumn): string[] {
 function numberErrors(resource: string, column: ReadColumn): string[] {
   const [wrong] = column(
     `SELECT count(*) FROM "${resource}" AS record, storage WHERE storage.resource = ? AND NOT
-       (record.id >= 1 AND typeof(record.revision) = 'integer' AND record.revision BETWEEN 0 AND storage.revision)`,
+       (record.id >= 1 AND typeof(record.id) IN ('integer', 'text') AND typeof(record.revision) = 'integer' AND record.revision BETWEEN 0 AND storage.revision)`,
     resource,
   ) as number[];
   const [usable] = column(

@@ -1,5 +1,8 @@
 import { Transform } from 'class-transformer';
 
+/** The message for a value that is no integer id. */
+export const NOT_AN_ID = `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
+
 /** Parses a decimal number from 0 to 2^53-1 without sign or leading zeros; `undefined` for any other text. */
 export function parseNatural(text: string): number | undefined {
   if (!/^(?:0|[1-9][0-9]{0,15})$/.test(text)) return undefined;
@@ -12,16 +15,13 @@ export function QueryInteger(): PropertyDecorator {
   return Transform(({ value }: { value: unknown }) => integerOf(value));
 }
 
-/** Reads a query parameter that may be repeated as an array of its values. */
-export function QueryArray(): PropertyDecorator {
-  return Transform(({ value }: { value: unknown }) => (value === undefined ? undefined : [value].flat()));
-}
-
-/** Reads a query parameter that may be repeated as an array of whole numbers. Other values stay strings. */
-export function QueryIntegers(): PropertyDecorator {
-  return Transform(({ value }: { value: unknown }) =>
-    value === undefined ? undefined : [value].flat().map(integerOf),
-  );
+/**
+ * Reads a query parameter that may be repeated as an array of its values.
+ * @param parse converts a value; one for which it returns `undefined` stays a string
+ */
+export function QueryArray(parse: (text: string) => unknown = () => undefined): PropertyDecorator {
+  const valueOf = (value: unknown): unknown => (typeof value === 'string' ? (parse(value) ?? value) : value);
+  return Transform(({ value }: { value: unknown }) => (value === undefined ? undefined : [value].flat().map(valueOf)));
 }
 
 function integerOf(value: unknown): unknown {

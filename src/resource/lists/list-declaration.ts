@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage, ValidateIf } from 'class-validator';
+import { type Id, type IdKind, INTEGER_IDS } from '../id-kinds.js';
 import type { ResourceName } from '../resource.js';
 import type { RecordColumn } from '../store/record-columns.js';
 import type { ResourceTable } from '../store/resource-table.js';
@@ -25,6 +26,7 @@ export interface RangeBound {
 
 /** The filters, ranges and sorts that a query class declares. */
 export interface ListDeclaration {
+  readonly ids: IdKind;
   readonly sorts: Sorts;
   /** Filters: parameters with the name of the property. */
   readonly filters: readonly string[];
@@ -95,8 +97,10 @@ export function declarationsOf(name: ResourceName): readonly ListDeclaration[] {
 
 function read(query: object): ListDeclaration {
   const parts = partsOf(query);
+  const sort = parts.find(({ name }) => name === 'sort')?.part;
   return {
-    sorts: parts.find(({ name }) => name === 'sort')?.part.sorts ?? {},
+    ids: sort?.list?.ids ?? INTEGER_IDS,
+    sorts: sort?.sorts ?? {},
     filters: [...new Set(parts.filter(({ part }) => part.isFilter).map(({ name }) => name))],
     bounds: parts.flatMap(({ part }) => part.bound ?? []),
   };
@@ -131,7 +135,8 @@ export function selectionOf(query: ListQuery): Selection {
   const order = sort.startsWith('-') ? 'descending' : 'ascending';
   const sortBy = sort.replace('-', '');
   if (sortBy === 'id') return { filters, ranges, order, after: positionOfId(after) };
-  const position = typeof after === 'string' ? positionOf(after, sortBy, declaration.sorts[sortBy]!) : undefined;
+  const { sorts, ids } = declaration;
+  const position = typeof after === 'string' ? positionOf(after, sortBy, sorts[sortBy]!, ids) : undefined;
   return { filters, ranges, sortBy, order, after: position };
 }
 
@@ -150,12 +155,12 @@ function rangesOf(
 }
 
 /** The position of an id in a list by id; 0 is the beginning. */
-function positionOfId(after: number | string | undefined): SortPosition | undefined {
-  return typeof after === 'number' && after > 0 ? { value: after, id: after } : undefined;
+function positionOfId(after: Id = 0): SortPosition | undefined {
+  return after === 0 ? undefined : { value: after, id: after };
 }
 
 /** The value of `after` for the page that follows the record `last`. */
-export function afterOf({ sortBy }: Selection, last: SortPosition): number | string {
+export function afterOf({ sortBy }: Selection, last: SortPosition): Id {
   return sortBy === undefined ? last.id : cursorOf(sortBy, last);
 }
 

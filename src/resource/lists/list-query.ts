@@ -3,7 +3,8 @@ import { ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ArrayMaxSize, ArrayUnique, IsIn, IsInt, Max, Min, ValidateBy } from 'class-validator';
 import { IsOptionalNotNull } from '../../http/validation/property-decorators.js';
-import { QueryArray, QueryInteger, QueryIntegers } from '../../http/validation/query-values.js';
+import { QueryArray, QueryInteger } from '../../http/validation/query-values.js';
+import { type IdKind, INTEGER_IDS } from '../id-kinds.js';
 import { IsRecordId, type NamedEnum } from '../properties.js';
 import type { ResourceName } from '../resource.js';
 import { DATE_PATTERN, DATE_TIME_PATTERN, MOST_DIGITS, PARSERS, type Sorts, type ValueType } from '../value-parsers.js';
@@ -46,7 +47,7 @@ export function ListQueryOf(name: ResourceName, { sorts = {} }: ListOptions = {}
     @ListParameter(name, sorts)
     limit?: number;
 
-    @AfterParameter(sorts)
+    @AfterParameter(name, sorts)
     @ListParameter(name, sorts)
     after?: number | string;
 
@@ -73,15 +74,18 @@ export function EnumFilter(values: NamedEnum, description: string): PropertyDeco
 /** Most values of one filter: each count is a different SQL statement. */
 const MOST_VALUES = 20;
 
-/** `Filter` for an id, such as a reference. A repeated parameter means "or". */
-export function IdFilter(description: string): PropertyDecorator {
-  const items = { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
+/**
+ * `Filter` for an id, such as a reference. A repeated parameter means "or".
+ * @param ids of the other resource
+ */
+export function IdFilter(description: string, ids: IdKind = INTEGER_IDS): PropertyDecorator {
+  const { example: _, ...items } = ids.schema;
   return applyDecorators(
     Filter(),
     ApiPropertyOptional({ ...OR, maxItems: MOST_VALUES, items, description }),
     IsOptionalNotNull(),
-    QueryIntegers(),
-    IsRecordId({ each: true }),
+    QueryArray(ids.parse),
+    IsRecordId(ids, { each: true }),
     ArrayMaxSize(MOST_VALUES, { message: `must be given at most ${MOST_VALUES} times` }),
     ArrayUnique(uniqueError),
   );

@@ -1,13 +1,22 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { IsIn, IsInt, Min, ValidateBy, type ValidationArguments } from 'class-validator';
+import { IsIn, ValidateBy, type ValidationArguments } from 'class-validator';
 import { IsOptionalNotNull } from '../../http/validation/property-decorators.js';
 import { QueryInteger } from '../../http/validation/query-values.js';
+import type { IdKind } from '../id-kinds.js';
 import type { ResourceName } from '../resource.js';
 import type { SortPosition } from '../store/selection.js';
 import { PARSERS, type Sorts, type ValueType } from '../value-parsers.js';
 
 const ID_SORTS = ['id', '-id'];
+
+/** Longest cursor in characters; `cursorOf` makes shorter ones. */
+const LONGEST = 300;
+
+/** JSON Schema `pattern` for base64url (RFC 4648 section 5). */
+export const CURSOR_PATTERN = `^[A-Za-z0-9_-]{1,${LONGEST}}$`;
+
+export const CURSOR = new RegExp(CURSOR_PATTERN);
 
 const NOT_AN_ID = 'must be given once, as the id of the last record seen, or 0';
 
@@ -41,44 +50,15 @@ function variableNames(property: string): string[] {
 }
 
 /** The `after` parameter: an id, or a cursor when the list is sorted by one of these properties. */
-export function AfterParameter(sorts: Sorts): PropertyDecorator {
-  return Object.keys(sorts).length === 0 ? AfterId() : AfterIdOrCursor(sorts);
-}
-
-function AfterId(): PropertyDecorator {
-  const error = { message: NOT_AN_ID };
+export function AfterParameter({ ids }: ResourceName, sorts: Sorts): PropertyDecorator {
   return applyDecorators(
-    ApiPropertyOptional({
-      type: 'integer',
-      format: 'int64',
-      minimum: 0,
-      maximum: Number.MAX_SAFE_INTEGER,
-      example: 0,
-      description: 'Only records that come after the one with this id; 0 begins at the beginning.',
-    }),
-    IsOptionalNotNull(),
-    QueryInteger(),
-    IsInt(error),
-    Min(0, error),
-  );
-}
-
-function AfterIdOrCursor(sorts: Sorts): PropertyDecorator {
-  return applyDecorators(
-    ApiPropertyOptional({
-      type: 'string',
-      pattern: CURSOR_PATTERN,
-      example: '0',
-      description:
-        'Only records that come after this one: by id, the id of the last record seen; by another property, `after` of the ' +
-        'link to the next page, unchanged. `0` begins at the beginning.',
-    }),
+    ApiPropertyOptional(Object.keys(sorts).length === 0 ? afterId(ids) : AFTER_ID_OR_CURSOR),
     IsOptionalNotNull(),
     QueryInteger(),
     ValidateBy({
       name: 'isAfter',
       validator: {
-        validate: (value, argumentsOf) => isPlace(value, sortOf(argumentsOf!), sorts),
+        validate: (value, argumentsOf) => isPlace(value, sortOf(argumentsOf!), sorts, ids),
         defaultMessage: (argumentsOf) => {
           if (ID_SORTS.includes(sortOf(argumentsOf!))) return NOT_AN_ID;
           return 'must be given once, as in the link to the next page of a list with this sort, or 0';
@@ -88,26 +68,33 @@ function AfterIdOrCursor(sorts: Sorts): PropertyDecorator {
   );
 }
 
+function afterId({ schema }: IdKind) {
+  const description = 'Only records that come after the one with this id; 0 begins at the beginning.';
+  if (schema.type === 'integer') return { ...schema, minimum: 0, example: 0, description } as const;
+  return { type: 'string', pattern: `^0$|${schema.pattern}`, example: '0', description } as const;
+}
+
+const AFTER_ID_OR_CURSOR = {
+  type: 'string',
+  pattern: CURSOR_PATTERN,
+  example: '0',
+  description:
+    'Only records that come after this one: by id, the id of the last record seen; by another property, `after` of the ' +
+    'link to the next page, unchanged. `0` begins at the beginning.',
+} as const;
+
 const sortOf = ({ object }: ValidationArguments): string => (object as { sort?: string }).sort ?? 'id';
 
 /** @param value a whole number, or the string it was */
-function isPlace(value: unknown, sort: unknown, sorts: Sorts): boolean {
+function isPlace(value: unknown, sort: unknown, sorts: Sorts, ids: IdKind): boolean {
   if (value === 0) return true;
-  if (typeof sort !== 'string' || ID_SORTS.includes(sort)) return typeof value === 'number';
+  if (typeof sort !== 'string' || ID_SORTS.includes(sort)) return ids.isId(value);
   const property = sort.replace(/^-/, '');
   if (typeof value !== 'string') return false;
   // The check on `sort` reports unknown sorts.
   if (!Object.hasOwn(sorts, property)) return CURSOR.test(value);
-  return positionOf(value, property, sorts[property]!) !== undefined;
+  return positionOf(value, property, sorts[property]!, ids) !== undefined;
 }
-
-/** Longest cursor in characters; `cursorOf` makes shorter ones. */
-const LONGEST = 300;
-
-/** JSON Schema `pattern` for base64url (RFC 4648 section 5). */
-export const CURSOR_PATTERN = `^[A-Za-z0-9_-]{1,${LONGEST}}$`;
-
-export const CURSOR = new RegExp(CURSOR_PATTERN);
 
 /**
  * A cursor of a sorted list: the sort property, and the value and id of the last record of the page. That record may be deleted
@@ -118,7 +105,12 @@ export function cursorOf(property: string, { value, id }: SortPosition): string 
 }
 
 /** Decodes a cursor; `undefined` when `cursorOf` did not make it for this property. */
-export function positionOf(cursor: string, property: string, type: ValueType): SortPosition | undefined {
+export function positionOf(
+  cursor: string,
+  property: string,
+  type: ValueType,
+  { isId }: IdKind,
+): SortPosition | undefined {
   if (!CURSOR.test(cursor)) return undefined;
   const parts = jsonOf(Buffer.from(cursor, 'base64url').toString());
   if (!Array.isArray(parts) || parts.length !== 3) return undefined;
@@ -136,8 +128,6 @@ function jsonOf(text: string): unknown {
     return undefined;
   }
 }
-
-const isId = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0;
 
 const IS_VALUE: Readonly<Record<ValueType, (value: unknown) => boolean>> = {
   integer: Number.isSafeInteger,

@@ -112,7 +112,8 @@ export class PageQuery {
     const { recordJson, engine } = this.table;
     const columns = this.isById ? 'id' : `sorted_value ${this.direction}, id`;
     const value = this.isById ? '' : `${this.column.name} AS sorted_value, `;
-    const last = this.direction === 'ASC' ? 'max(id)' : 'min(id)';
+    // PostgreSQL has no max(uuid) before version 18: `cursorValue` is its text.
+    const last = this.isById ? `${this.direction === 'ASC' ? 'max' : 'min'}(${this.column.cursorValue})` : 'NULL';
     return {
       sql: `SELECT ${engine.dialect.join('record', columns, this.direction)} AS records, count(*) AS count, ${last} AS last
        FROM (SELECT ${value}id, ${recordJson} AS record ${sql} ${LIMIT}) AS page`,

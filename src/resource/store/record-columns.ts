@@ -118,6 +118,7 @@ function initialOf(entity: EntityMetadata, column: ColumnMetadata, kind: ColumnK
 function cursorValueOf(dialect: Dialect, name: string, kind: ColumnKind, scale = 0): string {
   if (kind === 'date') return dialect.exactDate(name);
   if (kind === 'day') return dialect.day(name);
+  if (kind === 'uuid') return `CAST(${name} AS text)`;
   return kind === 'decimal' ? dialect.decimal(name, scale) : name;
 }
 

@@ -1,5 +1,6 @@
 import type { Sql } from '../../database/engine.js';
-import type { ResourceEntity, StoredRecord } from '../resource-entity.js';
+import type { Id } from '../id-kinds.js';
+import type { AnyResourceEntity, StoredRecord } from '../resource-entity.js';
 import type { UsageCounter } from '../usage/usage-counter.js';
 import { type ResourceTable, type Row, storedRecord } from './resource-table.js';
 import type { Conditions } from './selection.js';
@@ -42,10 +43,10 @@ export class RecordScope implements Conditions {
   }
 
   /** @param locks whether the record is locked until the transaction ends */
-  async find<Entity extends ResourceEntity>(
+  async find<Entity extends AnyResourceEntity>(
     source: Sql,
     storage: UsageCounter,
-    id: number,
+    id: Id,
     locks = false,
   ): Promise<StoredRecord<Entity> | undefined> {
     const statement = locks ? this.selectForUpdate : this.select;

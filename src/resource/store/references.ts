@@ -1,6 +1,6 @@
 import type { Repository } from 'typeorm';
 import { committed } from '../../database/engine.js';
-import type { ResourceEntity } from '../resource-entity.js';
+import type { AnyResourceEntity } from '../resource-entity.js';
 import { placeholders } from './resource-table.js';
 
 type Key = number | string;
@@ -24,7 +24,7 @@ interface Reference {
 export class References {
   private readonly references: readonly Reference[];
 
-  constructor(private readonly repository: Repository<ResourceEntity>) {
+  constructor(private readonly repository: Repository<AnyResourceEntity>) {
     const { foreignKeys, tableName } = repository.metadata;
     this.references = foreignKeys.flatMap(
       ({ columns, referencedColumns, referencedEntityMetadata: { tableName: table } }) => {

@@ -1,8 +1,11 @@
 import { type QueryRunner, Table, type TableColumnOptions } from 'typeorm';
+import { idKindOf, IS_UUID } from '../id-kinds.js';
 import { dropTriggers, makeTriggers } from '../usage/triggers.js';
 
 /** The table of a resource, without the columns `id` and `revision`. */
 export interface ResourceTableOptions {
+  /** The kind of ids, as in the entity: integers of a sequence (default), or UUIDs, which the service makes. */
+  readonly ids?: 'integer' | 'uuid';
   /** Columns by name: a type or options. A column is NOT NULL unless `isNullable` is set. */
   readonly columns: Readonly<Record<string, string | Omit<TableColumnOptions, 'name'>>>;
   /** Whether there are the columns of `@CreateDateColumn() createdAt` and `@UpdateDateColumn() updatedAt`. */
@@ -21,17 +24,30 @@ export interface ResourceTableOptions {
 export async function createResourceTable(
   queryRunner: QueryRunner,
   name: string,
-  { columns, checks = {}, references = {}, indices = [], unique = [], hasTimestamps = false }: ResourceTableOptions,
+  {
+    ids = 'integer',
+    columns,
+    checks = {},
+    references = {},
+    indices = [],
+    unique = [],
+    hasTimestamps = false,
+  }: ResourceTableOptions,
 ): Promise<void> {
   const table = new Table({
     name,
     columns: [
-      { name: 'id', type: 'integer', isPrimary: true, isGenerated: true, generationStrategy: 'increment' },
+      ids === 'uuid'
+        ? columnOf(queryRunner, 'id', { type: 'uuid', isPrimary: true })
+        : { name: 'id', type: 'integer', isPrimary: true, isGenerated: true, generationStrategy: 'increment' },
       ...Object.entries(columns).map(([column, options]) => columnOf(queryRunner, column, options)),
       ...(hasTimestamps ? timestamps(queryRunner) : []),
       { name: 'revision', type: 'integer', default: 0 },
     ],
-    checks: Object.entries(checks).map(([check, expression]) => ({ name: check, expression })),
+    checks: [
+      ...Object.entries(checks).map(([check, expression]) => ({ name: check, expression })),
+      ...(ids === 'uuid' ? [{ expression: IS_UUID }] : []),
+    ],
     foreignKeys: Object.entries(references).map(([column, referencedTableName]) => ({
       columnNames: [column],
       referencedTableName,
@@ -47,7 +63,7 @@ export async function createResourceTable(
   });
   await queryRunner.createTable(table);
   await queryRunner.sql`INSERT INTO storage (resource, epoch, revision, used) VALUES (${name}, '', 0, 0)`;
-  await makeTriggers(queryRunner, queryRunner.dataSource, name);
+  await makeTriggers(queryRunner, queryRunner.dataSource, name, idKindOf(ids));
 }
 
 function timestamps({ dataSource: { driver } }: QueryRunner): TableColumnOptions[] {

@@ -10,6 +10,7 @@ import {
   transaction,
   type TransactionOptions,
 } from '../../database/engine.js';
+import type { Id, IdKind } from '../id-kinds.js';
 import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
 import { ResourceNotFoundError } from '../record-errors.js';
 import type {
@@ -18,7 +19,7 @@ import type {
   Change,
   RecordDeletion,
   RecordUpdate,
-  ResourceEntity,
+  AnyResourceEntity,
   StoredRecord,
 } from '../resource-entity.js';
 import type { ResourceName, Rule } from '../resource.js';
@@ -35,7 +36,7 @@ const LARGEST_WRITE = 100;
 const DELETES: TransactionOptions = { reclaimsSpace: true };
 
 /** Runs several writes in one transaction and returns a result or an error for each. */
-type BatchWrite<Entity extends ResourceEntity, Item, Result> = (
+type BatchWrite<Entity extends AnyResourceEntity, Item, Result> = (
   transaction: ResourceTransaction<Entity>,
   items: Item[],
 ) => Promise<(Result | Error)[]>;
@@ -45,12 +46,12 @@ type BatchWrite<Entity extends ResourceEntity, Item, Result> = (
  * `DatabaseUnavailableError` and every write `DiskFullError`; then nothing has changed. A write may throw `OutcomeUnknownError`:
  * it may have been stored or not. The class works without Nest, because the command line uses it.
  */
-export class ResourceRepository<Entity extends ResourceEntity> {
+export class ResourceRepository<Entity extends AnyResourceEntity> {
   // Writes that wait at the same time share a transaction; each gets its own result.
   private readonly creates: Batcher<NewRecord<Entity>, StoredRecord<Entity>>;
   private readonly updates?: Batcher<RecordUpdate<Entity>, StoredRecord<Entity> | undefined>;
   private readonly deletions?: Batcher<RecordDeletion, boolean>;
-  private readonly reads?: Batcher<number, StoredRecord<Entity> | undefined>;
+  private readonly reads?: Batcher<Id, StoredRecord<Entity> | undefined>;
 
   /**
    * @param repository of an entity whose table has the resource's plural name
@@ -64,8 +65,9 @@ export class ResourceRepository<Entity extends ResourceEntity> {
     readonly counter: UsageCounter,
     private readonly config: Pick<Config, 'requireIfMatch'> = { requireIfMatch: false },
     private readonly rule?: Rule<Entity>,
-    private readonly scope = new RecordScope(new ResourceTable(repository as unknown as Repository<ResourceEntity>)),
+    private readonly scope = new RecordScope(new ResourceTable(repository as unknown as Repository<AnyResourceEntity>)),
   ) {
+    if (name.ids !== this.table.ids) throw new Error(wrongKind(name, this.table.ids));
     this.creates = this.batches<NewRecord<Entity>, StoredRecord<Entity>>((tx, records) => tx.createUpTo(records));
     // PostgreSQL locks single records: an update that waits for its lock would delay the others of a shared transaction.
     if (this.table.engine.hasSingleWriter) {
@@ -85,7 +87,7 @@ export class ResourceRepository<Entity extends ResourceEntity> {
 
   /** The foreign keys to other resources. */
   get references(): References {
-    return new References(this.repository as unknown as Repository<ResourceEntity>);
+    return new References(this.repository as unknown as Repository<AnyResourceEntity>);
   }
 
   /** Names the records of `where`; absent for all records. */
@@ -107,18 +109,18 @@ export class ResourceRepository<Entity extends ResourceEntity> {
   }
 
   /** @throws {ResourceNotFoundError} */
-  async get(id: number): Promise<StoredRecord<Entity>> {
+  async get(id: Entity['id']): Promise<StoredRecord<Entity>> {
     return found(this.name, id, await this.find(id));
   }
 
-  async find(id: number): Promise<StoredRecord<Entity> | undefined> {
+  async find(id: Entity['id']): Promise<StoredRecord<Entity> | undefined> {
     if (this.reads !== undefined) return this.reads.load(id);
     return this.scope.find(committed(this.dataSource), this.counter, id);
   }
 
   /** Returns the ids that exist. */
-  async existing(ids: readonly number[]): Promise<number[]> {
-    const rows = await committed(this.dataSource).query<{ id: number }[]>(
+  async existing(ids: readonly Id[]): Promise<Id[]> {
+    const rows = await committed(this.dataSource).query<{ id: Id }[]>(
       `SELECT id FROM ${this.table.sqlName} WHERE ${[`id IN (${placeholders(ids)})`, ...this.scope.sql].join(' AND ')} ORDER BY id`,
       [...ids, ...this.scope.parameters],
     );
@@ -138,7 +140,7 @@ export class ResourceRepository<Entity extends ResourceEntity> {
    * @throws {ApiError} 412 or 428 when the preconditions do not hold
    */
   async update(
-    id: number,
+    id: Entity['id'],
     changes: Change<Entity>,
     preconditions: Preconditions = NO_PRECONDITIONS,
   ): Promise<StoredRecord<Entity>> {
@@ -154,7 +156,7 @@ export class ResourceRepository<Entity extends ResourceEntity> {
    * @throws {ResourceNotFoundError}
    * @throws {ApiError} 412 or 428 when the preconditions do not hold
    */
-  async delete(id: number, preconditions: Preconditions = NO_PRECONDITIONS): Promise<void> {
+  async delete(id: Entity['id'], preconditions: Preconditions = NO_PRECONDITIONS): Promise<void> {
     const check = preconditions.forWrite(this.config);
     const deleted =
       this.deletions?.load({ id, check }) ??
@@ -214,24 +216,27 @@ export class ResourceRepository<Entity extends ResourceEntity> {
     }
   }
 
-  private async findAll(statement: string, ids: number[]): Promise<(StoredRecord<Entity> | undefined)[]> {
+  private async findAll(statement: string, ids: Id[]): Promise<(StoredRecord<Entity> | undefined)[]> {
     const rows = await committed(this.dataSource).query<Row[]>(statement, [
       this.counter.resource,
       ids,
       ...this.scope.parameters,
     ]);
-    const found = new Map(
-      rows.map((row) => [row['id'] as number, storedRecord<Entity>(this.table, this.counter, row)]),
-    );
+    const found = new Map(rows.map((row) => [row['id'] as Id, storedRecord<Entity>(this.table, this.counter, row)]));
     return ids.map((id) => found.get(id));
   }
+}
+
+function wrongKind({ plural, ids }: ResourceName, { columnType }: IdKind): string {
+  const right = columnType === 'uuid' ? 'UUID_IDS' : 'INTEGER_IDS';
+  return `The name of ${plural} says that ids are ${ids.columnType}, and its entity has ${columnType}: give new ResourceName(...) ${right}`;
 }
 
 /**
  * Returns the result of a find, update or delete.
  * @throws {ResourceNotFoundError} when there was nothing
  */
-export function found<T>(name: ResourceName, id: number, result: T | undefined | false): T {
+export function found<T>(name: ResourceName, id: Id, result: T | undefined | false): T {
   if (result === undefined || result === false) throw new ResourceNotFoundError(name, id);
   return result;
 }

@@ -1,5 +1,6 @@
 import type { Snapshot } from '../../database/engine.js';
-import type { PublicRecord, ResourceEntity } from '../resource-entity.js';
+import type { Id } from '../id-kinds.js';
+import type { PublicRecord, AnyResourceEntity } from '../resource-entity.js';
 import type { ResourceUsage } from '../usage/usage-counter.js';
 import { LIMIT, PageQuery, type Segment, type Statement } from './page-query.js';
 import type { RecordScope } from './record-scope.js';
@@ -24,7 +25,7 @@ interface PageRow {
   /** `null` when there are no records. */
   readonly records: Buffer | string | null;
   readonly count: number;
-  readonly last: number;
+  readonly last: Id;
 }
 
 /** Result of one statement. */
@@ -35,7 +36,7 @@ interface Step {
 }
 
 /** A consistent snapshot of all records of a resource. */
-export class ResourceSnapshot<Entity extends ResourceEntity> {
+export class ResourceSnapshot<Entity extends AnyResourceEntity> {
   /** Most records of one statement; it follows their average size. */
   private mostRecords: number;
 
@@ -89,7 +90,7 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
    * @param after an id; only records with greater ids are selected
    */
   async *records(
-    { filters, after = 0 }: Pick<Selection, 'filters'> & { readonly after?: number },
+    { filters, after = this.table.ids.lowest }: Pick<Selection, 'filters'> & { readonly after?: Id },
     limit = Infinity,
   ): AsyncGenerator<PublicRecord<Entity>[]> {
     const { sqlName, selected } = this.table;
@@ -108,13 +109,14 @@ export class ResourceSnapshot<Entity extends ResourceEntity> {
       ]);
       if (rows.length > 0) yield rows.map((row) => this.table.fromRow(row)) as unknown as PublicRecord<Entity>[];
       if (rows.length < wanted) return;
-      last = rows.at(-1)!['id'] as number;
+      last = rows.at(-1)!['id'] as Id;
       missing -= rows.length;
     }
   }
 
-  /** Largest id ever assigned; 0 when there was none. */
+  /** Largest id that the sequence has given; 0 when there was none, or when the ids are from no sequence. */
   async lastGivenId(): Promise<number> {
+    if (this.table.ids.next !== undefined) return 0;
     const sql = `SELECT ${this.table.engine.dialect.lastGivenId(this.table.name)} AS last`;
     const [row] = await this.snapshot.query<{ last: number | string }[]>(sql, []);
     return Number(row!.last);

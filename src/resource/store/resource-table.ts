@@ -1,6 +1,7 @@
 import type { DataSource, EntityMetadata, Repository } from 'typeorm';
 import { type Engine, engineOf } from '../../database/engine.js';
-import type { PublicRecord, ResourceEntity, StoredRecord } from '../resource-entity.js';
+import { type IdKind, idKindOf } from '../id-kinds.js';
+import type { PublicRecord, AnyResourceEntity, StoredRecord } from '../resource-entity.js';
 import type { UsageCounter } from '../usage/usage-counter.js';
 import { elementJson, type RecordColumn, recordColumns, recordValue } from './record-columns.js';
 
@@ -15,6 +16,7 @@ export class ResourceTable {
   readonly name: string;
   /** Table name in quotes, for SQL. */
   readonly sqlName: string;
+  readonly ids: IdKind;
   /** The columns that clients see; the first is the id. */
   readonly columns: readonly RecordColumn[];
   /** `columns` without the id. */
@@ -37,13 +39,14 @@ export class ResourceTable {
   private readonly inserts: string[] = [];
   private readonly insertsWithIds: string[] = [];
 
-  constructor({ manager: { dataSource }, metadata }: Repository<ResourceEntity>) {
+  constructor({ manager: { dataSource }, metadata }: Repository<AnyResourceEntity>) {
     this.dataSource = dataSource;
     this.engine = engineOf(dataSource);
     this.metadata = metadata;
     this.name = metadata.tableName;
     this.sqlName = dataSource.driver.escape(this.name);
     this.columns = recordColumns(dataSource, metadata);
+    this.ids = idKindOf(metadata.primaryColumns[0]!.type);
     this.valueColumns = this.columns.slice(1);
     this.convertsRows = this.columns.some(({ fromRow }) => fromRow !== undefined);
     this.selected = this.columns.map(({ property, name }) => `${name} AS "${property}"`).join(', ');
@@ -75,9 +78,12 @@ export class ResourceTable {
     return `INSERT INTO ${this.sqlName} (${names.join(', ')}, revision) VALUES ${rows} RETURNING id, revision`;
   }
 
-  /** Makes a record with its properties in the order of the columns. An absent one has its default, or is `null`. */
+  /**
+   * Makes a record with its properties in the order of the columns. An absent one has its default, or is `null`; an absent id stays
+   * so if the database gives it.
+   */
   newRecord(values: Values): Record<string, unknown> {
-    const record: Record<string, unknown> = { id: values['id'] };
+    const record: Record<string, unknown> = { id: values['id'] ?? this.ids.next?.() };
     for (const column of this.valueColumns) {
       const { [column.property]: value } = values;
       record[column.property] = value === undefined ? column.initial() : recordValue(column, value);
@@ -129,7 +135,7 @@ export function sortProblem(
   entity: EntityMetadata,
   { property, kind, isSinglePrecision }: RecordColumn,
 ): string | undefined {
-  if (!SORTED_KINDS.includes(kind)) {
+  if (property !== 'id' && !SORTED_KINDS.includes(kind)) {
     return `${property} is a ${kind}, and only numbers and dates have the same order on every engine`;
   }
   if (isSinglePrecision) return `${property} is real, which has other values on each engine: make it double precision`;
@@ -153,7 +159,7 @@ function hasIndex({ indices }: EntityMetadata, property: string): boolean {
 export type Row = Readonly<Record<string, unknown>> & { readonly epoch: string | null; readonly revision: number };
 
 /** Converts a row of `ResourceTable.find` or `findAll`. */
-export function storedRecord<Entity extends ResourceEntity>(
+export function storedRecord<Entity extends AnyResourceEntity>(
   table: ResourceTable,
   storage: UsageCounter,
   { epoch, revision, ...row }: Row,

@@ -9,11 +9,12 @@ import type {
   RecordDeletion,
   PublicRecord,
   RecordUpdate,
-  ResourceEntity,
+  AnyResourceEntity,
   StoredRecord,
   Version,
   WriteCheck,
 } from '../resource-entity.js';
+import type { Id } from '../id-kinds.js';
 import type { RecordChange, Rule, RuleTransaction } from '../resource.js';
 import type { LockedUsage, UsageCounter } from '../usage/usage-counter.js';
 import { recordValue } from './record-columns.js';
@@ -31,7 +32,7 @@ type Values = Readonly<Record<string, unknown>>;
  * The operations on one resource in a transaction of the caller. Transactions that write several resources must write them in the
  * same order everywhere, or they deadlock.
  */
-export class ResourceTransaction<Entity extends ResourceEntity> {
+export class ResourceTransaction<Entity extends AnyResourceEntity> {
   constructor(
     private readonly scope: RecordScope,
     private readonly storage: UsageCounter,
@@ -44,7 +45,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
   }
 
   /** Finds a record and locks it until the transaction ends. */
-  async find(id: number): Promise<StoredRecord<Entity> | undefined> {
+  async find(id: Id): Promise<StoredRecord<Entity> | undefined> {
     return this.scope.find(this.transaction, this.storage, id, true);
   }
 
@@ -90,7 +91,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
    * Updates the given properties. If their values are the stored ones, the version stays as well.
    * @returns `undefined` when there is no such record
    */
-  async update(id: number, changes: Change<Entity>, check?: WriteCheck): Promise<StoredRecord<Entity> | undefined> {
+  async update(id: Id, changes: Change<Entity>, check?: WriteCheck): Promise<StoredRecord<Entity> | undefined> {
     const [result] = await this.updateAll([{ id, changes, check }]);
     if (result instanceof Error) throw result;
     return result;
@@ -124,7 +125,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
   }
 
   /** @returns whether there was such a record */
-  async delete(id: number, check?: WriteCheck): Promise<boolean> {
+  async delete(id: Id, check?: WriteCheck): Promise<boolean> {
     const [result] = await this.deleteAll([{ id, check }]);
     if (result instanceof Error) throw result;
     return result!;
@@ -189,7 +190,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
   private get forRule(): RuleTransaction {
     const { dataSource, engine } = this.table;
     const sql = this.transaction;
-    const lockAll = async <Row>(table: string, ids: readonly number[]): Promise<Row[]> => {
+    const lockAll = async <Row>(table: string, ids: readonly Id[]): Promise<Row[]> => {
       if (ids.length === 0) return [];
       const name = dataSource.driver.escape(table);
       const select = `SELECT * FROM ${name} WHERE id IN (${placeholders(ids)}) ORDER BY id`;
@@ -198,7 +199,7 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     return {
       sql: (strings, ...values) => sql.sql(strings, ...values),
       query: (text, parameters) => sql.query(text, parameters),
-      lock: async <Row>(table: string, id: number) => {
+      lock: async <Row>(table: string, id: Id) => {
         const [row] = await lockAll<Row>(table, [id]);
         return row;
       },
@@ -233,16 +234,16 @@ export class ResourceTransaction<Entity extends ResourceEntity> {
     records: readonly NewRecord<Entity>[],
     versions: readonly Version[],
   ): Promise<StoredRecord<Entity>[]> {
-    const [first] = records;
-    if (first === undefined) return [];
-    const keepsIds = first.id !== undefined;
     const created = records.map((record) => this.table.newRecord(record));
+    const [first] = created;
+    if (first === undefined) return [];
+    const bringIds = first['id'] !== undefined;
     const parameters = created.flatMap((record, index) => {
       const values = [...this.table.parametersOf(record), versions[index]!.revision];
-      return keepsIds ? [record['id'], ...values] : values;
+      return bringIds ? [record['id'], ...values] : values;
     });
     const rows = await this.transaction
-      .query<{ id: number; revision: number }[]>(this.table.insert(records.length, keepsIds), parameters)
+      .query<{ id: Id; revision: number }[]>(this.table.insert(records.length, bringIds), parameters)
       .catch((error: unknown) => {
         throw error instanceof UnsafeIntegerError ? this.idsSpent() : error;
       });

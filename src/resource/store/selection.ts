@@ -1,3 +1,4 @@
+import type { Id } from '../id-kinds.js';
 import { placeholders, type ResourceTable } from './resource-table.js';
 
 /** A range of values that includes both ends. */
@@ -10,7 +11,7 @@ export interface Range {
 export interface SortPosition {
   /** The value as the engine compares it: a date is a string. In a list by id, it is the id. */
   readonly value: string | number | null;
-  readonly id: number;
+  readonly id: Id;
 }
 
 /** Filters and order of a list. */

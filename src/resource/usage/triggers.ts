@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import type { Sql } from '../../database/engine.js';
+import { type IdKind, idKindOf, INTEGER_IDS } from '../id-kinds.js';
 
 /** A transaction, or the query runner of a migration. */
 type Runner = Pick<Sql, 'query'>;
@@ -22,19 +23,28 @@ const COUNT = 4;
 /** A revision that is further ahead is made up, and is replaced. */
 const LARGEST_STEP = 1_000_000;
 
-const triggersOf = ({ options }: DataSource, table: string): Triggers =>
-  options.type === 'postgres' ? postgresTriggers(table) : sqliteTriggers(table);
+const triggersOf = ({ options }: DataSource, table: string, ids: IdKind): Triggers =>
+  options.type === 'postgres' ? postgresTriggers(table, ids) : sqliteTriggers(table);
+
+/** The kind of ids of a table by its entity; integers if it has none. */
+const idsOf = ({ entityMetadatas }: DataSource, table: string): IdKind =>
+  idKindOf(entityMetadatas.find(({ tableName }) => tableName === table)?.primaryColumns[0]?.type);
 
 /** Tells whether a table has its triggers as this version makes them. */
 export async function hasTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<boolean> {
-  const { sql, parameters } = triggersOf(dataSource, table).find;
+  const { sql, parameters } = triggersOf(dataSource, table, idsOf(dataSource, table)).find;
   const [row] = await runner.query<[{ count: number | string }]>(sql, parameters);
   return Number(row.count) === COUNT;
 }
 
 /** Makes the triggers of a table. Without them its records may have changed, so they are counted and get a new epoch. */
-export async function makeTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<void> {
-  const { create, drop } = triggersOf(dataSource, table);
+export async function makeTriggers(
+  runner: Runner,
+  dataSource: DataSource,
+  table: string,
+  ids = idsOf(dataSource, table),
+): Promise<void> {
+  const { create, drop } = triggersOf(dataSource, table, ids);
   for (const sql of [...drop, ...create]) await runner.query(sql, []);
   const epoch = randomBytes(6).toString('hex');
   await runner.query(
@@ -46,7 +56,7 @@ export async function makeTriggers(runner: Runner, dataSource: DataSource, table
 }
 
 export async function dropTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<void> {
-  for (const sql of triggersOf(dataSource, table).drop) await runner.query(sql, []);
+  for (const sql of triggersOf(dataSource, table, INTEGER_IDS).drop) await runner.query(sql, []);
 }
 
 /** Names of the triggers of a table on SQLite. */
@@ -94,9 +104,14 @@ END`,
  * One call for each statement, after all its rows are locked: as in the service, the records are locked first and the `storage`
  * row last.
  */
-function postgresTriggers(table: string): Triggers {
+function postgresTriggers(table: string, { next }: IdKind): Triggers {
   const row = `WHERE resource = '${table}'`;
   const sequence = `pg_get_serial_sequence('"${table}"', 'id')::regclass`;
+  const hasSequence = next === undefined;
+  const advance = `
+  IF last_id > coalesce(pg_sequence_last_value(${sequence}), 0) THEN
+    PERFORM setval(${sequence}, last_id);
+  END IF;`;
   const body = `
 DECLARE
   rows bigint := 0;
@@ -116,7 +131,7 @@ BEGIN
     END IF;
     RETURN NULL;
   END IF;
-  SELECT count(*), min(revision), max(revision), max(id) INTO rows, lowest, highest, last_id FROM new_rows;
+  SELECT count(*), min(revision), max(revision)${hasSequence ? ', max(id)' : ''} INTO rows, lowest, highest${hasSequence ? ', last_id' : ''} FROM new_rows;
   IF rows = 0 THEN
     RETURN NULL;
   ELSIF TG_OP = 'INSERT' THEN
@@ -131,10 +146,7 @@ BEGIN
   END IF;
   IF added > 0 AND stored.used > stored.capacity THEN
     RAISE EXCEPTION 'Storage is full' USING ERRCODE = 'check_violation';
-  END IF;
-  IF last_id > coalesce(pg_sequence_last_value(${sequence}), 0) THEN
-    PERFORM setval(${sequence}, last_id);
-  END IF;
+  END IF;${hasSequence ? advance : ''}
   RETURN NULL;
 END`;
   const name = `"${table}_books"`;

@@ -3,12 +3,12 @@ import { withoutRequestId } from '../expect-error.js';
 import { type RequestOptions, token } from '../service.js';
 import { type CheckedClient, expectStatus, type ResourceResponse } from './checked-client.js';
 import type { Body } from './resource-contract.js';
-import type { ResourceUnderTest } from './resource-under-test.js';
+import { MISSING, type ResourceUnderTest } from './resource-under-test.js';
 
 type Operation = readonly [method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string];
 
 /** Statuses of the platform for any resource. `openapi.e2e-spec.ts` and other specs test them. */
-const OF_THE_PLATFORM = ['408', '417', '431', '500', '501', '503', '505'];
+const OF_THE_PLATFORM = ['408', '417', '429', '431', '500', '501', '503', '505'];
 
 /** Statuses of constraints and rules of the feature, and of others that refer to it. The tests of the feature are for these. */
 const OF_THE_FEATURE = ['409', '422'];
@@ -21,8 +21,8 @@ const OF_THE_PLATFORM_BY: Partial<Record<string, readonly string[]>> = {
   DELETE: ['507'],
 };
 
-/** Errors that need a full volume or invalid HTTP. */
-const ERRORS_OF_THE_PLATFORM = ['DISK_FULL', 'BAD_REQUEST'];
+/** Errors that need a full volume, a limit of requests or invalid HTTP. */
+const ERRORS_OF_THE_PLATFORM = ['DISK_FULL', 'RATE_LIMITED', 'BAD_REQUEST'];
 
 /**
  * Tests that the document has exactly the responses of the resource. All other tests compare their responses with it,
@@ -31,7 +31,7 @@ const ERRORS_OF_THE_PLATFORM = ['DISK_FULL', 'BAD_REQUEST'];
 export function describeConformance(resource: ResourceUnderTest): void {
   const { path, contract } = resource;
   const one = `${path}/{id}`;
-  const references = Object.keys(contract.references ?? {});
+  const references = Object.entries(contract.references ?? {});
   const operations: readonly Operation[] = [
     ['GET', path],
     ['POST', path],
@@ -75,7 +75,7 @@ export function describeConformance(resource: ResourceUnderTest): void {
       await driveReferences();
       for (const operation of operations) await drive(operation);
       await resource.empty();
-      for (const operation of operations.slice(2)) await drive(operation, { id: '1' });
+      for (const operation of operations.slice(2)) await drive(operation, { id: String(resource.idOf(path, 1)) });
     });
 
     async function driveErrors(operation: Operation, expired: Record<string, string>): Promise<void> {
@@ -102,9 +102,11 @@ export function describeConformance(resource: ResourceUnderTest): void {
     }
 
     async function driveReferences(): Promise<void> {
-      for (const name of references) {
+      for (const [name, parent] of references) {
         for (const operation of operations.filter(([method]) => bodies[method] !== undefined)) {
-          await drive(operation, { body: { ...resource.next(bodies[operation[0]]), [name]: 99 } });
+          await drive(operation, {
+            body: { ...resource.next(bodies[operation[0]]), [name]: resource.idOf(parent, MISSING) },
+          });
         }
       }
     }

@@ -4,7 +4,7 @@ import type { ResourceUnderTest } from './resource-under-test.js';
 
 /** The order of errors: each request has the error of its row and as many later ones as possible. */
 export function describeErrorOrder(resource: ResourceUnderTest, record: () => string): void {
-  const { path, nowhere, contract } = resource;
+  const { path, contract } = resource;
   const { create, replace } = contract;
   const text: RequestOptions = { body: 'x', headers: { 'content-type': 'text/plain' } };
   const oversized: RequestOptions = { ...text, body: '{'.repeat(16 * 1024 + 1) };
@@ -41,14 +41,14 @@ export function describeErrorOrder(resource: ResourceUnderTest, record: () => st
       { body: new Uint8Array([255]) },
     ],
     [401, 'UNAUTHENTICATED', 'no token before no body', 'stranger', 'POST', path],
-    [401, 'UNAUTHENTICATED', 'no token before the record', 'stranger', 'GET', nowhere],
+    [401, 'UNAUTHENTICATED', 'no token before the record', 'stranger', 'GET', '{nowhere}'],
     [401, 'UNAUTHENTICATED', 'no token before the precondition', 'stranger', 'DELETE', '{record}', stale],
     [401, 'UNAUTHENTICATED', 'no token before the capacity', 'stranger', 'POST', path, { body: create }],
     [403, 'INSUFFICIENT_SCOPE', 'the scope before a malformed id', 'reader', 'DELETE', `${path}/abc`],
     [403, 'INSUFFICIENT_SCOPE', 'the scope before the query', 'reader', 'POST', `${path}?x=1`, { body: create }],
     [403, 'INSUFFICIENT_SCOPE', 'the scope before the type', 'reader', 'POST', path, text],
     [403, 'INSUFFICIENT_SCOPE', 'the scope before malformed JSON', 'reader', 'POST', path, { body: '{' }],
-    [403, 'INSUFFICIENT_SCOPE', 'the scope before the record', 'reader', 'DELETE', nowhere],
+    [403, 'INSUFFICIENT_SCOPE', 'the scope before the record', 'reader', 'DELETE', '{nowhere}'],
     [403, 'INSUFFICIENT_SCOPE', 'the scope before the capacity', 'reader', 'POST', path, { body: create }],
     [400, 'INVALID_REQUEST', 'a malformed id before the type', 'client', 'PUT', `${path}/abc`, text],
     [400, 'INVALID_REQUEST', 'the query before the type', 'client', 'POST', `${path}?x=1`, text],
@@ -56,13 +56,21 @@ export function describeErrorOrder(resource: ResourceUnderTest, record: () => st
     [400, 'INVALID_REQUEST', 'a malformed id before malformed JSON', 'client', 'PATCH', `${path}/0`, { body: '{' }],
     [400, 'INVALID_REQUEST', 'a malformed id before the precondition', 'client', 'DELETE', `${path}/0`, stale],
     [415, 'UNSUPPORTED_MEDIA_TYPE', 'the type before malformed JSON', 'client', 'POST', path, { ...text, body: '{' }],
-    [415, 'UNSUPPORTED_MEDIA_TYPE', 'the type before the record', 'client', 'PUT', nowhere, { ...text, body: replace }],
+    [
+      415,
+      'UNSUPPORTED_MEDIA_TYPE',
+      'the type before the record',
+      'client',
+      'PUT',
+      '{nowhere}',
+      { ...text, body: replace },
+    ],
     [415, 'UNSUPPORTED_MEDIA_TYPE', 'the type before the capacity', 'client', 'POST', path, { ...text, body: create }],
-    [400, 'MALFORMED_JSON', 'malformed JSON before the record', 'client', 'PUT', nowhere, { body: '{' }],
-    [400, 'INVALID_REQUEST', 'the body before the record', 'client', 'PATCH', nowhere, { body: { id: 1 } }],
+    [400, 'MALFORMED_JSON', 'malformed JSON before the record', 'client', 'PUT', '{nowhere}', { body: '{' }],
+    [400, 'INVALID_REQUEST', 'the body before the record', 'client', 'PATCH', '{nowhere}', { body: { id: 1 } }],
     [400, 'INVALID_REQUEST', 'the body before the precondition', 'client', 'PUT', '{record}', { body: {}, ...stale }],
     [400, 'INVALID_REQUEST', 'the body before the capacity', 'client', 'POST', path, { body: {} }],
-    [404, '', 'the record before the precondition', 'client', 'DELETE', nowhere, stale],
+    [404, '', 'the record before the precondition', 'client', 'DELETE', '{nowhere}', stale],
   ];
 
   const titled = rows.map(([status, code, what, ...sent]) => ({ status, code, what, sent }));
@@ -71,7 +79,11 @@ export function describeErrorOrder(resource: ResourceUnderTest, record: () => st
     const client: CheckedClient = resource[who];
     await resource.withCapacity(1, () =>
       resource.unchanged(async () => {
-        const response = await client.request(method, target.replace('{record}', record()), options);
+        const response = await client.request(
+          method,
+          target.replace('{record}', record()).replace('{nowhere}', resource.nowhere),
+          options,
+        );
         expectRejected(response, status, code === '' ? resource.notFoundCode : code);
       }),
     );

@@ -1,5 +1,7 @@
+import type { Id } from '../../../src/resource/id-kinds.js';
 import { expectPlainHeaders } from '../expect-error.js';
 import { expectRejected, expectStatus, tally } from './checked-client.js';
+import { inOrder } from './pages.js';
 import type { Body } from './resource-contract.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
@@ -165,13 +167,13 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
     });
 
     it('POST never gives an id again', async () => {
-      const ids: number[] = [];
+      const ids: Id[] = [];
       for (let count = 0; count < 3; count++) {
         const { id, path } = await resource.create();
         ids.push(id);
         expectStatus(await resource.request('DELETE', path), 204);
       }
-      expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
+      expect(ids).toEqual(inOrder(ids));
     });
   });
 

@@ -1,3 +1,4 @@
+import type { Id } from '../../../src/resource/id-kinds.js';
 import { expectStatus, type ResourceResponse } from './checked-client.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
@@ -5,11 +6,14 @@ import type { ResourceUnderTest } from './resource-under-test.js';
 const MOST_PAGES = 1000;
 
 export interface Stored {
-  readonly id: number;
+  readonly id: Id;
   readonly [property: string]: unknown;
 }
 
-export const ids = ({ body }: ResourceResponse): number[] => body.map(({ id }: Stored) => id);
+export const ids = ({ body }: ResourceResponse): Id[] => body.map(({ id }: Stored) => id);
+
+/** Ids in ascending order, each once. */
+export const inOrder = (some: readonly Id[]): Id[] => [...new Set(some)].sort((one, other) => (one < other ? -1 : 1));
 
 /** Follows `Link` from a path to the last page. */
 export async function follow(resource: ResourceUnderTest, path: string): Promise<ResourceResponse[]> {

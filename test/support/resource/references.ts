@@ -1,8 +1,5 @@
 import { expectRejected, expectStatus } from './checked-client.js';
-import type { ResourceUnderTest } from './resource-under-test.js';
-
-/** An id that no parent has. */
-const MISSING = 99;
+import { MISSING, type ResourceUnderTest } from './resource-under-test.js';
 
 /** Properties that refer to another resource. */
 export function describeReferences(resource: ResourceUnderTest): void {
@@ -16,7 +13,7 @@ export function describeReferences(resource: ResourceUnderTest): void {
 
     it('makes POST, PUT and PATCH 400 when there is no such record', async () => {
       const { path } = await resource.create();
-      const values = { [name]: MISSING };
+      const values = { [name]: resource.idOf(parent, MISSING) };
       await resource.unchanged(async () => {
         for (const response of [
           await resource.post({ ...resource.next(resource.contract.create), ...values }),
@@ -30,7 +27,7 @@ export function describeReferences(resource: ResourceUnderTest): void {
     });
 
     it('makes a POST 400 alone among others that arrive with it', async () => {
-      const values = (index: number) => ({ [name]: index % 4 < 2 ? 1 + (index % 2) : MISSING });
+      const values = (index: number) => ({ [name]: resource.idOf(parent, index % 4 < 2 ? 1 + (index % 2) : MISSING) });
       const responses = await Promise.all(
         Array.from({ length: 20 }, (_, index) =>
           resource.post({ ...resource.next(resource.contract.create), ...values(index) }),

@@ -9,6 +9,18 @@ const BAD_IDS = [
   ...['abc', '%201', '1%20', '1%0A', '1%00', '%2B1', '1,2', '1;2', '1%2F2'],
   // The digit one in Arabic-Indic and fullwidth form.
   ...['%D9%A1', '%EF%BC%91'],
+  // Other spellings of a UUID, which are not normalised, and the nil UUID.
+  ...[
+    '01999999-0000-7000-8000-00000000000A',
+    '01999999000070008000000000000001',
+    'urn:uuid:01999999-0000-7000-8000-000000000001',
+  ],
+  ...[
+    '%7B01999999-0000-7000-8000-000000000001%7D',
+    '01999999-0000-7000-8000-000000000001%20',
+    '01999999-0000-7000-8000-00000000000g',
+  ],
+  ...['01999999-0000-7000-8000-00000000001', '00000000-0000-0000-0000-000000000000'],
   ...['9007199254740992', '9007199254740993', '18446744073709551616', '1'.repeat(400), '1'.repeat(8000)],
 ];
 
@@ -16,6 +28,7 @@ const BAD_QUERIES = [
   ...['limit=', 'limit=0', 'limit=01', 'limit=1001', 'limit=-1', 'limit=1.5', 'limit=1e2', 'limit=%201', 'limit=ten'],
   ...['limit=9007199254740993', 'limit=1&limit=1', 'limit=1&limit=2', 'limit[]=1', 'limit[gt]=1', 'limit', 'Limit=1'],
   ...['after=', 'after=-1', 'after=00', 'after=01', 'after=9007199254740992', 'after=1&after=2', 'after=x'],
+  ...['after=01999999-0000-7000-8000-00000000000A', 'after=00000000-0000-0000-0000-000000000000'],
   ...['sort=', 'sort=revision', 'sort=ID', 'sort=%2Bid', 'sort=id,-id', 'sort=id&sort=id', 'sort=-id&sort=id'],
   ...['id=1', 'offset=0', 'page=1', 'unknown', '=1', '__proto__=1', '__proto__[limit]=1', 'constructor=1'],
   ...['hasOwnProperty=1', 'toString=1', 'limit=1&__proto__=1'],

@@ -17,7 +17,8 @@ export interface ResourceContract {
   readonly invalid: Readonly<Record<string, readonly unknown[]>>;
   /** Two valid values for each filter of the list. */
   readonly filters?: Readonly<Record<string, readonly [unknown, unknown]>>;
-  /** Paths of other resources by the property that refers to them. Their records 1 and 2 are created first. */
+  /** Paths of other resources by the property that refers to them. Their records 1 and 2 are created first;
+   * where ids are UUIDs, these are `01999999-0000-7000-8000-000000000001` and `...2`. */
   readonly references?: Readonly<Record<string, string>>;
   /** The paths of `references` and of their own references, parents first. */
   readonly parents?: readonly string[];

@@ -1,5 +1,6 @@
 import { DataSource } from 'typeorm';
 import { Config } from '../../../src/config/config.js';
+import type { Id } from '../../../src/resource/id-kinds.js';
 import { OpenApiDocument } from '../openapi-document.js';
 import { Client, type RequestOptions, type Service, startService } from '../service.js';
 import { CheckedClient, expectStatus, type ResourceResponse } from './checked-client.js';
@@ -7,8 +8,11 @@ import { exampleBody } from './example-body.js';
 import type { Body, ResourceContract } from './resource-contract.js';
 import { UniqueBodies } from './unique-bodies.js';
 
+/** A number that no parent has; see `idOf`. */
+export const MISSING = 99;
+
 interface Created {
-  readonly id: number;
+  readonly id: Id;
   readonly path: string;
   readonly etag: string;
   readonly record: Body;
@@ -42,7 +46,21 @@ export class ResourceUnderTest {
 
   /** The path of a record that is never stored. */
   get nowhere(): string {
-    return `${this.path}/9007199254740991`;
+    return `${this.path}/${this.greatestId}`;
+  }
+
+  get greatestId(): Id {
+    return this.hasUuids(this.path) ? 'ffffffff-ffff-7fff-bfff-ffffffffffff' : Number.MAX_SAFE_INTEGER;
+  }
+
+  /** The id of a parent by its number; a UUID ends with the number. */
+  idOf(path: string, number: number): Id {
+    return this.hasUuids(path) ? `01999999-0000-7000-8000-${String(number).padStart(12, '0')}` : number;
+  }
+
+  private hasUuids(path: string): boolean {
+    const { parameters } = this.document.operation('get', `${path}/{id}`);
+    return parameters.some((each: any) => each.in === 'path' && each.schema.format === 'uuid');
   }
 
   /** The stable code of its 404, as the document shows it. */
@@ -74,8 +92,14 @@ export class ResourceUnderTest {
 
   /** Two records, so that a reference can change. */
   private async fillParent(path: string): Promise<void> {
-    for (let count = 0; count < 2; count++) {
-      expectStatus(await this.client.request('POST', path, { body: await this.exampleOf(path) }), 201);
+    for (const number of [1, 2]) {
+      const made = await this.client.request('POST', path, { body: await this.exampleOf(path) });
+      expectStatus(made, 201);
+      if (!this.hasUuids(path)) continue;
+      const name = path.slice(1);
+      await this.dataSource.query(
+        `UPDATE "${name}" SET id = '${this.idOf(path, number)}' WHERE id = '${made.body.id}'`,
+      );
     }
   }
 
