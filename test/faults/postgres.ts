@@ -7,7 +7,8 @@ import { type Fault, LONGEST_LOAD, Site, untilWritten, whileWriting } from './fa
 /** Acknowledged writes between two faults. */
 const SOME = 100;
 
-async function onItsOwn<T>(work: (server: PostgresServer) => Promise<T>): Promise<T> {
+/** Runs `work` with a server of its own. */
+export async function onItsOwn<T>(work: (server: PostgresServer) => Promise<T>): Promise<T> {
   const server = await PostgresServer.create();
   try {
     return await work(server);

@@ -19,6 +19,7 @@ import { diskFull, pagesFull } from './full.js';
 import { hostileBackups } from './hostile-backups.js';
 import { hostileClients } from './hostile-clients.js';
 import { killed, killedBesideAnother } from './killed.js';
+import { otherWriters } from './other-writers.js';
 import { postgresKilled, replicaKilled, standbyPromoted } from './postgres.js';
 import { stalledReaders } from './stalled-readers.js';
 import { stopped } from './stopped.js';
@@ -28,6 +29,7 @@ const FAULTS: Record<string, { fault: Fault; times: number; impossible?: string 
   killed: { fault: killed, times: 50 },
   'killed-beside-another': { fault: killedBesideAnother, times: 10 },
   'two-services': { fault: twoServices, times: 1 },
+  'other-writers': { fault: otherWriters, times: 10 },
   stopped: { fault: stopped(), times: 20 },
   'disk-full': {
     fault: diskFull,
