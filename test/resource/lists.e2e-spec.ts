@@ -35,8 +35,8 @@ const WISH = '🍪'.repeat(255);
 const LONG = 12_000;
 
 const READS = 'database_statement_duration_seconds_count{kind="read"}';
-/** Statements for a list that is cached: for its ETag, and for the metrics themselves. */
-const FROM_CACHE = 2;
+/** Most statements for a list that is cached: for its ETag, for the metrics themselves, and a poll for revoked tokens. */
+const FROM_CACHE = 3;
 const IN_FLIGHT = 'http_requests_in_flight';
 
 let service: Service;
@@ -83,7 +83,7 @@ describe('GET /cookies after readers have left half-way', () => {
     for (let reader = 0; reader < 3; reader++) expect(await leaveHalfWay()).toBe(200);
     await untilMetric(service, IN_FLIGHT, 0);
     expect((await client.get('/cookies')).body).toHaveLength(LONG);
-    expect(await statementsFor('/cookies')).toBe(FROM_CACHE);
+    expect(await statementsFor('/cookies')).toBeLessThanOrEqual(FROM_CACHE);
     expect((await client.get('/cookies')).body).toHaveLength(LONG);
   });
 
@@ -252,7 +252,7 @@ describe('the cache of lists', () => {
     // A quarter is 2 MB: 1500 records have 1.6 MB, and 2500 have 2.7 MB, in 1.4 million UTF-16 units.
     await start(2500, { LIST_CACHE_BYTES: '8000000' });
     for (const path of ['/cookies?after=1000', '/cookies']) expect(await statementsFor(path)).toBeGreaterThan(5);
-    expect(await statementsFor('/cookies?after=1000')).toBe(FROM_CACHE);
+    expect(await statementsFor('/cookies?after=1000')).toBeLessThanOrEqual(FROM_CACHE);
     expect(await statementsFor('/cookies')).toBeGreaterThan(5);
     expect(service.app.get(ListCache).bytes).toBeGreaterThan(1_500_000);
     expect(service.app.get(ListCache).bytes).toBeLessThan(2_000_000);
@@ -276,7 +276,7 @@ describe('the cache of lists', () => {
     async (path) => {
       await start(3);
       const first = await client.get(path);
-      expect(await statementsFor(path)).toBe(FROM_CACHE);
+      expect(await statementsFor(path)).toBeLessThanOrEqual(FROM_CACHE);
       for (const method of ['GET', 'HEAD']) {
         const again = await client.request(method, path);
         expect(again.text).toBe(method === 'HEAD' ? '' : first.text);
