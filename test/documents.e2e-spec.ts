@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
-const DOCS = ['docs/operating.md', 'docs/extending.md', 'docs/security.md'];
+const DOCS = ['docs/operating.md', 'docs/extending.md', 'docs/typeorm.md', 'docs/security.md'];
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
 describe('the command blocks of README.md and docs/operating.md', () => {

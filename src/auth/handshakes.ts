@@ -25,7 +25,7 @@ interface WebSocket {
 
 type Done = (isAccepted: boolean, status?: number, body?: string, headers?: Record<string, string>) => void;
 
-/** Rejects the handshake of a WebSocket without a valid token. docs/extending.md has the adapter of Nest that uses it. */
+/** Rejects the handshake of a WebSocket without a valid token. docs/transports.md has the adapter of Nest that uses it. */
 @Injectable()
 export class Handshakes {
   /** Options for a server of the package `ws`. */

@@ -34,6 +34,7 @@ export class Booking extends ResourceEntity {
   @Column('varchar')
   owner!: string;
 
+  @Index()
   @Column({ type: Date, nullable: true })
   deletedAt?: Date | null;
 }

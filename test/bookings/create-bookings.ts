@@ -18,7 +18,7 @@ export class CreateBookings1790000400000 implements MigrationInterface {
       },
       checks: { bookings_status: isOneOf('status', ['booked', 'seated', 'cancelled']) },
       references: { tableId: 'tables' },
-      indices: [['guests', 'id']],
+      indices: [['guests', 'id'], ['deletedAt']],
     });
   }
 

@@ -37,7 +37,7 @@ const stores = (values: object) => async (samples: Repository<Sample>) => {
   return Object.values(await samples.findOneByOrFail({ id })).filter((value) => value !== null && value !== id);
 };
 
-/** The rows of the table "Where the engines differ" in `docs/extending.md`. */
+/** The rows of the table "Where the engines differ" in `docs/typeorm.md`. */
 const DIFFERENCES: Difference[] = [
   { what: 'a text beyond its length', habit: stores({ text: 'too long' }), sqlite: ['too long'], postgres: REJECTED },
   { what: 'a number beyond its type', habit: stores({ small: 70_000 }), sqlite: [70_000], postgres: REJECTED },

@@ -120,8 +120,8 @@ function copyProject(folder) {
     .replace('        // features\n', '        // features\n        EcosystemModule,\n')
     .replace(/^/, "import { EcosystemModule } from './ecosystem/ecosystem.module.js';\n");
   writeFileSync(path, text);
-  // GraphQL and WebSockets are used by the code of docs/extending.md.
-  const guide = readFileSync(join(ROOT, 'docs/extending.md'), 'utf8');
+  // GraphQL and WebSockets are used by the code of docs/transports.md.
+  const guide = readFileSync(join(ROOT, 'docs/transports.md'), 'utf8');
   for (const [, file, code] of guide.matchAll(/```ts\n\/\/ ([\w.-]+\.ts)\n([\s\S]*?)```/g)) {
     writeFileSync(join(folder, 'src/ecosystem', file), code);
   }

@@ -339,8 +339,8 @@ it.each<[what: string, controller: Type, message: RegExp]>([
   await expect(startService({}, [OddModule])).rejects.toThrow(message);
 });
 
-it('docs/extending.md shows the controller of these tests', () => {
-  const guide = readFileSync(join(import.meta.dirname, '../../docs/extending.md'), 'utf8');
+it('docs/transports.md shows the controller of these tests', () => {
+  const guide = readFileSync(join(import.meta.dirname, '../../docs/transports.md'), 'utf8');
   const source = readFileSync(join(import.meta.dirname, 'fixtures/photos.controller.ts'), 'utf8');
   expect(guide).toContain(source.replaceAll(`'../../../src/`, `'../`));
 });

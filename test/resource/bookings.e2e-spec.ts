@@ -1,5 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import { SchedulerRegistry } from '@nestjs/schedule';
 import { CreateBookings1790000400000 } from '../bookings/create-bookings.js';
+import { ClosingModule } from '../bookings/closing.module.js';
+import { PurgeModule } from '../bookings/purge.module.js';
 import { BookingsModule } from '../bookings/bookings.module.js';
 import { BookingsService } from '../bookings/bookings.service.js';
 import { engineInUse } from '../support/engine.js';
@@ -17,7 +23,11 @@ describe(`tables and bookings (${engineInUse()})`, () => {
 
   beforeAll(async () => {
     Logger.overrideLogger(false);
-    service = await startService({ LOG_LEVEL: 'silent' }, [BookingsModule], [new CreateBookings1790000400000()]);
+    service = await startService(
+      { LOG_LEVEL: 'silent' },
+      [BookingsModule, ClosingModule, PurgeModule],
+      [new CreateBookings1790000400000()],
+    );
     alice = await Client.of(service, { scope: SCOPE });
     bob = await Client.of(service, { scope: SCOPE, subject: 'bob' });
     stranger = Client.bearing(service);
@@ -198,6 +208,56 @@ describe(`tables and bookings (${engineInUse()})`, () => {
       expect(await alice.get(path)).toMatchObject({ status: 200, body });
       expect(idsOf(await alice.get('/bookings'))).toContain(body.id);
     });
+  });
+
+  describe('a feature that knows both', () => {
+    it('POST /tables/{id}/close closes the table and cancels its bookings, or neither', async () => {
+      const { body: booking, headers } = await book();
+      const closing = await alice.request('POST', `/tables/${tableId}/close`);
+      expect(closing.status).toBe(204);
+      expect((await alice.get(`/tables/${tableId}`)).body.isOpen).toBe(false);
+      const cancelled = await alice.get(`/bookings/${booking.id}`, { 'if-none-match': headers.get('etag')! });
+      expect(cancelled).toMatchObject({ status: 200, body: { status: 'cancelled' } });
+      expect((await alice.request('POST', '/tables/999999/close')).status).toBe(404);
+      const bookings = service.app.get(BookingsService, { strict: false });
+      const failing = jest.spyOn(bookings, 'cancelOfTable').mockRejectedValueOnce(new Error('no'));
+      const { id } = (await alice.request('POST', '/tables', { body: { seats: 4 } })).body;
+      expect((await alice.request('POST', `/tables/${id}/close`)).status).toBe(500);
+      expect((await alice.get(`/tables/${id}`)).body.isOpen).toBe(true);
+      failing.mockRestore();
+    });
+  });
+
+  describe('scheduled work', () => {
+    it('deletes old bookings in batches, frees their places, and is not due again', async () => {
+      const { all, records } = service.app.get(BookingsService, { strict: false });
+      const deletedAt = (days: number) => new Date(Date.now() - days * 24 * 3_600_000);
+      const booking = { tableId, guests: 2, status: 'booked', owner: 'alice' } as const;
+      const old = Array.from({ length: 250 }, () => ({ ...booking, deletedAt: deletedAt(31) }));
+      await Promise.all(old.map((each) => records.create(each)));
+      const { record: kept } = await records.create({ ...booking, deletedAt: deletedAt(29) });
+      const { count } = await all.usage();
+      const job = service.app.get(SchedulerRegistry, { strict: false }).getCronJob('purge');
+      expect(job.nextDate().setZone('Europe/Berlin').hour).toBe(3);
+      await job.fireOnTick();
+      expect((await all.usage()).count).toBe(count - 250);
+      expect((await all.get(kept.id)).record).toEqual(kept);
+      await records.create({ ...booking, deletedAt: deletedAt(31) });
+      await job.fireOnTick();
+      expect((await all.usage()).count).toBe(count - 249);
+    });
+  });
+
+  it('docs/extending.md shows this code', () => {
+    const folder = join(import.meta.dirname, '../..');
+    const guide = readFileSync(join(folder, 'docs/extending.md'), 'utf8');
+    const excerpts = [...guide.matchAll(/```ts\n\/\/ in (test\/bookings\/\S+)\n([\s\S]*?)```/g)];
+    const withoutIndent = (text: string): string => text.replaceAll(/^ +/gm, '').trim();
+    const missing = excerpts.filter(([, path, text]) => {
+      return !withoutIndent(readFileSync(join(folder, path!), 'utf8')).includes(withoutIndent(text!));
+    });
+    expect(missing.map(([, path, text]) => `${path}: ${text}`)).toEqual([]);
+    expect(excerpts.length).toBeGreaterThanOrEqual(6);
   });
 
   describe('the document', () => {

@@ -164,6 +164,11 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     found(this.name, id, await deleted);
   }
 
+  /** Runs `work` in a transaction in which several resources take part by `in`. It may run again, and so must only use its argument. */
+  transaction<T>(work: (transaction: Sql) => Promise<T>): Promise<T> {
+    return transaction(this.dataSource, work);
+  }
+
   /** The operations in a transaction of the caller, which may include other resources. */
   in(transaction: Sql): ResourceTransaction<Entity> {
     return new ResourceTransaction(this.scope, this.counter, transaction, this.rule);

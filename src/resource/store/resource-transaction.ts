@@ -18,8 +18,10 @@ import type { Id } from '../id-kinds.js';
 import type { RecordChange, Rule, RuleTransaction } from '../resource.js';
 import type { LockedUsage, UsageCounter } from '../usage/usage-counter.js';
 import { recordValue } from './record-columns.js';
+import { LIMIT } from './page-query.js';
 import type { RecordScope } from './record-scope.js';
 import { placeholders, type ResourceTable } from './resource-table.js';
+import { conditionsOf, type RecordSelection } from './selection.js';
 
 const logger = new Logger('Storage');
 
@@ -47,6 +49,19 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   /** Finds a record and locks it until the transaction ends. */
   async find(id: Id): Promise<StoredRecord<Entity> | undefined> {
     return this.scope.find(this.transaction, this.storage, id, true);
+  }
+
+  /** Finds at most `limit` records in any order, and locks them. In a large table the selection needs an index. */
+  async findSome(selection: RecordSelection, limit: number): Promise<PublicRecord<Entity>[]> {
+    const { table, scope } = this;
+    const { sql, parameters } = conditionsOf(table, selection);
+    const conditions = [...scope.sql, ...sql];
+    const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')} `;
+    const rows = await this.transaction.query<Values[]>(
+      `SELECT ${table.selected} FROM ${table.sqlName} ${where}${LIMIT}${table.forUpdate}`,
+      [...scope.parameters, ...parameters, limit],
+    );
+    return rows.map((row) => table.fromRow(row) as unknown as PublicRecord<Entity>);
   }
 
   /** @throws {StorageFullError} */

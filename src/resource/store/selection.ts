@@ -14,12 +14,16 @@ export interface SortPosition {
   readonly id: Id;
 }
 
-/** Filters and order of a list. */
-export interface Selection {
+/** Filters of records. */
+export interface RecordSelection {
   /** Allowed values by property; a record must match all of them. */
   readonly filters?: Readonly<Record<string, readonly unknown[] | undefined>>;
   /** Ranges by property; `null` is in no range. */
   readonly ranges?: Readonly<Record<string, Range>>;
+}
+
+/** Filters and order of a list. */
+export interface Selection extends RecordSelection {
   /** Sort property, then the id; absent: the id. */
   readonly sortBy?: string;
   /** Records without a value come last in both directions. */
@@ -37,10 +41,7 @@ export interface Conditions {
 }
 
 /** @throws {Error} for a property that clients do not see */
-export function conditionsOf(
-  table: ResourceTable,
-  { filters = {}, ranges }: Pick<Selection, 'filters' | 'ranges'>,
-): Conditions {
+export function conditionsOf(table: ResourceTable, { filters = {}, ranges }: RecordSelection): Conditions {
   const sql: string[] = [];
   const parameters: unknown[] = [];
   for (const [property, values] of Object.entries(filters)) {
