@@ -8,6 +8,8 @@ import { ClosingModule } from '../bookings/closing.module.js';
 import { PurgeModule } from '../bookings/purge.module.js';
 import { BookingsModule } from '../bookings/bookings.module.js';
 import { BookingsService } from '../bookings/bookings.service.js';
+import { PageQuery } from '../../src/resource/store/page-query.js';
+import { RecordScope } from '../../src/resource/store/record-scope.js';
 import { engineInUse } from '../support/engine.js';
 import { type Answer, Client, type Service, startService } from '../support/service.js';
 
@@ -135,6 +137,19 @@ describe(`tables and bookings (${engineInUse()})`, () => {
       await book();
       const second = await alice.get(path, { 'if-none-match': etagOf(first) });
       expect([second.status, idsOf(second)]).toEqual([200, [...idsOf(first), expect.any(Number)]]);
+    });
+
+    it('reads on SQLite no rows of other tables, but those that the index of the reference has', async () => {
+      if (engineInUse() !== 'sqlite') return;
+      const { records } = service.app.get(BookingsService, { strict: false });
+      const scope = new RecordScope(records.table).and({ deletedAt: null }).and({ tableId });
+      const query = new PageQuery(scope, { order: 'descending' });
+      const page = query.scanned(query.segmentsBeyond({ value: 1000, id: 1000 })[0]!, 100);
+      const text = `EXPLAIN QUERY PLAN SELECT * ${page.sql}`;
+      const steps: { detail: string }[] = await records.table.dataSource.query(text, [...page.parameters]);
+      const plan = steps.map(({ detail }) => detail).join('; ');
+      expect(plan).toMatch(/SEARCH bookings USING INDEX \S+ \(tableId=\? AND rowid<\?\)/);
+      expect(plan).not.toContain('TEMP B-TREE');
     });
 
     it('is streamed whole when it is long', async () => {

@@ -28,7 +28,7 @@ export class PageQuery {
   private readonly direction: 'ASC' | 'DESC';
   private readonly beyond: '>' | '<';
   private readonly orderBy: string;
-  /** Range of the sort property; the index serves it. */
+  /** Range of the sort property, or the condition of the scope that an index serves. */
   private readonly range: Conditions;
   private readonly filters: Conditions;
 
@@ -42,9 +42,9 @@ export class PageQuery {
     this.beyond = order === 'ascending' ? '>' : '<';
     const byId = `id ${this.direction}`;
     this.orderBy = `ORDER BY ${this.isById ? byId : `${this.column.name} ${this.direction}, ${byId}`}`;
-    this.range = conditionsOf(table, range === undefined ? {} : { ranges: { [sortBy]: range } });
-    const { sql, parameters } = conditionsOf(table, { filters, ranges: otherRanges });
-    this.filters = { sql: [...scope.sql, ...sql], parameters: [...scope.parameters, ...parameters] };
+    const rangeOfSort = conditionsOf(table, range === undefined ? {} : { ranges: { [sortBy]: range } });
+    this.range = this.isById ? both(scope.indexed, rangeOfSort) : rangeOfSort;
+    this.filters = both(this.isById ? scope.others : scope, conditionsOf(table, { filters, ranges: otherRanges }));
     this.isFiltered = this.filters.sql.length > 0;
   }
 
@@ -121,5 +121,10 @@ export class PageQuery {
     };
   }
 }
+
+const both = (one: Conditions, other: Conditions): Conditions => ({
+  sql: [...one.sql, ...other.sql],
+  parameters: [...one.parameters, ...other.parameters],
+});
 
 const where = (sql: readonly string[]): string => (sql.length === 0 ? '' : ` WHERE ${sql.join(' AND ')}`);

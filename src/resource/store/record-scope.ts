@@ -12,6 +12,9 @@ export type ScopeValues = Readonly<Record<string, unknown>>;
 export class RecordScope implements Conditions {
   readonly sql: readonly string[];
   readonly parameters: readonly unknown[];
+  /** The condition that an index serves in the order of ids, if there is one, and the others. */
+  readonly indexed: Conditions;
+  readonly others: Conditions;
   /** Names the scope, for the cache of lists; absent for all records. */
   readonly key?: string;
   private readonly select: string;
@@ -26,12 +29,19 @@ export class RecordScope implements Conditions {
       if (value === undefined) throw new Error(`where() needs a value for ${property}, or null for a missing one`);
       const { name, placeholder, toParameter = (same: unknown) => same } = table.column(property);
       return {
+        isIndexed: value !== null && table.isIndexed(property),
         sql: `${name} ${value === null ? 'IS NULL' : `= ${placeholder}`}`,
         value: value === null ? null : toParameter(value),
       };
     });
-    this.sql = wanted.map(({ sql }) => sql);
-    this.parameters = wanted.map(({ value }) => value).filter((value) => value !== null);
+    const conditionsOf = (part: typeof wanted): Conditions => ({
+      sql: part.map(({ sql }) => sql),
+      parameters: part.map(({ value }) => value).filter((value) => value !== null),
+    });
+    ({ sql: this.sql, parameters: this.parameters } = conditionsOf(wanted));
+    const first = wanted.find(({ isIndexed }) => isIndexed);
+    this.indexed = conditionsOf(first === undefined ? [] : [first]);
+    this.others = conditionsOf(wanted.filter((one) => one !== first));
     if (wanted.length > 0) this.key = JSON.stringify(values);
     this.select = [table.find, ...this.sql].join(' AND ');
     this.selectForUpdate = this.select + table.forUpdate;

@@ -116,6 +116,14 @@ export class ResourceTable {
     return column;
   }
 
+  /** Tells whether there is an index of this column alone. SQLite reads the rows of one value there by ascending integer id. */
+  isIndexed(property: string): boolean {
+    if (this.column('id').kind !== 'integer') return false;
+    return this.metadata.indices.some(({ columns: [first, second], where }) => {
+      return first?.propertyName === property && second === undefined && !where;
+    });
+  }
+
   /** @throws {Error} for a property that records cannot be sorted by, with what would be right */
   sortableColumn(property: string): RecordColumn {
     const column = this.column(property);
