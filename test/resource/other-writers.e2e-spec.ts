@@ -9,6 +9,7 @@ import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { nodeMajor } from '../../src/config/node-version.js';
 import { CreateCookieDto } from '../../src/cookies/dto/cookie.dto.js';
 import { Cookie } from '../../src/cookies/cookie.entity.js';
+import { createResourceTable } from '../../src/resource/store/resource-migration.js';
 import { CreateParcels1790000200000 } from '../parcels/create-parcels.js';
 import { ParcelsModule } from '../parcels/parcels.module.js';
 import { databaseUrlFor, engineInUse } from '../support/engine.js';
@@ -90,6 +91,10 @@ const SQL: SqlWrites = {
           ([a, , c]) =>
             `REPLACE INTO cookies (id, ${COLUMNS}) VALUES (${a}, 'vanilla', 'small', 'x'), (${c + 1}, 'vanilla', 'small', 'd')`,
           ['x', 'b', 'c', 'd'],
+        ],
+        'UPDATE OR REPLACE of an id': [
+          ([a, , c]) => `UPDATE OR REPLACE cookies SET id = ${c} WHERE id = ${a}`,
+          ['b', 'a'],
         ],
         'INSERT OR IGNORE': [
           ([a]) =>
@@ -186,6 +191,30 @@ class CascadeToParcels implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
+/** A resource whose records are unique by two keys. */
+class CreateSeats implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    const columns = { code: 'varchar', line: 'integer', place: 'integer' };
+    await createResourceTable(runner, 'seats', { columns, unique: [['code'], ['line', 'place']] });
+  }
+
+  async down(): Promise<void> {}
+}
+
+/** Writes of seats when there are a (1, 1), b (2, 2) and c (3, 3), and the codes afterwards. */
+const SEATS: readonly [sql: string, codes: string, engine?: 'sqlite'][] = [
+  [`INSERT INTO seats (code, line, place) VALUES ('a', 9, 9), ('d', 4, 4) ON CONFLICT DO NOTHING`, 'abcd'],
+  [`INSERT INTO seats (code, line, place) VALUES ('a', 9, 9) ON CONFLICT (code) DO UPDATE SET place = 9`, 'abc'],
+  [`UPDATE seats SET code = 'x' WHERE code = 'a'`, 'bcx'],
+  [`REPLACE INTO seats (code, line, place) VALUES ('a', 9, 9)`, 'abc', 'sqlite'],
+  [`REPLACE INTO seats (code, line, place) VALUES ('d', 3, 3)`, 'abd', 'sqlite'],
+  [`REPLACE INTO seats (code, line, place) VALUES ('a', 3, 3), ('d', 4, 4)`, 'abd', 'sqlite'],
+  [`REPLACE INTO seats (id, code, line, place) SELECT id, 'b', 3, 3 FROM seats WHERE code = 'a'`, 'b', 'sqlite'],
+  [`UPDATE OR REPLACE seats SET code = 'a' WHERE code = 'c'`, 'ab', 'sqlite'],
+  [`UPDATE OR REPLACE seats SET code = 'a', line = 2, place = 2 WHERE code = 'c'`, 'a', 'sqlite'],
+  [`UPDATE OR IGNORE seats SET code = 'a' WHERE code = 'c'`, 'abc', 'sqlite'],
+];
+
 describe(`writes past the resource kit (${engineInUse()})`, () => {
   let service: Service;
   let client: Client;
@@ -196,7 +225,7 @@ describe(`writes past the resource kit (${engineInUse()})`, () => {
     service = await startService(
       { COOKIES_CAPACITY: String(CAPACITY), LOG_LEVEL: 'silent' },
       [ParcelsModule, PlainCookiesModule],
-      [new CreateParcels1790000200000(), new CascadeToParcels()],
+      [new CreateParcels1790000200000(), new CascadeToParcels(), new CreateSeats()],
     );
     client = await Client.of(service, { scope: 'cookies:read cookies:write parcels:read parcels:write' });
     dataSource = service.app.get(DataSource);
@@ -272,6 +301,27 @@ describe(`writes past the resource kit (${engineInUse()})`, () => {
   it.each(Object.entries(TYPEORM))('leave count, capacity and ETags right: %s of TypeORM', (_what, [write, wishes]) =>
     expectRight((ids) => write(dataSource.getRepository(Cookie), ids, dataSource.manager), wishes),
   );
+
+  it.each(
+    SEATS.filter(([, , engine]) => engine === undefined || isSqlite).flatMap(([sql, codes]) =>
+      isSqlite
+        ? [
+            [sql, codes],
+            [`PRAGMA recursive_triggers = ON; ${sql}`, codes],
+          ]
+        : [[sql, codes]],
+    ),
+  )('leave the count of unique records right: %s', async (sql, codes) => {
+    await dataSource.query('DELETE FROM seats');
+    await dataSource.query(`INSERT INTO seats (code, line, place) VALUES ('a', 1, 1), ('b', 2, 2), ('c', 3, 3)`);
+    await outside(sql);
+    // What a statement has ignored must not count in the next one.
+    await dataSource.query(`INSERT INTO seats (code, line, place) VALUES ('y', 8, 8)`);
+    const seats: { code: string }[] = await dataSource.query('SELECT code FROM seats ORDER BY code');
+    expect(seats.map(({ code }) => code).join('')).toBe(`${codes}y`);
+    const [{ used }] = await dataSource.query(`SELECT used FROM storage WHERE resource = 'seats'`);
+    expect(Number(used)).toBe(seats.length);
+  });
 
   it('are rejected when the storage is full: 507 for a repository, an error for another program', async () => {
     while ((await postWish('more')).status === 201);

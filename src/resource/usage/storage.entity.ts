@@ -27,7 +27,7 @@ export class StorageRow {
   @Column('integer', { nullable: true })
   capacity!: number | null;
 
-  /** SQLite: the id of the record that the INSERT in progress may replace; see `triggers.ts`. */
+  /** SQLite: number of records that the write in progress may replace; see `triggers.ts`. */
   @Column('integer', { nullable: true })
   replaced!: number | null;
 }

@@ -15,16 +15,17 @@ interface Triggers {
   readonly drop: readonly string[];
   /** Counts the triggers that are there, enabled and as `create` makes them. */
   readonly find: { readonly sql: string; readonly parameters: unknown[] };
+  /** Their number. */
+  readonly count: number;
 }
-
-/** Number of triggers of a table, on either engine. */
-const COUNT = 4;
 
 /** A revision that is further ahead is made up, and is replaced. */
 const LARGEST_STEP = 1_000_000;
 
-const triggersOf = ({ options }: DataSource, table: string, ids: IdKind): Triggers =>
-  options.type === 'postgres' ? postgresTriggers(table, ids) : sqliteTriggers(table);
+async function triggersOf(runner: Runner, { options }: DataSource, table: string, ids: IdKind): Promise<Triggers> {
+  if (options.type === 'postgres') return postgresTriggers(table, ids);
+  return sqliteTriggers(table, await uniqueKeys(runner, table));
+}
 
 /** The kind of ids of a table by its entity; integers if it has none. */
 const idsOf = ({ entityMetadatas }: DataSource, table: string): IdKind =>
@@ -32,9 +33,9 @@ const idsOf = ({ entityMetadatas }: DataSource, table: string): IdKind =>
 
 /** Tells whether a table has its triggers as this version makes them. */
 export async function hasTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<boolean> {
-  const { sql, parameters } = triggersOf(dataSource, table, idsOf(dataSource, table)).find;
-  const [row] = await runner.query<[{ count: number | string }]>(sql, parameters);
-  return Number(row.count) === COUNT;
+  const { find, count } = await triggersOf(runner, dataSource, table, idsOf(dataSource, table));
+  const [row] = await runner.query<[{ count: number | string }]>(find.sql, find.parameters);
+  return Number(row.count) === count;
 }
 
 /** Makes the triggers of a table. Without them its records may have changed, so they are counted and get a new epoch. */
@@ -44,7 +45,7 @@ export async function makeTriggers(
   table: string,
   ids = idsOf(dataSource, table),
 ): Promise<void> {
-  const { create, drop } = triggersOf(dataSource, table, ids);
+  const { create, drop } = await triggersOf(runner, dataSource, table, ids);
   for (const sql of [...drop, ...create]) await runner.query(sql, []);
   const epoch = randomBytes(6).toString('hex');
   await runner.query(
@@ -56,47 +57,70 @@ export async function makeTriggers(
 }
 
 export async function dropTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<void> {
-  for (const sql of triggersOf(dataSource, table, INTEGER_IDS).drop) await runner.query(sql, []);
+  for (const sql of (await triggersOf(runner, dataSource, table, INTEGER_IDS)).drop) await runner.query(sql, []);
 }
 
 /** Names of the triggers of a table on SQLite. */
 export const sqliteTriggerNames = (table: string): string[] =>
-  ['replace', 'insert', 'update', 'delete'].map((kind) => `${table}_${kind}`);
+  ['replace', 'insert', 'update', 'delete', 'move', 'moved'].map((kind) => `${table}_${kind}`);
+
+/** The columns of each unique key of a SQLite table; the first is the id. */
+async function uniqueKeys(runner: Runner, table: string): Promise<string[][]> {
+  const rows = await runner.query<{ key: string; column: string | null }[]>(
+    `SELECT keys.name AS key, columns.name AS "column" FROM pragma_index_list(?) AS keys, pragma_index_info(keys.name) AS columns
+     WHERE keys."unique" AND keys.origin <> 'pk' ORDER BY keys.name, columns.seqno`,
+    [table],
+  );
+  const keys = new Map<string, string[]>();
+  // An index on an expression has a column without a name.
+  for (const { key, column } of rows) keys.set(key, [...(keys.get(key) ?? []), column ?? '']);
+  return [['id'], ...[...keys.values()].filter((columns) => !columns.includes(''))];
+}
 
 /**
- * `replaced` is the id of the record that an INSERT may replace: REPLACE INTO deletes it without a DELETE trigger, unless
- * `recursive_triggers` is on. The statements are correct with and without recursion.
+ * `replaced` is the number of records that the INSERT or UPDATE of a row deletes if it replaces those with the same id or unique
+ * values: REPLACE deletes them without a DELETE trigger, unless `recursive_triggers` is on. Both ways give the right count.
  */
-function sqliteTriggers(table: string): Triggers {
+function sqliteTriggers(table: string, keys: readonly (readonly string[])[]): Triggers {
   const row = `WHERE resource = '${table}'`;
   const nextRevision = `
   UPDATE "${table}" SET revision = (SELECT revision + 1 FROM storage ${row})
   WHERE id = NEW.id AND NOT EXISTS (SELECT 1 FROM storage ${row} AND typeof(NEW.revision) = 'integer'
     AND NEW.revision - revision BETWEEN 1 AND ${LARGEST_STEP});`;
   const revision = `revision = max(revision, (SELECT revision FROM "${table}" WHERE id = NEW.id))`;
+  const equal = keys.map((columns) => columns.map((column) => `"${column}" = NEW."${column}"`).join(' AND '));
+  const same = `FROM "${table}" WHERE (${equal.join(' OR ')})`;
+  const isReplacing = `EXISTS (SELECT 1 FROM storage ${row} AND replaced > 0)`;
+  // A statement that ignores a conflict leaves `replaced` to the next one, which sets it again.
+  const note = (conflicts: string): string => `WHEN EXISTS (SELECT 1 ${conflicts}) OR ${isReplacing} BEGIN
+  UPDATE storage SET replaced = (SELECT count(*) ${conflicts}) ${row};
+END`;
+  const moves = `UPDATE OF ${[...new Set(keys.flat())].map((column) => `"${column}"`).join(', ')} ON "${table}"`;
   const create = [
-    `CREATE TRIGGER "${table}_replace" BEFORE INSERT ON "${table}"
-WHEN EXISTS (SELECT 1 FROM "${table}" WHERE id = NEW.id) BEGIN
-  UPDATE storage SET replaced = NEW.id ${row};
-END`,
+    `CREATE TRIGGER "${table}_replace" BEFORE INSERT ON "${table}" ${note(same)}`,
     `CREATE TRIGGER "${table}_insert" AFTER INSERT ON "${table}" BEGIN
-  SELECT RAISE(ABORT, 'Storage is full') FROM storage ${row} AND used >= capacity AND replaced IS NOT NEW.id;${nextRevision}
-  UPDATE storage SET used = used + (replaced IS NOT NEW.id), replaced = NULL, ${revision} ${row};
+  SELECT RAISE(ABORT, 'Storage is full') FROM storage ${row} AND used >= capacity AND NOT coalesce(replaced, 0);${nextRevision}
+  UPDATE storage SET used = used + 1 - coalesce(replaced, 0), replaced = NULL, ${revision} ${row};
 END`,
     `CREATE TRIGGER "${table}_update" AFTER UPDATE ON "${table}" BEGIN${nextRevision}
-  UPDATE storage SET replaced = CASE WHEN NEW.id = OLD.id THEN replaced END, ${revision} ${row};
+  UPDATE storage SET ${revision} ${row};
 END`,
     `CREATE TRIGGER "${table}_delete" AFTER DELETE ON "${table}" BEGIN
   UPDATE storage SET used = used - 1, replaced = NULL, revision = revision + 1 ${row};
+END`,
+    `CREATE TRIGGER "${table}_move" BEFORE ${moves} ${note(`${same} AND id <> OLD.id`)}`,
+    `CREATE TRIGGER "${table}_moved" AFTER ${moves} WHEN ${isReplacing} BEGIN
+  UPDATE storage SET used = used - replaced, replaced = NULL ${row};
 END`,
   ];
   return {
     create,
     drop: sqliteTriggerNames(table).map((name) => `DROP TRIGGER IF EXISTS "${name}"`),
     find: {
-      sql: `SELECT count(*) AS count FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? AND sql IN (?, ?, ?, ?)`,
+      sql: `SELECT count(*) AS count FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? AND sql IN (${create.map(() => '?').join(', ')})`,
       parameters: [table, ...create],
     },
+    count: create.length,
   };
 }
 
@@ -166,5 +190,6 @@ END`;
             WHERE tgrelid = to_regclass(?) AND tgenabled IN ('O', 'A') AND prosrc = ?`,
       parameters: [`"${table}"`, body],
     },
+    count: 4,
   };
 }
