@@ -17,7 +17,6 @@ import {
   nextTimestamp,
   RESOURCES,
   withModule,
-  withParents,
   withResource,
 } from './generate/resources.js';
 import { controller } from './generate/templates/controller.js';
@@ -33,8 +32,8 @@ import { COMPOSE, ENV_EXAMPLE, README, withEntry, withOneMorePassedOn, withRow }
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** The new files by their paths. @param {Resource} resource @param {readonly string[]} parents */
-function filesOf(resource, parents) {
+/** The new files by their paths. @param {Resource} resource */
+function filesOf(resource) {
   const { singular, plural } = resource;
   const timestamp = nextTimestamp(ROOT);
   return {
@@ -46,7 +45,7 @@ function filesOf(resource, parents) {
     [`src/${plural}/${plural}.controller.ts`]: controller(resource),
     [`src/${plural}/${plural}.module.ts`]: module(resource),
     [`migrations/${timestamp}-create-${plural}.ts`]: migration(resource, timestamp),
-    [`test/${plural}.e2e-spec.ts`]: spec(resource, parents),
+    [`test/${plural}.e2e-spec.ts`]: spec(resource),
     [`test/on-postgres/${plural}.e2e-spec.ts`]: specOnPostgres(resource),
   };
 }
@@ -90,7 +89,7 @@ async function generate(args) {
   const known = knownResources(ROOT);
   const resource = { ...parseArguments(args, known), known };
   const references = resource.fields.flatMap(({ reference }) => reference ?? []);
-  const files = filesOf(resource, withParents(known, references));
+  const files = filesOf(resource);
   const found = obstacles(resource, Object.keys(files));
   if (found.length > 0) {
     throw new ArgumentError(

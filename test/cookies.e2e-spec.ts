@@ -9,21 +9,10 @@ import { type Answer, Client, COOKIE, type Service, startService, token } from '
 const FLAVORS = ['chocolate', 'vanilla', 'cinnamon'];
 const SIZES = ['small', 'medium', 'large'];
 
-describeResource({
+await describeResource({
   path: '/cookies',
-  create: COOKIE,
-  replace: { flavor: 'cinnamon', size: 'large' },
-  patch: { flavor: 'chocolate', size: 'medium' },
-  invalid: {
-    flavor: ['mint', 'Vanilla', ' vanilla', '', 'constructor', 0],
-    size: ['xl', 'SMALL', '', 1, true],
-    wish: [
-      ...['', 'x'.repeat(256), '🍪'.repeat(256), '❤️'.repeat(128), 12345, true],
-      // NUL, and surrogates that are alone or in the wrong order.
-      ...['\0', 'a\0b', 'a\ud83cb', '\udf6a', '\udf6a\ud83c'],
-    ],
-  },
-  filters: { flavor: ['vanilla', 'cinnamon'], size: ['small', 'large'] },
+  // Other counts than by code points; they differ for variation selectors.
+  invalid: { wish: ['❤️'.repeat(128)] },
 });
 
 interface Cookie {

@@ -22,6 +22,7 @@ Kinds:
   isGift:bool                      true or false
   status:enum:open,paid,shipped    one of these; lists can be filtered by it
   cookieId:ref:cookies             the id of a record of another resource; lists can be filtered by it
+  address:json:street,city         an object with a DTO class of its own, which begins with these texts
 
 A "?" behind a name lets the property be absent or null: 'note?:text:500', in quotes for your shell.
 A "=" behind a kind gives a default: isGift:bool=false, status:enum:open,paid=open, discount:decimal:5,2=0.00.
@@ -75,6 +76,11 @@ export function parseArguments(args, known) {
   const parsed = properties.map((argument) => parseField(argument, { singular, plural, known }));
   requireDistinct(parsed, hasTimestamps ? ['createdat', 'updatedat'] : []);
   const unique = (values.unique ?? []).map((names) => namedFields(parsed, names, '--unique'));
+  const json = parsed.find(
+    ({ name, texts }) => texts !== undefined && unique.flat().some((each) => each.name === name),
+  );
+  if (json !== undefined)
+    throw new ArgumentError(`--unique ${json.name}: JSON cannot be unique; for example --unique code`);
   const readOnly = (values['read-only'] ?? []).flatMap((names) => namedFields(parsed, names, '--read-only'));
   const fields = parsed.map((field) => ({ ...field, isReadOnly: readOnly.includes(field) }));
   requireWritable(fields);

@@ -17,9 +17,7 @@ import { constant, kebab, pascal, pluralOf, words } from './names.js';
  * @property {string} [schema] of an enum, the name of its constant
  * @property {string[]} [values] of an enum
  * @property {string} [reference] the resource that it refers to
- * @property {unknown} sample
- * @property {unknown} other another valid value
- * @property {unknown[]} invalid values that it must not have
+ * @property {string[]} [texts] of JSON, the properties of its DTO class
  */
 
 /** A wrong argument. The message names it, the problem and an example. */
@@ -35,8 +33,6 @@ const RESERVED = new Set(
   ).split(' '),
 );
 
-const UUIDS = { sample: '01999999-0000-7000-8000-000000000001', other: '01999999-0000-7000-8000-000000000002' };
-
 /** @typedef {Omit<Field, 'name' | 'isOptional' | 'isReadOnly'>} OfKind */
 /** @typedef {{ singular: string, plural: string, known: ReadonlyMap<string, { ids: 'integer' | 'uuid' }> }} Resource `known`: existing resources */
 
@@ -49,7 +45,7 @@ const KINDS = {
   int: {
     example: 'quantity:int:1..1000',
     field: (name, options) => ({
-      ...numeric(name, options, /^-?\d+$/, ({ max }) => [max + 1, 0.5, '1']),
+      ...numeric(name, options, /^-?\d+$/),
       column: 'integer',
       decorator: 'IntegerProperty',
     }),
@@ -57,7 +53,7 @@ const KINDS = {
   number: {
     example: 'weight:number:0..99.5',
     field: (name, options) => ({
-      ...numeric(name, options, /^-?\d+(\.\d+)?$/, ({ min, max }) => [max + 1, `${min}`]),
+      ...numeric(name, options, /^-?\d+(\.\d+)?$/),
       column: 'double precision',
       decorator: 'NumberProperty',
     }),
@@ -65,37 +61,23 @@ const KINDS = {
   decimal: { example: 'price:decimal:10,2', field: decimal },
   date: {
     example: 'day:date',
-    field: {
-      ...{ type: 'string', column: 'date', decorator: 'DateProperty', arguments: [] },
-      ...{ sample: '2026-01-31', other: '2028-02-29' },
-      invalid: ['2026-02-30', '0000-01-01', '10000-01-01', '2026-1-31', 1],
-    },
+    field: { type: 'string', column: 'date', decorator: 'DateProperty', arguments: [] },
   },
   instant: {
     example: 'startsAt:instant',
-    field: {
-      ...{ type: 'Date', column: 'datetime', decorator: 'DateTimeProperty', arguments: [] },
-      ...{ sample: '2026-01-31T12:00:00.000Z', other: '2026-11-01T01:30:00.123Z' },
-      invalid: ['2026-01-31', '2026-02-30T12:00:00Z', '2026-01-31T12:00:00', '0000-01-01T00:00:00Z', 1],
-    },
+    field: { type: 'Date', column: 'datetime', decorator: 'DateTimeProperty', arguments: [] },
   },
   uuid: {
     example: 'deviceId:uuid',
-    field: {
-      ...{ type: 'string', column: 'uuid', decorator: 'UuidProperty', arguments: [] },
-      ...UUIDS,
-      invalid: ['01999999000070008000000000000001', '{01999999-0000-7000-8000-000000000001}', 'x', 1],
-    },
+    field: { type: 'string', column: 'uuid', decorator: 'UuidProperty', arguments: [] },
   },
   bool: {
     example: 'isGift:bool',
-    field: {
-      ...{ type: 'boolean', column: 'boolean', decorator: 'BooleanProperty', arguments: [] },
-      ...{ sample: true, other: false, invalid: ['true', 1] },
-    },
+    field: { type: 'boolean', column: 'boolean', decorator: 'BooleanProperty', arguments: [] },
   },
   enum: { example: 'status:enum:open,paid,shipped', field: enumeration },
   ref: { example: 'cookieId:ref:cookies', field: reference },
+  json: { example: 'address:json:street,city', field: json },
 };
 
 /**
@@ -110,9 +92,7 @@ export function parseField(argument, resource) {
   const fail = (problem, example) => {
     throw new ArgumentError(`"${argument}": ${problem}; for example ${example}`);
   };
-  if (!/^[a-z][A-Za-z0-9]{0,29}$/.test(name)) {
-    fail('a name is 1 to 30 letters and digits in camel case', KINDS.text.example);
-  }
+  if (!isName(name)) fail('a name is 1 to 30 letters and digits in camel case', KINDS.text.example);
   if (RESERVED.has(name.toLowerCase()) || name in Object.prototype)
     fail(`the name "${name}" is taken`, `${name}Value:text:100`);
   const known = Object.hasOwn(KINDS, kind) ? KINDS[kind] : undefined;
@@ -127,6 +107,9 @@ export function parseField(argument, resource) {
     return fail(error.message, known.example);
   }
 }
+
+/** @param {string} text */
+const isName = (text) => /^[a-z][A-Za-z0-9]{0,29}$/.test(text);
 
 /** @param {string} kind @param {string} text @param {Field} field */
 function defaultOf(kind, text, { arguments: bounds, values = [], isOptional }) {
@@ -151,34 +134,23 @@ const TEXT_LENGTH = 4000;
 function text(name, options) {
   const [min, max] = rangeOf(/^\d+$/.test(options) ? `1..${options}` : options, /^\d+$/);
   if (max > TEXT_LENGTH || max < 1) throw new RangeError(`a text has 1 to ${TEXT_LENGTH} characters at most`);
-  const sample = fitting(`Some ${words(name)}`, min, max);
   return {
     type: 'string',
     column: 'varchar',
     check: `hasLength('${name}', ${min}, ${max})`,
     decorator: 'TextProperty',
     arguments: [`${min}`, `${max}`],
-    example: `'${sample}'`,
-    sample,
-    other: fitting(`Other ${words(name)}`, min, max),
-    invalid: ['x'.repeat(max + 1), 1],
+    example: `'${`Some ${words(name)}`.slice(0, max).trimEnd().padEnd(min, 'x')}'`,
   };
 }
 
-/** @param {string} value @param {number} min @param {number} max */
-const fitting = (value, min, max) => value.slice(0, max).trimEnd().padEnd(min, 'x');
-
-/**
- * @param {string} name @param {string} options @param {RegExp} form of a bound
- * @param {(range: { min: number, max: number }) => unknown[]} invalidOf
- */
-function numeric(name, options, form, invalidOf) {
+/** @param {string} name @param {string} options @param {RegExp} form of a bound */
+function numeric(name, options, form) {
   const [min, max] = rangeOf(options, form);
   if (min === max) throw new RangeError('a range has more than one value');
   if (Math.max(-min, max) > Number.MAX_SAFE_INTEGER) throw new RangeError('a bound is beyond 2^53 - 1');
   const check = `isBetween('${name}', ${min}, ${max})`;
-  const invalid = invalidOf({ min, max });
-  return { type: 'number', check, arguments: [`${min}`, `${max}`], sample: min, other: max, invalid };
+  return { type: 'number', check, arguments: [`${min}`, `${max}`] };
 }
 
 /** @param {string} options @param {RegExp} form of a bound @returns {[number, number]} */
@@ -206,9 +178,6 @@ function decimal(_name, options) {
     columnOptions: { precision, scale },
     decorator: 'DecimalProperty',
     arguments: [`${precision}`, `${scale}`],
-    sample: (1).toFixed(scale),
-    other: (2).toFixed(scale),
-    invalid: [1, '1e3', '-0', `1.${'0'.repeat(scale + 1)}`, '1'.repeat(precision - scale + 1)],
   };
 }
 
@@ -228,9 +197,6 @@ function enumeration(name, options, { singular }) {
     decorator: 'EnumProperty',
     arguments: [constant(`${singular}-${kebab(name)}`)],
     values,
-    sample: values[0],
-    other: values[1],
-    invalid: [values.join(''), 1],
   };
 }
 
@@ -250,8 +216,14 @@ function reference(_name, options, { plural, known }) {
     decorator: 'IdProperty',
     arguments: [],
     reference: options,
-    ...(parent.ids === 'uuid'
-      ? { ...UUIDS, invalid: ['01999999-0000-7000-8000-00000000000A', '0', 1] }
-      : { sample: 1, other: 2, invalid: [0, '1'] }),
   };
+}
+
+/** @param {string} name @param {string} options @param {Resource} resource */
+function json(name, options, { singular }) {
+  const texts = options.split(',');
+  if (!texts.every((text) => isName(text) && !(text in Object.prototype)) || new Set(texts).size < texts.length)
+    throw new RangeError('its first properties, which are texts, are names in camel case, joined by commas, each once');
+  const type = pascal(`${singular}-${kebab(name)}`);
+  return { type, column: 'simple-json', decorator: 'JsonProperty', arguments: [`() => ${type}Dto`], texts };
 }

@@ -13,6 +13,7 @@ const MODULES = /** @type {const} */ ({
     'EnumProperty',
     'IdProperty',
     'IntegerProperty',
+    'JsonProperty',
     'NumberProperty',
     'RecordOf',
     'TextProperty',

@@ -25,6 +25,8 @@ export const enumsOf = (fields) => fields.filter(({ values }) => values !== unde
 /** Whether a field refers to a resource whose ids are UUIDs. @param {Field} field */
 export const refersToUuid = ({ reference, column }) => reference !== undefined && column === 'uuid';
 /** @param {Field[]} fields */
+export const jsonOf = (fields) => fields.filter(({ texts }) => texts !== undefined);
+/** @param {Field[]} fields */
 export const referencesOf = (fields) => fields.filter(({ reference }) => reference !== undefined);
 
 /** The default of a column. TypeORM compares that of a decimal as a number. @param {Pick<Field, 'column' | 'initial'>} field */
@@ -43,6 +45,6 @@ export const checkOf = (plural, name) => `${plural.replaceAll('-', '_')}_${name}
 export function valuesImport(source, { singular, fields }, folder) {
   const enums = enumsOf(fields);
   const names = [constant(singular), ...enums.map(({ name }) => valuesOf(singular, name))];
-  const types = enums.map(({ type }) => type);
+  const types = [...enums, ...jsonOf(fields)].map(({ type }) => type);
   return importOf(source, `${folder}${singular}.values.js`, names, types);
 }

@@ -4,7 +4,7 @@ import { ArgumentError } from './fields.js';
 
 /**
  * An existing resource.
- * @typedef {{ plural: string, entity: string, ids: 'integer' | 'uuid', references: string[] }} KnownResource `references` are names of entities
+ * @typedef {{ plural: string, entity: string, ids: 'integer' | 'uuid' }} KnownResource
  */
 
 /** The resources in `src`, by their plural names: folders with the entity of that table. @param {string} root */
@@ -18,34 +18,10 @@ export function knownResources(root) {
       const [, plural] = /@Entity\('([^']+)'\)/.exec(source) ?? [];
       const [, entity, uuid] = /export class (\w+) extends (Uuid)?ResourceEntity/.exec(source) ?? [];
       if (plural !== name || entity === undefined) continue;
-      const references = [...source.matchAll(/@References\('(\w+)'/g)].map(([, other = '']) => other);
-      known.set(plural, { plural, entity, ids: uuid === undefined ? 'integer' : 'uuid', references });
+      known.set(plural, { plural, entity, ids: uuid === undefined ? 'integer' : 'uuid' });
     }
   }
   return known;
-}
-
-/**
- * These resources and all that they refer to, parents first.
- * @param {ReadonlyMap<string, KnownResource>} known
- * @param {readonly string[]} plurals
- * @returns {string[]}
- */
-export function withParents(known, plurals) {
-  /** @type {Set<string>} */
-  const ordered = new Set();
-  const byEntity = new Map([...known.values()].map((each) => [each.entity, each.plural]));
-  /** @param {string} plural @param {readonly string[]} below */
-  const add = (plural, below) => {
-    if (below.includes(plural)) return;
-    for (const entity of known.get(plural)?.references ?? []) {
-      const parent = byEntity.get(entity);
-      if (parent !== undefined) add(parent, [...below, plural]);
-    }
-    ordered.add(plural);
-  };
-  for (const plural of plurals) add(plural, []);
-  return [...ordered];
 }
 
 /** The files that list the modules and the resources. */

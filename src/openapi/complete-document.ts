@@ -104,10 +104,16 @@ function describeAccess({ paths }: OpenAPIObject): void {
   }
 }
 
+function deleteExample({ responses }: OperationObject, status: string, name: string): void {
+  const response = responses[status];
+  if (response !== undefined && 'content' in response) delete response.content?.['application/json']?.examples?.[name];
+}
+
 /** Only a GET checks a token that is sent. Shared caches may store its successful responses. */
 function describePublic(method: string, operation: OperationObject): void {
   operation.security = method === 'get' ? [{}, { bearer: [] }] : [{}];
   delete operation.responses['403'];
+  deleteExample(operation, '401', 'absent');
   for (const response of Object.values(operation.responses)) {
     if (response === undefined || '$ref' in response) continue;
     const { Vary: vary } = response.headers ?? {};

@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import { RecordReader } from '../../src/cli/resources/record-lines.js';
 import { capacitySetting } from '../../src/resource/resource.js';
-import { CreateSamples1790000400000 } from '../samples/create-samples.js';
+import { CreateSamples1790000500000 } from '../samples/create-samples.js';
 import { CreateSampleDto } from '../samples/sample.dto.js';
 import { Sample } from '../samples/sample.entity.js';
 import { SAMPLE } from '../samples/sample.values.js';
@@ -30,7 +30,7 @@ describe(`a property that is JSON (${engineInUse()})`, () => {
   let count = 0;
 
   beforeAll(async () => {
-    service = await startService({}, [SamplesModule], [new CreateSamples1790000400000()]);
+    service = await startService({}, [SamplesModule], [new CreateSamples1790000500000()]);
     client = await Client.of(service, { scope: 'cookies:write samples:read samples:write' });
     await client.post(COOKIE);
   });

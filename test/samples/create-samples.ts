@@ -2,7 +2,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { hasLength, isBetween, isOneOf } from '../../src/resource/resource-entity.js';
 import { createResourceTable, dropResourceTable } from '../../src/resource/store/resource-migration.js';
 
-export class CreateSamples1790000400000 implements MigrationInterface {
+export class CreateSamples1790000500000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await createResourceTable(queryRunner, 'samples', {
       columns: {

@@ -1,5 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Module, Patch, Post, Put, Query } from '@nestjs/common';
-import { Scopes } from '../../src/auth/scopes.decorator.js';
+import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
 import { Exchange, RecordId, ResourceExchange } from '../../src/resource/exchange.js';
 import { ResourceLists } from '../../src/resource/lists/resource-lists.js';
 import {
@@ -52,14 +52,14 @@ class SamplesController {
   ) {}
 
   @Get()
-  @Scopes('samples:read')
+  @Public()
   @ApiList(SAMPLE, { record: SampleDto, query: ListSamplesQuery })
   list(@Query() query: ListSamplesQuery, @Exchange() exchange: ResourceExchange) {
     return this.lists.respond(this.samples, query, exchange);
   }
 
   @Get(':id')
-  @Scopes('samples:read')
+  @Public()
   @ApiGet(SAMPLE, { record: SampleDto })
   async get(@RecordId() id: number, @Exchange() exchange: ResourceExchange) {
     return exchange.record(await this.samples.get(id));

@@ -32,6 +32,9 @@ export function usePostgres(): void {
   if (!hasPostgres()) Object.assign(globalThis, { describe: describe.skip });
 }
 
+/** Tells whether there is a server for the engine in use. */
+export const hasEngine = (): boolean => engine === 'sqlite' || hasPostgres();
+
 /** The engine on which the specs run. */
 export function engineInUse(): EngineName {
   return engine;

@@ -1,7 +1,7 @@
 import { importOf } from '../imports.js';
 import { constant, pascal, words } from '../names.js';
 import { valuesOf } from '../fields.js';
-import { enumsOf, hasOwnState, valuesImport } from '../resource.js';
+import { enumsOf, hasOwnState, jsonOf, valuesImport } from '../resource.js';
 
 /** @typedef {import('../resource.js').Resource} Resource */
 
@@ -15,7 +15,7 @@ export const capacitySettingOf = ({ plural }) => ({
   default: String(CAPACITY),
 });
 
-/** The file with the name of the resource and the values of its enums. @param {Resource} resource */
+/** The file with the name of the resource the values of its enums and the types of its JSON. @param {Resource} resource */
 export function values({ singular, plural, fields, ids }) {
   const names = plural === `${singular}s` && ids === 'integer' ? [singular] : [singular, plural];
   const given = [...names.map((name) => `'${name}'`), ...(ids === 'uuid' ? ['UUID_IDS'] : [])];
@@ -25,12 +25,16 @@ export function values({ singular, plural, fields, ids }) {
       export const ${all} = ${JSON.stringify(values)} as const;
       export type ${type} = (typeof ${all})[number];`;
   });
+  const json = jsonOf(fields).map(({ type, texts = [] }) => {
+    const properties = texts.map((text) => `${text}: string;`);
+    return `\nexport interface ${type} {\n${properties.join('\n')}\n}`;
+  });
   return `
     ${ids === 'uuid' ? `import { UUID_IDS } from '../resource/id-kinds.js';` : ''}
     import { ResourceName } from '../resource/resource.js';
 
     export const ${constant(singular)} = new ResourceName(${given.join(', ')});
-    ${enums.join('\n')}`;
+    ${[...enums, ...json].join('\n')}`;
 }
 
 /** The file that declares the resource. @param {Resource} resource */

@@ -1,7 +1,7 @@
 import { valuesOf } from '../fields.js';
 import { importsOf } from '../imports.js';
 import { constant, indefinite, pascal, words } from '../names.js';
-import { enumsOf, referencesOf, refersToUuid, valuesImport, writableOf } from '../resource.js';
+import { enumsOf, jsonOf, referencesOf, refersToUuid, valuesImport, writableOf } from '../resource.js';
 
 /** @typedef {import('../fields.js').Field} Field */
 /** @typedef {import('../resource.js').Resource} Resource */
@@ -29,9 +29,18 @@ export function dto({ singular, plural, fields, known, hasTimestamps, ids }) {
       return [`@IdFilter(${description}${refersToUuid(field) ? ', UUID_IDS' : ''})`, `${name}?: ${type}[];`];
     }),
   ];
+  const nested = jsonOf(fields).map(({ name, type, texts = [] }) => {
+    const properties = texts.map(
+      (text) => `@TextProperty(1, 100, { example: 'Some ${words(text)}' })\n${text}!: string;`,
+    );
+    const about = `/** The ${words(name)} of ${indefinite(singular)}. */`;
+    return `${about}\n@ApiClosed()\nexport class ${type}Dto implements ${type} {\n${properties.join('\n\n')}\n}`;
+  });
   const ofService = fields.filter(({ isReadOnly }) => isReadOnly).map(dtoProperty);
   if (hasTimestamps) ofService.push('@DateTimeProperty()\ncreatedAt!: Date;', '@DateTimeProperty()\nupdatedAt!: Date;');
   const body = `${enums.join('\n')}
+
+    ${nested.join('\n\n')}
 
     export class Create${type}Dto {
       ${writableOf(fields).map(dtoProperty).join('\n\n')}
@@ -54,7 +63,7 @@ export function dto({ singular, plural, fields, known, hasTimestamps, ids }) {
 
 /** @param {Field} field */
 function dtoProperty(field) {
-  const { name, type, decorator, arguments: bounds, example, isOptional, isReadOnly, initial } = field;
+  const { name, type, texts, decorator, arguments: bounds, example, isOptional, isReadOnly, initial } = field;
   const hasDefault = initial !== undefined && !isReadOnly;
   const options = [
     ...(refersToUuid(field) ? ['ids: UUID_IDS'] : []),
@@ -63,6 +72,7 @@ function dtoProperty(field) {
     ...(hasDefault ? [`default: ${JSON.stringify(initial)}`] : []),
   ];
   const all = [...bounds, ...(options.length === 0 ? [] : [`{ ${options.join(', ')} }`])];
-  const declared = isOptional ? `${name}?: ${type} | null` : `${name}${hasDefault ? '?' : '!'}: ${type}`;
+  const dto = texts === undefined ? type : `${type}Dto`;
+  const declared = isOptional ? `${name}?: ${dto} | null` : `${name}${hasDefault ? '?' : '!'}: ${dto}`;
   return `@${decorator}(${all.join(', ')})\n${declared};`;
 }

@@ -6,7 +6,8 @@ import { checkOf, defaultOf, referencesOf } from '../resource.js';
 
 /** @param {Resource} resource @param {number} timestamp */
 export function migration({ plural, fields, unique, hasTimestamps, ids }, timestamp) {
-  const columns = fields.map(({ name, column, columnOptions, isOptional, initial }) => {
+  const columns = fields.map(({ name, column: ofEntity, columnOptions, isOptional, initial }) => {
+    const column = ofEntity === 'simple-json' ? 'text' : ofEntity;
     if (columnOptions === undefined && !isOptional && initial === undefined) return `${name}: '${column}'`;
     const value = defaultOf({ column, initial });
     const standard = typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : value;

@@ -79,7 +79,13 @@ export class ResourceLists {
       if (query.limit !== undefined) return this.page(snapshot, query.limit, selection, key, exchange);
       return this.wholeList(snapshot, selection, key, exchange);
     };
-    return this.queue.run(request, () => source.readSnapshot(make));
+    try {
+      return await this.queue.run(request, () => source.readSnapshot(make));
+    } catch (error) {
+      // An error has no version.
+      reply.removeHeader('etag').removeHeader('x-total-count');
+      throw error;
+    }
   }
 
   /** One page, with a `Link` to the next one if there is one. */

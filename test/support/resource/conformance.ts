@@ -31,7 +31,7 @@ const ERRORS_OF_THE_PLATFORM = ['DISK_FULL', 'RATE_LIMITED', 'BAD_REQUEST'];
 export function describeConformance(resource: ResourceUnderTest): void {
   const { path, contract } = resource;
   const one = `${path}/{id}`;
-  const references = Object.entries(contract.references ?? {});
+  const references = Object.entries(contract.references);
   const operations: readonly Operation[] = [
     ['GET', path],
     ['POST', path],
@@ -123,7 +123,8 @@ export function describeConformance(resource: ResourceUnderTest): void {
       });
 
     it.each(operations)('has %s %s, with a bearer token, and every status by its number', (...operation) => {
-      expect(resource.document.operation(...operation).security).toEqual([{ bearer: [] }]);
+      const isOpen = operation[0] === 'GET' && resource.isPublic(operation[1]);
+      expect(resource.document.operation(...operation).security).toEqual([...(isOpen ? [{}] : []), { bearer: [] }]);
       for (const [status] of describedBy(operation)) expect(status).toMatch(/^[2-5]\d\d$/);
     });
 

@@ -1,12 +1,15 @@
 import { Logger } from '@nestjs/common';
-import { engineInUse } from '../engine.js';
+import { engineInUse, hasEngine } from '../engine.js';
 import { describeBodies } from './bodies.js';
 import { describeCapacity } from './capacity.js';
 import { describeConcurrentLists } from './concurrent-lists.js';
 import { describeConformance } from './conformance.js';
+import { derivedContract } from './derived-contract.js';
+import { describeImport } from './imports.js';
 import { describeLists } from './lists.js';
 import { describeOneRecord } from './one-record.js';
 import { describePreconditions } from './preconditions.js';
+import { describeRanges } from './ranges.js';
 import { describeReferences } from './references.js';
 import { describeRejections } from './rejections.js';
 import type { ResourceContract } from './resource-contract.js';
@@ -14,10 +17,14 @@ import { ResourceUnderTest } from './resource-under-test.js';
 import { describeUniqueness } from './uniqueness.js';
 
 /**
- * Tests all promises of the service for a resource, on the engine in use, with one service whose records are deleted
- * between tests. A spec with this call also runs on PostgreSQL if a file in `test/on-postgres` imports it.
+ * Describes tests of all promises of the service for a resource, on the engine in use, with one service whose records are
+ * deleted between tests: `await describeResource({ path: '/orders' })`. A spec with this call also runs on PostgreSQL if a file
+ * in `test/on-postgres` imports it.
  */
-export function describeResource(contract: ResourceContract): void {
+export async function describeResource(given: ResourceContract): Promise<void> {
+  if (!hasEngine()) return describe.skip(given.path, () => it('needs the engine', () => {}));
+  Logger.overrideLogger(false);
+  const contract = await derivedContract(given);
   const resource = new ResourceUnderTest(contract);
 
   describe(`${contract.path} (${engineInUse()})`, () => {
@@ -33,10 +40,12 @@ export function describeResource(contract: ResourceContract): void {
     describeRejections(resource);
     describePreconditions(resource);
     describeLists(resource);
+    describeRanges(resource);
     describeConcurrentLists(resource);
     describeCapacity(resource);
     describeReferences(resource);
     describeUniqueness(resource);
+    describeImport(resource);
     describeConformance(resource);
   });
 }

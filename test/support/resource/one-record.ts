@@ -2,6 +2,7 @@ import type { Id } from '../../../src/resource/id-kinds.js';
 import { expectPlainHeaders } from '../expect-error.js';
 import { expectRejected, expectStatus, tally } from './checked-client.js';
 import { inOrder } from './pages.js';
+import { extremeValues } from './property-values.js';
 import type { Body } from './resource-contract.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
@@ -11,6 +12,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 /** POST, GET, PUT, PATCH and DELETE of one record. */
 export function describeOneRecord(resource: ResourceUnderTest): void {
   const { create, replace, patch } = resource.contract;
+  const changed = { ...patch, ...some(replace, Object.keys(replace)) };
 
   /** Whether the body of PUT has all properties of the record but the id. */
   const isWhole = (record: Body): boolean => Object.keys(record).every((name) => name === 'id' || name in replace);
@@ -71,7 +73,7 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
       expect(await etags(path)).toEqual(before);
     });
 
-    it.each(changesIn(patch))(
+    it.each(changesIn(changed))(
       'PATCH returns 204 with a new ETag, and changes what it names alone: %s',
       async (_name, body: Body) => {
         const { path, etag, record } = await resource.create();
@@ -100,7 +102,7 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
 
     it.each([
       ['is empty', []],
-      ['has the values that are stored', Object.keys(patch)],
+      ['has the values that are stored', Object.keys(replace)],
     ])(
       'PATCH whose body %s returns 204, and leaves the ETags of record and list as they were',
       async (_what, names) => {
@@ -135,7 +137,8 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
       const seen = [await resource.etagOf(resource.path)];
       const { path } = await resource.create();
       seen.push(await resource.etagOf(resource.path));
-      for (const [method, body] of [['PATCH', patch], ['PUT', replace], ['DELETE']] as const) {
+      const back = some(create, Object.keys(patch));
+      for (const [method, body] of [['PUT', replace], ['PATCH', back], ['DELETE']] as const) {
         await resource.request(method, path, { body });
         seen.push(await resource.etagOf(resource.path));
       }
@@ -178,6 +181,7 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
   });
 
   describeOptional(resource);
+  describeValues(resource);
 }
 
 /** Properties that a body may leave out. */
@@ -207,6 +211,27 @@ function describeOptional(resource: ResourceUnderTest): void {
     await resource.request('PUT', path, { body: replace });
     expectStatus(await resource.request('PATCH', path, { body: absent }), 204);
     expect((await resource.get(path)).body).toMatchObject({ id, ...replace, ...absent });
+  });
+}
+
+/** Each value that a property may have, at the ends of its range and in other spellings. */
+function describeValues(resource: ResourceUnderTest): void {
+  it('a property has each value that the document allows, as it is sent or in the one spelling that is stored', async () => {
+    await resource.empty();
+    const { path } = await resource.create();
+    const schema = resource.document.resolve(resource.document.bodySchema('patch', `${resource.path}/{id}`));
+    const resolve = (each: any): any => resource.document.resolve(each);
+    const { references, patch } = resource.contract;
+    for (const name of Object.keys(schema.properties).filter((each) => !(each in references))) {
+      for (const [sent, stored] of extremeValues(schema.properties[name], resolve)) {
+        const answer = await resource.request('PATCH', path, { body: { [name]: sent } });
+        expectStatus(answer, 204);
+        const read = await resource.get(path);
+        expect([name, sent, read.body[name]]).toEqual([name, sent, stored]);
+        expect((await resource.get(resource.path)).body).toEqual([read.body]);
+      }
+    }
+    expectStatus(await resource.request('PATCH', path, { body: patch }), 204);
   });
 }
 

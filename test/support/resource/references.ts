@@ -3,7 +3,7 @@ import { MISSING, type ResourceUnderTest } from './resource-under-test.js';
 
 /** Properties that refer to another resource. */
 export function describeReferences(resource: ResourceUnderTest): void {
-  const { references = {}, replace } = resource.contract;
+  const { references, replace } = resource.contract;
   if (Object.keys(references).length === 0) return;
   // SQLite does not name which of several references is missing.
   const isOnly = Object.keys(references).length === 1;
@@ -39,7 +39,7 @@ export function describeReferences(resource: ResourceUnderTest): void {
     });
 
     it('makes DELETE of the record that it names 409 until it is gone', async () => {
-      const made = await resource.request('POST', parent, { body: await resource.exampleOf(parent) });
+      const made = await resource.request('POST', parent, { body: resource.exampleOf(parent) });
       expectStatus(made, 201);
       const target = made.headers.get('location')!;
       const { path } = await resource.create({ [name]: made.body.id });

@@ -1,29 +1,72 @@
 import type { DynamicModule, Type } from '@nestjs/common';
 import type { MigrationInterface } from 'typeorm';
+import type { Resource } from '../../../src/resource/resource.js';
+import type { WrongValue } from './property-values.js';
 
 export type Body = Readonly<Record<string, unknown>>;
 
-/** The parameters of `describeResource`. Everything else comes from the OpenAPI document. */
+/** The parameters of `describeResource`. Everything else comes from the entity and the OpenAPI document. */
 export interface ResourceContract {
   /** Path of the collection, such as `/orders`. */
   readonly path: string;
+  /** Properties of a body of POST for which a rule of the feature, or a pattern, asks for values of its own. */
+  readonly create?: Body;
+  /** The same for a body of PUT; each value differs from that in `create`. */
+  readonly replace?: Body;
+  /** A body of PATCH that changes a record of `create`, where a rule asks for one. */
+  readonly patch?: Body;
+  /** Further invalid values by property, for which POST and PATCH return 400. */
+  readonly invalid?: Readonly<Record<string, readonly unknown[]>>;
+  /** Two valid values for filters that are no property of a body. */
+  readonly filters?: Readonly<Record<string, readonly [unknown, unknown]>>;
+  /** Properties of a record by its number, where a rule asks for other values in each record. */
+  readonly distinct?: (count: number) => Body;
+  /** Properties of bodies of POST by the paths of the resources that this one refers to, where a rule asks for them. */
+  readonly examples?: Readonly<Record<string, Body>>;
+  /** Modules that `AppModule` lacks, such as that of a resource which only tests use. */
+  readonly modules?: readonly (Type | DynamicModule)[];
+  /** The migrations of these modules. */
+  readonly migrations?: readonly MigrationInterface[];
+  /** The declaration for the command line of a resource that `src/features.ts` lacks. */
+  readonly resource?: Pick<Resource, 'name' | 'createDto' | 'recordDto'>;
+}
+
+/** A query parameter that bounds a property. */
+export interface RangeBound {
+  readonly name: string;
+  readonly property: string;
+  readonly isStart: boolean;
+  readonly schema: any;
+}
+
+/** The ranges and sorts of a list. */
+export interface RangeParameters {
+  readonly bounds: readonly RangeBound[];
+  /** Kinds of values by property to sort by. */
+  readonly sorts: Readonly<Record<string, string>>;
+  /** Filters by properties that the service sets. */
+  readonly filters: readonly string[];
+}
+
+/** A contract with what is derived. */
+export interface DerivedContract extends ResourceContract {
   /** A valid body of POST with every property. */
   readonly create: Body;
   /** A valid body of PUT that changes each of its properties. */
   readonly replace: Body;
   /** A valid body of PATCH that changes a record of `create`. */
   readonly patch: Body;
-  /** Invalid values by property, for which POST and PATCH return 400, such as a string that is too long. */
-  readonly invalid: Readonly<Record<string, readonly unknown[]>>;
+  readonly wrong: readonly WrongValue[];
   /** Two valid values for each filter of the list. */
-  readonly filters?: Readonly<Record<string, readonly [unknown, unknown]>>;
-  /** Paths of other resources by the property that refers to them. Their records 1 and 2 are created first;
-   * where ids are UUIDs, these are `01999999-0000-7000-8000-000000000001` and `...2`. */
-  readonly references?: Readonly<Record<string, string>>;
+  readonly filters: Readonly<Record<string, readonly [unknown, unknown]>>;
+  readonly ranges: RangeParameters;
+  /**
+   * Paths of other resources by the property that refers to them. Their records 1 and 2 are created first; where ids are
+   * UUIDs, these are `01999999-0000-7000-8000-000000000001` and `...2`.
+   */
+  readonly references: Readonly<Record<string, string>>;
   /** The paths of `references` and of their own references, parents first. */
-  readonly parents?: readonly string[];
-  /** Modules that `AppModule` lacks, such as that of a resource which only tests use. */
-  readonly modules?: readonly (Type | DynamicModule)[];
-  /** The migrations of these modules. */
-  readonly migrations?: readonly MigrationInterface[];
+  readonly parents: readonly string[];
+  /** Paths of GETs that need no token. */
+  readonly publicReads: readonly string[];
 }

@@ -4,8 +4,9 @@ import type { Id } from '../../../src/resource/id-kinds.js';
 import { OpenApiDocument } from '../openapi-document.js';
 import { Client, type RequestOptions, type Service, startService } from '../service.js';
 import { CheckedClient, expectStatus, type ResourceResponse } from './checked-client.js';
-import { exampleBody } from './example-body.js';
-import type { Body, ResourceContract } from './resource-contract.js';
+import { ContractSource, hasUuids, idOf } from './derived-contract.js';
+import type { Body, DerivedContract } from './resource-contract.js';
+import { variedValues } from './ranges.js';
 import { UniqueBodies } from './unique-bodies.js';
 
 /** A number that no parent has; see `idOf`. */
@@ -33,7 +34,7 @@ export class ResourceUnderTest {
   private unique!: UniqueBodies;
   private requiresIfMatch = false;
 
-  constructor(readonly contract: ResourceContract) {}
+  constructor(readonly contract: DerivedContract) {}
 
   get path(): string {
     return this.contract.path;
@@ -55,12 +56,11 @@ export class ResourceUnderTest {
 
   /** The id of a parent by its number; a UUID ends with the number. */
   idOf(path: string, number: number): Id {
-    return this.hasUuids(path) ? `01999999-0000-7000-8000-${String(number).padStart(12, '0')}` : number;
+    return idOf(this.document, path, number);
   }
 
   private hasUuids(path: string): boolean {
-    const { parameters } = this.document.operation('get', `${path}/{id}`);
-    return parameters.some((each: any) => each.in === 'path' && each.schema.format === 'uuid');
+    return hasUuids(this.document, path);
   }
 
   /** The stable code of its 404, as the document shows it. */
@@ -70,20 +70,20 @@ export class ResourceUnderTest {
   }
 
   async start(): Promise<void> {
-    const { modules = [], migrations = [], references = {}, parents = Object.values(references) } = this.contract;
+    const { modules = [], migrations = [], parents } = this.contract;
     // A 500 is a failed test, which shows its body; the log would say so once more.
     this.service = await startService({ LOG_LEVEL: 'silent' }, [...modules], migrations, (module, config) =>
       module.overrideProvider(Config).useValue(this.settingsOver(config)),
     );
     this.document = await OpenApiDocument.of(this.service);
-    this.unique = new UniqueBodies(this.dataSource, this.document);
+    this.unique = new UniqueBodies(this.dataSource, this.document, this.contract);
     const names = [...parents.map((parent) => parent.slice(1)), this.name];
     const all = names.flatMap((name) => [`${name}:read`, `${name}:write`]).join(' ');
     this.client = await this.clientWith(all);
     this.reader = await this.clientWith(`${this.name}:read`);
     this.writer = await this.clientWith(`${this.name}:write`);
     this.stranger = new CheckedClient(Client.bearing(this.service), this.document, this.path);
-    for (const parent of new Set(parents)) await this.fillParent(parent);
+    for (const parent of parents) await this.fillParent(parent);
   }
 
   async clientWith(scope: string): Promise<CheckedClient> {
@@ -93,7 +93,7 @@ export class ResourceUnderTest {
   /** Two records, so that a reference can change. */
   private async fillParent(path: string): Promise<void> {
     for (const number of [1, 2]) {
-      const made = await this.client.request('POST', path, { body: await this.exampleOf(path) });
+      const made = await this.client.request('POST', path, { body: this.exampleOf(path) });
       expectStatus(made, 201);
       if (!this.hasUuids(path)) continue;
       const name = path.slice(1);
@@ -104,8 +104,9 @@ export class ResourceUnderTest {
   }
 
   /** A body of POST for another resource. */
-  async exampleOf(path: string): Promise<Body> {
-    return this.unique.next(path, await exampleBody(this.service, path));
+  exampleOf(path: string): Body {
+    const source = new ContractSource(this.contract, this.document, this.dataSource.entityMetadatas);
+    return this.unique.next(path, source.body('post', path, 0));
   }
 
   /** The body with values of its own for what is unique. */
@@ -122,6 +123,16 @@ export class ResourceUnderTest {
   ofService(record: Body): Body {
     const { properties } = this.document.resolve(this.document.bodySchema('post', this.path));
     return Object.fromEntries(Object.entries(record).filter(([name]) => name !== 'id' && !(name in properties)));
+  }
+
+  private get recordSchema(): any {
+    return this.document.operation('get', `${this.path}/{id}`).responses[200].content['application/json'].schema;
+  }
+
+  /** Tells whether the GET needs no token. @param path of the list or of a record */
+  isPublic(path: string): boolean {
+    const template = path.split('?')[0] === this.path ? this.path : `${this.path}/{id}`;
+    return this.contract.publicReads.includes(template);
   }
 
   post(body: unknown = this.next(this.contract.create), headers?: Record<string, string>): Promise<ResourceResponse> {
@@ -168,17 +179,25 @@ export class ResourceUnderTest {
   /**
    * Stores many records, each like one of those that there are, in turns.
    * @param count of records that there are then
+   * @param varied properties with other values in each, set or not by clients
    */
-  async fillTo(count: number): Promise<void> {
+  async fillTo(count: number, varied: readonly string[] = []): Promise<void> {
     const repository = this.dataSource.getRepository<Record<string, unknown>>(
       this.dataSource.entityMetadatas.find(({ tableName }) => tableName === this.name)!.target,
     );
     const originals = await repository.find({ order: { id: 'ASC' } });
+    const { properties } = this.document.resolve(this.recordSchema);
+    const resolve = (schema: any): any => this.document.resolve(schema);
+    const turns = Object.fromEntries(varied.map((name) => [name, variedValues(properties[name], resolve)]));
     const copies = Array.from({ length: count - originals.length }, (_, index) => {
       const { id: _id, revision: _revision, ...values } = originals[index % originals.length]!;
-      const next = Object.entries(this.next(values));
+      const various = Object.entries(turns).map(([name, each]) => [name, each[index % each.length]]);
+      const next = Object.entries(this.next({ ...values, ...Object.fromEntries(various) }));
       return Object.fromEntries(
-        next.map(([name, value]) => [name, values[name] instanceof Date ? new Date(value as string) : value]),
+        next.map(([name, value]) => [
+          name,
+          values[name] instanceof Date && value !== null ? new Date(value as string) : value,
+        ]),
       );
     });
     await this.withCapacity(count, async () => {

@@ -1,6 +1,9 @@
 import type { DataSource } from 'typeorm';
 import type { OpenApiDocument } from '../openapi-document.js';
-import type { Body } from './resource-contract.js';
+import type { Body, DerivedContract } from './resource-contract.js';
+
+/** Most records of a test, and those that it makes besides. */
+const LEAST_VALUES = 3000;
 
 /** Makes bodies that differ from one another in the properties that are unique. */
 export class UniqueBodies {
@@ -9,6 +12,7 @@ export class UniqueBodies {
   constructor(
     private readonly dataSource: DataSource,
     private readonly document: OpenApiDocument,
+    private readonly contract: DerivedContract,
   ) {}
 
   /** The properties of each UNIQUE of a resource. */
@@ -21,23 +25,28 @@ export class UniqueBodies {
 
   /** The body with values of its own; the body itself where nothing is unique. */
   next<B extends Body | undefined>(path: string, body: B): B {
-    const changes = body === undefined ? {} : this.changes(path);
-    const [names, count] = [Object.keys(changes).filter((name) => name in body!), ++this.count];
-    return names.length === 0
-      ? body
-      : { ...body, ...Object.fromEntries(names.map((name) => [name, changes[name]!(count)])) };
+    if (body === undefined) return body;
+    const count = ++this.count;
+    const distinct = path === this.contract.path ? this.contract.distinct?.(count) : undefined;
+    const unique = Object.entries(this.changes(path)).map(([name, value]) => [name, value(count)] as const);
+    const own = Object.entries({ ...Object.fromEntries(unique), ...distinct }).filter(([name]) => name in body);
+    return own.length === 0 ? body : { ...body, ...Object.fromEntries(own) };
   }
 
   /** For each key, the property with most values, with the value of a number. */
   private changes(path: string): Record<string, (count: number) => unknown> {
+    const { path: ownPath, references } = this.contract;
     const { properties } = this.document.resolve(this.document.bodySchema('post', path));
     return Object.fromEntries(
       this.keysOf(path).map((key) => {
         const [best] = key
-          .filter((name) => properties[name] !== undefined)
+          .filter((name) => properties[name] !== undefined && !(path === ownPath && name in references))
           .map((name) => ({ name, ...valuesOf(this.document.resolve(properties[name])) }))
           .sort((one, other) => other.size - one.size);
-        if (best === undefined || best.size < 2) throw new Error(`${path}: no values for a unique ${key.join(', ')}`);
+        if (best === undefined || best.size < LEAST_VALUES)
+          throw new Error(
+            `${path}: a unique ${key.join(', ')} has too few values for the ${LEAST_VALUES} of its tests`,
+          );
         return [best.name, best.value];
       }),
     );
@@ -53,7 +62,7 @@ interface Values {
 function valuesOf(schema: any): Values {
   const { type, format, minimum = 0, maximum = Number.MAX_SAFE_INTEGER, minLength = 0, maxLength = 0 } = schema;
   if (schema.enum !== undefined || type === 'boolean') return { size: 0, value: () => undefined };
-  if (type !== 'string') return { size: maximum - minimum, value: (count) => minimum + count };
+  if (type !== 'string') return { size: maximum - minimum, value: (count) => minimum + (count % (maximum - minimum)) };
   const start = Date.UTC(2030, 0, 1);
   switch (format) {
     case 'uuid':

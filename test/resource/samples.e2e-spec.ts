@@ -1,0 +1,17 @@
+import { CreateSamples1790000500000 } from '../samples/create-samples.js';
+import { CreateSampleDto, SampleDto } from '../samples/sample.dto.js';
+import { SAMPLE } from '../samples/sample.values.js';
+import { SamplesModule } from '../samples/samples.module.js';
+import { describeResource } from '../support/resource/describe-resource.js';
+
+// A property of every kind, ranges and sorts.
+await describeResource({
+  path: '/samples',
+  modules: [SamplesModule],
+  migrations: [new CreateSamples1790000500000()],
+  resource: {
+    name: SAMPLE,
+    createDto: () => Promise.resolve(CreateSampleDto),
+    recordDto: () => Promise.resolve(SampleDto),
+  },
+});

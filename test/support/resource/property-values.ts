@@ -1,0 +1,209 @@
+import { TEXT_PATTERN } from '../../../src/http/validation/property-decorators.js';
+
+/** Finds the schema behind a `$ref`. */
+export type Resolve = (schema: any) => any;
+
+/** A value that a property must not have. */
+export interface WrongValue {
+  /** Of what is wrong, from the property on; a property of nested JSON has a longer one. */
+  readonly pointer: string;
+  readonly value: unknown;
+  /** The JSON Schema cannot say that it is wrong, such as 29 February of a year that has none. */
+  readonly isBeyondSchema?: true;
+}
+
+/** A value as it may be sent, and as it is stored. */
+export type Spelling = readonly [sent: unknown, stored: unknown];
+
+const TRICKY = 'Ada "the first" \\ 🍪\u2028é\u0301\n\t<&>%_';
+const DAYS = ['2026-01-31', '2028-02-29', '0001-01-01', '9999-12-31', '2000-02-29'] as const;
+const MOMENTS = ['2026-01-31T12:00:00.000Z', '2026-11-01T01:30:00.123Z'] as const;
+const UUIDS = ['01999999-0000-7000-8000-00000000000a', '01999999-0000-7000-8000-00000000000b'] as const;
+
+const WRONG_DAYS = [
+  ...['2026-02-30', '2026-04-31', '2026-13-01', '2026-00-10', '2026-1-31', '0000-01-01', '10000-01-01', '-0001-01-01'],
+  ...['+010000-01-01', '20260131', '2026-01-31T00:00:00Z', ' 2026-01-31', '2026-01-31\n', '٢٠٢٦-٠١-٣١', 'today', ''],
+];
+const WRONG_MOMENTS = [
+  ...['2026-01-31', '2026-02-30T12:00:00Z', '2026-01-31T12:00:00', '0000-01-01T00:00:00Z', '10000-01-01T00:00:00Z'],
+  ...['+010000-01-01T00:00:00Z', '2026-01-31T24:00:00Z', '2026-01-31T12:60:00Z', '2016-12-31T23:59:60Z', '1e3', ''],
+  ...['2026-01-31T12:00:00.0001Z', '2026-01-31t12:00:00Z', '2026-01-31T12:00:00z', '2026-01-31 12:00:00Z', 'now'],
+  ...['2026-01-31T12:00:00+24:00', '2026-01-31T12:00:00+0100', '2026-01-31T12:00Z', '1767225600000'],
+];
+const WRONG_UUIDS = [
+  ...[
+    '01999999000070008000000000000001',
+    '{01999999-0000-7000-8000-000000000001}',
+    '01999999-0000-7000-8000-00000000000',
+  ],
+  ...['urn:uuid:01999999-0000-7000-8000-000000000001', '0199999g-0000-7000-8000-000000000001', 'x', ''],
+  ...[' 01999999-0000-7000-8000-000000000001', '01999999-0000-7000-8000-000000000001\n'],
+];
+const WRONG_DECIMALS = [
+  '-0',
+  '-0.0',
+  '-0.00',
+  '1e3',
+  '1.',
+  '.5',
+  '01',
+  '+1',
+  '1,5',
+  ' 1',
+  '1 ',
+  '0x1',
+  'NaN',
+  'Infinity',
+  '',
+  '١',
+];
+const WRONG_TEXTS = ['\0', 'a\0b', 'a\ud83cb', '\udf6a', '\udf6a\ud83c'];
+
+/** The schema without the alternative that it is null. */
+export function ofValue(schema: any, resolve: Resolve): any {
+  const { oneOf, ...others } = resolve(schema);
+  return oneOf === undefined ? others : { ...resolve(oneOf[0]), ...others };
+}
+
+/** Two valid values that differ; the second is `undefined` where the schema does not tell another than its example. */
+export function validValues(property: any, resolve: Resolve): readonly [unknown, unknown] {
+  const schema = ofValue(property, resolve);
+  const { type, format, example, minimum, maximum } = schema;
+  if (schema.enum !== undefined) return schema.enum.filter((value: unknown) => value !== null);
+  if (type === 'boolean') return [true, false];
+  if (type === 'object') {
+    const values = Object.entries(schema.properties).map(([name, each]) => [name, validValues(each, resolve)] as const);
+    const at = (index: 0 | 1) => Object.fromEntries(values.map(([name, pair]) => [name, pair[index] ?? pair[0]]));
+    return [at(0), at(1)];
+  }
+  if (type === 'integer' || type === 'number') {
+    const [one, other] = new Set([example, minimum, maximum, 1, 2].filter((value) => value !== undefined));
+    return [one, other];
+  }
+  switch (format) {
+    case 'date':
+      return [DAYS[0], DAYS[1]];
+    case 'date-time':
+      return MOMENTS;
+    case 'uuid':
+      return UUIDS;
+    case 'decimal':
+      return [(1).toFixed(scaleOf(schema)), (2).toFixed(scaleOf(schema))];
+  }
+  if (schema.pattern !== TEXT_PATTERN) return [example, undefined];
+  return [fitting(TRICKY, schema), fitting(`Other ${TRICKY}`, schema)];
+}
+
+const fitting = (text: string, { minLength = 0, maxLength = Infinity }: any): string =>
+  [...text].slice(0, maxLength).join('').padEnd(minLength, 'x');
+
+const scaleOf = ({ example }: any): number => String(example).split('.')[1]?.length ?? 0;
+
+/** Values at the ends of what the schema allows, and other spellings of values. */
+export function extremeValues(property: any, resolve: Resolve): Spelling[] {
+  const schema = ofValue(property, resolve);
+  const same = (...values: unknown[]): Spelling[] =>
+    values.filter((value) => value !== undefined).map((value) => [value, value]);
+  const nothing = resolve(property).nullable || resolve(property).oneOf ? same(null) : [];
+  const { type, format, minimum, maximum, minLength = 1, maxLength = 100 } = schema;
+  if (schema.enum !== undefined) return [...nothing, ...same(...schema.enum)];
+  if (type === 'boolean') return [...nothing, ...same(true, false)];
+  if (type === 'integer' || type === 'number') return [...nothing, ...same(minimum, maximum)];
+  if (type === 'object')
+    return [...nothing, ...validValues(schema, resolve).flatMap((value) => same(value, reversed(value)))];
+  switch (format) {
+    case 'date':
+      return [...nothing, ...same(...DAYS)];
+    case 'uuid':
+      return [...nothing, [UUIDS[1].toUpperCase(), UUIDS[1]]];
+    case 'date-time':
+      return [
+        ...nothing,
+        ['2026-01-31T13:00:00+01:00', MOMENTS[0]],
+        ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
+        ['9999-12-31T23:59:59.9Z', '9999-12-31T23:59:59.900Z'],
+      ];
+    case 'decimal': {
+      const scale = scaleOf(schema);
+      return [...nothing, ['-7', (-7).toFixed(scale)], ['0', (0).toFixed(scale)]];
+    }
+  }
+  if (schema.pattern !== TEXT_PATTERN) return nothing;
+  return [...nothing, ...same('x'.repeat(Math.max(minLength, 1)), '🍪'.repeat(Math.min(maxLength, 1000)))];
+}
+
+/** JSON with its properties in another order, and so an equal value. */
+export const reversed = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value).reverse()) : value;
+
+/** Values that the property must not have. */
+export function wrongValues(name: string, property: any, resolve: Resolve): WrongValue[] {
+  const schema = ofValue(property, resolve);
+  const { type, format, minimum, maximum } = schema;
+  const pointer = `/${name}`;
+  const wrong = (...values: unknown[]): WrongValue[] => values.map((value) => ({ pointer, value }));
+  const beyond = (...values: unknown[]): WrongValue[] =>
+    values.map((value) => ({ pointer, value, isBeyondSchema: true }));
+  const [valid] = validValues(schema, resolve) as [any, unknown];
+  if (schema.enum !== undefined) {
+    const others = [
+      valid.toUpperCase(),
+      valid.toLowerCase(),
+      ` ${valid}`,
+      `${valid}${valid}`,
+      '',
+      'constructor',
+      0,
+      true,
+    ];
+    return wrong(...others.filter((value) => !schema.enum.includes(value)));
+  }
+  if (type === 'boolean') return wrong('true', 'false', '', 0, 1);
+  if (type === 'integer' || type === 'number') {
+    const numbers = [maximum + 1, minimum - 1, ...(type === 'integer' ? [valid + 0.5, 1e300] : [])];
+    return wrong(...numbers.filter(Number.isFinite), String(valid), '1e3', '', true);
+  }
+  if (type === 'object') {
+    const inner = Object.entries(schema.properties).flatMap(([each, ofEach]) =>
+      wrongValues(each, ofEach, resolve).map((one) => ({
+        ...one,
+        pointer: pointer + one.pointer,
+        value: { ...valid, [each]: one.value },
+      })),
+    );
+    const unknown = { pointer: `${pointer}/unknownProperty`, value: { ...valid, unknownProperty: 1 } };
+    const missing = (schema.required ?? []).map((each: string) => ({
+      pointer: `${pointer}/${each}`,
+      value: Object.fromEntries(Object.entries(valid).filter(([other]) => other !== each)),
+    }));
+    return [
+      ...wrong('x', 1, true, [valid], JSON.stringify(valid)),
+      ...inner,
+      ...missing,
+      { ...unknown, isBeyondSchema: true },
+    ];
+  }
+  switch (format) {
+    case 'date':
+      return [...wrong(...WRONG_DAYS, 1, true), ...beyond('2026-02-29', '1900-02-29')];
+    case 'uuid':
+      return wrong(...WRONG_UUIDS, 1, true);
+    case 'date-time':
+      return [
+        ...wrong(...WRONG_MOMENTS, 1, true),
+        ...beyond('2026-02-29T12:00:00Z', '0001-01-01T00:00:00+00:01', '9999-12-31T23:59:59-00:01'),
+      ];
+    case 'decimal':
+      return wrong(...WRONG_DECIMALS, `1.${'0'.repeat(scaleOf(schema) + 1)}`, '1'.repeat(16), 1, 0.5, true);
+  }
+  if (schema.pattern !== TEXT_PATTERN) return wrong(1, true);
+  const { minLength, maxLength } = schema;
+  const lengths = ['x'.repeat(maxLength + 1), ...(maxLength < 1000 ? ['🍪'.repeat(maxLength + 1)] : [])];
+  return wrong(
+    ...lengths,
+    ...(minLength > 0 ? ['x'.repeat(minLength - 1)] : []),
+    ...WRONG_TEXTS.map((text) => text.padEnd(minLength, 'x')),
+    1,
+    true,
+  );
+}

@@ -1,0 +1,184 @@
+import { expectRejected, expectStatus } from './checked-client.js';
+import { follow, type Stored } from './pages.js';
+import { extremeValues, ofValue, wrongValues } from './property-values.js';
+import type { RangeBound } from './resource-contract.js';
+import type { ResourceUnderTest } from './resource-under-test.js';
+
+const COUNT = 260;
+
+/** Texts that are no value of a parameter, by the kind of value. */
+const NO_NUMBERS = ['', 'x', '1e3', '-0', '-0.0', '01', '+1', '1,5', '.5', '1.', '0x1', 'NaN', 'Infinity', ' 1', '1 '];
+const WRONG_TEXTS: Readonly<Record<string, readonly string[]>> = {
+  integer: [...NO_NUMBERS, '1.5', '1.0', '9007199254740992', '1'.repeat(400)],
+  number: [...NO_NUMBERS, '1'.repeat(400)],
+  decimal: [...NO_NUMBERS, '1'.repeat(16)],
+};
+
+/** Values of a cursor, as JSON, that no record can have. */
+const WRONG_CURSORS: Readonly<Record<string, readonly string[]>> = {
+  integer: ['1.5', '"1"', 'true', '9007199254740992', '-0', '1e0', '[]', '{}'],
+  number: ['"1"', 'true', '1e999', '-0', '01', '[]'],
+  decimal: ['1', '"1e3"', '"-0"', '"-0.00"', '"x"', '""', '"1111111111111111"'],
+  date: ['1', '"2026-02-30"', '"2026-02-29"', '"0000-01-01"', '"10000-01-01"', '"2026-1-31"', '"\\ud83c"', '""'],
+  'date-time': [
+    ...['1', '"2026-02-30 12:00:00.000"', '"0000-01-01 00:00:00.000"', '"10000-01-01 00:00:00.000"', '"x"'],
+    ...['"2026-01-31T12:00:00.000Z"', '"2026-01-31 24:00:00.000"', '"2026-01-31 12:00:00.0000000"'],
+  ],
+};
+
+/** Ranges, sorts and their cursors. A resource without any passes. */
+export function describeRanges(resource: ResourceUnderTest): void {
+  const { path, contract } = resource;
+  const { bounds, sorts, filters } = contract.ranges;
+  if (bounds.length + filters.length + Object.keys(sorts).length === 0) return;
+
+  describe('a list by ranges and sorts', () => {
+    let all: Stored[];
+
+    beforeAll(async () => {
+      await resource.empty();
+      await resource.create();
+      const properties = [...filters, ...Object.keys(sorts), ...bounds.map(({ property }) => property)];
+      await resource.fillTo(COUNT, [...new Set(properties)]);
+      const list = await resource.get(path);
+      expectStatus(list, 200);
+      all = list.body;
+    });
+
+    const kindOf = ({ schema: { type, format } }: RangeBound): string => (type === 'string' ? format : type);
+    const inOrder = (records: readonly Stored[], property: string, kind: string): Stored[] =>
+      [...records].sort(
+        (one, other) => comparable(one[property], kind) - comparable(other[property], kind) || compareIds(one, other),
+      );
+
+    it.each(Object.entries(sorts))(
+      'GET returns records in the order of %s, whole and in pages',
+      async (property, kind) => {
+        const [without, rest] = [true, false].map((isNull) =>
+          all.filter((each) => (each[property] === null) === isNull),
+        );
+        const ascending = inOrder(rest!, property, kind);
+        expect(new Set(ascending.map((each) => each[property])).size).toBeGreaterThan(1);
+        for (const [sort, expected] of [
+          [property, [...ascending, ...without!]],
+          [`-${property}`, [...ascending.reverse(), ...[...without!].reverse()]],
+        ] as const) {
+          expect((await resource.get(`${path}?sort=${sort}`)).body).toEqual(expected);
+          const pages = await follow(resource, `${path}?sort=${sort}&limit=37`);
+          expect(pages.flatMap(({ body }) => body)).toEqual(expected);
+        }
+      },
+    );
+
+    it.each(filters)('GET with %s, which the service sets, returns exactly the records that fit', async (name) => {
+      const values = new Set(all.map((each) => each[name]).filter((value) => value !== null));
+      expect(values.size).toBeGreaterThan(0);
+      for (const value of values) {
+        const query = `${name}=${encodeURIComponent(value as string)}`;
+        const list = await resource.get(`${path}?${query}`);
+        expect([query, list.body]).toEqual([query, all.filter((each) => each[name] === value)]);
+      }
+    });
+
+    it.each(bounds.map((bound) => [bound.name, bound] as const))(
+      'GET with %s returns exactly the records that fit',
+      async (name, bound) => {
+        const { property, isStart } = bound;
+        const kind = kindOf(bound);
+        const values = inOrder(
+          all.filter((each) => each[property] !== null),
+          property,
+          kind,
+        );
+        for (const place of [0, Math.floor(values.length / 2), values.length - 1]) {
+          const limit = values[place]![property];
+          const fits = (each: Stored): boolean =>
+            each[property] !== null &&
+            (isStart ? 1 : -1) * (comparable(each[property], kind) - comparable(limit, kind)) >= 0;
+          const query = `${name}=${encodeURIComponent(String(limit))}`;
+          const list = await resource.get(`${path}?${query}`);
+          expect([query, list.body]).toEqual([query, all.filter(fits)]);
+          const pages = await follow(resource, `${path}?${query}&sort=-id&limit=50`);
+          expect(pages.flatMap(({ body }) => body)).toEqual(all.filter(fits).reverse());
+        }
+      },
+    );
+
+    it.each(bounds.map((bound) => [bound.name, bound] as const))(
+      'GET returns 400 for a wrong %s, and names it',
+      async (name, bound) => {
+        const { minimum, maximum } = bound.schema;
+        const outside = [minimum - 1, maximum + 1].filter(Number.isSafeInteger).map(String);
+        const ofKind = WRONG_TEXTS[kindOf(bound)] ?? textsOf(bound.schema);
+        const right = encodeURIComponent(String(all[0]![bound.property] ?? minimum ?? 1));
+        const wrong = [...ofKind, ...outside].map((text) => `${name}=${encodeURIComponent(text)}`);
+        for (const query of [
+          ...wrong,
+          `${name}=${right}&${name}=${right}`,
+          `${name}[]=${right}`,
+          `${name}=%zz`,
+          `${name}=%ff`,
+        ]) {
+          const response = await resource.get(`${path}?${query}`);
+          expectRejected(response, 400, response.body?.errorCode === 'BAD_REQUEST' ? 'BAD_REQUEST' : 'INVALID_REQUEST');
+        }
+      },
+    );
+
+    it.each(Object.entries(sorts))('GET returns 400 for a cursor of %s that no page has', async (property, kind) => {
+      const page = await resource.get(`${path}?sort=${property}&limit=1`);
+      const link = /after=([^&>]+)/.exec(page.headers.get('link')!)![1]!;
+      const [, value, id] = JSON.parse(Buffer.from(link, 'base64url').toString()) as [string, unknown, unknown];
+      const made = (text: string): string => Buffer.from(text).toString('base64url');
+      const [name, known, last] = [property, value, id].map((each) => JSON.stringify(each));
+      expect(made(`[${name},${known},${last}]`)).toBe(link);
+      const ofOther = made(`["other",${known},${last}]`);
+      const ofIds = ['0', '-1', '1.5', 'null', '"x"', '9007199254740992'].map((each) =>
+        made(`[${name},${known},${each}]`),
+      );
+      const ofValues = WRONG_CURSORS[kind]!.map((each) => made(`[${name},${each},${last}]`));
+      const others = [
+        made('[]'),
+        made('{}'),
+        made('x'),
+        `${link}=`,
+        `${link}AAAA`,
+        link.slice(1),
+        '',
+        '1',
+        '%zz',
+        made(`[${name}, ${known},${last}]`),
+      ];
+      for (const after of [ofOther, ...ofIds, ...ofValues, ...others]) {
+        const response = await resource.get(`${path}?sort=${property}&limit=1&after=${after}`);
+        expectRejected(response, 400, after === '%zz' ? response.body.errorCode : 'INVALID_REQUEST');
+      }
+      expectRejected(await resource.get(`${path}?after=${link}`), 400, 'INVALID_REQUEST');
+    });
+  });
+}
+
+/** A number in the order of the values. */
+function comparable(value: unknown, kind: string): number {
+  return kind === 'date' || kind === 'date-time' ? Date.parse(value as string) : Number(value);
+}
+
+const compareIds = ({ id: one }: Stored, { id: other }: Stored): number => (one < other ? -1 : 1);
+
+/** Wrong values of a schema that are strings. */
+function textsOf(schema: any): string[] {
+  const wrong = wrongValues('value', schema, (each) => each).map(({ value }) => value);
+  return wrong.filter((value) => typeof value === 'string');
+}
+
+/** Values of a property as an entity has them, in turns; the first is `null` where it may be. */
+export function variedValues(schema: any, resolve: (schema: any) => any): readonly unknown[] {
+  const { format, minimum = -1, maximum = 1, type } = ofValue(schema, resolve);
+  const nothing = resolve(schema).nullable ? [null] : [];
+  const isNumber = type === 'integer' || type === 'number';
+  const step = (maximum - minimum) / 7;
+  const middle = [1, 2, 3, 4, 5, 6].map((count) => (type === 'integer' ? Math.floor : Number)(minimum + count * step));
+  const values = isNumber ? [minimum, ...middle, maximum] : extremeValues(schema, resolve).map(([, stored]) => stored);
+  const known = values.filter((value) => value !== null);
+  return [...nothing, ...(format === 'date-time' ? known.map((value) => new Date(value as string)) : known)];
+}
