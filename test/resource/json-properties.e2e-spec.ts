@@ -1,5 +1,6 @@
 import { DataSource } from 'typeorm';
 import { RecordReader } from '../../src/cli/resources/record-lines.js';
+import { IdFilter, ListQueryOf } from '../../src/resource/lists/list-query.js';
 import { capacitySetting } from '../../src/resource/resource.js';
 import { CreateSamples1790000500000 } from '../samples/create-samples.js';
 import { CreateSampleDto } from '../samples/sample.dto.js';
@@ -113,5 +114,15 @@ describe(`a property that is JSON (${engineInUse()})`, () => {
       description: 'Where it goes',
       oneOf: [{ $ref }, { type: 'object', nullable: true, enum: [null] }],
     });
+  });
+
+  it('the start rejects a list that filters by it', async () => {
+    class ListByAddressQuery extends ListQueryOf(SAMPLE) {
+      @IdFilter('Only those of this address.')
+      address?: number[];
+    }
+    const start = startService({}, [SamplesModule], [new CreateSamples1790000500000()]);
+    await expect(start).rejects.toThrow('The list of samples cannot be filtered by address, which is JSON');
+    expect(ListByAddressQuery.name).toBe('ListByAddressQuery');
   });
 });

@@ -420,6 +420,7 @@ describePostgres('readers of GET /cookies on PostgreSQL, with one place for long
     }
     const second = await request;
     expect([second.status, second.headers.get('retry-after')]).toEqual([503, '1']);
+    expect([second.headers.get('etag'), second.headers.get('x-total-count')]).toEqual([null, null]);
     expect(second.body.message).toMatch(/^1 long lists are read with this subject already/);
     expect(reader.isClosed).toBe(false);
     // It reads nothing more, and has paused once its socket is full: how long filling that takes is the machine's affair.
