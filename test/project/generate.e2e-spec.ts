@@ -7,7 +7,7 @@ const GIFT_CARDS = [
   ...['gift-cards', 'label:text:1..60=none', 'note?:text:100', 'pieces:int:-5..1000=5', 'points?:int:0..9'],
   ...['weight:number:0..99.5=0.5', 'isOpen:bool=true', 'isGift?:bool', 'status:enum:open,paid=open'],
   ...['cookieId:ref:cookies', 'code:text:2..9', 'number:int:1..99', 'used:bool', 'order?:int:0..9', 'resource:text:9'],
-  ...['--unique', 'code', '--unique', 'number,day', '--read-only', 'status,isGift', '--timestamps'],
+  ...['--unique', 'code', '--unique', 'number,day', '--read-only', 'status,isGift', '--timestamps', '--ids', 'uuid'],
   ...[
     'price:decimal:10,2=1.50',
     'tip?:decimal:5,0',
@@ -123,6 +123,7 @@ describe('npm run generate', () => {
     [['resource', 'jars', 'createdAt:date', '--timestamps'], '"createdAt": comes twice'],
     [['resource', 'jars', 'lidId:ref:lids'], '"lids" is no resource in src; there are cookies'],
     [['resource', 'jars', 'jarId:ref:jars'], 'a resource cannot refer to itself'],
+    [['resource', 'jars', 'a:bool', '--ids', 'text'], '--ids text: it is integer or uuid'],
     [['resource', 'storage', '--singular', 'store', 'a:bool'], '"storage": the name is taken'],
     [['resource', 'docs', 'a:bool'], '"docs": the name is taken'],
     [['resource', 'cookies', 'a:bool'], 'src/cookies, test/cookies.e2e-spec.ts'],

@@ -138,11 +138,11 @@ function sequenceErrors(resource: string, column: ReadColumn): string[] {
   return [`the next id of ${resource} would be one that was given already (${behind} was)`];
 }
 
-/** Checks that ids and revisions are integers, and that no revision exceeds that of the resource. */
+/** Checks that ids are texts or positive, and that revisions are integers up to that of the resource. */
 function numberErrors(resource: string, column: ReadColumn): string[] {
   const [wrong] = column(
     `SELECT count(*) FROM "${resource}" AS record, storage WHERE storage.resource = ? AND NOT
-       (record.id >= 1 AND typeof(record.id) IN ('integer', 'text') AND typeof(record.revision) = 'integer' AND record.revision BETWEEN 0 AND storage.revision)`,
+       ((typeof(record.id) = 'text' OR record.id >= 1) AND typeof(record.revision) = 'integer' AND record.revision BETWEEN 0 AND storage.revision)`,
     resource,
   ) as number[];
   const [usable] = column(

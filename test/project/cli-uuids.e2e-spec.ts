@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Environment } from '../../src/config/config.js';
+import { type Outcome, run as runCommand } from '../support/command.js';
+import { createDatabase, describeEngines, describePostgres, dropDatabases } from '../support/engine.js';
+import { ProjectCopy } from '../support/project/project-copy.js';
+import { temporaryFolder } from '../support/service.js';
+
+const uuid = (number: number): string => `01999999-0000-7000-8000-${String(number).padStart(12, '0')}`;
+const ticket = (number: number, id = uuid(number)): string => `{"id":"${id}","title":"Row ${number}"}\n`;
+const note = (id: number, number: number): string => `{"id":${id},"text":"Sold","ticketId":"${uuid(number)}"}\n`;
+const tickets = (count: number): string => Array.from({ length: count }, (_, index) => ticket(index + 1)).join('');
+
+const GENERATED = ['tickets title:text:60 --unique title --ids uuid', 'notes text:text:60 ticketId:ref:tickets'];
+
+let databases = 0;
+
+describe('the command line with a resource whose ids are UUIDs, and one that refers to it', () => {
+  let copy: ProjectCopy;
+  let folder: string;
+  let database: Environment;
+
+  beforeAll(async () => {
+    copy = new ProjectCopy();
+    for (const resource of GENERATED) {
+      const written = await copy.node('scripts/generate.js', 'resource', ...resource.split(' '));
+      expect(written).toMatchObject({ status: 0 });
+    }
+    await copy.program('@nestjs/cli/bin/nest.js', 'build');
+  });
+
+  afterAll(async () => {
+    copy.remove();
+    await dropDatabases();
+  });
+
+  beforeEach(() => {
+    folder = temporaryFolder();
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  async function useEmptyDatabase(engine: string): Promise<void> {
+    const name = `cli_uuids_${process.pid}_${++databases}`;
+    database = { DATABASE_URL: engine === 'sqlite' ? `sqlite:${join(folder, name)}` : await createDatabase(name) };
+  }
+
+  const run = (command: string, input?: string): Promise<Outcome> =>
+    runCommand(folder, command.split(' '), { ...{ input, project: copy.folder }, environment: database });
+
+  async function done(command: string, input?: string): Promise<Outcome> {
+    const outcome = await run(command, input);
+    expect({ command, ...outcome }).toMatchObject({ code: 0 });
+    return outcome;
+  }
+
+  describePostgres('between the engines', () => {
+    it('export and import move both there and back, byte for byte and with equal checksums', async () => {
+      // A UUID of another version, as another system may have made it, is an id as well.
+      let moved = {
+        tickets: tickets(1200) + ticket(1201, 'f81d4fae-7dec-41d0-a765-00a0c91e6bf6'),
+        notes: note(1, 7) + note(4, 7),
+      };
+      const sha256 = createHash('sha256').update(moved.tickets).digest('hex');
+      const first = moved;
+      for (const engine of ['sqlite', 'postgres', 'sqlite']) {
+        await useEmptyDatabase(engine);
+        const imported = await done('import tickets', moved.tickets);
+        expect(imported.stderr).toContain(`The storage holds 1201 tickets, sha256 ${sha256}`);
+        await done('import notes', moved.notes);
+        moved = { tickets: (await done('export tickets')).stdout, notes: (await done('export notes')).stdout };
+        expect(moved).toEqual(first);
+      }
+    });
+  });
+
+  describeEngines('tickets', (engine) => {
+    beforeEach(() => useEmptyDatabase(engine));
+
+    it('import names lines with ids that are wrong, twice or stored, and references that lead nowhere', async () => {
+      await done('import tickets', ticket(1));
+      const wrong = [
+        ticket(2),
+        ticket(2),
+        ticket(1),
+        ticket(3, uuid(3).toUpperCase().replace('1', 'A')),
+        '{"lastId":9}\n',
+      ];
+      writeFileSync(join(folder, 'in.ndjson'), wrong.join(''));
+      const { code, stderr } = await run('import tickets in.ndjson');
+      expect(code).toBe(1);
+      for (const problem of [
+        `Line 2 is wrong: a line before it has the id ${uuid(2)}, too`,
+        `Line 3 is wrong: its id ${uuid(1)} exists in the storage already`,
+        'Line 4 is wrong: "id" must be a UUID with hyphens, in lower case',
+        'Line 5 is wrong: "lastId" is not known here',
+      ]) {
+        expect(stderr).toContain(problem);
+      }
+      const missing = await run('import notes', note(1, 1) + note(2, 9));
+      expect(missing.stderr).toContain(`Line 2 is wrong: "ticketId" names the record ${uuid(9)} of tickets`);
+      expect((await done('export tickets')).stdout).toBe(ticket(1));
+    });
+
+    it('import --ids assign gives new ids that ascend, and an import that was interrupted goes on', async () => {
+      const broken = await run('import tickets --ids assign', `${tickets(1500)}{}\n`);
+      expect(broken.stderr).toContain('The first 1000 lines are stored.');
+      await done('import tickets --resume', tickets(1502));
+      const stored = (await done('export tickets')).stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      expect(stored.map(({ title }) => title)).toEqual(Array.from({ length: 1502 }, (_, index) => `Row ${index + 1}`));
+      const { id } = stored[1499];
+      expect((await done(`export tickets --after ${id}`)).stdout.split('\n')).toHaveLength(3);
+      expect((await run('export tickets --after 7')).stderr).toContain('It must be a UUID with hyphens, in lower case');
+    });
+  });
+
+  it('doctor finds all in order, and restore brings back a backup', async () => {
+    await useEmptyDatabase('sqlite');
+    await done('import tickets', tickets(3));
+    await done('import notes', note(1, 2));
+    expect((await done('doctor')).stdout).toContain('3 tickets of 10000');
+    await done('backup tickets.backup');
+    await done('import tickets', ticket(4));
+    expect((await done('restore tickets.backup')).stderr).toContain('3 tickets');
+    expect((await done('export tickets')).stdout).toBe(tickets(3));
+    expect((await done('doctor')).code).toBe(0);
+  });
+});
