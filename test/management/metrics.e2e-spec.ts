@@ -3,6 +3,8 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
+import { ReportedResources } from '../../src/management/reported-resources.js';
+import { UsageCounter } from '../../src/resource/usage/usage-counter.js';
 import {
   createDatabase,
   describeEngines,
@@ -204,8 +206,10 @@ describe('GET /metrics', () => {
 
     afterEach(() => server.thaw());
 
-    it('is frozen comes in time for a scraper, without the number of records', async () => {
+    it('is frozen comes in time for a scraper, without the numbers of records of six resources', async () => {
       expect((await metricsOf(service)).get('storage_records{resource="cookies"}')).toBe(1);
+      const resources = service.app.get(ReportedResources, { strict: false });
+      for (let count = 1; count <= 5; count++) resources.add(new UsageCounter(`resource-${count}`, 1));
       server.freeze();
       const began = performance.now();
       const metrics = await metricsOf(service);
