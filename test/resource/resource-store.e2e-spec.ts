@@ -64,8 +64,8 @@ class Chapter extends ResourceEntity {
 }
 
 @Entity('wrong')
-class WithJson extends ResourceEntity {
-  @Column('simple-json')
+class WithArray extends ResourceEntity {
+  @Column('simple-array')
   places!: string[];
 }
 
@@ -107,7 +107,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     dataSource = await createDataSource(loadConfig(environmentIn(folder)), [
       Sample,
       Chapter,
-      WithJson,
+      WithArray,
       WithLongDecimal,
       WithDefaultDate,
       WithDefaultText,
@@ -365,7 +365,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
   });
 
   it.each([
-    [WithJson, 'WithJson cannot be the entity of a resource: places is simple-json, and must be one of integer'],
+    [WithArray, 'WithArray cannot be the entity of a resource: places is simple-array, and must be one of integer'],
     [WithLongDecimal, 'price is a decimal and needs { precision: 10, scale: 2 }, and a precision of at most 15'],
     [WithDefaultDate, 'the default of day cannot be kept: let the service set the value'],
     [WithDefaultText, 'the default of price must be a number'],

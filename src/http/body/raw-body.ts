@@ -123,15 +123,21 @@ export class RawBody {
     if (isCounted) this.request.rawResponse?.once('close', () => (bytesInMemory -= length));
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
-      raw.on('data', (chunk: Buffer) => {
-        if (length + chunk.length > limit) return reject(tooLarge(limit));
+      const collect = (chunk: Buffer): void => {
+        if (length + chunk.length > limit) return fail(tooLarge(limit));
         if (isCounted && bytesInMemory + chunk.length > MOST_IN_MEMORY) {
-          return reject(overloaded('The service holds as many large bodies as it may; try again'));
+          return fail(overloaded('The service holds as many large bodies as it may; try again'));
         }
         length += chunk.length;
         if (isCounted) bytesInMemory += chunk.length;
         chunks.push(chunk);
-      });
+      };
+      // The rest still arrives, and must not be counted after the response has given back the bytes.
+      const fail = (error: ApiError): void => {
+        raw.off('data', collect).resume();
+        reject(error);
+      };
+      raw.on('data', collect);
       const close = () => {
         if (!raw.readableEnded) reject(incomplete());
       };
