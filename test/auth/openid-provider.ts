@@ -38,8 +38,6 @@ export class OpenIdProvider {
   /** Publishes these keys, and signs with the first one. */
   setKeys(keys: JWK[]): void {
     const alg = keys[0]!.alg as Algorithm;
-    // It warns of its storage in memory, which a test wants.
-    jest.spyOn(console, 'warn').mockImplementation(() => {});
     const provider = new Provider(this.issuer, {
       // The provider wants an RS256 key for ID tokens, which nobody asks for here.
       jwks: { keys: [...keys, ID_TOKEN_KEY] as never },
