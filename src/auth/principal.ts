@@ -21,5 +21,5 @@ declare module 'fastify' {
 
 /** Key of the token's subject; the issuer is part of it. */
 export function subjectOf({ user }: Pick<FastifyRequest, 'user'>): string {
-  return `${user?.issuer ?? ''} ${user?.subject ?? ''}`;
+  return JSON.stringify([user?.issuer, user?.subject]);
 }

@@ -1,7 +1,8 @@
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import type { Reflector } from '@nestjs/core';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { subjectOf } from '../auth/principal.js';
+import { httpCallOf } from '../http/messages/call.js';
 import { addressKey } from '../http/messages/client-address.js';
 import type { Limit } from './limit.js';
 import { type RouteClass, routeClassOf } from './rate-class.decorator.js';
@@ -10,7 +11,8 @@ import type { RequestsInProgress } from './requests-in-progress.js';
 
 /**
  * Counts every request with a valid token and permission, and every request of a public route: 429 beyond a limit. It runs
- * behind the guard of `auth`, so that a stranger without a token cannot use up the limit of an address.
+ * behind the guard of `auth`, so that a stranger without a token cannot use up the limit of an address. A GraphQL request
+ * counts once for each of its resolvers; messages of WebSockets do not count.
  */
 export class RateLimitGuard implements CanActivate {
   /** @param limits of each class of routes, in the order in which they are checked */
@@ -21,9 +23,9 @@ export class RateLimitGuard implements CanActivate {
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const http = context.switchToHttp();
-    const request = http.getRequest<FastifyRequest>();
-    const reply = http.getResponse<FastifyReply>();
+    const call = httpCallOf(context);
+    if (call === undefined) return true;
+    const { request, reply } = call;
     const subject = request.user === undefined ? undefined : subjectOf(request);
     if (subject !== undefined) this.inProgress.add(subject, reply.raw);
     for (const limit of this.limits[routeClassOf(this.reflector, context, request.method)]) {

@@ -1,8 +1,16 @@
-import { createParamDecorator, type ExecutionContext, Param } from '@nestjs/common';
+import {
+  type ArgumentMetadata,
+  createParamDecorator,
+  type ExecutionContext,
+  Injectable,
+  Optional,
+  Param,
+  type PipeTransform,
+} from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { invalidId } from '../http/validation/parse-id.pipe.js';
-import { type Id, INTEGER_IDS } from './id-kinds.js';
+import { type Id, type IdKind, INTEGER_IDS } from './id-kinds.js';
 import { etagOf, Preconditions, preconditionsOf } from './preconditions.js';
+import { invalidId } from './record-errors.js';
 import type { Version } from './resource-entity.js';
 import type { ResourceName } from './resource.js';
 
@@ -60,12 +68,18 @@ export const Exchange = createParamDecorator((_data: unknown, context: Execution
   return new ResourceExchange(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
 });
 
+/** `@Param('note', ParseIdPipe)`: a record id in a path; any other text is 400. */
+@Injectable()
+export class ParseIdPipe implements PipeTransform<string, Id> {
+  constructor(@Optional() private readonly ids: IdKind = INTEGER_IDS) {}
+
+  transform(text: string, { data = 'id' }: ArgumentMetadata): Id {
+    const id = this.ids.parse(text);
+    if (id === undefined) throw invalidId(data, this.ids);
+    return id;
+  }
+}
+
 /** Parameter decorator: injects the id of the path; with the name of a resource whose ids are no integers. */
 export const RecordId = ({ ids }: Pick<ResourceName, 'ids'> = { ids: INTEGER_IDS }): ParameterDecorator =>
-  Param('id', {
-    transform(text: string): Id {
-      const id = ids.parse(text);
-      if (id === undefined) throw invalidId('id', ids.message);
-      return id;
-    },
-  });
+  Param('id', new ParseIdPipe(ids));

@@ -1,5 +1,5 @@
 import { v7 } from 'uuid';
-import { NOT_AN_ID, parseNatural } from '../http/validation/query-values.js';
+import { parseNatural } from '../http/validation/query-values.js';
 
 /** The id of a record. */
 export type Id = number | string;
@@ -33,7 +33,7 @@ export interface IdKind<I extends Id = Id> {
 export const INTEGER_IDS: IdKind<number> = {
   columnType: 'integer',
   schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, example: 1 },
-  message: NOT_AN_ID,
+  message: `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`,
   lowest: 0,
   isId: (value): value is number => Number.isSafeInteger(value) && (value as number) > 0,
   parse: (text) => parseNatural(text) || undefined,

@@ -3,13 +3,13 @@ import { DiskFullError } from '../database/errors.js';
 import { emptyBody, wrongCoding, wrongMediaType } from '../http/body/raw-body.js';
 import { invalidRequest } from '../http/errors/api-error.js';
 import { propertiesOf } from '../http/validation/dto-properties.js';
-import { invalidId } from '../http/validation/parse-id.pipe.js';
 import { unknownParameter } from '../http/validation/query.guard.js';
 import { messageOfNull } from '../http/validation/validate.js';
 import { type DescribedError, type ErrorExample, exampleOf } from '../openapi/documented-errors.js';
 import { LIMIT_ERROR } from './lists/list-query.js';
 import {
   excludedVersion,
+  invalidId,
   preconditionRequired,
   ResourceNotFoundError,
   staleVersion,
@@ -38,7 +38,7 @@ export function invalidRecordId({ ids }: ResourceName): DescribedError {
   return {
     status: 400,
     description: 'The id is not valid, or there is a parameter that is not known',
-    examples: { id: exampleOf(invalidId('id', ids.message)), parameter: strayParameter },
+    examples: { id: exampleOf(invalidId('id', ids)), parameter: strayParameter },
   };
 }
 

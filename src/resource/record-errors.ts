@@ -1,6 +1,11 @@
-import { ApiError } from '../http/errors/api-error.js';
-import type { Id } from './id-kinds.js';
+import { ApiError, invalidRequest } from '../http/errors/api-error.js';
+import type { Id, IdKind } from './id-kinds.js';
 import type { ResourceName } from './resource.js';
+
+/** 400 for an invalid record id in a path. */
+export function invalidId(parameter: string, { message }: IdKind): ApiError {
+  return invalidRequest([{ parameter, message }]);
+}
 
 /** 404: the resource has no record with this id. */
 export class ResourceNotFoundError extends ApiError {

@@ -9,7 +9,7 @@ export class ResourceName<I extends Id = Id> {
   /**
    * @param singular in lower case, such as `order` or `gift-card`; words are joined by hyphens
    * @param plural as in its URL, its scopes, its table and its `storage` row
-   * @param ids as in its entity: `INTEGER_IDS` of `AnyResourceEntity`, `UUID_IDS` of `UuidResourceEntity`
+   * @param ids as in its entity: `INTEGER_IDS` for `ResourceEntity`, `UUID_IDS` for `UuidResourceEntity`
    */
   constructor(
     readonly singular: string,

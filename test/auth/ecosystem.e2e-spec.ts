@@ -5,7 +5,7 @@ import { IsInt, IsString, Max, Min } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
 import { IsOptionalNotNull } from '../../src/http/validation/property-decorators.js';
-import { ParseIdPipe } from '../../src/http/validation/parse-id.pipe.js';
+import { ParseIdPipe } from '../../src/resource/exchange.js';
 import { QueryInteger } from '../../src/http/validation/query-values.js';
 import { expectError } from '../support/expect-error.js';
 import { Client, type Service, startService } from '../support/service.js';

@@ -15,7 +15,7 @@ export const capacitySettingOf = ({ plural }) => ({
   default: String(CAPACITY),
 });
 
-/** The file with the name of the resource the values of its enums and the types of its JSON. @param {Resource} resource */
+/** The file with the name of the resource, the values of its enums, and the types of its JSON. @param {Resource} resource */
 export function values({ singular, plural, fields, ids }) {
   const names = plural === `${singular}s` && ids === 'integer' ? [singular] : [singular, plural];
   const given = [...names.map((name) => `'${name}'`), ...(ids === 'uuid' ? ['UUID_IDS'] : [])];

@@ -1,8 +1,5 @@
 import { Transform } from 'class-transformer';
 
-/** The message for a value that is no integer id. */
-export const NOT_AN_ID = `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
-
 /** Parses a decimal number from 0 to 2^53-1 without sign or leading zeros; `undefined` for any other text. */
 export function parseNatural(text: string): number | undefined {
   if (!/^(?:0|[1-9][0-9]{0,15})$/.test(text)) return undefined;

@@ -81,7 +81,7 @@ export function Bound(bound: RangeBound): PropertyDecorator {
 }
 
 /** The declaration of a query class; empty if the class is not made from `ListQueryOf(...)`. */
-export function declarationOf(query: object): ListDeclaration {
+function declarationOf(query: object): ListDeclaration {
   let declaration = declarations.get(query);
   if (declaration === undefined) {
     declaration = read(query);
@@ -91,7 +91,7 @@ export function declarationOf(query: object): ListDeclaration {
 }
 
 /** All declarations for a resource, one for each query class. */
-export function declarationsOf(name: ResourceName): readonly ListDeclaration[] {
+function declarationsOf(name: ResourceName): readonly ListDeclaration[] {
   return [...(classes.get(name) ?? [])].map(declarationOf);
 }
 

@@ -12,7 +12,7 @@ import { Bound, Filter, ListParameter, type ListQuery, type RangeBound } from '.
 import { AfterParameter, SortParameter } from './order-parameters.js';
 
 /** Largest `limit`. */
-export const MAX_LIMIT = 1000;
+const MAX_LIMIT = 1000;
 
 export interface ListOptions {
   /**

@@ -58,7 +58,8 @@ describe('the readers of long lists', () => {
       admit(readers, `b${index}`, '10.0.0.2'),
     ]).flat();
     now = 500;
-    for (const reader of trickling.filter(({ subject }) => subject !== ' a2')) reader.read();
+    const a2 = trickling[4];
+    for (const reader of trickling) if (reader !== a2) reader.read();
     expect(() => admit(readers, 'a4', '10.0.0.1')).toThrow(/8 long lists are read already/);
     admit(readers, 'honest', '10.0.0.3');
     expect(cut).toEqual(['a2']);

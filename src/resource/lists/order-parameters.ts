@@ -14,11 +14,11 @@ const ID_SORTS = ['id', '-id'];
 const LONGEST = 300;
 
 /** JSON Schema `pattern` for base64url (RFC 4648 section 5). */
-export const CURSOR_PATTERN = `^[A-Za-z0-9_-]{1,${LONGEST}}$`;
+const CURSOR_PATTERN = `^[A-Za-z0-9_-]{1,${LONGEST}}$`;
 
 export const CURSOR = new RegExp(CURSOR_PATTERN);
 
-const NOT_AN_ID = 'must be given once, as the id of the last record seen, or 0';
+const AFTER_ID_ERROR = 'must be given once, as the id of the last record seen, or 0';
 
 /** The `sort` parameter: the id or one of these properties. */
 export function SortParameter(name: ResourceName, sorts: Sorts): PropertyDecorator {
@@ -60,7 +60,7 @@ export function AfterParameter({ ids }: ResourceName, sorts: Sorts): PropertyDec
       validator: {
         validate: (value, argumentsOf) => isPlace(value, sortOf(argumentsOf!), sorts, ids),
         defaultMessage: (argumentsOf) => {
-          if (ID_SORTS.includes(sortOf(argumentsOf!))) return NOT_AN_ID;
+          if (ID_SORTS.includes(sortOf(argumentsOf!))) return AFTER_ID_ERROR;
           return 'must be given once, as in the link to the next page of a list with this sort, or 0';
         },
       },

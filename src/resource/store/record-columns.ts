@@ -173,7 +173,7 @@ export interface JsonExpression {
 }
 
 /** The SQL expression of a column as JSON. Its value equals that of `JSON.stringify`. */
-export function columnJson(dialect: Dialect, column: JsonColumn): JsonExpression {
+function columnJson(dialect: Dialect, column: JsonColumn): JsonExpression {
   const json = jsonOfValue(dialect, column);
   if (!column.isNullable) return json;
   const value = json.isQuoted ? `'"' || ${json.expression} || '"'` : `'' || ${json.expression}`;

@@ -139,10 +139,7 @@ export const placeholders = (values: readonly unknown[]): string => values.map((
 const SORTED_KINDS = ['integer', 'real', 'decimal', 'day', 'date'];
 
 /** Explains why a column is not sortable and what is missing; `undefined` when it is. */
-export function sortProblem(
-  entity: EntityMetadata,
-  { property, kind, isSinglePrecision }: RecordColumn,
-): string | undefined {
+function sortProblem(entity: EntityMetadata, { property, kind, isSinglePrecision }: RecordColumn): string | undefined {
   if (property !== 'id' && !SORTED_KINDS.includes(kind)) {
     return `${property} is a ${kind}, and only numbers and dates have the same order on every engine`;
   }

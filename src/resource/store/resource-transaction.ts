@@ -196,13 +196,14 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
 
   /** @throws errors of the rule */
   private async checkRule(changes: readonly RecordChange<Entity>[]): Promise<void> {
-    const { rule, forRule } = this;
+    const { rule } = this;
     if (rule === undefined || changes.length === 0) return;
-    if ('checkAll' in rule) return rule.checkAll(changes, forRule);
-    for (const change of changes) await rule.check(change, forRule);
+    const transaction = this.ruleTransaction();
+    if ('checkAll' in rule) return rule.checkAll(changes, transaction);
+    for (const change of changes) await rule.check(change, transaction);
   }
 
-  private get forRule(): RuleTransaction {
+  private ruleTransaction(): RuleTransaction {
     const { dataSource, engine } = this.table;
     const sql = this.transaction;
     const lockAll = async <Row>(table: string, ids: readonly Id[]): Promise<Row[]> => {

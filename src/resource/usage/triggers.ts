@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import type { Sql } from '../../database/engine.js';
-import { type IdKind, idKindOf, INTEGER_IDS } from '../id-kinds.js';
+import { type IdKind, idKindOf } from '../id-kinds.js';
 
 /** A transaction, or the query runner of a migration. */
 type Runner = Pick<Sql, 'query'>;
@@ -12,11 +12,8 @@ type Runner = Pick<Sql, 'query'>;
  */
 interface Triggers {
   readonly create: readonly string[];
-  readonly drop: readonly string[];
   /** Counts the triggers that are there, enabled and as `create` makes them. */
   readonly find: { readonly sql: string; readonly parameters: unknown[] };
-  /** Their number. */
-  readonly count: number;
 }
 
 /** A revision that is further ahead is made up, and is replaced. */
@@ -33,9 +30,9 @@ const idsOf = ({ entityMetadatas }: DataSource, table: string): IdKind =>
 
 /** Tells whether a table has its triggers as this version makes them. */
 export async function hasTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<boolean> {
-  const { find, count } = await triggersOf(runner, dataSource, table, idsOf(dataSource, table));
+  const { create, find } = await triggersOf(runner, dataSource, table, idsOf(dataSource, table));
   const [row] = await runner.query<[{ count: number | string }]>(find.sql, find.parameters);
-  return Number(row.count) === count;
+  return Number(row.count) === create.filter((sql) => sql.startsWith('CREATE TRIGGER')).length;
 }
 
 /** Makes the triggers of a table. Without them its records may have changed, so they are counted and get a new epoch. */
@@ -45,8 +42,9 @@ export async function makeTriggers(
   table: string,
   ids = idsOf(dataSource, table),
 ): Promise<void> {
-  const { create, drop } = await triggersOf(runner, dataSource, table, ids);
-  for (const sql of [...drop, ...create]) await runner.query(sql, []);
+  const { create } = await triggersOf(runner, dataSource, table, ids);
+  await dropTriggers(runner, dataSource, table);
+  for (const sql of create) await runner.query(sql, []);
   const epoch = randomBytes(6).toString('hex');
   await runner.query(
     `UPDATE storage SET epoch = '${epoch}', used = (SELECT count(*) FROM "${table}"), revision =
@@ -56,9 +54,16 @@ export async function makeTriggers(
   );
 }
 
-export async function dropTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<void> {
-  for (const sql of (await triggersOf(runner, dataSource, table, INTEGER_IDS)).drop) await runner.query(sql, []);
+export async function dropTriggers(runner: Runner, { options }: DataSource, table: string): Promise<void> {
+  const statements =
+    options.type === 'postgres'
+      ? [`DROP FUNCTION IF EXISTS ${functionName(table)}() CASCADE`]
+      : sqliteTriggerNames(table).map((name) => `DROP TRIGGER IF EXISTS "${name}"`);
+  for (const sql of statements) await runner.query(sql, []);
 }
+
+/** The function of all triggers of a table on PostgreSQL. */
+const functionName = (table: string): string => `"${table}_books"`;
 
 /** Names of the triggers of a table on SQLite. */
 export const sqliteTriggerNames = (table: string): string[] =>
@@ -115,12 +120,10 @@ END`,
   ];
   return {
     create,
-    drop: sqliteTriggerNames(table).map((name) => `DROP TRIGGER IF EXISTS "${name}"`),
     find: {
       sql: `SELECT count(*) AS count FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? AND sql IN (${create.map(() => '?').join(', ')})`,
       parameters: [table, ...create],
     },
-    count: create.length,
   };
 }
 
@@ -173,7 +176,7 @@ BEGIN
   END IF;${hasSequence ? advance : ''}
   RETURN NULL;
 END`;
-  const name = `"${table}_books"`;
+  const name = functionName(table);
   const trigger = (event: string, rows: string): string =>
     `CREATE TRIGGER "${table}_${event.toLowerCase()}" AFTER ${event} ON "${table}" ${rows} FOR EACH STATEMENT EXECUTE FUNCTION ${name}()`;
   return {
@@ -184,12 +187,10 @@ END`;
       trigger('DELETE', 'REFERENCING OLD TABLE AS old_rows'),
       trigger('TRUNCATE', ''),
     ],
-    drop: [`DROP FUNCTION IF EXISTS ${name}() CASCADE`],
     find: {
       sql: `SELECT count(*) AS count FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
             WHERE tgrelid = to_regclass(?) AND tgenabled IN ('O', 'A') AND prosrc = ?`,
       parameters: [`"${table}"`, body],
     },
-    count: 4,
   };
 }
