@@ -41,11 +41,9 @@ export async function createApp(
   create: CreateNest = fromModules(config),
 ): Promise<NestFastifyApplication> {
   const log = createLog(config);
-  const connections = new Connections({
-    ...config.http,
-    proxies: trustedProxies(config.trustProxy),
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
-  });
+  const proxies = trustedProxies(config.trustProxy);
+  const limits = { ...config.http, proxies, keepAliveTimeout: KEEP_ALIVE_TIMEOUT };
+  const connections = new Connections(limits, config.tls);
   const adapter = createAdapter(config, connections);
   const app: NestFastifyApplication = await create(adapter, {
     bodyParser: false,

@@ -15,6 +15,7 @@ import {
 } from './parse.js';
 import { SERVICE_NAME } from './service-name.js';
 import { setting } from './setting.js';
+import { certificateFile, privateKeyFile } from './tls-files.js';
 import { providerUrl, publicKeys, tokenIssuers } from './token-issuer.js';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -42,6 +43,16 @@ export const PLATFORM_SETTINGS = {
     default: '127.0.0.1',
   }),
   port: setting('PORT', integer(0, 65535), { about: 'port of the API; 0 takes a free one', default: '3000' }),
+  tls: {
+    certFile: setting('TLS_CERT_FILE', certificateFile, {
+      about: 'file of the PEM certificate of the API port and those of its authorities; unset: HTTP without TLS',
+      example: '/run/secrets/tls.crt',
+    }),
+    keyFile: setting('TLS_KEY_FILE', privateKeyFile, {
+      about: 'file of the PEM private key of `TLS_CERT_FILE`; both are read again when they change',
+      example: '/run/secrets/tls.key',
+    }),
+  },
   managementHost: setting('MANAGEMENT_HOST', address, {
     about: 'address that the management port listens on; unset: that of `HOST`',
     example: '10.0.0.5',

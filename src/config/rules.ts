@@ -1,5 +1,6 @@
 import { PLATFORM_SETTINGS } from './platform-settings.js';
 import type { Setting, ValuesOf } from './setting.js';
+import { readTlsFiles } from './tls-files.js';
 import { providerUrl } from './token-issuer.js';
 
 export type PlatformValues = ValuesOf<typeof PLATFORM_SETTINGS>;
@@ -21,6 +22,12 @@ export const RULES: readonly Rule[] = [
     port && port === managementPort
       ? [`PORT and MANAGEMENT_PORT are both ${port}; they must differ. Example: MANAGEMENT_PORT=3001`]
       : [],
+
+  ({ tls: { certFile, keyFile } }, isSet) => {
+    const { tls } = PLATFORM_SETTINGS;
+    if (isSet(tls.certFile) !== isSet(tls.keyFile)) return ['TLS_CERT_FILE and TLS_KEY_FILE must be set together'];
+    return certFile === undefined || keyFile === undefined ? [] : tlsProblems(certFile, keyFile);
+  },
 
   (_values, isSet) => {
     const [first, second] = KEYS.filter(isSet);
@@ -49,6 +56,15 @@ export const RULES: readonly Rule[] = [
         ]
       : [],
 ];
+
+function tlsProblems(certFile: string, keyFile: string): string[] {
+  try {
+    readTlsFiles(certFile, keyFile);
+    return [];
+  } catch (error) {
+    return [`TLS_KEY_FILE is wrong: ${(error as Error).message}`];
+  }
+}
 
 /** Without a key, the keys come from the discovery document of the issuer. */
 function discoveryProblems({ jwt }: PlatformValues, hasAudience: boolean): string[] {

@@ -36,6 +36,12 @@ export function measureConnections(registry: Registry, connections: Connections)
     'Limit of http_response_buffer_bytes (RESPONSE_BUFFER_BYTES)',
     () => budget.limit,
   );
+  const { certificate } = connections;
+  if (certificate !== undefined) {
+    gauge('tls_certificate_expiry_timestamp_seconds', 'End of the validity of the certificate of the API port', () =>
+      Math.floor(certificate.current.expires.getTime() / 1000),
+    );
+  }
   new Counter({
     name: 'http_connections_cut_total',
     help: 'Connections that the service has closed, by reason: stalled, overload, too many connections',

@@ -104,7 +104,7 @@ export class ServiceProcess {
 
   private get addresses(): { url: string; managementUrl: string } | undefined {
     if (this.listensOn !== undefined) return this.listensOn;
-    const url = /Cookies: +(http:\/\/[^/"]+)/.exec(this.output)?.[1];
+    const url = /Cookies: +(https?:\/\/[^/"]+)/.exec(this.output)?.[1];
     const managementUrl = /Management: +(http:\/\/[^/"]+)/.exec(this.output)?.[1];
     return url === undefined || managementUrl === undefined ? undefined : { url, managementUrl };
   }

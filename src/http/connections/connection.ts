@@ -52,12 +52,14 @@ export class Connection implements ResponseConnection {
   private endedAt?: number;
   private readonly flow: SocketFlow;
 
+  /** @param wire the TCP connection below TLS, or the socket itself */
   constructor(
     readonly socket: Socket,
     private readonly owner: ConnectionOwner,
+    wire = socket,
   ) {
     this.address = socket.remoteAddress;
-    this.flow = new SocketFlow(socket);
+    this.flow = new SocketFlow(socket, wire);
     // After CONNECT or an upgrade, Node removes its error listener; an error without a listener would end the process.
     socket.on('error', () => {});
     socket.on('drain', () => this.handleDrain());

@@ -1,9 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { Config } from '../../config/config.js';
+import type { TlsFiles } from '../../config/tls-files.js';
 import { ApiError } from '../errors/api-error.js';
 import { Connection, type ConnectionOwner, CUT_REASONS, type CutReason } from './connection.js';
 import { type ConnectionLimits, OpenConnections } from './open-connections.js';
 import { BufferBudget, RequestTracker } from './request-tracker.js';
+import { TlsCertificate } from './tls-certificate.js';
 import { TrackedResponse } from './tracked-response.js';
 
 /** Milliseconds between two checks of all connections. */
@@ -29,13 +34,19 @@ export class Connections implements ConnectionOwner {
   readonly cuts = new Map<CutReason, number>(CUT_REASONS.map((reason) => [reason, 0]));
   /** While the service stops, each response closes its connection. */
   isClosing = false;
+  readonly certificate?: TlsCertificate;
   private readonly all: OpenConnections;
   private readonly bySocket = new WeakMap<Socket, Connection>();
   private server!: Server;
   private requestHandler!: RequestHandler;
   private reliefAt = -Infinity;
 
-  constructor(private readonly limits: ConnectionLimits) {
+  /** @param tls makes the server one of HTTPS, if it has both files */
+  constructor(
+    private readonly limits: ConnectionLimits,
+    { certFile, keyFile }: Partial<Config['tls']> = {},
+  ) {
+    if (certFile !== undefined && keyFile !== undefined) this.certificate = new TlsCertificate(certFile, keyFile);
     this.budget = new BufferBudget(limits.bufferedBytes);
     this.requests = new RequestTracker(this.budget);
     this.all = new OpenConnections(limits);
@@ -47,7 +58,7 @@ export class Connections implements ConnectionOwner {
     // Node 24 passes only WebSockets to `upgrade`. Older lines pass every request with `Upgrade`, if there is a listener.
     const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean =>
       server.listenerCount('upgrade') > 0 && headers.upgrade?.toLowerCase() === 'websocket';
-    const server: Server = createServer(Object.assign(serverOptions(this.limits), { shouldUpgradeCallback }));
+    const server = this.createServer(Object.assign(serverOptions(this.limits), { shouldUpgradeCallback }));
     this.server = server;
     byServer.set(server, this);
     // Node would drop fields above its limit without an error; `protocolError` rejects the request.
@@ -80,8 +91,11 @@ export class Connections implements ConnectionOwner {
   /** Fastify's option `clientErrorHandler`: handles errors of Node's parser and requests that did not arrive in time. */
   readonly clientErrorHandler = (error: Error & { code?: string }, socket: Socket): void => {
     // A client that has gone, or that has never sent anything, gets no response.
-    if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesRead === 0) socket.destroy();
-    else this.bySocket.get(socket)!.reject(error);
+    const connection = this.bySocket.get(socket);
+    // A client whose handshake failed has no connection yet.
+    const hasGone = error.code === 'ECONNRESET' || !socket.writable || socket.bytesRead === 0;
+    if (hasGone || connection === undefined) socket.destroy();
+    else connection.reject(error);
   };
 
   get open(): number {
@@ -99,10 +113,12 @@ export class Connections implements ConnectionOwner {
     return true;
   }
 
-  /** Closes connections between two requests, WebSockets, and connections without a byte, which Node does not count as idle. */
+  /** Closes connections between two requests, WebSockets, and those before the first byte or in a handshake, which Node does not count as idle. */
   closeIdle(): void {
     this.server.closeIdleConnections();
-    for (const { socket, isWebSocket } of this.all) if (socket.bytesRead === 0 || isWebSocket) socket.destroy();
+    for (const { socket, isWebSocket } of this.all) {
+      if (socket.bytesRead === 0 || isWebSocket || this.isHandshake(socket)) socket.destroy();
+    }
   }
 
   closeAll(): void {
@@ -148,8 +164,43 @@ export class Connections implements ConnectionOwner {
     this.all.delete(connection);
   }
 
-  private accept(socket: Socket): void {
-    const connection = new Connection(socket, this);
+  private createServer(options: ServerOptions): Server {
+    const { certificate } = this;
+    if (certificate === undefined) return createServer(options);
+    const { requestTimeout: handshakeTimeout } = this.limits;
+    const server = createSecureServer({
+      ...options,
+      ...secureContext(certificate.current),
+      handshakeTimeout,
+      allowHalfOpen: true,
+    });
+    const unwatch = certificate.watch((files) => server.setSecureContext(secureContext(files)));
+    server.on('close', unwatch);
+    server.on('secureConnection', (socket) => this.acceptSecure(socket));
+    return server;
+  }
+
+  /** Replaces the connection of a handshake, which counts against the limits as every other. */
+  private acceptSecure(socket: TLSSocket): void {
+    const { remoteAddress, remotePort } = socket;
+    const isBelow = ({ socket: wire, hasClosed }: Connection): boolean =>
+      !hasClosed && wire.remotePort === remotePort && wire.remoteAddress === remoteAddress;
+    const handshake = [...this.all].find(isBelow);
+    if (handshake === undefined) return void socket.destroy();
+    this.all.delete(handshake);
+    // A data listener makes Node pass the bytes to its parser by way of the stream. Directly, they would reach a parser that
+    // is paused, which rejects them.
+    socket.on('data', () => {});
+    this.accept(socket, handshake.socket);
+  }
+
+  private isHandshake(socket: Socket): boolean {
+    return this.certificate !== undefined && !(socket instanceof TLSSocket);
+  }
+
+  /** @param wire the TCP connection */
+  private accept(socket: Socket, wire = socket): void {
+    const connection = new Connection(socket, this, wire);
     this.bySocket.set(socket, connection);
     this.all.add(connection);
   }
@@ -170,6 +221,8 @@ const byServer = new WeakMap<Server, Connections>();
 export function connectionsOf(server: Server): Connections {
   return byServer.get(server)!;
 }
+
+const secureContext = ({ cert, key }: TlsFiles) => ({ cert, key, minVersion: 'TLSv1.2' as const });
 
 function serverOptions({ requestTimeout, keepAliveTimeout }: ConnectionLimits): ServerOptions {
   return {

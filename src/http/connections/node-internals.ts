@@ -21,11 +21,16 @@ export class SocketFlow {
   private sentBytes = 0;
   private sentAt = performance.now();
 
-  constructor(private readonly socket: Socket) {}
+  /** @param wire the TCP connection below TLS, or the socket itself */
+  constructor(
+    private readonly socket: Socket,
+    private readonly wire = socket,
+  ) {}
 
   /** @returns milliseconds since the client last read a part of what is buffered; 0 if nothing is buffered */
   stalledFor(now: number): number {
-    const { sent, unsent } = sentBytes(this.socket);
+    const { unsent } = sentBytes(this.socket);
+    const { sent } = sentBytes(this.wire);
     if (unsent === 0 || sent !== this.sentBytes) {
       this.sentBytes = sent;
       this.sentAt = now;

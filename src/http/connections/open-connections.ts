@@ -42,8 +42,8 @@ export class OpenConnections {
     this.all.add(connection);
     siblings.add(connection);
     const { connections, connectionsPerAddress } = this.limits;
-    if (siblings.size > connectionsPerAddress && !this.isProxy(connection.address)) closeOne(siblings, connection);
-    else if (this.all.size > connections) closeOne(this.all, connection);
+    if (siblings.size > connectionsPerAddress && !this.isProxy(connection.address)) this.closeOne(siblings, connection);
+    else if (this.all.size > connections) this.closeOne(this.all, connection);
   }
 
   delete(connection: Connection): void {
@@ -58,19 +58,21 @@ export class OpenConnections {
     const { proxies } = this.limits;
     return proxies !== undefined && address !== undefined && proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
   }
-}
 
-/** Closes the oldest of the most expendable connections, or the newcomer if all others are in use. */
-function closeOne(candidates: Set<Connection>, newcomer: Connection): void {
-  let mostExpendable = newcomer;
-  let lowestPriority = Infinity;
-  for (const connection of candidates) {
-    if (connection === newcomer || connection.hasClosed) continue;
-    const { priority } = connection;
-    if (priority >= lowestPriority) continue;
-    mostExpendable = connection;
-    lowestPriority = priority;
-    if (priority === 0) break;
+  /** Closes the oldest of the most expendable connections, or the newcomer if all others are in use. */
+  private closeOne(candidates: Set<Connection>, newcomer: Connection): void {
+    let mostExpendable = newcomer;
+    let lowestPriority = Infinity;
+    for (const connection of candidates) {
+      if (connection === newcomer || connection.hasClosed) continue;
+      const { priority } = connection;
+      if (priority >= lowestPriority) continue;
+      mostExpendable = connection;
+      lowestPriority = priority;
+      if (priority === 0) break;
+    }
+    // A handshake tells some turns of the event loop later that it has closed; until then it must take no place.
+    this.delete(mostExpendable);
+    mostExpendable.cut('too many connections');
   }
-  mostExpendable.cut('too many connections');
 }

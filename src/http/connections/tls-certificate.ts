@@ -1,0 +1,41 @@
+import { unwatchFile, watchFile } from 'node:fs';
+import { Logger } from '@nestjs/common';
+import { readTlsFiles, type TlsFiles } from '../../config/tls-files.js';
+
+/** Milliseconds between two looks at the files. */
+const WATCH_INTERVAL = 2000;
+
+/** The certificate of a server, read again when one of its files changes. */
+export class TlsCertificate {
+  private readonly logger = new Logger('Tls');
+  current: TlsFiles;
+
+  /** @throws {Error} of `readTlsFiles` */
+  constructor(
+    private readonly certFile: string,
+    private readonly keyFile: string,
+  ) {
+    this.current = readTlsFiles(certFile, keyFile);
+    if (this.current.expires < new Date()) this.logger.warn(`The certificate in ${certFile} has expired`);
+  }
+
+  /**
+   * Calls `use` with each new certificate. While the files do not fit together, as between the writing of one and the other, the
+   * certificate before stays.
+   * @returns ends that
+   */
+  watch(use: (files: TlsFiles) => void): () => void {
+    const read = (): void => {
+      try {
+        this.current = readTlsFiles(this.certFile, this.keyFile);
+        use(this.current);
+        this.logger.log(`Uses the changed certificate, valid until ${this.current.expires.toISOString()}`);
+      } catch (error) {
+        this.logger.error(`The changed certificate is not used: ${(error as Error).message}`);
+      }
+    };
+    const files = [this.certFile, this.keyFile];
+    for (const file of files) watchFile(file, { interval: WATCH_INTERVAL, persistent: false }, read);
+    return () => files.forEach((file) => unwatchFile(file, read));
+  }
+}

@@ -1,0 +1,181 @@
+import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { connect as connectSecurely, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { loadConfig } from '../../src/config/config.js';
+import type { Environment } from '../../src/config/config.js';
+import { until } from '../faults/fault.js';
+import { canMakeCertificates, makeCertificate } from '../support/certificate.js';
+import { type LoggedService, startLoggedService } from '../support/logged-service.js';
+import { metricsOf, untilMetric } from '../support/metrics.js';
+import { responsesIn } from '../support/raw-http.js';
+import { COOKIE, temporaryFolder, token } from '../support/service.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+const IS_CUT = 'http_connections_cut_total{reason="too many connections"}';
+
+const folder = temporaryFolder();
+let files: { key: string; certificate: string };
+let environment: Environment;
+let service: LoggedService;
+let sockets: TLSSocket[];
+let bearer: string;
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+beforeEach(async () => {
+  files = newFiles('used');
+  environment = { TLS_CERT_FILE: files.certificate, TLS_KEY_FILE: files.key };
+  sockets = [];
+  bearer = await token();
+});
+
+function newFiles(name: string) {
+  mkdirSync(join(folder, name), { recursive: true });
+  return makeCertificate(join(folder, name));
+}
+
+const portOf = ({ url }: { readonly url: string }): number => Number(new URL(url).port);
+
+/** Connects, and trusts the certificate of any test. */
+async function connection(options: ConnectionOptions = {}, to: { readonly url: string } = service): Promise<TLSSocket> {
+  const socket = connectSecurely({ host: '127.0.0.1', port: portOf(to), rejectUnauthorized: false, ...options });
+  sockets.push(socket);
+  await once(socket, 'secureConnect');
+  socket.on('error', () => {});
+  return socket;
+}
+
+function request(method: string, path: string, body = ''): string {
+  const content = body === '' ? '' : `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+  return `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${bearer}\r\n${content}\r\n${body}`;
+}
+
+/** Sends bytes, and returns the statuses when `count` responses have come. */
+async function statuses(socket: TLSSocket, bytes: string, count: number): Promise<number[]> {
+  const received: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => received.push(chunk));
+  socket.write(bytes);
+  const text = (): string => Buffer.concat(received).toString();
+  await until(
+    () => text().split('HTTP/1.1 ').length > count && /\r\n\r\n|\}$/.test(text()),
+    () => `${count} responses`,
+  );
+  return responsesIn(Buffer.concat(received)).map(({ status }) => status);
+}
+
+/** The serial number of the certificate that a new connection is shown. */
+async function serialNumber(): Promise<string> {
+  return (await connection()).getPeerCertificate().serialNumber;
+}
+
+const serialNumberIn = (path: string): string => new X509Certificate(readFileSync(path)).serialNumber;
+
+(canMakeCertificates ? describe : describe.skip)('the API port with TLS_CERT_FILE and TLS_KEY_FILE', () => {
+  describe('in a process', () => {
+    beforeEach(async () => {
+      environment = { ...environment, MAX_CONNECTIONS: '10', REQUEST_TIMEOUT: '1000', SHUTDOWN_TIMEOUT: '60000' };
+      service = await startLoggedService(environment);
+    });
+
+    afterEach(async () => {
+      for (const socket of sockets) socket.destroy();
+      await service.stop();
+    });
+
+    it('serves HTTPS with TLS 1.2 and 1.3, not with 1.1, and exports when the certificate expires', async () => {
+      expect(service.url).toMatch(/^https:/);
+      for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+        const socket = await connection({ minVersion: version, maxVersion: version });
+        expect(await statuses(socket, request('POST', '/cookies', JSON.stringify(COOKIE)), 1)).toEqual([201]);
+      }
+      await expect(
+        connection({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }),
+      ).rejects.toThrow();
+      const expires = (await metricsOf(service)).get('tls_certificate_expiry_timestamp_seconds');
+      expect(expires! * 1000 - Date.now()).toBeGreaterThan(23 * 3600 * 1000);
+    });
+
+    it('responds in order to 500 requests that are sent together, to a client that has closed its side', async () => {
+      const socket = await connection({ allowHalfOpen: true } as ConnectionOptions);
+      const requests = Array.from({ length: 500 }, (_, index) => request('GET', `/cookies/${index + 1}`)).join('');
+      const received = statuses(socket, request('POST', '/cookies', JSON.stringify(COOKIE)) + requests, 501);
+      socket.end();
+      expect(await received).toEqual([201, 200, ...Array<number>(499).fill(404)]);
+    });
+
+    it('counts handshakes among the connections, and closes those that do not end', async () => {
+      for (let number = 0; number < 30; number++) connect(portOf(service), '127.0.0.1').on('error', () => {});
+      await untilMetric(service, IS_CUT, 20);
+      expect(await statuses(await connection(), request('GET', '/cookies'), 1)).toEqual([200]);
+      await untilMetric(service, 'http_connections_open', 1);
+    });
+
+    it('closes a connection of HTTP without TLS, or of other bytes, and serves on', async () => {
+      for (const bytes of [request('GET', '/cookies'), '\x16\x03\x01\x00\x05hello', '\0'.repeat(1000)]) {
+        const socket = connect(portOf(service), '127.0.0.1').on('error', () => {});
+        socket.end(bytes);
+        await once(socket.resume(), 'close');
+      }
+      expect(await statuses(await connection(), request('GET', '/cookies'), 1)).toEqual([200]);
+    });
+
+    it('uses a changed certificate for new connections, once both files have changed', async () => {
+      const before = await connection();
+      expect(await statuses(before, request('GET', '/cookies'), 1)).toEqual([200]);
+      const next = newFiles('next');
+      renameSync(next.key, files.key);
+      await until(
+        () => service.output.includes('The changed certificate is not used: the private key in'),
+        () => 'the log has the mismatch',
+      );
+      expect(await serialNumber()).toBe(serialNumberIn(files.certificate));
+      const expected = serialNumberIn(next.certificate);
+      renameSync(next.certificate, files.certificate);
+      await until(
+        () => service.output.includes('Uses the changed certificate, valid until'),
+        () => 'the log has the change',
+      );
+      expect(await serialNumber()).toBe(expected);
+      expect(await statuses(before, request('GET', '/cookies'), 1)).toEqual([200]);
+    });
+  });
+
+  it('is HTTPS in two workers, and a stop does not wait for a handshake', async () => {
+    const place = temporaryFolder();
+    const process = await ServiceProcess.start(place, { ...environment, WORKERS: '2', SHUTDOWN_TIMEOUT: '60000' });
+    try {
+      expect(process.url).toMatch(/^https:/);
+      const handshake = connect(portOf(process), '127.0.0.1').on('error', () => {});
+      handshake.write('\x16\x03\x01\x02\x00\x01');
+      expect(await statuses(await connection({}, process), request('GET', '/cookies'), 1)).toEqual([200]);
+      const began = performance.now();
+      expect(await process.end()).toBe(0);
+      expect(performance.now() - began).toBeLessThan(20_000);
+    } finally {
+      await process.end('SIGKILL');
+      rmSync(place, { recursive: true });
+    }
+  });
+
+  it('is set by both variables, which name what is wrong with their files', () => {
+    const [other, empty] = [newFiles('other'), join(folder, 'empty.pem')];
+    writeFileSync(empty, '');
+    const { TLS_CERT_FILE, TLS_KEY_FILE } = environment;
+    const both = 'TLS_CERT_FILE and TLS_KEY_FILE must be set together';
+    expect(() => loadConfig({ TLS_CERT_FILE })).toThrow(both);
+    expect(() => loadConfig({ TLS_KEY_FILE })).toThrow(both);
+    expect(() => loadConfig({ TLS_CERT_FILE, TLS_KEY_FILE: other.key })).toThrow(
+      `TLS_KEY_FILE is wrong: the private key in ${other.key} is not the one of the certificate in ${files.certificate}`,
+    );
+    expect(() => loadConfig({ TLS_CERT_FILE: empty, TLS_KEY_FILE: join(folder, 'none') })).toThrow(
+      /TLS_CERT_FILE must name a file with a PEM certificate.*TLS_KEY_FILE must name a file that the service can read: ENOENT/s,
+    );
+    expect(() => loadConfig({ TLS_CERT_FILE, TLS_KEY_FILE: empty })).toThrow(
+      'TLS_KEY_FILE must name a file with a PEM private key without a passphrase',
+    );
+    expect(loadConfig({ TLS_CERT_FILE, TLS_KEY_FILE }).tls).toEqual({ certFile: TLS_CERT_FILE, keyFile: TLS_KEY_FILE });
+  });
+});
