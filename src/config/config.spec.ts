@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { allSettings, type Config, ConfigError, loadConfig as load } from './config.js';
 import { COOKIES } from '../cookies/cookie.resource.js';
@@ -43,6 +43,7 @@ describe('the configuration', () => {
       environment: 'development',
       host: '127.0.0.1',
       port: 3000,
+      workers: 1,
       managementPort: 3001,
       database: { url: { engine: 'sqlite', path: './data/cookies.sqlite' }, migrateOnStart: true },
       jwt: { secret: undefined, publicKeys: undefined, scopeClaim: [['scope']] },
@@ -57,6 +58,7 @@ describe('the configuration', () => {
 
   it.each<[environment: Environment, values: object]>([
     [{ HOST: '::1' }, { host: '::1' }],
+    [{ WORKERS: 'auto' }, { workers: Math.min(availableParallelism(), 64) }],
     [
       { DATABASE_URL: 'sqlite:///var/cookies.sqlite' },
       { database: { url: { engine: 'sqlite', path: '/var/cookies.sqlite' } } },
@@ -131,6 +133,9 @@ describe('the configuration', () => {
     ['PORT', { PORT: '65536' }],
     ['PORT', { PORT: '3e3' }],
     ['PORT', { PORT: '3001' }],
+    ['WORKERS', { WORKERS: '1.5' }],
+    ['WORKERS', { WORKERS: 'AUTO' }],
+    ['WORKERS', { WORKERS: ' 2' }],
     ['HOST', { HOST: 'localhost' }],
     ['NODE_ENV', { NODE_ENV: 'prod' }],
     ['DATABASE_URL', { DATABASE_URL: 'mysql://u:p@localhost/cookies' }],

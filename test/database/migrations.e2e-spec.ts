@@ -8,7 +8,7 @@ import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
 import { migrate, pendingMigrations } from '../../src/database/schema/migrations.js';
-import { until } from '../faults/fault.js';
+import { until } from '../support/until.js';
 import { databaseUrlFor, engineInUse, provideDatabase } from '../support/engine.js';
 import { onServer } from '../support/postgres/postgres-server.js';
 import { Client, COOKIE, environmentIn, startService, temporaryFolder } from '../support/service.js';

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../src/config/config.js';
 import { type Ledger, writeUntil } from '../support/load/ledger.js';
 import { temporaryFolder } from '../support/service.js';
 import { ServiceProcess, type SpawnOptions } from '../support/service-process.js';
+import { until } from '../support/until.js';
 
 export interface Run {
   /** Number of faults on one database. */
@@ -51,13 +51,6 @@ export class Site {
     const service = await ServiceProcess.start(folder, { COOKIES_CAPACITY: '10000000', ...environment }, options);
     this.processes.push(service);
     return service;
-  }
-}
-
-/** @throws when `condition` does not hold within `timeout` milliseconds */
-export async function until(condition: () => boolean, what: () => string, timeout = 30_000): Promise<void> {
-  for (const deadline = performance.now() + timeout; !condition(); await sleep(5)) {
-    if (performance.now() > deadline) throw new Error(`Not within ${timeout} ms: ${what()}`);
   }
 }
 

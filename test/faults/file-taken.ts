@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Counts, expectKept, Ledger, sumOf, writeUntil } from '../support/load/ledger.js';
 import { Client, COOKIE } from '../support/service.js';
+import { until } from '../support/until.js';
 import { ORDINARY_USER } from '../support/ordinary-user.js';
-import { type Fault, LONGEST_LOAD, Site, until, untilWritten, whileWriting } from './fault.js';
+import { type Fault, LONGEST_LOAD, Site, untilWritten, whileWriting } from './fault.js';
 
 const FILE = 'cookies.sqlite';
 

@@ -4,7 +4,8 @@ import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
 import { expectKept, Ledger } from '../support/load/ledger.js';
 import { Client, startService } from '../support/service.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
-import { type Fault, type Run, Site, until, whileWriting } from './fault.js';
+import { until } from '../support/until.js';
+import { type Fault, type Run, Site, whileWriting } from './fault.js';
 
 const LONGEST_WISH = 255;
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expectKept, Ledger, storedIn, writeUntil } from '../support/load/ledger.js';
 import { Client, COOKIE } from '../support/service.js';
-import { type Fault, LONGEST_LOAD, Site, until, untilWritten, whileWriting } from './fault.js';
+import { until } from '../support/until.js';
+import { type Fault, LONGEST_LOAD, Site, untilWritten, whileWriting } from './fault.js';
 
 /** The process gets SIGKILL while clients write, and is started again. */
 export const killed: Fault = ({ times, progress }) =>

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import type { Environment } from '../../src/config/config.js';
-import { until } from '../faults/fault.js';
+import { until } from '../support/until.js';
 import { untilMetric } from '../support/metrics.js';
 import { responsesIn } from '../support/raw-http.js';
 import { type LoggedService, startLoggedService } from '../support/logged-service.js';

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { until } from '../faults/fault.js';
+import { until } from '../support/until.js';
 import { regressions } from '../fuzz/regressions.js';
 import { messageBytes, type Tokens } from '../fuzz/message.js';
 import { play, type Script } from '../fuzz/script.js';

@@ -1,4 +1,4 @@
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
@@ -9,7 +9,8 @@ import { describePostgres } from '../support/engine.js';
 import { expectError } from '../support/expect-error.js';
 import { onServer, PostgresServer } from '../support/postgres/postgres-server.js';
 import { Client, COOKIE, type Service, startService, temporaryFolder } from '../support/service.js';
-import { ServiceProcess } from '../support/service-process.js';
+import { metricsOf } from '../support/metrics.js';
+import { type LogLine, ServiceProcess } from '../support/service-process.js';
 
 const PAGE = 4096;
 const RECORDS = 20_000;
@@ -35,11 +36,8 @@ function captureLog(): Line[] {
 const problems = (lines: Line[]): Line[] => lines.filter(({ level }) => level !== 'log');
 const hasStack = ({ message, rest }: Line): boolean => /\n +at /.test([message, ...rest].join('\n'));
 
-async function metric(service: { readonly managementUrl: string }, name: string): Promise<number> {
-  const text = await (await fetch(`${service.managementUrl}/metrics`)).text();
-  const line = text.split('\n').find((each) => each.startsWith(`${name} `));
-  return line === undefined ? NaN : Number(line.split(' ').at(-1));
-}
+const metric = async (service: { readonly managementUrl: string }, name: string): Promise<number> =>
+  (await metricsOf(service)).get(name) ?? NaN;
 
 /** Writes nonsense over the page in the middle of the table's. */
 function damage(path: string): void {
@@ -59,21 +57,15 @@ function damage(path: string): void {
 }
 
 describe('the log of a service in trouble', () => {
-  describe('without the storage row of a resource', () => {
-    it('POST is 500, and the log says what is missing and what to do', async () => {
-      const service = await startService();
-      try {
-        const client = await Client.of(service);
-        expect((await client.post(COOKIE)).status).toBe(201);
-        await service.app.get(DataSource).query("DELETE FROM storage WHERE resource = 'cookies'");
-        const lines = captureLog();
-        expect((await client.post(COOKIE)).status).toBe(500);
-        const [line] = problems(lines);
-        expect([line?.message, ...(line?.rest ?? [])].join(' ')).toMatch(/no row for "cookies".*restore a backup/s);
-      } finally {
-        await service.stop();
-      }
-    });
+  it('says what is missing and what to do when POST is 500 without the storage row of a resource', async () => {
+    await using service = await startService();
+    const client = await Client.of(service);
+    expect((await client.post(COOKIE)).status).toBe(201);
+    await service.app.get(DataSource).query("DELETE FROM storage WHERE resource = 'cookies'");
+    const lines = captureLog();
+    expect((await client.post(COOKIE)).status).toBe(500);
+    const [line] = problems(lines);
+    expect([line?.message, ...(line?.rest ?? [])].join(' ')).toMatch(/no row for "cookies".*restore a backup/s);
   });
 
   describe('with a damaged page', () => {
@@ -119,43 +111,35 @@ describe('the log of a service in trouble', () => {
   });
 
   it('has one error without a stack for all writes that are rejected with 507 DISK_FULL, and PATCH and PUT are, too', async () => {
-    const service = await startService();
-    try {
-      const client = await Client.of(service);
-      const { id } = (await client.post(COOKIE)).body;
-      const lines = captureLog();
-      leaveNoRoom(service);
-      const requests = [
-        client.post(COOKIE),
-        client.request('PUT', `/cookies/${id}`, { body: { flavor: 'chocolate', size: 'small' } }),
-        client.request('PATCH', `/cookies/${id}`, { body: { flavor: 'chocolate' } }),
-      ];
-      for (const { status, body } of await Promise.all(requests)) {
-        expect({ status, ...body }).toMatchObject({
-          status: 507,
-          error: 'Insufficient Storage',
-          message: 'Storage is full',
-          errorCode: 'DISK_FULL',
-        });
-      }
-      expect((await client.get(`/cookies/${id}`)).status).toBe(200);
-      expect(problems(lines)).toEqual([
-        expect.objectContaining({
-          level: 'error',
-          message: expect.stringMatching(/^The volume of the database is full/),
-        }),
-      ]);
-      expect(lines.filter(hasStack)).toEqual([]);
-      // Once for each commit that they shared.
-      expect(await metric(service, 'database_errors_total{kind="full"}')).toBeGreaterThanOrEqual(1);
-      expect(await metric(service, 'database_volume_free_bytes')).toBeGreaterThan(0);
-    } finally {
-      await service.stop();
+    await using service = await startService();
+    const client = await Client.of(service);
+    const { id } = (await client.post(COOKIE)).body;
+    const lines = captureLog();
+    leaveNoRoom(service);
+    const requests = [
+      client.post(COOKIE),
+      client.request('PUT', `/cookies/${id}`, { body: { flavor: 'chocolate', size: 'small' } }),
+      client.request('PATCH', `/cookies/${id}`, { body: { flavor: 'chocolate' } }),
+    ];
+    for (const response of await Promise.all(requests)) {
+      expectError(response, 507, 'DISK_FULL');
+      expect(response.body.message).toBe('Storage is full');
     }
+    expect((await client.get(`/cookies/${id}`)).status).toBe(200);
+    expect(problems(lines)).toEqual([
+      expect.objectContaining({
+        level: 'error',
+        message: expect.stringMatching(/^The volume of the database is full/),
+      }),
+    ]);
+    expect(lines.filter(hasStack)).toEqual([]);
+    // Once for each commit that they shared.
+    expect(await metric(service, 'database_errors_total{kind="full"}')).toBeGreaterThanOrEqual(1);
+    expect(await metric(service, 'database_volume_free_bytes')).toBeGreaterThan(0);
   });
 
   it('has one warning for writes that wait for a lock in vain', async () => {
-    const service = await startService({ DATABASE_BUSY_TIMEOUT: '100' });
+    await using service = await startService({ DATABASE_BUSY_TIMEOUT: '100' });
     const other = openDatabase(join(service.folder, 'cookies.sqlite'));
     try {
       const client = await Client.of(service);
@@ -167,33 +151,25 @@ describe('the log of a service in trouble', () => {
       ]);
     } finally {
       other.close();
-      await service.stop();
     }
   });
 
   describePostgres('on PostgreSQL', () => {
     let server: PostgresServer;
-    let folder: string;
     let service: ServiceProcess;
 
     beforeAll(async () => {
-      folder = temporaryFolder();
       server = await PostgresServer.create();
-      service = await ServiceProcess.start(folder, { DATABASE_URL: server.url() });
+      service = await ServiceProcess.start(temporaryFolder(), { DATABASE_URL: server.url() });
     });
 
     afterAll(async () => {
       await service?.end();
       await server?.remove();
-      rmSync(folder, { recursive: true, force: true });
     });
 
-    const problemLines = (): { level: string; msg: string }[] =>
-      service.output
-        .split('\n')
-        .filter((line) => line.startsWith('{'))
-        .map((line) => JSON.parse(line) as { level: string; msg: string })
-        .filter(({ msg }) => /^(The database is|Requests are|The volume)/.test(msg));
+    const problemLines = (): LogLine[] =>
+      service.lines.filter(({ msg }) => /^(The database is|Requests are|The volume)/.test(msg));
 
     it('says once that the server is away, and once that it is back, for how long and with how many rejections', async () => {
       const client = await Client.of(service);
@@ -203,7 +179,7 @@ describe('the log of a service in trouble', () => {
       await sleep(1500);
       expect((await client.post(COOKIE)).status).toBe(503);
       await server.start();
-      for (let waited = 0; waited < 30_000 && !service.output.includes('is back'); waited += 50) await sleep(50);
+      await service.printed('is back');
       expect((await client.get('/cookies/1')).status).toBe(200);
       expect(problemLines().map(({ level, msg }) => ({ level, msg }))).toEqual([
         { level: 'error', msg: expect.stringMatching(/^The database is away: .*(ECONNREFUSED|terminat)/) },

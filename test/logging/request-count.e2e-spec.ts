@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { metricsOf } from '../support/metrics.js';
+import { metricsOf, untilMetric } from '../support/metrics.js';
 import { Client, COOKIE, temporaryFolder, token } from '../support/service.js';
+import { connected } from '../support/raw-http.js';
 import { ServiceProcess } from '../support/service-process.js';
+import { until } from '../support/until.js';
 
 const REQUESTS = 20_000;
 const CONNECTIONS = 8;
@@ -21,7 +21,6 @@ interface Sent {
 }
 
 describe('the log and the metrics of 20 000 requests, some connections being reset,', () => {
-  let folder: string;
   let service: ServiceProcess;
   let lines: Record<string, unknown>[];
   let counts: Map<string, number>;
@@ -29,8 +28,7 @@ describe('the log and the metrics of 20 000 requests, some connections being res
   const answered: Sent[] = [];
 
   beforeAll(async () => {
-    folder = temporaryFolder();
-    const file = join(folder, 'log');
+    const file = join(temporaryFolder(), 'log');
     // In a pipe, the log would hold what this process is too slow to read.
     service = await startWithLog(file);
     expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
@@ -46,7 +44,7 @@ describe('the log and the metrics of 20 000 requests, some connections being res
         }
       }),
     );
-    await untilNoneInFlight(service);
+    await untilMetric(service, 'http_requests_in_flight', 0);
     counts = await metricsOf(service);
     expect(await service.end()).toBe(0);
     lines = readFileSync(file, 'utf8')
@@ -55,10 +53,7 @@ describe('the log and the metrics of 20 000 requests, some connections being res
       .map((line) => JSON.parse(line) as Record<string, unknown>);
   }, 240_000);
 
-  afterAll(async () => {
-    await service.end('SIGKILL');
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => service.end('SIGKILL'));
 
   it('have each once that was answered, with its status, and none twice', () => {
     const byId = new Map(lines.map(({ requestId, status }) => [requestId, status]));
@@ -86,12 +81,11 @@ async function startWithLog(file: string): Promise<ServiceProcess> {
   const descriptor = openSync(file, 'w');
   const service = ServiceProcess.spawn(join(file, '..'), {}, { stdout: descriptor });
   closeSync(descriptor);
-  for (let waited = 0; waited < 20_000; waited += 20) {
+  await until(() => {
     service.output = readFileSync(file, 'utf8');
-    if (/Management: +http/.test(service.output)) return service;
-    await sleep(20);
-  }
-  throw new Error(`The service did not start: ${service.output}`);
+    return /Management: +http/.test(service.output);
+  }, 'the service starts');
+  return service;
 }
 
 /** GET of a record, of none, of the list without a token, and of a path without a route, in turn. */
@@ -114,8 +108,7 @@ async function sendOnOne(
   isReset: boolean,
   answered: Sent[],
 ): Promise<void> {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname).on('error', () => undefined);
+  const socket = await connected(url);
   let [sent, done, rest] = [first, first, ''];
   const sendMore = (): void => {
     let requests = '';
@@ -139,12 +132,4 @@ async function sendOnOne(
   sendMore();
   await once(socket, 'close');
   if (!isReset) expect(done).toBe(end);
-}
-
-async function untilNoneInFlight(service: ServiceProcess): Promise<void> {
-  for (let waited = 0; waited < 30_000; waited += 50) {
-    if ((await metricsOf(service)).get('http_requests_in_flight') === 0) return;
-    await sleep(50);
-  }
-  throw new Error('Requests are still in flight');
 }

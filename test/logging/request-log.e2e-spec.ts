@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { rmSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jest } from '@jest/globals';
@@ -10,14 +7,12 @@ import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { CreateCookieDto } from '../../src/cookies/dto/cookie.dto.js';
 import { type Connections, connectionsOf } from '../../src/http/connections/connections.js';
-import { until } from '../faults/fault.js';
+import { until } from '../support/until.js';
 import { Client, COOKIE, type Service, startService, temporaryFolder, token } from '../support/service.js';
-import { ServiceProcess } from '../support/service-process.js';
-import { preloaded } from '../support/faults/preloaded.js';
+import { type LogLine, ServiceProcess } from '../support/service-process.js';
 import { StallingClient } from '../support/faults/stalling-client.js';
+import { exchange } from '../support/raw-http.js';
 import { untilMetric } from '../support/metrics.js';
-
-type Line = Record<string, unknown> & { readonly msg: string };
 
 let folder: string;
 let service: ServiceProcess;
@@ -32,25 +27,12 @@ beforeAll(async () => {
   });
 });
 
-afterAll(async () => {
-  await service.end('SIGKILL');
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const linesOf = ({ output }: ServiceProcess): Line[] =>
-  output
-    .split('\n')
-    .slice(0, -1)
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line) as Line);
+afterAll(() => service.end('SIGKILL'));
 
 /** The lines of requests with this id, as soon as there is one. */
-async function logged(id: string): Promise<Line[]> {
-  const lines = () => linesOf(service).filter(({ requestId }) => requestId === id);
-  await until(
-    () => lines().length > 0,
-    () => `a line of request ${id}`,
-  );
+async function logged(id: string): Promise<LogLine[]> {
+  const lines = () => service.lines.filter(({ requestId }) => requestId === id);
+  await until(() => lines().length > 0, `a line of request ${id}`);
   return lines();
 }
 
@@ -135,7 +117,7 @@ describe('the log has one line for', () => {
     expect(Date.parse(lines[0]!['time'] as string)).toBeLessThanOrEqual(ended + 100);
     expect(lines[0]!['milliseconds']).toBeGreaterThan(290);
     expect(lines[0]!['milliseconds']).toBeLessThan(20_000);
-    const warnings = linesOf(service).filter(({ level }) => level === 'warn');
+    const warnings = service.lines.filter(({ level }) => level === 'warn');
     expect(warnings).toEqual([
       expect.objectContaining({
         msg: expect.stringMatching(
@@ -168,16 +150,10 @@ describe('the log has one line for', () => {
   });
 
   it('what was no request to the parser, with its status', async () => {
-    const before = linesOf(service).length;
-    const { hostname, port } = new URL(service.url);
-    const socket = connect({ host: hostname, port: Number(port) }).on('error', () => undefined);
-    socket.resume().write('nonsense\r\n\r\n');
-    await once(socket, 'close');
-    await until(
-      () => linesOf(service).length > before,
-      () => 'the line of it',
-    );
-    expect(linesOf(service).slice(before)).toEqual([
+    const before = service.lines.length;
+    await exchange(service, Buffer.from('nonsense\r\n\r\n'));
+    await until(() => service.lines.length > before, 'the line of it');
+    expect(service.lines.slice(before)).toEqual([
       expect.objectContaining({ msg: 'request', method: 'unknown', route: 'unknown', status: 400 }),
     ]);
   });
@@ -285,19 +261,13 @@ describe('a request whose client has left', () => {
   async function abandon(line: string, rest = '', isAtWork = () => connections.requests.inFlight === 1): Promise<void> {
     const fields = `Host: cookies\r\nAuthorization: Bearer ${await token()}\r\n`;
     const client = await StallingClient.send(left, `${line} HTTP/1.1\r\n${fields}${rest}\r\n`);
-    await until(isAtWork, () => 'the request is in progress');
+    await until(isAtWork, 'the request is in progress');
     client.reset();
-    await until(
-      () => connections.open === 0,
-      () => 'the client has left',
-    );
+    await until(() => connections.open === 0, 'the client has left');
   }
 
   async function untilRecorded(): Promise<void> {
-    await until(
-      () => records.length > 0,
-      () => 'a record of the request',
-    );
+    await until(() => records.length > 0, 'a record of the request');
     expect(connections.requests.inFlight).toBe(0);
   }
 
@@ -335,38 +305,5 @@ describe('a request whose client has left', () => {
     letPass!();
     await untilRecorded();
     expect(records).toEqual([{ route: '/guarded', status: 400, end: 'cut off' }]);
-  });
-});
-
-describe('the log of a service that ends', () => {
-  it('has the line of the last request before an exception that nobody catches', async () => {
-    const own = temporaryFolder();
-    const failing = preloaded(`process.on('SIGUSR2', () => { throw new Error('nobody catches this'); });`);
-    const ending = await ServiceProcess.start(own, failing);
-    try {
-      await (await Client.of(ending)).get('/cookies', { 'x-request-id': 'the-last' });
-      ending.child.kill('SIGUSR2');
-      expect(await ending.exit()).not.toBe(0);
-      if (!ending.child.stdout!.readableEnded) await once(ending.child.stdout!, 'end');
-      expect(linesOf(ending).filter(({ requestId }) => requestId === 'the-last')).toHaveLength(1);
-    } finally {
-      await ending.end('SIGKILL');
-      rmSync(own, { recursive: true, force: true });
-    }
-  });
-
-  it('has the line of the last request before SIGTERM', async () => {
-    const own = temporaryFolder();
-    const ending = await ServiceProcess.start(own);
-    try {
-      const client = await Client.of(ending);
-      await client.get('/cookies', { 'x-request-id': 'the-last' });
-      expect(await ending.end()).toBe(0);
-      if (!ending.child.stdout!.readableEnded) await once(ending.child.stdout!, 'end');
-      expect(linesOf(ending).filter(({ requestId }) => requestId === 'the-last')).toHaveLength(1);
-    } finally {
-      await ending.end('SIGKILL');
-      rmSync(own, { recursive: true, force: true });
-    }
   });
 });

@@ -108,6 +108,7 @@ describeEngines('GET /metrics', (engine) => {
     expect(stored).toBeLessThan(3);
     expect(metrics.get('storage_records{resource="cookies"}')).toBe(stored);
     expect(metrics.get('storage_capacity_records{resource="cookies"}')).toBe(3);
+    expect(metrics.has('workers_serving')).toBe(false);
   });
 
   it('measures a request from its arrival to its response, in seconds, and has it in flight meanwhile', async () => {

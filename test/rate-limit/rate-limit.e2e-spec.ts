@@ -3,7 +3,7 @@ import { Controller, Get, Injectable, Module } from '@nestjs/common';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
 import { RateClass } from '../../src/rate-limit/rate-class.decorator.js';
 import { Limit } from '../../src/rate-limit/limit.js';
-import { until } from '../faults/fault.js';
+import { until } from '../support/until.js';
 import { expectError } from '../support/expect-error.js';
 import { OpenApiDocument } from '../support/openapi-document.js';
 import { type Answer, Client, COOKIE, type Service, startService, token } from '../support/service.js';

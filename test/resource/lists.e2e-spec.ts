@@ -23,7 +23,7 @@ import type { Environment } from '../../src/config/config.js';
 import { connectionsOf } from '../../src/http/connections/connections.js';
 import { ListCache } from '../../src/resource/lists/list-cache.js';
 import { ListReaders } from '../../src/resource/lists/list-readers.js';
-import { until } from '../faults/fault.js';
+import { until } from '../support/until.js';
 import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
 import { Client, type Service, startService, token } from '../support/service.js';
 import { growthDuring, metricsOf, untilMetric } from '../support/metrics.js';

@@ -1,10 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { once } from 'node:events';
+import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { run } from '../support/command.js';
-import { environmentIn } from '../support/service.js';
+import { environmentIn, temporaryFolder } from '../support/service.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -16,11 +17,9 @@ const onVolume = SmallVolume.mountable && canRunAsOrdinaryUser() ? it : it.skip;
 let folder: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'cookies-'));
+  folder = temporaryFolder();
   if (ORDINARY_USER.uid !== undefined) chownSync(folder, ORDINARY_USER.uid, ORDINARY_USER.uid);
 });
-
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** What a start that fails prints, as an ordinary user. */
 async function failedStart(environment: Record<string, string | undefined> = {}, place = folder): Promise<string> {
@@ -92,6 +91,23 @@ describe('a start that fails, and doctor', () => {
       expect(await failedStart({}, volume)).toMatch(/cannot be opened/);
     });
   });
+});
+
+it.each([
+  ['PORT', '1'],
+  ['MANAGEMENT_PORT', '1'],
+  ['PORT', '2'],
+  ['MANAGEMENT_PORT', '2'],
+])('a start whose %s is in use exits with 1 and names the address, with WORKERS=%s', async (variable, workers) => {
+  const occupant = createServer().listen(0, '127.0.0.1');
+  await once(occupant, 'listening');
+  const { port } = occupant.address() as AddressInfo;
+  await using service = ServiceProcess.spawn(folder, { WORKERS: workers, [variable]: String(port) });
+  expect(await service.exit()).toBe(1);
+  occupant.close();
+  expect(service.output).toContain(`127.0.0.1:${port}`);
+  expect(service.output.match(/The service cannot listen: .*EADDRINUSE: address already in use/g)).toHaveLength(1);
+  expect(service.output).not.toMatch(/^ +at /m);
 });
 
 describe('--version', () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openApiDocument } from '../../src/openapi/document.js';
 import { nodeMajor } from '../../src/config/node-version.js';
@@ -18,16 +18,13 @@ const THROWS_AT_THE_FIRST_OUTPUT = `
 describe('the built service', () => {
   let folder: string;
   beforeEach(() => (folder = temporaryFolder()));
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   it('makes the OpenAPI document at the first request to it, and responds to all of those alike', async () => {
-    const service = await ServiceProcess.start(folder, { DOCS: 'true' });
+    await using service = await ServiceProcess.start(folder, { DOCS: 'true' });
     const fetchDocument = async () => (await fetch(`${service.url}/openapi.json`)).json();
     const documents = await Promise.all([1, 2, 3, 4].map(fetchDocument));
-    const inProcess = await startService();
+    await using inProcess = await startService();
     const expected = JSON.parse(JSON.stringify(openApiDocument(inProcess.app))) as unknown;
-    await inProcess.stop();
-    await service.end();
     for (const document of documents) expect(document).toEqual(expected);
   });
 

@@ -1,9 +1,10 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { cpSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Database, openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import type { Environment } from '../../src/config/config.js';
-import { environmentIn } from './service.js';
+import { environmentIn, temporaryFolder } from './service.js';
 
 const HOST = join(import.meta.dirname, 'command-host.js');
 
@@ -120,6 +121,27 @@ export async function outcomeOf(child: ChildProcess): Promise<Outcome> {
   return { code: child.exitCode, stdout, stderr };
 }
 
+const originals = new Map<string, Promise<string>>();
+
+/**
+ * Makes a folder with a database of these lines, in which commands have run. The database is made once in a spec, then copied.
+ */
+export async function folderWith(text: string, ...commands: readonly string[][]): Promise<string> {
+  const key = JSON.stringify([text, commands]);
+  if (!originals.has(key)) originals.set(key, madeFolder(text, commands));
+  const folder = temporaryFolder();
+  cpSync(await originals.get(key)!, folder, { recursive: true });
+  return folder;
+}
+
+async function madeFolder(text: string, commands: readonly string[][]): Promise<string> {
+  const folder = temporaryFolder();
+  for (const args of [['import', 'cookies'], ...commands]) {
+    expect(await run(folder, args, { input: text })).toMatchObject({ code: 0 });
+  }
+  return folder;
+}
+
 /** Opens the database in `folder` for an inspection or a change. */
 export function inDatabase<T>(folder: string, work: (database: Database) => T, file = 'cookies.sqlite'): T {
   const database = openDatabase(join(folder, file), { timeout: 5000 });
@@ -131,18 +153,14 @@ export function inDatabase<T>(folder: string, work: (database: Database) => T, f
 }
 
 /** The number of cookies, and the number in the counter. */
-export function countsOf(folder: string): { count: number; used: number } {
-  return inDatabase(
-    folder,
-    (database) =>
-      database
-        .prepare("SELECT (SELECT count(*) FROM cookies) AS count, used FROM storage WHERE resource = 'cookies'")
-        .get() as {
-        count: number;
-        used: number;
-      },
-  );
+export function countsOf(folder: string, file?: string): { count: number; used: number } {
+  return inDatabase(folder, contentsOf, file) as { count: number; used: number };
 }
+
+const contentsOf = (database: Database): unknown =>
+  database
+    .prepare("SELECT (SELECT count(*) FROM cookies) AS count, used FROM storage WHERE resource = 'cookies'")
+    .get();
 
 /** Lines in the format of `export`, with ids from `first` on. */
 export function lines(count: number, first = 1): string {

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../src/config/config.js';
 import { standardOutput } from '../../src/logging/standard-output.js';
@@ -10,15 +10,8 @@ export interface LoggedService extends Service {
 }
 
 /** The log of all services that a spec starts in this process. */
-const folder = temporaryFolder();
-const file = join(folder, 'log');
-const descriptor = openSync(file, 'a');
-standardOutput(descriptor);
-
-afterAll(() => {
-  closeSync(descriptor);
-  rmSync(folder, { recursive: true });
-});
+const file = join(temporaryFolder(), 'log');
+standardOutput(openSync(file, 'a'));
 
 /** Starts the service in this process, as in production, with a log that the test can read. */
 export async function startLoggedService(environment: Environment = {}): Promise<LoggedService> {

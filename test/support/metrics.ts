@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from './until.js';
 
 interface Managed {
   readonly managementUrl: string;
@@ -26,10 +26,8 @@ export async function growthDuring(service: Managed, work: () => Promise<unknown
 /** Waits until a series has a value. Some are counted after the client has its response. */
 export async function untilMetric(service: Managed, name: string, value: number): Promise<void> {
   let seen: number | undefined;
-  for (let waited = 0; waited < 30_000; waited += 20) {
-    seen = (await metricsOf(service)).get(name);
-    if (seen === value) return;
-    await sleep(20);
-  }
-  throw new Error(`${name} is ${seen} after 30 s, not ${value}`);
+  await until(
+    async () => (seen = (await metricsOf(service)).get(name)) === value,
+    () => `${name} is ${seen}, not ${value}`,
+  );
 }

@@ -1,7 +1,16 @@
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { connect, type Socket, type TcpNetConnectOpts } from 'node:net';
 import { jsonOf } from './http-client.js';
 import { parseResponse } from './http-response.js';
 import type { Answer } from './service.js';
+
+/** Opens a connection to a URL. The service may reset it later, which is no error. */
+export async function connected(url: string, options: Partial<TcpNetConnectOpts> = {}): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), ...options });
+  await once(socket, 'connect');
+  return socket.on('error', () => {});
+}
 
 /** The bytes of a request from its lines and its body, for requests that `fetch` refuses to send. */
 export function request(lines: readonly string[], body: string | Buffer = ''): Buffer {
@@ -17,18 +26,14 @@ export async function exchange(
   bytes: Buffer,
   { end = false }: { end?: boolean } = {},
 ): Promise<Answer[]> {
-  const { hostname, port } = new URL(service.url);
+  // A service that closes before it has read everything resets the connection. Its responses count.
+  const socket = await connected(service.url, { allowHalfOpen: true });
   const received: Buffer[] = [];
-  await new Promise<void>((resolve) => {
-    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
-    socket.on('data', (chunk) => received.push(chunk));
-    socket.on('end', () => socket.end());
-    // A service that closes before it has read everything resets the connection. Its responses count.
-    socket.on('error', () => {});
-    socket.on('close', () => resolve());
-    socket.write(bytes);
-    if (end) socket.end();
-  });
+  socket.on('data', (chunk) => received.push(chunk));
+  socket.on('end', () => socket.end());
+  socket.write(bytes);
+  if (end) socket.end();
+  await new Promise((resolve) => socket.on('close', resolve));
   return responsesIn(Buffer.concat(received));
 }
 

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../src/config/config.js';
 import { provideDatabase } from './engine.js';
 import { environmentIn } from './service.js';
+import { until } from './until.js';
 
 export interface SpawnOptions {
   readonly uid?: number;
@@ -15,8 +16,11 @@ export interface SpawnOptions {
   readonly through?: readonly string[];
 }
 
-/** The built service in a separate process, as an operator starts it. */
-export class ServiceProcess {
+/** A line of the log in production. */
+export type LogLine = Record<string, unknown> & { readonly msg: string };
+
+/** The built service in a separate process, as an operator starts it. `await using` kills it at the end of a block. */
+export class ServiceProcess implements AsyncDisposable {
   output = '';
   private listensOn?: { url: string; managementUrl: string };
 
@@ -75,6 +79,26 @@ export class ServiceProcess {
     throw new Error(`The service did not start:\n${service.output}`);
   }
 
+  /** Every line of JSON in the output, none of which may be torn. */
+  get lines(): LogLine[] {
+    const lines = this.output.slice(0, this.output.lastIndexOf('\n') + 1).split('\n');
+    return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as LogLine);
+  }
+
+  /** Waits until the output has this text, at most 30 s. */
+  printed(text: string): Promise<void> {
+    return until(
+      () => this.output.includes(text),
+      () => `"${text}" in the output:\n${this.output}`,
+    );
+  }
+
+  /** Waits until all of stdout has been read. The process may end before. */
+  async outputEnd(): Promise<void> {
+    const stdout = this.child.stdout!;
+    if (!stdout.readableEnded) await once(stdout.resume(), 'end');
+  }
+
   get url(): string {
     return this.addresses!.url;
   }
@@ -100,6 +124,10 @@ export class ServiceProcess {
   async exit(): Promise<number | null> {
     if (!this.hasEnded) await once(this.child, 'exit');
     return this.child.exitCode;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end('SIGKILL');
   }
 
   private get addresses(): { url: string; managementUrl: string } | undefined {

@@ -24,13 +24,22 @@ export interface Service {
   readonly url: string;
   readonly managementUrl: string;
   readonly folder: string;
-  /** Closes the application and removes its database. */
+  /** Closes the application and removes its database. `await using` calls it at the end of a block. */
   stop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Makes a folder for the files of a test. */
+const folders: string[] = [];
+const remove = (folder: string): void => rmSync(folder, { recursive: true, force: true });
+
+// The programs in test/faults use this file without jest, and remove their folders themselves.
+if (typeof afterAll !== 'undefined') afterAll(() => folders.forEach(remove));
+
+/** Makes a folder for the files of a test. It is removed at the end of the spec. */
 export function temporaryFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'cookies-'));
+  const folder = mkdtempSync(join(tmpdir(), 'cookies-'));
+  folders.push(folder);
+  return folder;
 }
 
 /** The environment of a service on a fresh database in `folder`, on free ports. */
@@ -59,7 +68,8 @@ export async function startService(
   migrations: readonly MigrationInterface[] = [],
   override: (module: TestingModuleBuilder, config: Config) => TestingModuleBuilder = (module) => module,
 ): Promise<Service> {
-  const folder = temporaryFolder();
+  // Not removed before the application is closed, which writes to its database.
+  const folder = mkdtempSync(join(tmpdir(), 'cookies-'));
   await provideDatabase(folder);
   // An unexpected 500 logs its cause. Tests of errors set `silent` or capture the log.
   const config = loadConfig(environmentIn(folder, { LOG_LEVEL: 'error', ...environment }), SETTINGS);
@@ -68,16 +78,12 @@ export async function startService(
   const module = await override(builder, config).compile();
   const app = await createApp(config, (adapter, options) => module.createNestApplication(adapter, options));
   await app.listen({ host: config.host, port: config.port });
-  return {
-    app,
-    url: await app.getUrl(),
-    managementUrl: app.get(ManagementServer, { strict: false }).url,
-    folder,
-    stop: async () => {
-      await app.close();
-      rmSync(folder, { recursive: true, force: true });
-    },
+  const stop = async (): Promise<void> => {
+    await app.close();
+    remove(folder);
   };
+  const { url: managementUrl } = app.get(ManagementServer, { strict: false });
+  return { app, url: await app.getUrl(), managementUrl, folder, stop, [Symbol.asyncDispose]: stop };
 }
 
 /** Runs the migrations of the service and the others, as from one folder. */

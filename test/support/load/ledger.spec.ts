@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../../src/database/sqlite/better-sqlite3.js';
 import { expectKept, Ledger } from './ledger.js';
@@ -15,8 +14,6 @@ describe('the ledger of what clients have learned', () => {
       ledger.note(ledger.nextWish(), { status, body: { id: id + 1, errorCode: 'SERVICE_UNAVAILABLE' } });
     }
   });
-
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   /** Result of a check of the ledger for a database with cookies of these wishes. */
   const check = (...wishes: string[]): object | string => {

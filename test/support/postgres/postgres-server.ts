@@ -192,7 +192,8 @@ function childrenOf(pid: number): number[] {
   return pairs.filter(([, parent]) => parent === pid).map(([child]) => child!);
 }
 
-async function freePort(): Promise<number> {
+/** A port that nothing listens on now. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };

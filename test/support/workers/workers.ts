@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { until } from '../../faults/fault.js';
+import { until } from '../until.js';
 import { preloaded } from '../faults/preloaded.js';
 import { type Ledger, writeUntil } from '../load/ledger.js';
 import { metricsOf } from '../metrics.js';
@@ -30,24 +29,14 @@ export function workersOf({ child }: ServiceProcess): number[] {
   return children.split(' ').filter(Boolean).map(Number);
 }
 
-export async function untilLogged(service: ServiceProcess, text: string, timeout?: number): Promise<void> {
-  await until(
-    () => service.output.includes(text),
-    () => `"${text}" in the log:\n${service.output}`,
-    timeout,
-  );
-}
-
 /** Waits until the service has this many workers that serve, none of which is `gone`. */
 export async function untilServing(service: ServiceProcess, count: number, gone?: number): Promise<void> {
-  for (let waited = 0; waited < 30_000; waited += 50) {
+  await until(async () => {
     const serving = (await metricsOf(service)).get('workers_serving');
     const workers = workersOf(service);
     // The metric still counts a worker that has ended until its primary hears of it.
-    if (serving === count && workers.length === count && (gone === undefined || !workers.includes(gone))) return;
-    await sleep(50);
-  }
-  throw new Error(`There are not ${count} workers that serve after 30 s`);
+    return serving === count && workers.length === count && (gone === undefined || !workers.includes(gone));
+  }, `${count} workers serve`);
 }
 
 export interface WorkerResponse {
