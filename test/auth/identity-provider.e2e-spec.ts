@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { jest } from '@jest/globals';
 import { decodeProtectedHeader, type JWK, SignJWT } from 'jose';
 import { expectError } from '../support/expect-error.js';
 import { type Service, startService } from '../support/service.js';
@@ -7,6 +8,18 @@ import { claims, expectInvalidToken, HS256, hmac, jws, list } from './jws.js';
 import { AUDIENCE, OpenIdProvider, privateJwk } from './openid-provider.js';
 
 const CLIENTS = 64;
+
+const now = performance.now.bind(performance);
+let passed = 0;
+
+/** Lets 5 s pass for the service, which loads the keys at most once in that time. */
+const pass5Seconds = (): void => void (passed += 5000);
+
+beforeAll(() => {
+  jest.spyOn(performance, 'now').mockImplementation(() => now() + passed);
+});
+
+afterAll(() => jest.restoreAllMocks());
 
 describe('a service with JWT_ISSUER and JWT_AUDIENCE of an OpenID provider', () => {
   let keys: Record<'first' | 'second' | 'third' | 'fourth' | 'fifth', JWK>;
@@ -77,9 +90,12 @@ describe('a service with JWT_ISSUER and JWT_AUDIENCE of an OpenID provider', () 
     };
     const clients = Array.from({ length: CLIENTS }, client);
     provider.setKeys([keys.second, keys.first]);
+    pass5Seconds();
     await sleep(1000);
     provider.setKeys([keys.third, keys.second, keys.first]);
-    setTimeout(() => (isOver = true), 6000);
+    pass5Seconds();
+    await sleep(1000);
+    isOver = true;
     await Promise.all(clients);
     expect(Object.keys(statuses)).toEqual(['200']);
     expect(statuses[200]).toBeGreaterThan(3 * CLIENTS);
@@ -90,6 +106,7 @@ describe('a service with JWT_ISSUER and JWT_AUDIENCE of an OpenID provider', () 
     const old = await signed(keys.second);
     expect((await list(service, old)).status).toBe(200);
     provider.setKeys([keys.fourth]);
+    pass5Seconds();
     expect((await list(service, await provider.token())).status).toBe(200);
     expectInvalidToken(await list(service, old));
   });
@@ -97,12 +114,11 @@ describe('a service with JWT_ISSUER and JWT_AUDIENCE of an OpenID provider', () 
   it('accepts a token of a key that replaces another one with the same key id', async () => {
     const replaced = { ...(await privateJwk('ES256', 'fourth')) };
     provider.setKeys([replaced]);
-    // The service loads the keys at most every 5 s.
-    await sleep(5000);
+    pass5Seconds();
     expect((await list(service, await provider.token())).status).toBe(200);
     expectInvalidToken(await list(service, await signed(keys.fourth)));
     provider.setKeys([keys.fourth]);
-    await sleep(5000);
+    pass5Seconds();
     expect((await list(service, await provider.token())).status).toBe(200);
   });
 
@@ -112,14 +128,14 @@ describe('a service with JWT_ISSUER and JWT_AUDIENCE of an OpenID provider', () 
     provider.setKeys([keys.fifth, keys.fourth]);
     for (const token of [known, await signed(keys.fourth)]) expect((await list(service, token)).status).toBe(200);
     const fresh = await signed(keys.fifth);
+    pass5Seconds();
     for (let time = 0; time < 3; time++) {
       const answer = await list(service, fresh);
       expectError(answer, 503, 'SERVICE_UNAVAILABLE');
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     }
-    const last = await list(service, fresh);
     await provider.listen();
-    await sleep(1000 * Number(last.headers.get('retry-after')));
+    pass5Seconds();
     expect((await list(service, fresh)).status).toBe(200);
     expect((await list(service, await provider.token())).status).toBe(200);
   });
@@ -142,15 +158,10 @@ it('a service that starts while its provider is stopped responds with 503 until 
   const token = await provider.token();
   await provider.stop();
   const environment = { JWT_SECRET: undefined, JWT_ISSUER: provider.issuer, JWT_AUDIENCE: AUDIENCE };
-  const service = await startService({ ...environment, LOG_LEVEL: 'silent' });
-  try {
-    const answer = await list(service, token);
-    expectError(answer, 503, 'SERVICE_UNAVAILABLE');
-    await provider.listen();
-    await sleep(1000 * Number(answer.headers.get('retry-after')));
-    expect((await list(service, token)).status).toBe(200);
-  } finally {
-    await service.stop();
-    await provider.stop();
-  }
+  await using service = await startService({ ...environment, LOG_LEVEL: 'silent' });
+  expectError(await list(service, token), 503, 'SERVICE_UNAVAILABLE');
+  await provider.listen();
+  pass5Seconds();
+  expect((await list(service, token)).status).toBe(200);
+  await provider.stop();
 });

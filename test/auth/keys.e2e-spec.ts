@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JwtService } from '@nestjs/jwt';
 import { SECRET, type Service, startService, temporaryFolder } from '../support/service.js';
@@ -115,9 +115,6 @@ describe.each(['rsa', 'ec', 'ed25519'] as const)('with JWT_PUBLIC_KEY of kind %s
 });
 
 describe('keys from files', () => {
-  const folder = temporaryFolder();
-  afterAll(() => rmSync(folder, { recursive: true }));
-
   it.each<[variable: string, content: string, token: () => string]>([
     ['JWT_SECRET_FILE', SECRET, () => jws(HS256, accepted())],
     ['JWT_SECRET_FILE', `${SECRET}\n`, () => jws(HS256, accepted())],
@@ -125,15 +122,11 @@ describe('keys from files', () => {
     ['JWT_PUBLIC_KEY_FILE', pemOf('ec'), () => jws({ alg: 'ES256' }, accepted(), ecdsa('sha256', ecKey))],
     ['JWT_PUBLIC_KEY_FILE', pemOf('ed25519'), () => jws({ alg: 'EdDSA' }, accepted(), eddsa(edKey))],
   ])('%s accepts its own tokens and no others', async (variable, content, token) => {
-    const file = join(folder, 'key');
+    const file = join(temporaryFolder(), 'key');
     writeFileSync(file, content);
-    const service = await startService({ ...ISSUED, JWT_SECRET: undefined, [variable]: file });
-    try {
-      expect((await list(service, token())).status).toBe(200);
-      expectInvalidToken(await list(service, jws(HS256, accepted(), hmac('sha256', 'x'.repeat(32)))));
-    } finally {
-      await service.stop();
-    }
+    await using service = await startService({ ...ISSUED, JWT_SECRET: undefined, [variable]: file });
+    expect((await list(service, token())).status).toBe(200);
+    expectInvalidToken(await list(service, jws(HS256, accepted(), hmac('sha256', 'x'.repeat(32)))));
   });
 });
 
@@ -158,20 +151,16 @@ describe('two keys at a time', () => {
       ],
     ],
   ])('%s accept the tokens of both keys', async (_what, environment, good, bad) => {
-    const service = await startService({ ...ISSUED, ...environment });
-    try {
-      for (const token of good) expect((await list(service, token)).status).toBe(200);
-      for (const token of bad) expectInvalidToken(await list(service, token));
-      if ('JWT_SECRET' in environment) {
-        const options = { subject: 'alice', expiresIn: 60 };
-        const signed = await service.app.get(JwtService, { strict: false }).signAsync({ scope: BOTH }, options);
-        const [header, payload, signature] = signed.split('.') as [string, string, string];
-        expect(hmac('sha256', environment.JWT_SECRET as string)(`${header}.${payload}`).toString('base64url')).toBe(
-          signature,
-        );
-      }
-    } finally {
-      await service.stop();
+    await using service = await startService({ ...ISSUED, ...environment });
+    for (const token of good) expect((await list(service, token)).status).toBe(200);
+    for (const token of bad) expectInvalidToken(await list(service, token));
+    if ('JWT_SECRET' in environment) {
+      const options = { subject: 'alice', expiresIn: 60 };
+      const signed = await service.app.get(JwtService, { strict: false }).signAsync({ scope: BOTH }, options);
+      const [header, payload, signature] = signed.split('.') as [string, string, string];
+      expect(hmac('sha256', environment.JWT_SECRET as string)(`${header}.${payload}`).toString('base64url')).toBe(
+        signature,
+      );
     }
   });
 });

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
-import { closeSync, cpSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { line, lines, outcomeOf, run, startCommand } from '../support/command.js';
-import { Client, COOKIE, temporaryFolder } from '../support/service.js';
-import { ServiceProcess } from '../support/service-process.js';
+import { folderWith, line, lines, outcomeOf, run, startCommand } from '../support/command.js';
+import { Client, COOKIE, startService, temporaryFolder } from '../support/service.js';
 
 describe('cli export', () => {
   let folder: string;
@@ -12,28 +11,12 @@ describe('cli export', () => {
     line({ id: 2, flavor: 'cinnamon', size: 'large' }) +
     line({ id: 7, flavor: 'chocolate' });
 
-  /** Storages that tests begin with: of the three cookies of TEXT, and of so many that no pipe takes them at once. */
-  const stored = { three: '', many: '' };
-  const MANY = 9000;
-
-  beforeAll(async () => {
-    for (const [name, input] of [
-      ['three', TEXT],
-      ['many', lines(MANY)],
-    ] as const) {
-      stored[name] = temporaryFolder();
-      expect(await run(stored[name], ['import', 'cookies'], { input })).toMatchObject({ code: 0 });
-    }
-  });
+  /** More than a pipe takes at once. */
+  const MANY = lines(9000);
 
   beforeEach(() => {
     folder = temporaryFolder();
   });
-
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
-  afterAll(() => Object.values(stored).forEach((each) => rmSync(each, { recursive: true, force: true })));
-
-  const begin = (name: keyof typeof stored): void => cpSync(stored[name], folder, { recursive: true });
 
   it.each<[string[], number[]]>([
     [[], [1, 2, 7]],
@@ -49,7 +32,7 @@ describe('cli export', () => {
     [['--after', '1', '--limit', '1'], [2]],
     [['--flavor', 'cinnamon', '--size', 'small'], []],
   ])('selects with %j', async (args, ids) => {
-    begin('three');
+    folder = await folderWith(TEXT);
     const { code, stdout, stderr } = await run(folder, ['export', 'cookies', ...args]);
     expect(code).toBe(0);
     expect(stdout).toBe(
@@ -73,7 +56,7 @@ describe('cli export', () => {
   });
 
   it('ends quietly when its reader has had enough', async () => {
-    begin('many');
+    folder = await folderWith(MANY);
     const child = startCommand(folder, ['export', 'cookies']);
     const [first] = (await once(child.stdout!, 'data')) as [Buffer];
     expect(first.toString()).toMatch(/^\{"id":1,/);
@@ -83,7 +66,7 @@ describe('cli export', () => {
   });
 
   it('can be interrupted while its reader stalls', async () => {
-    begin('many');
+    folder = await folderWith(MANY);
     const child = startCommand(folder, ['export', 'cookies']);
     let stderr = '';
     child.stderr!.on('data', (text) => (stderr += String(text)));
@@ -95,10 +78,10 @@ describe('cli export', () => {
   });
 
   it('writes a file that appears whole or not at all', async () => {
-    begin('many');
+    folder = await folderWith(MANY);
     const files = readdirSync(folder);
     expect(await run(folder, ['export', 'cookies', '--output', 'out.ndjson'])).toMatchObject({ code: 0, stdout: '' });
-    expect(readFileSync(join(folder, 'out.ndjson'), 'utf8')).toBe(lines(MANY));
+    expect(readFileSync(join(folder, 'out.ndjson'), 'utf8')).toBe(MANY);
     expect(readdirSync(folder).sort()).toEqual([...files, 'out.ndjson'].sort());
 
     writeFileSync(join(folder, 'no-folder'), '');
@@ -107,35 +90,25 @@ describe('cli export', () => {
   });
 
   it('fails when stdout cannot take it, and says so', async () => {
-    begin('three');
+    folder = await folderWith(TEXT);
     // A device of Linux that is always full.
     const full = openSync('/dev/full', 'w');
-    try {
-      const child = startCommand(folder, ['export', 'cookies'], {}, full);
-      let stderr = '';
-      child.stderr!.on('data', (text) => (stderr += String(text)));
-      await once(child, 'close');
-      expect({ code: child.exitCode, stderr }).toEqual({
-        code: 1,
-        stderr: expect.stringMatching(/^The output cannot be written: .*ENOSPC/),
-      });
-    } finally {
-      closeSync(full);
-    }
+    const child = startCommand(folder, ['export', 'cookies'], {}, full);
+    closeSync(full);
+    expect(await outcomeOf(child)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^The output cannot be written: .*ENOSPC/),
+    });
   });
 
   it('is of one moment, while the service is written to', async () => {
-    begin('many');
-    const service = await ServiceProcess.start(folder);
-    try {
-      const client = await Client.of(service);
-      const child = startCommand(folder, ['export', 'cookies']);
-      await once(child.stdout!, 'readable');
-      expect((await client.post(COOKIE)).status).toBe(201);
-      expect((await client.request('DELETE', '/cookies/8999')).status).toBe(204);
-      expect(await outcomeOf(child)).toMatchObject({ code: 0, stdout: lines(MANY) });
-    } finally {
-      await service.end();
-    }
+    folder = await folderWith(MANY);
+    await using service = await startService({ DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` });
+    const client = await Client.of(service);
+    const child = startCommand(folder, ['export', 'cookies']);
+    await once(child.stdout!, 'readable');
+    expect((await client.post(COOKIE)).status).toBe(201);
+    expect((await client.request('DELETE', '/cookies/8999')).status).toBe(204);
+    expect(await outcomeOf(child)).toMatchObject({ code: 0, stdout: MANY });
   });
 });

@@ -2,7 +2,6 @@ import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_pr
 import {
   chmodSync,
   chownSync,
-  cpSync,
   existsSync,
   linkSync,
   lstatSync,
@@ -10,7 +9,6 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -18,10 +16,19 @@ import {
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
-import { countsOf, inDatabase, lines, type Outcome, outcomeOf, run, startCommand } from '../support/command.js';
-import { Client, COOKIE, temporaryFolder } from '../support/service.js';
+import {
+  countsOf,
+  folderWith,
+  inDatabase,
+  lines,
+  type Outcome,
+  outcomeOf,
+  run,
+  startCommand,
+} from '../support/command.js';
+import { Client, COOKIE, startService, temporaryFolder } from '../support/service.js';
 import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
+import { until } from '../support/until.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 /** Another user of the machine; only root can give files to one. */
@@ -34,8 +41,6 @@ let folder: string;
 beforeEach(() => {
   folder = temporaryFolder();
 });
-
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const at = (...names: string[]): string => join(folder, ...names);
 const store = async (text: string): Promise<void> => {
@@ -74,22 +79,14 @@ describe('what export and backup are to write into', () => {
     ['backup', ['backup']],
   ] as const;
 
-  /** What each test begins with: a storage of three cookies. */
-  let stored: string;
-
-  beforeAll(async () => {
-    stored = temporaryFolder();
-    expect(await run(stored, ['import', 'cookies'], { input: lines(3) })).toMatchObject({ code: 0 });
+  beforeEach(async () => {
+    folder = await folderWith(lines(3));
   });
-
-  beforeEach(() => cpSync(stored, folder, { recursive: true }));
-  afterAll(() => rmSync(stored, { recursive: true, force: true }));
 
   const expectCookies = (name: string, bytes: Buffer): void => {
     if (name === 'export') return expect(bytes.toString()).toBe(lines(3));
     writeFileSync(at('written'), bytes);
-    const count = (database: Database): unknown => database.prepare('SELECT count(*) FROM cookies').pluck().get();
-    expect(inDatabase(folder, count, 'written')).toBe(3);
+    expect(countsOf(folder, 'written')).toEqual({ count: 3, used: 3 });
   };
 
   it.each(COMMANDS)('stays a FIFO, whose reader gets it: %s', async (name, args) => {
@@ -107,8 +104,8 @@ describe('what export and backup are to write into', () => {
     execFileSync('mkfifo', [at('fifo')]);
     const child = startCommand(folder, ['export', 'cookies', '--output', at('fifo')]);
     const outcome = outcomeOf(child);
-    for (let waits = 0; waits < 300 && !hasOpened(child, 'cookies.sqlite'); waits++) await sleep(100);
-    await sleep(1000);
+    await until(() => hasOpened(child, 'cookies.sqlite'), 'the command opens the database');
+    await sleep(300);
     expect(child.exitCode).toBeNull();
     child.kill('SIGINT');
     expect(await outcome).toMatchObject({ code: 130, stderr: 'Interrupted.\n' });
@@ -174,17 +171,9 @@ describe('what export and backup are to write into', () => {
 });
 
 describe('restore', () => {
-  /** What each test begins with: a storage of three cookies, and a backup of it. */
-  let stored: string;
-
-  beforeAll(async () => {
-    stored = temporaryFolder();
-    expect(await run(stored, ['import', 'cookies'], { input: lines(3) })).toMatchObject({ code: 0 });
-    expect(await run(stored, ['backup', 'backup.sqlite'])).toMatchObject({ code: 0 });
+  beforeEach(async () => {
+    folder = await folderWith(lines(3), ['backup', 'backup.sqlite']);
   });
-
-  beforeEach(() => cpSync(stored, folder, { recursive: true }));
-  afterAll(() => rmSync(stored, { recursive: true, force: true }));
 
   const asides = (): string[] => readdirSync(folder).filter((name) => name.includes('.before-'));
 
@@ -298,25 +287,17 @@ describe('commands that root runs beside a service of another user', () => {
         Object.fromEntries(Object.keys(owners).map((file) => [file, STRANGER])),
       ]);
     }
-    const service = await ServiceProcess.start(folder, environment, { uid: STRANGER });
-    try {
-      const secret = readFileSync(at('volume/data/jwt-secret'), 'utf8');
-      expect((await (await Client.of(service, { secret })).post(COOKIE)).status).toBe(201);
-    } finally {
-      await service.end();
-    }
+    await using service = await ServiceProcess.start(folder, environment, { uid: STRANGER });
+    const secret = readFileSync(at('volume/data/jwt-secret'), 'utf8');
+    expect((await (await Client.of(service, { secret })).post(COOKIE)).status).toBe(201);
   });
 });
 
 describe('an import after a move', () => {
-  /** The id that a service gives next on the database in a folder. */
-  const nextId = async (of: string): Promise<number> => {
-    const service = await ServiceProcess.start(of);
-    try {
-      return (await (await Client.of(service)).post(COOKIE)).body.id;
-    } finally {
-      await service.end();
-    }
+  /** The id that a service gives next on the database in the folder `new`. */
+  const nextId = async (): Promise<number> => {
+    await using service = await startService({ DATABASE_URL: `sqlite:${at('new/cookies.sqlite')}` });
+    return (await (await Client.of(service)).post(COOKIE)).body.id;
   };
 
   it.each([[[]], [['--atomic']]])('never gives an id again that the old storage has given (%j)', async (options) => {
@@ -332,7 +313,7 @@ describe('an import after a move', () => {
     const sums = [exported, imported].map(({ stderr }) => /3 cookies, sha256 [0-9a-f]{64}/.exec(stderr)?.[0]);
     expect(sums[1]).toBe(sums[0]);
     expect((await run(at('new'), ['export', 'cookies'])).stdout).toBe(`${lines(3)}{"lastId":5}\n`);
-    expect(await nextId(at('new'))).toBe(6);
+    expect(await nextId()).toBe(6);
   });
 
   it('takes the last id of a storage that is empty, and not with --ids assign', async () => {
@@ -344,7 +325,7 @@ describe('an import after a move', () => {
     ).toMatchObject({
       code: 0,
     });
-    expect(await nextId(at('new'))).toBe(2);
+    expect(await nextId()).toBe(2);
   });
 
   it('says so when lines follow, or when it is not a number of an id', async () => {

@@ -1,39 +1,28 @@
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { countsOf, inDatabase, lines, type Outcome, outcomeOf, run, startCommand } from '../support/command.js';
+import {
+  countsOf,
+  folderWith,
+  inDatabase,
+  lines,
+  type Outcome,
+  outcomeOf,
+  run,
+  startCommand,
+} from '../support/command.js';
 import { temporaryFolder } from '../support/service.js';
+import { until } from '../support/until.js';
 import { FileCalls, type FileFault } from '../support/faults/file-calls.js';
 
-/** A command that replaces a file by a new one; the file is there before. */
-interface Case {
-  readonly name: string;
-  readonly args: readonly string[];
-  readonly file: string;
-  readonly draft: string;
-}
+/** A command that replaces a file, which exists before, by a finished draft. */
+const replacing = (args: string[], file: string, draft: string) => ({ name: args[0]!, args, file, draft });
+type Case = ReturnType<typeof replacing>;
 
-const EXPORT: Case = {
-  name: 'export',
-  args: ['export', 'cookies', '--output', 'out.ndjson'],
-  file: 'out.ndjson',
-  draft: 'out.ndjson.partial',
-};
-const BACKUP: Case = {
-  name: 'backup',
-  args: ['backup', 'backup.sqlite'],
-  file: 'backup.sqlite',
-  draft: 'backup.sqlite.partial',
-};
-const RESTORE: Case = {
-  name: 'restore',
-  args: ['restore', 'backup.sqlite'],
-  file: 'cookies.sqlite',
-  draft: 'cookies.sqlite.restoring',
-};
+const EXPORT = replacing(['export', 'cookies', '--output', 'out.ndjson'], 'out.ndjson', 'out.ndjson.partial');
+const BACKUP = replacing(['backup', 'backup.sqlite'], 'backup.sqlite', 'backup.sqlite.partial');
+const RESTORE = replacing(['restore', 'backup.sqlite'], 'cookies.sqlite', 'cookies.sqlite.restoring');
 const CASES = [EXPORT, BACKUP, RESTORE];
-
-const COUNT = "SELECT used, (SELECT count(*) FROM cookies) AS count FROM storage WHERE resource = 'cookies'";
 
 describe('a command that replaces a file', () => {
   /** A storage of four cookies, with a backup and an export of three. */
@@ -42,10 +31,7 @@ describe('a command that replaces a file', () => {
   let calls: FileCalls | undefined;
 
   beforeAll(async () => {
-    stored = temporaryFolder();
-    await run(stored, ['import', 'cookies'], { input: lines(3) });
-    await run(stored, BACKUP.args);
-    await run(stored, EXPORT.args);
+    stored = await folderWith(lines(3), BACKUP.args, EXPORT.args);
     expect(await run(stored, ['import', 'cookies'], { input: lines(1, 4) })).toMatchObject({ code: 0 });
   });
 
@@ -54,12 +40,7 @@ describe('a command that replaces a file', () => {
     cpSync(stored, folder, { recursive: true });
   });
 
-  afterEach(() => {
-    calls?.remove();
-    rmSync(folder, { recursive: true, force: true });
-  });
-
-  afterAll(() => rmSync(stored, { recursive: true, force: true }));
+  afterEach(() => calls?.remove());
 
   const at = (name: string): string => join(folder, name);
   const files = (): string[] => readdirSync(folder).sort();
@@ -67,12 +48,7 @@ describe('a command that replaces a file', () => {
   /** How many cookies a database or an export has. */
   const contentsOf = (file: string): number => {
     if (file.endsWith('.ndjson')) return readFileSync(at(file), 'utf8').split('\n').length - 1;
-    const count = inDatabase(
-      folder,
-      (database) => database.prepare('SELECT count(*) FROM cookies').pluck().get(),
-      file,
-    );
-    return count as number;
+    return countsOf(folder, file).count;
   };
 
   const runWith = ({ args }: Case, fault?: FileFault): Promise<Outcome> => {
@@ -151,7 +127,7 @@ describe('a command that replaces a file', () => {
     const child = startCommand(folder, EXPORT.args, calls.environment);
     const outcome = outcomeOf(child);
     const rescue = setTimeout(() => child.kill('SIGKILL'), 100_000);
-    for (let waited = 0; waited < 60_000 && !calls.list().includes(rename); waited += 20) await sleep(20);
+    await until(() => calls!.list().includes(rename), rename);
     child.kill(signal);
     await sleep(200);
     expect(child.exitCode).toBeNull();
@@ -180,23 +156,19 @@ describe('a command that replaces a file', () => {
 
   it('keeps what a killed service had only in its WAL in the database of before, and gives the restored one no WAL', async () => {
     const killed = temporaryFolder();
-    try {
-      inDatabase(folder, (database) => {
-        database.exec(`PRAGMA journal_mode = WAL; INSERT INTO cookies (flavor, size, wish)
-          VALUES ('vanilla', 'small', 'only in the WAL')`);
-        // As a kill leaves them: nobody folds the WAL into the database.
-        cpSync(folder, killed, { recursive: true });
-      });
-      expect(existsSync(join(killed, 'cookies.sqlite-wal'))).toBe(true);
-      expect(await run(killed, RESTORE.args)).toMatchObject({ code: 0 });
-      const aside = readdirSync(killed).filter((name) => name.includes('.before-'));
-      expect(aside).toHaveLength(1);
-      expect(readdirSync(killed).filter((name) => /-(wal|shm)$/.test(name))).toEqual([]);
-      expect(inDatabase(killed, (database) => database.prepare(COUNT).get(), aside[0])).toEqual({ used: 5, count: 5 });
-      expect(countsOf(killed)).toEqual({ count: 3, used: 3 });
-    } finally {
-      rmSync(killed, { recursive: true, force: true });
-    }
+    inDatabase(folder, (database) => {
+      database.exec(`PRAGMA journal_mode = WAL; INSERT INTO cookies (flavor, size, wish)
+        VALUES ('vanilla', 'small', 'only in the WAL')`);
+      // As a kill leaves them: nobody folds the WAL into the database.
+      cpSync(folder, killed, { recursive: true });
+    });
+    expect(existsSync(join(killed, 'cookies.sqlite-wal'))).toBe(true);
+    expect(await run(killed, RESTORE.args)).toMatchObject({ code: 0 });
+    const aside = readdirSync(killed).filter((name) => name.includes('.before-'));
+    expect(aside).toHaveLength(1);
+    expect(readdirSync(killed).filter((name) => /-(wal|shm)$/.test(name))).toEqual([]);
+    expect(countsOf(killed, aside[0])).toEqual({ used: 5, count: 5 });
+    expect(countsOf(killed)).toEqual({ count: 3, used: 3 });
   });
 
   it('makes nothing beside a backup in WAL mode, such as a copied database file, that it restores', async () => {

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lines, line, outcomeOf, run, startCommand } from '../support/command.js';
 import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
@@ -20,8 +20,9 @@ describePostgres('the command line and PostgreSQL', () => {
     postgres = { ...CAPACITY, DATABASE_URL: url };
   });
 
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
   afterAll(dropDatabases);
+
+  const onPostgres = (args: string[], input?: string) => run(folder, args, { input, environment: postgres });
 
   const stored = () =>
     onServer(url, async (client) => {
@@ -35,8 +36,8 @@ describePostgres('the command line and PostgreSQL', () => {
     const text = lines(2500) + line({ id: 70_000, wish: '\u{1f36a} "é\\\u007f\u2028' });
     await run(folder, ['import', 'cookies'], { input: text, environment: CAPACITY });
     const exported = await run(folder, ['export', 'cookies'], { environment: CAPACITY });
-    const imported = await run(folder, ['import', 'cookies'], { input: exported.stdout, environment: postgres });
-    const again = await run(folder, ['export', 'cookies'], { environment: postgres });
+    const imported = await onPostgres(['import', 'cookies'], exported.stdout);
+    const again = await onPostgres(['export', 'cookies']);
     expect([exported.code, imported.code, again.code]).toEqual([0, 0, 0]);
     expect(again.stdout).toBe(exported.stdout);
     const [summary] = /2501 cookies, sha256 [0-9a-f]{64}/.exec(exported.stderr)!;
@@ -45,39 +46,29 @@ describePostgres('the command line and PostgreSQL', () => {
   });
 
   it('lets the next cookie have an id beyond the largest, and tells clients that the list has changed', async () => {
-    const service = await startService(postgres);
-    try {
-      const client = await Client.of(service);
-      const { headers } = await client.get('/cookies?limit=1');
-      // Their order does not matter, within an import or from one to the next.
-      await run(folder, ['import', 'cookies'], { input: line({ id: 41 }) + line({ id: 7 }), environment: postgres });
-      await run(folder, ['import', 'cookies'], { input: line({ id: 12 }), environment: postgres });
-      expect((await client.get('/cookies?limit=1')).headers.get('etag')).not.toBe(headers.get('etag'));
-      expect(await client.post(COOKIE)).toMatchObject({ status: 201, body: { id: 42 } });
-    } finally {
-      await service.stop();
-    }
+    await using service = await startService(postgres);
+    const client = await Client.of(service);
+    const { headers } = await client.get('/cookies?limit=1');
+    // Their order does not matter, within an import or from one to the next.
+    await onPostgres(['import', 'cookies'], line({ id: 41 }) + line({ id: 7 }));
+    await onPostgres(['import', 'cookies'], line({ id: 12 }));
+    expect((await client.get('/cookies?limit=1')).headers.get('etag')).not.toBe(headers.get('etag'));
+    expect(await client.post(COOKIE)).toMatchObject({ status: 201, body: { id: 42 } });
   });
 
   it('keeps the last id that was given, from SQLite and back, also of an empty storage', async () => {
     for (const text of ['{"lastId":9}\n', `${lines(3)}{"lastId":50}\n`]) {
-      expect(await run(folder, ['import', 'cookies'], { input: text, environment: postgres })).toMatchObject({
-        code: 0,
-      });
-      expect((await run(folder, ['export', 'cookies'], { environment: postgres })).stdout).toBe(text);
+      expect(await onPostgres(['import', 'cookies'], text)).toMatchObject({ code: 0 });
+      expect((await onPostgres(['export', 'cookies'])).stdout).toBe(text);
     }
-    const service = await startService(postgres);
-    try {
-      expect((await (await Client.of(service)).post(COOKIE)).body.id).toBe(51);
-    } finally {
-      await service.stop();
-    }
+    await using service = await startService(postgres);
+    expect((await (await Client.of(service)).post(COOKIE)).body.id).toBe(51);
   });
 
   it('counts the cookies again with doctor --fix, while the service serves', async () => {
-    await run(folder, ['import', 'cookies'], { input: lines(3), environment: postgres });
+    await onPostgres(['import', 'cookies'], lines(3));
     await onServer(url, (client) => client.query("UPDATE storage SET used = 7 WHERE resource = 'cookies'"));
-    const { code, stdout } = await run(folder, ['doctor', '--fix'], { environment: postgres });
+    const { code, stdout } = await onPostgres(['doctor', '--fix']);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^FIX {3}counter +counted again: there are 3 cookies/m)]);
     expect(await stored()).toMatchObject({ used: 3, count: 3 });
   });
@@ -95,18 +86,16 @@ describePostgres('the command line and PostgreSQL', () => {
     const { used } = await stored();
     expect(used).toBeGreaterThan(0);
     expect(used).toBeLessThan(20_000);
-    expect(await run(folder, ['import', 'cookies'], { input: text, environment: postgres })).toMatchObject({ code: 1 });
-    expect(await run(folder, ['import', 'cookies', '--resume'], { input: text, environment: postgres })).toMatchObject({
-      code: 0,
-    });
+    expect(await onPostgres(['import', 'cookies'], text)).toMatchObject({ code: 1 });
+    expect(await onPostgres(['import', 'cookies', '--resume'], text)).toMatchObject({ code: 0 });
     expect(await stored()).toMatchObject({ used: 20_000, count: 20_000 });
   });
 
   it('stores nothing of an atomic import that meets an id which is taken', async () => {
-    await run(folder, ['import', 'cookies'], { input: line({ id: 3 }), environment: postgres });
+    await onPostgres(['import', 'cookies'], line({ id: 3 }));
     const file = `${folder}/lines.ndjson`;
     writeFileSync(file, lines(3));
-    const { code, stderr } = await run(folder, ['import', 'cookies', '--atomic', file], { environment: postgres });
+    const { code, stderr } = await onPostgres(['import', 'cookies', '--atomic', file]);
     expect(code).toBe(1);
     expect(stderr).toContain('3');
     expect(await stored()).toMatchObject({ used: 1, count: 1 });
@@ -116,17 +105,17 @@ describePostgres('the command line and PostgreSQL', () => {
     ['backup', 'pg_dump'],
     ['restore', 'pg_restore'],
   ])('leaves %s to %s', async (command, program) => {
-    const { code, stderr } = await run(folder, [command, 'file.sqlite'], { environment: postgres });
+    const { code, stderr } = await onPostgres([command, 'file.sqlite']);
     expect(code).toBe(1);
     expect(stderr).toContain(program);
   });
 
   it('is looked at by doctor, which says what is wrong and never the password', async () => {
-    await run(folder, ['import', 'cookies'], { input: lines(3), environment: postgres });
-    const sound = await run(folder, ['doctor'], { environment: postgres });
+    await onPostgres(['import', 'cookies'], lines(3));
+    const sound = await onPostgres(['doctor']);
     expect(sound).toMatchObject({ code: 0, stdout: expect.stringContaining('3 cookies of 100000') });
     await onServer(url, (client) => client.query(`UPDATE storage SET used = 4 WHERE resource = 'cookies'`));
-    const wrong = await run(folder, ['doctor'], { environment: postgres });
+    const wrong = await onPostgres(['doctor']);
     expect(wrong).toMatchObject({
       code: 1,
       stdout: expect.stringMatching(/FAIL +counter +it says 4, and there are 3/),

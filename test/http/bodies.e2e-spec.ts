@@ -14,6 +14,7 @@ import { Upload } from '../../src/http/body/upload.js';
 import { expectError } from '../support/expect-error.js';
 import { OpenApiDocument } from '../support/openapi-document.js';
 import { type Answer, type Service, startService, token } from '../support/service.js';
+import { until } from '../support/until.js';
 import { PhotoDto, PhotosController } from './fixtures/photos.controller.js';
 
 const MiB = 1024 * 1024;
@@ -67,15 +68,11 @@ afterAll(() => service.stop());
 
 const photos = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('photo-'));
 
-async function requestsHeld(count: number): Promise<void> {
-  await until(() => gate.listenerCount('open') === count);
-}
-
 /** Waits at most a minute: a busy machine is slow to send 64 MiB. */
-async function until(isTrue: () => boolean): Promise<void> {
-  for (let waited = 0; !isTrue() && waited < 60_000; waited += 20) await sleep(20);
-  expect(isTrue()).toBe(true);
-}
+const requestsHeld = (count: number): Promise<void> =>
+  until(() => gate.listenerCount('open') === count, `${count} requests are held`, 60_000);
+
+const photosKept = (count: number): Promise<void> => until(() => photos().length === count, `${count} photos`);
 
 /** A request whose body the test writes. */
 function open(path: string, headers: Record<string, string | number>, url = service.url): ClientRequest {
@@ -243,9 +240,9 @@ describe('a route with @AcceptsBody', () => {
   it('keeps no file of a client that disconnects in the middle', async () => {
     const sent = open('/photos', { 'content-type': FORM, 'content-length': 1_000_000 });
     sent.write(form([TITLE, ['file', Buffer.alloc(100_000)]], false));
-    await until(() => photos().length === 1);
+    await photosKept(1);
     sent.destroy();
-    await until(() => photos().length === 0);
+    await photosKept(0);
   });
 
   it('answers a handler that ignores its upload, and closes the connection', async () => {
@@ -276,17 +273,12 @@ describe('a route with @AcceptsBody', () => {
 
 describe('an upload', () => {
   it('that does not end in time is 408', async () => {
-    const impatient = await startService({ REQUEST_TIMEOUT: '1000' }, [BodiesModule]);
+    await using impatient = await startService({ REQUEST_TIMEOUT: '1000' }, [BodiesModule]);
     const sent = open('/photos', { 'content-type': FORM }, impatient.url);
     const dripping = setInterval(() => sent.write('x'), 100);
-    try {
-      sent.write(form([TITLE, FILE], false));
-      expectError(await answerTo(sent), 408, 'REQUEST_TIMEOUT');
-      await until(() => photos().length === 0);
-    } finally {
-      clearInterval(dripping);
-      await impatient.stop();
-    }
+    sent.write(form([TITLE, FILE], false));
+    expectError(await answerTo(sent).finally(() => clearInterval(dripping)), 408, 'REQUEST_TIMEOUT');
+    await photosKept(0);
   });
 
   it('that is running when the service stops is finished', async () => {
@@ -294,7 +286,7 @@ describe('an upload', () => {
     const sent = open('/photos', { 'content-type': FORM }, stopping.url);
     const answer = answerTo(sent);
     sent.write(form([TITLE, FILE], false));
-    await until(() => photos().length === 1);
+    await photosKept(1);
     const stopped = stopping.stop();
     sent.end('--x--\r\n');
     const { status, body } = await answer;

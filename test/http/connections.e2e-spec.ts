@@ -1,12 +1,12 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket, TcpNetConnectOpts } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import type { Environment } from '../../src/config/config.js';
 import { until } from '../support/until.js';
-import { untilMetric } from '../support/metrics.js';
-import { responsesIn } from '../support/raw-http.js';
+import { metricsOf, untilMetric } from '../support/metrics.js';
+import { connected, responsesIn } from '../support/raw-http.js';
 import { type LoggedService, startLoggedService } from '../support/logged-service.js';
 import { Client, COOKIE, token } from '../support/service.js';
 
@@ -36,17 +36,21 @@ async function start(environment: Environment = {}): Promise<void> {
   database.close();
 }
 
-async function connection({ reads, localAddress }: { reads: boolean; localAddress?: string }): Promise<Socket> {
-  const { hostname, port } = new URL(service.url);
-  const host = localAddress === undefined ? hostname : '127.0.0.1';
-  const socket = connect({ host, port: Number(port), allowHalfOpen: true, localAddress });
+async function connection(
+  { reads = true, ...options }: Partial<TcpNetConnectOpts> & { reads?: boolean } = {},
+  url = service.url,
+): Promise<Socket> {
+  const socket = await connected(url, { allowHalfOpen: true, ...options });
   sockets.push(socket);
-  // Being cut off may show as a reset.
-  socket.on('error', () => {});
   socket.on('end', () => socket.end());
-  await once(socket, 'connect');
-  if (!reads) socket.pause();
-  return socket;
+  return reads ? socket : socket.pause();
+}
+
+/** The bytes that a connection has received. */
+function receivedBy(socket: Socket): () => Buffer {
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  return () => Buffer.concat(chunks);
 }
 
 function get(path: string, id = 'get'): string {
@@ -65,11 +69,7 @@ function logged(id: string): { msg: string; status?: number; route: string; addr
   return lines.map((line) => JSON.parse(line));
 }
 
-async function metric(name: string): Promise<number> {
-  const text = await (await fetch(`${service.managementUrl}/metrics`)).text();
-  const line = text.split('\n').find((each) => each.startsWith(name));
-  return Number(line?.slice(line.lastIndexOf(' ') + 1));
-}
+const metric = async (name: string): Promise<number> => (await metricsOf(service)).get(name)!;
 
 function stored(wish: string): number {
   const database = openDatabase(join(service.folder, 'cookies.sqlite'), { readonly: true });
@@ -87,23 +87,15 @@ describe('a client that sends requests and does not read', () => {
     await start();
     const socket = await connection({ reads: false });
     socket.write(pages().join('') + post('behind'));
-    await until(
-      () => logged('page-1').length === 1,
-      () => 'the second page is answered',
-    );
+    await until(() => logged('page-1').length === 1, 'the second page is answered');
     await sleep(500);
     expect(stored('behind')).toBe(0);
     expect(logged('page-199')).toEqual([]);
-    const received: Buffer[] = [];
-    socket.on('data', (chunk) => received.push(chunk));
-    socket.resume();
-    await until(
-      () => logged('behind').length === 1,
-      () => 'the POST is answered',
-    );
+    const received = receivedBy(socket.resume());
+    await until(() => logged('behind').length === 1, 'the POST is answered');
     socket.end();
     await once(socket, 'close');
-    const responses = responsesIn(Buffer.concat(received));
+    const responses = responsesIn(received());
     expect(responses.map(({ status }) => status)).toEqual([...pages().map(() => 200), 201]);
     expect(responses.map(({ headers }) => headers.get('x-request-id'))).toEqual([
       ...pages().map((_, index) => `page-${index}`),
@@ -117,17 +109,10 @@ describe('a client that sends requests and does not read', () => {
     const socket = await connection({ reads: false });
     const began = performance.now();
     socket.write(pages().join('') + post('behind'));
-    await until(
-      () => service.output.includes('request cut off'),
-      () => 'the connection is cut off',
-      15_000,
-    );
+    await until(() => service.output.includes('request cut off'), 'the connection is cut off', 15_000);
     expect(performance.now() - began).toBeGreaterThan(500);
     socket.resume();
-    await until(
-      () => logged('behind').length > 0,
-      () => 'the connection is cut off',
-    );
+    await until(() => logged('behind').length > 0, 'the connection is cut off');
     const ends = pages().map((_, index) => logged(`page-${index}`).map(({ msg }) => msg));
     expect(ends.every((lines) => lines.length === 1)).toBe(true);
     expect(ends.flat().filter((msg) => msg === 'request cut off')).toHaveLength(1);
@@ -146,10 +131,7 @@ describe('a client that sends requests and does not read', () => {
       expect((await good.get('/cookies?limit=1000')).status).toBe(200);
       expect(await metric('http_response_buffer_bytes')).toBeLessThan(6_000_000);
     }
-    await until(
-      () => logged('page-199').length > 0,
-      () => 'some have been cut off',
-    );
+    await until(() => logged('page-199').length > 0, 'some have been cut off');
     expect(await metric('http_connections_cut_total{reason="overload"}')).toBeGreaterThan(0);
   });
 
@@ -167,10 +149,7 @@ describe('a client that sends requests and does not read', () => {
     expect(count).toBeLessThan(readers);
     const cutOff = (): string[] =>
       [...service.output.matchAll(/"reader-(\d+)\.\d+".*"request cut off"/g)].map(([, reader]) => reader!);
-    await until(
-      () => cutOff().length >= count,
-      () => `${count} lines in the log`,
-    );
+    await until(() => cutOff().length >= count, `${count} lines in the log`);
     expect(cutOff().toSorted((a, b) => Number(a) - Number(b))).toEqual(
       Array.from({ length: count }, (_, reader) => String(reader)),
     );
@@ -180,7 +159,7 @@ describe('a client that sends requests and does not read', () => {
     await start();
     const other = openDatabase(join(service.folder, 'cookies.sqlite'));
     other.exec('BEGIN IMMEDIATE');
-    const socket = await connection({ reads: true });
+    const socket = await connection();
     socket.write(post('reset'));
     await untilMetric(service, 'http_requests_in_flight', 1);
     socket.resetAndDestroy();
@@ -188,10 +167,7 @@ describe('a client that sends requests and does not read', () => {
     expect(logged('reset')).toEqual([]);
     other.exec('ROLLBACK');
     other.close();
-    await until(
-      () => logged('reset').length > 0,
-      () => 'the POST is logged',
-    );
+    await until(() => logged('reset').length > 0, 'the POST is logged');
     expect(logged('reset')).toEqual([
       expect.objectContaining({ msg: 'request cut off', status: 201, route: '/cookies', address: '127.0.0.1' }),
     ]);
@@ -225,8 +201,7 @@ describe('a client that sends more requests than it reads responses', () => {
       socket.write(get('/cookies?limit=1000', `page-${page}`));
       await sleep(2);
     }
-    for (let looks = 0; looks < 500 && (await metric('http_response_buffer_bytes')) <= 16 * 4096; looks++)
-      await sleep(10);
+    await until(async () => (await metric('http_response_buffer_bytes')) > 16 * 4096, 'requests wait');
     await sleep(500);
     const response = 700_000;
     expect(await metric('http_response_buffer_bytes')).toBeGreaterThan(16 * 4096);
@@ -235,18 +210,16 @@ describe('a client that sends more requests than it reads responses', () => {
 
   it('has 16 of them waiting behind one that takes long, and a response to each in the end', async () => {
     await start({ DATABASE_BUSY_TIMEOUT: '60000' });
-    const socket = await connection({ reads: true });
-    const received: Buffer[] = [];
-    socket.on('data', (chunk: Buffer) => received.push(chunk));
-    const text = () => Buffer.concat(received).toString();
+    const socket = await connection();
+    const received = receivedBy(socket);
+    const text = () => received().toString();
     const database = openDatabase(join(service.folder, 'cookies.sqlite'));
     database.exec('BEGIN IMMEDIATE');
     const requests = Array.from({ length: 1000 }, (_, index) => get('/cookies/1', `behind-${index}`));
     socket.write(post('held') + requests.join(''));
     const waiting = () => metric('http_response_buffer_bytes');
-    for (let looks = 0; looks < 500 && (await waiting()) < 16 * 4096; looks++) await sleep(10);
+    await until(async () => (await waiting()) >= 16 * 4096, '16 requests wait');
     await sleep(200);
-    expect(await waiting()).toBeGreaterThanOrEqual(16 * 4096);
     // Those that came in one piece with the sixteenth have been read, too; it has 64 KiB at most, as Node reads from a socket.
     const inOnePiece = Math.ceil(65_536 / requests[0]!.length);
     expect(await waiting()).toBeLessThanOrEqual((16 + inOnePiece) * 4096);
@@ -256,10 +229,7 @@ describe('a client that sends more requests than it reads responses', () => {
       () => text().split('HTTP/1.1 ').length === 1002 && text().endsWith('}'),
       () => `${text().split('HTTP/1.1 ').length - 1} responses of 1001 have come`,
     );
-    expect(responsesIn(Buffer.concat(received)).map(({ status }) => status)).toEqual([
-      201,
-      ...Array<number>(1000).fill(200),
-    ]);
+    expect(responsesIn(received()).map(({ status }) => status)).toEqual([201, ...Array<number>(1000).fill(200)]);
     expect(await waiting()).toBe(0);
   });
 });
@@ -267,10 +237,10 @@ describe('a client that sends more requests than it reads responses', () => {
 describe('connections', () => {
   it('are bounded for each address: the oldest that has sent nothing gives way to a newcomer', async () => {
     await start({ MAX_CONNECTIONS_PER_ADDRESS: '10' });
-    const first = await connection({ reads: true });
+    const first = await connection();
     first.write(get('/cookies/1'));
     await once(first, 'data');
-    for (let number = 0; number < 30; number++) await connection({ reads: true });
+    for (let number = 0; number < 30; number++) await connection();
     await untilMetric(service, 'http_connections_cut_total{reason="too many connections"}', 21);
     await untilMetric(service, 'http_connections_open', 10);
     expect(await metric('http_connections_cut_total{reason="too many connections"}')).toBe(21);
@@ -281,11 +251,12 @@ describe('connections', () => {
 
   it('are bounded in all, to the one, with a place for each address that has few', async () => {
     await start({ MAX_CONNECTIONS: '5', MAX_CONNECTIONS_PER_ADDRESS: '3', HOST: '::' });
-    for (const localAddress of ['127.0.0.2', '127.0.0.3', '127.0.0.3']) await connection({ reads: true, localAddress });
-    for (let number = 0; number < 2; number++) await connection({ reads: true, localAddress: '127.0.0.2' });
+    for (const localAddress of ['127.0.0.2', '127.0.0.3', '127.0.0.3'])
+      await connection({ host: '127.0.0.1', localAddress });
+    for (let number = 0; number < 2; number++) await connection({ host: '127.0.0.1', localAddress: '127.0.0.2' });
     await untilMetric(service, 'http_connections_open', 5);
     expect(await metric('http_connections_cut_total{reason="too many connections"}')).toBe(0);
-    await connection({ reads: true, localAddress: '127.0.0.4' });
+    await connection({ host: '127.0.0.1', localAddress: '127.0.0.4' });
     await untilMetric(service, 'http_connections_cut_total{reason="too many connections"}', 1);
     expect(await metric('http_connections_open')).toBe(5);
   });
@@ -299,17 +270,14 @@ describe('connections', () => {
     ['managementUrl', 'half a header section', HALF_HEAD],
   ] as const)('end with 408 when after REQUEST_TIMEOUT there is still (at %s) %s', async (port, _what, half) => {
     await start({ REQUEST_TIMEOUT: '1000' });
-    const { hostname, port: number } = new URL(service[port]);
-    const socket = connect({ host: hostname, port: Number(number) });
-    sockets.push(socket);
-    const received: Buffer[] = [];
-    socket.on('data', (chunk) => received.push(chunk));
+    const socket = await connection({}, service[port]);
+    const received = receivedBy(socket);
     const began = performance.now();
     socket.write(half.replace('TOKEN', await token()));
     // Node itself looks only every 30 s.
     await once(socket, 'close', { signal: AbortSignal.timeout(15_000) });
     expect(performance.now() - began).toBeGreaterThan(950);
-    expect(responsesIn(Buffer.concat(received)).map(({ status }) => status)).toEqual([408]);
+    expect(responsesIn(received()).map(({ status }) => status)).toEqual([408]);
   });
 
   it.each([
@@ -317,18 +285,15 @@ describe('connections', () => {
     ['without the scope', 403, 'Authorization: Bearer TOKEN\r\n'],
   ])('get their response and end before the body has come, %s', async (_what, status, field) => {
     await start({ REQUEST_TIMEOUT: '60000' });
-    const { hostname, port } = new URL(service.url);
-    const socket = connect({ host: hostname, port: Number(port) });
-    sockets.push(socket);
-    const received: Buffer[] = [];
-    socket.on('data', (chunk) => received.push(chunk));
+    const socket = await connection();
+    const received = receivedBy(socket);
     socket.write(
       `${HALF_BODY}Expect: 100-continue\r\n${field}\r\nabc`.replace('TOKEN', await token({ scope: 'cookies:read' })),
     );
     await once(socket, 'end', { signal: AbortSignal.timeout(15_000) });
-    const [response] = responsesIn(Buffer.concat(received));
+    const [response] = responsesIn(received());
     expect(response).toMatchObject({ status });
-    expect(String(Buffer.concat(received))).not.toContain('100 Continue');
+    expect(String(received())).not.toContain('100 Continue');
     expect(response!.headers.get('connection')).toBe('close');
   });
 
@@ -336,26 +301,24 @@ describe('connections', () => {
     await start({ MAX_CONNECTIONS: '10' });
     const bearer = await token();
     const arriving = `${HALF_BODY}Authorization: Bearer ${bearer}\r\n\r\nabc`;
-    for (let number = 0; number < 12; number++) (await connection({ reads: true })).write(arriving);
+    for (let number = 0; number < 12; number++) (await connection()).write(arriving);
     await untilMetric(service, 'http_requests_in_flight', 10);
-    const honest = await connection({ reads: true });
+    const honest = await connection();
     honest.write(get('/cookies/1'));
     expect(String((await once(honest, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   it('have no limit for each address where they come from a proxy in TRUST_PROXY', async () => {
     await start({ MAX_CONNECTIONS_PER_ADDRESS: '3', TRUST_PROXY: 'loopback' });
-    for (let number = 0; number < 10; number++) await connection({ reads: true });
+    for (let number = 0; number < 10; number++) await connection();
     await untilMetric(service, 'http_connections_open', 10);
     expect(await metric('http_connections_cut_total{reason="too many connections"}')).toBe(0);
   });
 
   it('are closed 2 s after an error that ends them, also where the client keeps its side open', async () => {
     await start();
-    const { hostname, port } = new URL(service.url);
-    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+    const socket = await connected(service.url, { allowHalfOpen: true });
     sockets.push(socket);
-    socket.on('error', () => {});
     const began = performance.now();
     socket.write('nonsense\r\n\r\n');
     const [response] = (await once(socket, 'data')) as [Buffer];
@@ -366,11 +329,10 @@ describe('connections', () => {
 
   it('are closed without a response when nothing was asked on them', async () => {
     await start({ REQUEST_TIMEOUT: '1000' });
-    const socket = await connection({ reads: true });
-    const received: Buffer[] = [];
-    socket.on('data', (chunk) => received.push(chunk));
+    const socket = await connection();
+    const received = receivedBy(socket);
     await once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
-    expect(received).toEqual([]);
+    expect(received()).toHaveLength(0);
   });
 });
 

@@ -3,8 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../support/until.js';
 import { regressions } from '../fuzz/regressions.js';
 import { messageBytes, type Tokens } from '../fuzz/message.js';
+import { untilMetric } from '../support/metrics.js';
 import { play, type Script } from '../fuzz/script.js';
-import { gauge, ServiceUnderTest, type StartedService } from '../fuzz/service-under-test.js';
+import { ServiceUnderTest, type StartedService } from '../fuzz/service-under-test.js';
 import { examine } from '../fuzz/transcript.js';
 
 /** Connections of an attack that succeeds once in a while. */
@@ -82,11 +83,11 @@ describe('a client that goes away', () => {
       };
       await play({ ...script([...documents, post], 'reset'), resetAfter: 5 + (time % 20) }, service.url);
     }
-    await expectNothingInFlight();
+    await untilMetric(service.process, 'http_requests_in_flight', 0);
     const stored = (await service.changes.after(before)).map(({ wish }) => wish.replace('of ', ''));
     await until(
       () => stored.every((id) => service.log.of(id).length > 0),
-      () => `a line for each of ${stored.length} records`,
+      `a line for each of ${stored.length} records`,
     );
     await service.log.settle();
     expect(stored.filter((id) => service.log.of(id).length !== 1)).toEqual([]);
@@ -106,13 +107,6 @@ describe('a client that goes away', () => {
       () => `${open()} descriptors are open instead of ${before}`,
       10_000,
     );
-    await expectNothingInFlight();
+    await untilMetric(service.process, 'http_requests_in_flight', 0);
   });
 });
-
-async function expectNothingInFlight(): Promise<void> {
-  for (let waited = 0; waited < 300 && (await gauge(service.process, 'http_requests_in_flight')) !== 0; waited++) {
-    await sleep(100);
-  }
-  expect(await gauge(service.process, 'http_requests_in_flight')).toBe(0);
-}

@@ -31,25 +31,21 @@ describe('600 clients', () => {
 
 describe('a transaction that everybody waits for', () => {
   it(`is waited for by ${MOST_WAITING}; the next one is rejected immediately`, async () => {
-    const service = await startService({
+    await using service = await startService({
       DATABASE_POOL_SIZE: '1',
       DATABASE_BUSY_TIMEOUT: '120000',
       DATABASE_TRANSACTION_TIMEOUT: '120000',
     });
     const source = service.app.get(DataSource);
     const holder = source.createQueryRunner();
-    try {
-      await holder.startTransaction();
-      const write = () => source.query(`UPDATE storage SET used = used WHERE resource = 'none'`);
-      const waiting = Array.from({ length: MOST_WAITING }, () => write().then(() => 'done'));
-      const began = performance.now();
-      await expect(write()).rejects.toThrow('Overloaded');
-      expect(performance.now() - began).toBeLessThan(10_000);
-      await holder.rollbackTransaction();
-      await holder.release();
-      expect((await Promise.all(waiting)).every((outcome) => outcome === 'done')).toBe(true);
-    } finally {
-      await service.stop();
-    }
+    await holder.startTransaction();
+    const write = () => source.query(`UPDATE storage SET used = used WHERE resource = 'none'`);
+    const waiting = Array.from({ length: MOST_WAITING }, () => write().then(() => 'done'));
+    const began = performance.now();
+    await expect(write()).rejects.toThrow('Overloaded');
+    expect(performance.now() - began).toBeLessThan(10_000);
+    await holder.rollbackTransaction();
+    await holder.release();
+    expect((await Promise.all(waiting)).every((outcome) => outcome === 'done')).toBe(true);
   }, 180_000);
 });

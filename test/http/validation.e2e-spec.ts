@@ -511,16 +511,12 @@ class ClosedModule {}
 
 it('the start warns of a route without @Scopes and @Public, with the name of its handler', async () => {
   const warnings: string[] = [];
-  const service = await startService({ LOG_LEVEL: 'warn' }, [ClosedModule, loggingTo(warnings)]);
-  try {
-    const client = await Client.of(service);
-    expectError(await client.get('/closed'), 403, 'FORBIDDEN');
-    expect((await client.get('/closed/open')).status).toBe(200);
-    const about = warnings.filter((text) => text.includes('@Scopes'));
-    expect(about).toEqual(['ClosedController.list has neither @Scopes() nor @Public(): it is 403 for everyone']);
-  } finally {
-    await service.stop();
-  }
+  await using service = await startService({ LOG_LEVEL: 'warn' }, [ClosedModule, loggingTo(warnings)]);
+  const client = await Client.of(service);
+  expectError(await client.get('/closed'), 403, 'FORBIDDEN');
+  expect((await client.get('/closed/open')).status).toBe(200);
+  const about = warnings.filter((text) => text.includes('@Scopes'));
+  expect(about).toEqual(['ClosedController.list has neither @Scopes() nor @Public(): it is 403 for everyone']);
 });
 
 /** A module that takes the log when all modules are made; the service has set its own logger by then. */

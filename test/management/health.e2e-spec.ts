@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
@@ -45,20 +44,15 @@ describeEngines('GET /health/ready', (engine) => {
     engine === 'sqlite' ? {} : { DATABASE_URL: await createDatabase(`health_${name}_${process.pid}`) };
 
   it('is 200 and says so of each check, and no cache keeps it', async () => {
-    const service = await startService(await database('ok'));
-    try {
-      expect(await probe(service)).toMatchObject(READY);
-      expect(await probe(service, 'live')).toMatchObject(LIVE);
-    } finally {
-      await service.stop();
-    }
+    await using service = await startService(await database('ok'));
+    expect(await probe(service)).toMatchObject(READY);
+    expect(await probe(service, 'live')).toMatchObject(LIVE);
   });
 });
 
 describe('readiness', () => {
   it('names the migrations while they are due, and says ok as soon as they have been run', async () => {
-    const folder = temporaryFolder();
-    const dataSource = await createDataSource(loadConfig(environmentIn(folder)));
+    const dataSource = await createDataSource(loadConfig(environmentIn(temporaryFolder())));
     await dataSource.initialize();
     try {
       const health = new Health(new ReportedResources(), dataSource);
@@ -69,7 +63,6 @@ describe('readiness', () => {
       expect(await health.readiness()).toEqual({ ready: true, checks: OK });
     } finally {
       await dataSource.destroy();
-      rmSync(folder, { recursive: true });
     }
   });
 });

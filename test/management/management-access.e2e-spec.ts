@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expectError } from '../support/expect-error.js';
 import { Client, type Service, startService, temporaryFolder } from '../support/service.js';
@@ -45,17 +45,12 @@ describe('two workers with MANAGEMENT_HOST and METRICS_TOKEN_FILE', () => {
     const file = join(folder, 'metrics-token');
     writeFileSync(file, `${TOKEN}\n`);
     const environment = { WORKERS: '2', MANAGEMENT_HOST: '127.0.0.2', METRICS_TOKEN_FILE: file };
-    const service = await ServiceProcess.start(folder, environment);
-    try {
-      const { hostname, port } = new URL(service.managementUrl);
-      expect(hostname).toBe('127.0.0.2');
-      expect(new URL(service.url).hostname).toBe('127.0.0.1');
-      expect(await statuses(service.managementUrl, '/metrics')).toEqual([401, 200]);
-      expect(await statuses(service.managementUrl, '/health/ready')).toEqual([200, 200]);
-      await expect(fetch(`http://127.0.0.1:${port}/health/ready`)).rejects.toThrow('fetch failed');
-    } finally {
-      await service.end('SIGKILL');
-      rmSync(folder, { recursive: true, force: true });
-    }
+    await using service = await ServiceProcess.start(folder, environment);
+    const { hostname, port } = new URL(service.managementUrl);
+    expect(hostname).toBe('127.0.0.2');
+    expect(new URL(service.url).hostname).toBe('127.0.0.1');
+    expect(await statuses(service.managementUrl, '/metrics')).toEqual([401, 200]);
+    expect(await statuses(service.managementUrl, '/health/ready')).toEqual([200, 200]);
+    await expect(fetch(`http://127.0.0.1:${port}/health/ready`)).rejects.toThrow('fetch failed');
   });
 });

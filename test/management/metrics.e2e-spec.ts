@@ -174,17 +174,13 @@ describeEngines('GET /metrics', (engine) => {
 
 describe('GET /metrics', () => {
   it('says what room is left for the SQLite file, in bytes, and how large its write-ahead log is', async () => {
-    const service = await startService();
-    try {
-      await (await Client.of(service)).post(COOKIE);
-      const metrics = await metricsOf(service);
-      const { bavail, bsize } = await statfs(service.folder);
-      const free = metrics.get('database_volume_free_bytes')!;
-      expect(free / (bavail * bsize)).toBeCloseTo(1, 1);
-      expect(metrics.get('database_wal_bytes')).toBe(statSync(join(service.folder, 'cookies.sqlite-wal')).size);
-    } finally {
-      await service.stop();
-    }
+    await using service = await startService();
+    await (await Client.of(service)).post(COOKIE);
+    const metrics = await metricsOf(service);
+    const { bavail, bsize } = await statfs(service.folder);
+    const free = metrics.get('database_volume_free_bytes')!;
+    expect(free / (bavail * bsize)).toBeCloseTo(1, 1);
+    expect(metrics.get('database_wal_bytes')).toBe(statSync(join(service.folder, 'cookies.sqlite-wal')).size);
   });
 
   describePostgres('while PostgreSQL', () => {

@@ -1,8 +1,10 @@
-import { readdirSync, rmSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runInNewContext } from 'node:vm';
 import { expectError } from '../support/expect-error.js';
+import { connected } from '../support/raw-http.js';
 import { Client, type Service, startService, temporaryFolder } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 
@@ -84,16 +86,12 @@ describe('the files of the docs', () => {
   });
 
   it('GET /openapi.json has the same ETag in another process, and another for another file', async () => {
-    const other = await startService();
-    try {
-      const etagOf = async (path: string, from = service) =>
-        (await fetch(from.url + path, { method: 'HEAD' })).headers.get('etag');
-      expect(await etagOf('/openapi.json', other)).toBe(await etagOf('/openapi.json'));
-      const etags = await Promise.all(FILES.map(([path]) => etagOf(path)));
-      expect(new Set(etags).size).toBe(FILES.length);
-    } finally {
-      await other.stop();
-    }
+    await using other = await startService();
+    const etagOf = async (path: string, from = service) =>
+      (await fetch(from.url + path, { method: 'HEAD' })).headers.get('etag');
+    expect(await etagOf('/openapi.json', other)).toBe(await etagOf('/openapi.json'));
+    const etags = await Promise.all(FILES.map(([path]) => etagOf(path)));
+    expect(new Set(etags).size).toBe(FILES.length);
   });
 
   it.each(FILES.filter(([path]) => path !== '/openapi.json'))(
@@ -152,16 +150,12 @@ describe.each([
   { NODE_ENV: 'development', DOCS: 'false', served: false },
 ])('with NODE_ENV=$NODE_ENV and DOCS=$DOCS', ({ served, ...environment }) => {
   it(`every file of the docs is ${served ? 200 : 404}`, async () => {
-    const service = await startService(environment);
-    try {
-      const client = Client.bearing(service);
-      for (const [path] of FILES) {
-        const answer = await client.get(path);
-        if (served) expect(answer.status).toBe(200);
-        else expectError(answer, 404, 'NOT_FOUND');
-      }
-    } finally {
-      await service.stop();
+    await using service = await startService(environment);
+    const client = Client.bearing(service);
+    for (const [path] of FILES) {
+      const answer = await client.get(path);
+      if (served) expect(answer.status).toBe(200);
+      else expectError(answer, 404, 'NOT_FOUND');
     }
   });
 });
@@ -170,18 +164,13 @@ const CONNECTIONS = 20;
 const REQUESTS = 10;
 
 (process.platform === 'linux' ? describe : describe.skip)('clients that leave unread responses of the docs', () => {
-  let folder: string;
   let service: ServiceProcess;
 
   beforeAll(async () => {
-    folder = temporaryFolder();
-    service = await ServiceProcess.start(folder, { DOCS: 'true' });
+    service = await ServiceProcess.start(temporaryFolder(), { DOCS: 'true' });
   });
 
-  afterAll(async () => {
-    await service.end();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => service.end('SIGKILL'));
 
   const descriptors = (): number => readdirSync(`/proc/${service.child.pid}/fd`).length;
 
@@ -200,13 +189,10 @@ const REQUESTS = 10;
 
 /** Sends requests at once on a connection and reads only the first bytes of what is answered. */
 async function pipeline(url: string, path: string): Promise<Socket> {
-  const { hostname, port } = new URL(url);
-  const socket = connect({ host: hostname, port: Number(port) });
-  socket.on('error', () => {});
+  const socket = await connected(url);
   socket.write(`GET ${path} HTTP/1.1\r\nHost: cookies\r\n\r\n`.repeat(REQUESTS));
-  await new Promise((resolve) => socket.once('data', resolve));
-  socket.pause();
-  return socket;
+  await once(socket, 'data');
+  return socket.pause();
 }
 
 /** A number once it is no more than the goal, or has not changed for half a second; after 20 s whatever it is. */

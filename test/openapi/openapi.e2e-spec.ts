@@ -417,15 +417,6 @@ describe('the OpenAPI document', () => {
     expect(status === 200).toBe(described.isValid(schema, value));
   });
 
-  it('is not served with DOCS=false, nor are its pages', async () => {
-    await onServiceWith({ DOCS: 'false' }, async (client) => {
-      for (const path of ['/openapi.json', '/docs', '/docs/', '/docs/swagger-ui.css', '/docs-json', '/docs-yaml']) {
-        const answer = await client.get(path);
-        expect([path, answer.status, answer.body.errorCode]).toEqual([path, 404, 'NOT_FOUND']);
-      }
-    });
-  });
-
   function answersOf(method: string, path: string): Answer[] {
     return seen.filter(({ operation }) => operation[0] === method && operation[1] === path).map(({ answer }) => answer);
   }
@@ -439,12 +430,8 @@ async function onServiceWith(
   environment: Environment,
   run: (client: Client, service: Service) => Promise<void>,
 ): Promise<void> {
-  const service = await startService(environment);
-  try {
-    await run(await Client.of(service), service);
-  } finally {
-    await service.stop();
-  }
+  await using service = await startService(environment);
+  await run(await Client.of(service), service);
 }
 
 /** The request line of an operation, but for the version of HTTP. */

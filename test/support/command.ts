@@ -115,7 +115,7 @@ async function outcomeFrom(process: ChildProcess, args: readonly string[]): Prom
 /** The output of a started command, and its exit code. */
 export async function outcomeOf(child: ChildProcess): Promise<Outcome> {
   let [stdout, stderr] = ['', ''];
-  child.stdout!.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr!.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   await once(child, 'close');
   return { code: child.exitCode, stdout, stderr };
