@@ -16,13 +16,11 @@ export async function revokeTokens({ jti, sub, issuer }: RevokeOptions): Promise
   if (!value || (jti !== undefined && sub !== undefined)) throw new UsageError('give either --jti or --sub, not empty');
   const claim = jti === undefined ? 'sub' : 'jti';
   const config = loadConfigFromProcess(SETTINGS);
-  const dataSource = await openDatabase(config, { mayMigrate: false });
+  await using dataSource = await openDatabase(config, { mayMigrate: false });
   try {
     await revoke(dataSource, { claim, value, issuer, lifetime: config.jwt.maxLifetime });
   } catch (error) {
     throw new Failure((error as Error).message);
-  } finally {
-    await dataSource.destroy();
   }
   const tokens = claim === 'jti' ? `The token with the jti ${value}` : `Every token of ${value} issued until now`;
   console.log(`${tokens} is rejected within 5 s, by all processes of the service on this database.`);

@@ -1,9 +1,10 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { Counter, Gauge } from 'prom-client';
+import { Counter } from 'prom-client';
 import { Config } from '../config/config.js';
 import { ENGINE_ERRORS, type EngineError, engineErrors } from '../database/database-events.js';
+import { addGauge } from './add-gauge.js';
 import { Metrics } from './metrics.js';
 
 /** Metrics of the database: errors of the engine and, with SQLite, the size of its files. */
@@ -23,28 +24,15 @@ export class DatabaseMetrics implements OnModuleDestroy {
     engineErrors.subscribe(this.count);
     if (url.engine !== 'sqlite') return;
     const { path } = url;
-    gauge('database_volume_free_bytes', 'Free bytes for this user on the volume of the database', async () => {
+    const readFree = async (): Promise<number> => {
       const { bavail, bsize } = await statfs(dirname(path));
       return bavail * bsize;
-    });
-    gauge('database_wal_bytes', 'Size of the write-ahead log', async () => (await stat(`${path}-wal`)).size);
-
-    function gauge(name: string, help: string, read: () => Promise<number>): void {
-      new Gauge({
-        name,
-        help,
-        // All workers have the same value.
-        aggregator: 'first',
-        registers: [registry],
-        async collect() {
-          // The other metrics are available without the file.
-          this.reset();
-          const value = await read().catch(() => undefined);
-          if (value === undefined) this.remove();
-          else this.set(value);
-        },
-      });
-    }
+    };
+    const readWal = async (): Promise<number> => (await stat(`${path}-wal`)).size;
+    const free = 'Free bytes for this user on the volume of the database';
+    // All workers have the same values.
+    addGauge(registry, 'database_volume_free_bytes', free, readFree, 'first');
+    addGauge(registry, 'database_wal_bytes', 'Size of the write-ahead log', readWal, 'first');
   }
 
   onModuleDestroy(): void {

@@ -1,5 +1,6 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Connections } from '../http/connections/connections.js';
+import { addGauge } from './add-gauge.js';
 
 // Seconds, from a cached response to a long list.
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -8,15 +9,7 @@ const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 export function measureConnections(registry: Registry, connections: Connections): void {
   const registers = [registry];
   const { budget, requests } = connections;
-  const gauge = (name: string, help: string, value: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(value());
-      },
-    });
+  const gauge = (name: string, help: string, value: () => number) => addGauge(registry, name, help, value);
   const durations = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Time from the arrival of a request until its response is sent or its connection closes; status "none" without a response',

@@ -74,47 +74,40 @@ function commonErrors(scope: string): readonly DescribedError[] {
   ];
 }
 
+/** @param messages of the bodies, by name */
+function protocolError(
+  status: number,
+  messages: Readonly<Record<string, string>>,
+  description = messageOfStatus(status),
+): DescribedError {
+  const examples = Object.entries(messages).map(([name, message]) => [name, { message }]);
+  return { status, description, examples: Object.fromEntries(examples) as DescribedError['examples'] };
+}
+
 /** Errors of the request as HTTP, which come before any operation (`connections/protocol-error.ts` and Node's parser). */
 const PROTOCOL_ERRORS: readonly DescribedError[] = [
-  {
-    status: 400,
-    description: messageOfStatus(400),
-    examples: {
-      http: { message: messageOfStatus(400) },
-      host: { message: 'The request must have exactly one Host header, with a host and perhaps a port' },
-    },
-  },
-  { status: 408, description: messageOfStatus(408), examples: { late: { message: messageOfStatus(408) } } },
-  {
-    status: 413,
-    description: 'The body is larger than 16 KiB',
-    examples: { large: { message: messageOfStatus(413) } },
-  },
-  {
-    status: 417,
-    description: 'The Expect header asks for something else than 100-continue',
-    examples: {
-      expectation: { message: 'The expectation in the Expect header cannot be met; only 100-continue is known' },
-    },
-  },
-  {
-    status: 431,
-    description: 'The header fields are too large, or too many',
-    examples: {
-      size: { message: messageOfStatus(431) },
-      number: { message: 'The request has more than 2000 header fields' },
-    },
-  },
-  {
-    status: 501,
-    description: 'The Transfer-Encoding is another than chunked',
-    examples: { coding: { message: 'The Transfer-Encoding must be chunked; no other coding is implemented' } },
-  },
-  {
-    status: 505,
-    description: 'The protocol is another than HTTP/1.1 and HTTP/1.0',
-    examples: { version: { message: messageOfStatus(505) } },
-  },
+  protocolError(400, {
+    http: messageOfStatus(400),
+    host: 'The request must have exactly one Host header, with a host and perhaps a port',
+  }),
+  protocolError(408, { late: messageOfStatus(408) }),
+  protocolError(413, { large: messageOfStatus(413) }, 'The body is larger than 16 KiB'),
+  protocolError(
+    417,
+    { expectation: 'The expectation in the Expect header cannot be met; only 100-continue is known' },
+    'The Expect header asks for something else than 100-continue',
+  ),
+  protocolError(
+    431,
+    { size: messageOfStatus(431), number: 'The request has more than 2000 header fields' },
+    'The header fields are too large, or too many',
+  ),
+  protocolError(
+    501,
+    { coding: 'The Transfer-Encoding must be chunked; no other coding is implemented' },
+    'The Transfer-Encoding is another than chunked',
+  ),
+  protocolError(505, { version: messageOfStatus(505) }, 'The protocol is another than HTTP/1.1 and HTTP/1.0'),
 ];
 
 /** Merges errors with the same status, since a document has one response for each. */

@@ -222,11 +222,6 @@ describe('the OpenAPI document', () => {
     expect(routesOf(ordinary).sort()).toEqual(described.sort());
   });
 
-  it('asks for a bearer token on every operation', () => {
-    expect(document.components.securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' });
-    for (const [method, path] of OPERATIONS) expect(document.paths[path][method].security).toEqual([{ bearer: [] }]);
-  });
-
   it.each(OPERATIONS)('describes every response of %s %s: status, header fields and body', (method, path) => {
     const answers = answersOf(method, path);
     expect(answers.length).toBeGreaterThan(0);
@@ -250,10 +245,6 @@ describe('the OpenAPI document', () => {
         expect([...real]).toContain(withoutRequestId(value));
       }
     }
-  });
-
-  it.each(OPERATIONS)('names every status of %s %s, without default and ranges', (method, path) => {
-    for (const status of Object.keys(document.paths[path][method].responses)) expect(status).toMatch(/^[2-5]\d\d$/);
   });
 
   it.each(OPERATIONS)('lists in words every error code of %s %s, and no others', (method, path) => {
@@ -333,8 +324,8 @@ describe('the OpenAPI document', () => {
   });
 
   it('says of the token what a client team needs, and nothing of this repository', () => {
-    const { description } = document.components.securitySchemes.bearer;
-    expect(description).toContain('operators');
+    const { bearer } = document.components.securitySchemes;
+    expect(bearer).toMatchObject({ type: 'http', scheme: 'bearer', description: expect.stringContaining('operators') });
     expect(JSON.stringify(document)).not.toContain('npm run');
   });
 

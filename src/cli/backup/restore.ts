@@ -156,13 +156,11 @@ async function finish(draft: string): Promise<void> {
 /** Compares the schema with that of a new database after the same migrations: an additional trigger, for example, would run. */
 async function differencesFromFresh(draft: string, migrations: readonly string[], config: Config): Promise<string[]> {
   const path = `${draft}-fresh`;
-  const dataSource = await openDataSource(atPath(config, path));
-  try {
+  {
+    await using dataSource = await openDataSource(atPath(config, path));
     const had = dataSource.migrations.filter((each) => migrations.includes(each.name ?? each.constructor.name));
     Object.assign(dataSource, { migrations: had });
     await migrate(dataSource);
-  } finally {
-    await dataSource.destroy();
   }
   try {
     for (const file of [draft, path]) dropResourceTriggers(file);
@@ -174,13 +172,9 @@ async function differencesFromFresh(draft: string, migrations: readonly string[]
 
 /** Drops triggers with the names of the service's, which may be hostile. The next start makes the right ones. */
 function dropResourceTriggers(path: string): void {
-  const database = openDatabase(path);
-  try {
-    for (const name of RESOURCES.flatMap(({ name }) => sqliteTriggerNames(name.plural))) {
-      database.exec(`DROP TRIGGER IF EXISTS "${name}"`);
-    }
-  } finally {
-    database.close();
+  using database = openDatabase(path);
+  for (const name of RESOURCES.flatMap(({ name }) => sqliteTriggerNames(name.plural))) {
+    database.exec(`DROP TRIGGER IF EXISTS "${name}"`);
   }
 }
 
@@ -193,9 +187,9 @@ const atPath = (config: Config, path: string): Config =>
  */
 async function requireValidRecords(file: string, draft: string, config: Config, interrupt: AbortSignal): Promise<void> {
   for (const resource of RESOURCES) {
-    const storage = await openStorage(atPath(config, draft), resource, { mayMigrate: true });
+    await using storage = await openStorage(atPath(config, draft), resource, { mayMigrate: true });
     const reader = await RecordReader.of(resource);
-    const snapshot = await storage.store.openSnapshot();
+    using snapshot = await storage.store.openSnapshot();
     const progress = new Progress({ done: 'Checked', unit: resource.name.pluralText });
     let checked = 0;
     try {
@@ -206,8 +200,6 @@ async function requireValidRecords(file: string, draft: string, config: Config, 
       }
     } finally {
       progress.stop();
-      snapshot.close();
-      await storage.close();
     }
   }
 }
@@ -233,8 +225,8 @@ async function putInPlace(draft: string, path: string): Promise<string | undefin
     await replaceFile(draft, path);
     return undefined;
   }
-  const held = acquireExclusiveLock(path);
-  if (held === undefined)
+  using lock = acquireExclusiveLock(path);
+  if (lock === undefined)
     throw new Failure(`${path} is in use. Stop the service, and whatever else has it open, first.`);
   const aside = `${path}.before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
   try {
@@ -243,8 +235,6 @@ async function putInPlace(draft: string, path: string): Promise<string | undefin
   } catch (error) {
     if (!(error instanceof ReplacedError)) await takeBack(path, aside);
     throw error;
-  } finally {
-    held.release();
   }
   return aside;
 }

@@ -38,9 +38,8 @@ export function sqliteChecks(path: string): Readonly<Record<string, () => string
 
 /** Checks that the native module of SQLite loads. */
 function nativeModule(): string {
-  const database = openDatabase(':memory:');
+  using database = openDatabase(':memory:');
   const version = database.prepare('SELECT sqlite_version()').pluck().get() as string;
-  database.close();
   return `better-sqlite3 with SQLite ${version}, Node ${process.version}`;
 }
 
@@ -69,21 +68,17 @@ function freeSpace(path: string): string {
 
 function walMode(path: string): string {
   return inTrialFolder(path, (folder) => {
-    const database = openDatabase(join(folder, 'trial.sqlite'));
-    try {
-      const mode = String(database.pragma('journal_mode = WAL', { simple: true }));
-      database.exec('CREATE TABLE trial (id); INSERT INTO trial VALUES (1)');
-      if (mode === 'wal') return 'possible on this file system';
-      throw new Error(`it stays in mode "${mode}": use a local file system, not one over a network`);
-    } finally {
-      database.close();
-    }
+    using database = openDatabase(join(folder, 'trial.sqlite'));
+    const mode = String(database.pragma('journal_mode = WAL', { simple: true }));
+    database.exec('CREATE TABLE trial (id); INSERT INTO trial VALUES (1)');
+    if (mode === 'wal') return 'possible on this file system';
+    throw new Error(`it stays in mode "${mode}": use a local file system, not one over a network`);
   });
 }
 
 function realWrite(path: string): string {
   if (!existsSync(path)) return 'there is no database yet';
-  const database = openDatabase(path, { timeout: 5000 });
+  using database = openDatabase(path, { timeout: 5000 });
   try {
     tryWriting(database);
     return `${path} takes writes`;
@@ -92,8 +87,6 @@ function realWrite(path: string): string {
     throw new Error(`${path} takes no writes (${reason}): give the user of the service the right to write it`, {
       cause: error,
     });
-  } finally {
-    database.close();
   }
 }
 

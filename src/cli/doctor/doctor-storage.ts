@@ -16,12 +16,8 @@ const NONE_YET = 'there is no database yet';
 async function withDatabase(config: Config, look: (dataSource: DataSource) => Promise<string>): Promise<string> {
   // Opening a SQLite database creates it, and `doctor` must not.
   if (!databaseExists(config)) return NONE_YET;
-  const dataSource = await openDataSource(config);
-  try {
-    return await look(dataSource);
-  } finally {
-    await dataSource.destroy();
-  }
+  await using dataSource = await openDataSource(config);
+  return await look(dataSource);
 }
 
 export function migrations(config: Config): Promise<string> {
@@ -75,21 +71,17 @@ async function countOf(dataSource: DataSource, { name }: Resource): Promise<Stor
  */
 export async function fixCounters(config: Config): Promise<string[]> {
   if (!databaseExists(config)) return [];
-  const dataSource = await openDatabase(config, { mayMigrate: false });
+  await using dataSource = await openDatabase(config, { mayMigrate: false });
   const fixed: string[] = [];
-  try {
-    for (const { name, capacity } of RESOURCES) {
-      if (!(await hasTriggers(committed(dataSource), dataSource, name.plural))) {
-        await prepareStorage(dataSource, { resource: name.plural, capacity: config.get(capacity) });
-        fixed.push(`the triggers that count the ${name.pluralText} are made`);
-      }
-      const before = await storedCount(dataSource, name.plural);
-      if (before === undefined || before.used === before.count) continue;
-      const count = await recount(dataSource, name.plural);
-      fixed.push(`counted again: there are ${count} ${name.pluralText}, the counter said ${before.used}`);
+  for (const { name, capacity } of RESOURCES) {
+    if (!(await hasTriggers(committed(dataSource), dataSource, name.plural))) {
+      await prepareStorage(dataSource, { resource: name.plural, capacity: config.get(capacity) });
+      fixed.push(`the triggers that count the ${name.pluralText} are made`);
     }
-  } finally {
-    await dataSource.destroy();
+    const before = await storedCount(dataSource, name.plural);
+    if (before === undefined || before.used === before.count) continue;
+    const count = await recount(dataSource, name.plural);
+    fixed.push(`counted again: there are ${count} ${name.pluralText}, the counter said ${before.used}`);
   }
   return fixed;
 }

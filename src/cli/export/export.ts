@@ -32,84 +32,69 @@ export async function exportRecords(resource: Resource, options: ExportOptions, 
   const { output = 'The output' } = options;
   if (options.output !== undefined) await rejectDatabaseFile(config, output);
   const destination = options.output === undefined ? STDOUT : await destinationOf(output);
-  const storage = await openStorage(config, resource, { mayMigrate: false });
+  await using storage = await openStorage(config, resource, { mayMigrate: false });
+  using snapshot = await storage.store.openSnapshot();
+  const summary: Summary = { hash: createHash('sha256'), count: 0 };
+  const lines = linesOf(resource, snapshot, options, summary);
+  if (!(await write(lines, output, destination, interrupt))) return;
+  console.error(`Exported ${resource.name.counted(summary.count)}, sha256 ${summary.hash.digest('hex')}`);
+}
+
+interface Summary {
+  /** SHA-256 of the records' lines. */
+  readonly hash: Hash;
+  count: number;
+}
+
+/** The lines, page by page. Each page is added to the summary. */
+async function* linesOf(
+  { name }: Resource,
+  snapshot: ResourceSnapshot<AnyResourceEntity>,
+  { filters, after, limit }: ExportOptions,
+  summary: Summary,
+): AsyncGenerator<string> {
+  const isFiltered = Object.keys(filters).length > 0;
+  const isWhole = !isFiltered && after === undefined && limit === undefined;
+  const total = isFiltered || after ? undefined : Math.min(snapshot.usage.count, limit ?? Infinity);
+  const progress = new Progress({ done: 'Exported', unit: name.pluralText }, total);
+  let last: Id = 0;
   try {
-    const snapshot = await storage.store.openSnapshot();
-    try {
-      await write(new ExportRun(resource, snapshot, options), output, destination, interrupt);
-    } finally {
-      snapshot.close();
+    for await (const page of snapshot.records({ filters, after }, limit)) {
+      const text = page.map(recordLine).join('');
+      summary.hash.update(text);
+      summary.count += page.length;
+      last = page.at(-1)!.id;
+      yield text;
+      progress.update(summary.count);
     }
+    const given = isWhole ? await snapshot.lastGivenId() : 0;
+    if (typeof last === 'number' && given > last) yield lastIdLine(given);
   } finally {
-    await storage.close();
+    progress.stop();
   }
 }
 
-/** Reads the selected records once and computes their count and checksum. */
-class ExportRun {
-  private readonly hash: Hash = createHash('sha256');
-  private readonly progress: Progress;
-  /** Whether all records are exported. */
-  private readonly isWhole: boolean;
-  private count = 0;
+type Lines = AsyncGenerator<string>;
 
-  constructor(
-    private readonly resource: Resource,
-    private readonly snapshot: ResourceSnapshot<AnyResourceEntity>,
-    private readonly options: ExportOptions,
-  ) {
-    const { after, limit, filters } = options;
-    const isFiltered = Object.keys(filters).length > 0;
-    this.isWhole = !isFiltered && after === undefined && limit === undefined;
-    const total = isFiltered || after ? undefined : Math.min(snapshot.usage.count, limit ?? Infinity);
-    this.progress = new Progress({ done: 'Exported', unit: resource.name.pluralText }, total);
-  }
-
-  /** The lines, page by page. */
-  async *lines(): AsyncGenerator<string> {
-    const { filters, after, limit } = this.options;
-    let last: Id = 0;
-    try {
-      for await (const page of this.snapshot.records({ filters, after }, limit)) {
-        const text = page.map(recordLine).join('');
-        this.hash.update(text);
-        this.count += page.length;
-        last = page.at(-1)!.id;
-        yield text;
-        this.progress.update(this.count);
-      }
-      const given = this.isWhole ? await this.snapshot.lastGivenId() : 0;
-      if (typeof last === 'number' && given > last) yield lastIdLine(given);
-    } finally {
-      this.progress.stop();
-    }
-  }
-
-  summary(): string {
-    return `Exported ${this.resource.name.counted(this.count)}, sha256 ${this.hash.digest('hex')}`;
-  }
-}
-
-/** Writes the lines, then the summary to stderr. */
-async function write(run: ExportRun, output: string, destination: Destination, signal: AbortSignal): Promise<void> {
+/** @returns whether the lines are written; not when the reader has closed the pipe, as `head` does */
+async function write(lines: Lines, output: string, destination: Destination, signal: AbortSignal): Promise<boolean> {
   try {
-    if (destination.kind === 'file') await toFile(run, destination.path, signal);
-    else await pipeline(run.lines(), await openDestination(destination, signal), { signal });
+    if (destination.kind === 'file') await toFile(lines, destination.path, signal);
+    else await pipeline(lines, await openDestination(destination, signal), { signal });
+    return true;
   } catch (error) {
     if (error instanceof ReplacedError) throw error;
     signal.throwIfAborted();
-    // The reader has closed the pipe, as `head` does. A summary would be wrong.
-    if (destination.kind === 'descriptor' && (error as NodeJS.ErrnoException).code === 'EPIPE') return;
+    if (destination.kind === 'descriptor' && (error as NodeJS.ErrnoException).code === 'EPIPE') return false;
     const rest = destination.kind === 'file' ? ' Nothing is left of it.' : '';
     throw new Failure(`${output} cannot be written: ${(error as Error).message}.${rest}`, error);
   }
-  console.error(run.summary());
 }
 
-async function toFile(run: ExportRun, path: string, signal: AbortSignal): Promise<void> {
+async function toFile(lines: Lines, path: string, signal: AbortSignal): Promise<void> {
   const draft = `${path}.partial-${process.pid}`;
   try {
-    await pipeline(run.lines(), createWriteStream(draft, { flags: 'wx', mode: PRIVATE_FILE }), { signal });
+    await pipeline(lines, createWriteStream(draft, { flags: 'wx', mode: PRIVATE_FILE }), { signal });
     await replaceFile(draft, path);
   } catch (error) {
     await rm(draft, { force: true }).catch(() => {});

@@ -37,13 +37,9 @@ export async function importRecords(
     largestId: Number.MAX_SAFE_INTEGER - config.get(resource.capacity),
   };
   if (options.dryRun) return dryRun(config, job);
-  const storage = await openStorage(config, resource, { mayMigrate: true });
-  try {
-    await run(storage, { ...job, resumed: await unfinished(storage, options) });
-    console.error(`The storage holds ${await contentsOf(storage)}`);
-  } finally {
-    await storage.close();
-  }
+  await using storage = await openStorage(config, resource, { mayMigrate: true });
+  await run(storage, { ...job, resumed: await unfinished(storage, options) });
+  console.error(`The storage holds ${await contentsOf(storage)}`);
 }
 
 async function run(storage: OpenStorage, job: ImportJob): Promise<void> {
@@ -57,18 +53,14 @@ async function run(storage: OpenStorage, job: ImportJob): Promise<void> {
 
 /** Count and checksum of all records, as `export` prints them. */
 async function contentsOf({ store, resource }: OpenStorage): Promise<string> {
-  const snapshot = await store.openSnapshot();
-  try {
-    const hash = createHash('sha256');
-    let count = 0;
-    for await (const page of snapshot.records({})) {
-      hash.update(page.map(recordLine).join(''));
-      count += page.length;
-    }
-    return `${resource.name.counted(count)}, sha256 ${hash.digest('hex')}`;
-  } finally {
-    snapshot.close();
+  using snapshot = await store.openSnapshot();
+  const hash = createHash('sha256');
+  let count = 0;
+  for await (const page of snapshot.records({})) {
+    hash.update(page.map(recordLine).join(''));
+    count += page.length;
   }
+  return `${resource.name.counted(count)}, sha256 ${hash.digest('hex')}`;
 }
 
 /** The unfinished import to resume, according to the options. */
@@ -95,17 +87,13 @@ async function unfinished(
 
 async function dryRun(config: Config, job: ImportJob): Promise<void> {
   const { resource } = job;
-  const storage = databaseExists(config) ? await openStorage(config, resource, { mayMigrate: false }) : undefined;
+  await using storage = databaseExists(config) ? await openStorage(config, resource, { mayMigrate: false }) : undefined;
   if (storage === undefined) await rejectReferences(resource);
-  try {
-    const { records, ids, free } = await validateInput(storage, config.get(resource.capacity), job);
-    const outcome = ids === 'keep' ? 'with the ids they have' : 'with new ids';
-    console.error(
-      `All is well: ${resource.name.counted(records)} can be imported ${outcome}; ${free} places are free. Nothing is stored.`,
-    );
-  } finally {
-    await storage?.close();
-  }
+  const { records, ids, free } = await validateInput(storage, config.get(resource.capacity), job);
+  const outcome = ids === 'keep' ? 'with the ids they have' : 'with new ids';
+  console.error(
+    `All is well: ${resource.name.counted(records)} can be imported ${outcome}; ${free} places are free. Nothing is stored.`,
+  );
 }
 
 /**

@@ -50,10 +50,6 @@ async function inheritAccess(draft: string, path: string): Promise<void> {
 
 /** Calls fsync on a file or a folder. */
 export async function sync(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await using handle = await open(path, 'r');
+  await handle.sync();
 }

@@ -15,13 +15,12 @@ import { requireDatabase } from '../sqlite-file/database-path.js';
 /** Milliseconds; an atomic import is one long transaction. */
 const TIMEOUTS = { busyTimeout: 60_000, transactionTimeout: 24 * 3600 * 1000 } as const;
 
-/** The repository of a resource for a command. */
-export interface OpenStorage {
+/** The repository of a resource for a command. `await using` closes its database. */
+export interface OpenStorage extends AsyncDisposable {
   readonly dataSource: DataSource;
   readonly resource: Resource;
   readonly store: ResourceRepository<AnyResourceEntity>;
   readonly repository: Repository<AnyResourceEntity>;
-  close(): Promise<void>;
 }
 
 export interface OpenOptions {
@@ -29,14 +28,18 @@ export interface OpenOptions {
   readonly mayMigrate: boolean;
 }
 
+/** A data source that `await using` closes. */
+export type OpenDataSource = DataSource & AsyncDisposable;
+
 /**
  * Opens the configured database without migrations.
  * @throws {DatabaseStartError} when it cannot be used
  */
-export async function openDataSource(config: Config): Promise<DataSource> {
+export async function openDataSource(config: Config): Promise<OpenDataSource> {
   // The log would mix with the output of the command on stdout; errors are thrown as well.
   Logger.overrideLogger(false);
-  return (await createDataSource(config)).initialize();
+  const dataSource = await (await createDataSource(config)).initialize();
+  return Object.assign(dataSource, { [Symbol.asyncDispose]: () => dataSource.destroy() });
 }
 
 /** Opens the database and the repository of a resource, as the start of the service does; see `openDatabase`. */
@@ -50,7 +53,7 @@ export async function openStorage(config: Config, resource: Resource, options: O
     resource,
     repository,
     store: new ResourceRepository(resource.name, repository, counter, undefined, await resource.rule?.()),
-    close: () => dataSource.destroy(),
+    [Symbol.asyncDispose]: () => dataSource.destroy(),
   };
 }
 
@@ -59,7 +62,7 @@ export async function openStorage(config: Config, resource: Resource, options: O
  * @throws {DatabaseStartError} when it cannot be used
  * @throws {Failure} when its schema is not that of this code
  */
-export async function openDatabase(config: Config, { mayMigrate }: OpenOptions): Promise<DataSource> {
+export async function openDatabase(config: Config, { mayMigrate }: OpenOptions): Promise<OpenDataSource> {
   if (!mayMigrate) requireDatabase(config);
   const dataSource = await openDataSource(new Config({ ...config, database: { ...config.database, ...TIMEOUTS } }));
   try {

@@ -46,12 +46,10 @@ export class BrokenLineError extends Error {
 
 /** Reads records from lines of NDJSON with the rules of a POST body. It also rejects duplicate properties. */
 export class RecordReader<Entity extends AnyResourceEntity> {
-  private constructor(private readonly dto: ImportedDto) {}
+  private constructor(private readonly dto: Type) {}
 
   static async of<Entity extends AnyResourceEntity>(resource: Resource<Entity>): Promise<RecordReader<Entity>> {
-    return new RecordReader(
-      new ImportedDto(await resource.createDto(), await resource.recordDto?.(), resource.name.ids),
-    );
+    return new RecordReader(lineDto(await resource.createDto(), await resource.recordDto?.(), resource.name.ids));
   }
 
   /** @throws {BrokenLineError} */
@@ -83,12 +81,12 @@ export class RecordReader<Entity extends AnyResourceEntity> {
   }
 
   private expected(): string {
-    return `a JSON object with ${this.dto.properties}`;
+    return `a JSON object with ${[...propertiesOf(this.dto).declared].join(', ')}`;
   }
 
   private async validate(value: unknown): Promise<object> {
     try {
-      return await this.dto.validate(value);
+      return await validObject(this.dto, value);
     } catch (error) {
       throw new BrokenLineError(problemsIn(error));
     }
@@ -119,28 +117,11 @@ function ImportedId(ids: IdKind): Type {
   return ImportedId;
 }
 
-/** The rules for a line of an import: the body of a POST, with an optional id and what else the record has. */
-export class ImportedDto {
-  private readonly dto: Type;
-
-  constructor(createDto: Type, recordDto: Type = createDto, ids: IdKind = INTEGER_IDS) {
-    const ofClients = [...propertiesOf(createDto).declared, 'id'] as never[];
-    const ofService = PartialType(OmitType(recordDto, ofClients), { skipNullProperties: false });
-    this.dto = IntersectionType(ImportedId(ids), createDto, ofService);
-  }
-
-  /**
-   * @returns an instance of the class that POST takes
-   * @throws {ApiError} 400 with a detail for each error
-   */
-  async validate(value: unknown): Promise<object> {
-    return validObject(this.dto, value);
-  }
-
-  /** The names of the properties, for a message. */
-  get properties(): string {
-    return [...propertiesOf(this.dto).declared].join(', ');
-  }
+/** The DTO class of a line: the body of a POST, with an optional id and what else the record has. */
+function lineDto(createDto: Type, recordDto: Type = createDto, ids: IdKind = INTEGER_IDS): Type {
+  const ofClients = [...propertiesOf(createDto).declared, 'id'] as never[];
+  const ofService = PartialType(OmitType(recordDto, ofClients), { skipNullProperties: false });
+  return IntersectionType(ImportedId(ids), createDto, ofService);
 }
 
 /** Turns the error of a record into one line of text for the command line; rethrows one that is not an HTTP exception. */

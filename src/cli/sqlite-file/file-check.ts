@@ -13,6 +13,8 @@ export interface FileReport {
   readonly counts: ReadonlyMap<string, number>;
 }
 
+const READ_ONLY = { readonly: true, fileMustExist: true, timeout: 5000 } as const;
+
 /** Most lines of SQLite's report to print; a corrupt file can have thousands. */
 const MOST_FAULTS = 5;
 
@@ -38,12 +40,8 @@ export function checkFile(path: string, expected: ExpectedContents, { thoroughly
     counts: new Map<string, number>(),
   };
   try {
-    const database = openDatabase(path, { readonly: true, fileMustExist: true, timeout: 5000 });
-    try {
-      checkDatabase(database, expected, thoroughly, report);
-    } finally {
-      database.close();
-    }
+    using database = openDatabase(path, READ_ONLY);
+    checkDatabase(database, expected, thoroughly, report);
   } catch (error) {
     report.errors.push(explain(error));
   }
@@ -54,7 +52,11 @@ type Report = FileReport & { readonly counts: Map<string, number> };
 
 function checkDatabase(database: Database, expected: ExpectedContents, thoroughly: boolean, report: Report): void {
   const { errors, migrations } = report;
-  const column = columnOf(database);
+  const column: ReadColumn = (sql, ...values) =>
+    database
+      .prepare(sql)
+      .pluck()
+      .all(...values);
   const pragma = thoroughly ? 'integrity_check' : 'quick_check';
   errors.push(
     ...column(`PRAGMA ${pragma}(${MOST_FAULTS})`)
@@ -97,14 +99,6 @@ interface Usage {
 }
 
 type ReadColumn = (sql: string, ...values: unknown[]) => unknown[];
-
-function columnOf(database: Database): ReadColumn {
-  return (sql, ...values) =>
-    database
-      .prepare(sql)
-      .pluck()
-      .all(...values);
-}
 
 function migrationErrors(migrations: readonly string[], known: readonly string[]): string[] {
   const errors: string[] = [];
@@ -168,17 +162,13 @@ export function schemaDifferences(path: string, fresh: string): string[] {
 
 /** SQL by kind and name, without quotes, blanks and case. */
 function schemaOf(path: string): Map<string, string> {
-  const database = openDatabase(path, { readonly: true, fileMustExist: true, timeout: 5000 });
-  try {
-    const rows = database
-      .prepare(`SELECT type, name, coalesce(sql, '') AS sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'`)
-      .all() as { type: string; name: string; sql: string }[];
-    return new Map(
-      rows.map(({ type, name, sql }) => [`${type} ${name}`, sql.replaceAll(/[\s"'\x60[\]]/g, '').toLowerCase()]),
-    );
-  } finally {
-    database.close();
-  }
+  using database = openDatabase(path, READ_ONLY);
+  const rows = database
+    .prepare(`SELECT type, name, coalesce(sql, '') AS sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'`)
+    .all() as { type: string; name: string; sql: string }[];
+  return new Map(
+    rows.map(({ type, name, sql }) => [`${type} ${name}`, sql.replaceAll(/[\s"'\x60[\]]/g, '').toLowerCase()]),
+  );
 }
 
 function explain(error: unknown): string {

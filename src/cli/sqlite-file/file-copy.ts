@@ -17,30 +17,18 @@ export async function copyDatabase(
   { readonly, progress }: { readonly: boolean; progress: (done: number, total: number) => void },
 ): Promise<void> {
   createPrivately(to);
-  const source = openDatabase(from, { readonly, fileMustExist: true, timeout: 5000 });
-  try {
-    // The transaction fixes the state. Without it the copy would start again after every write of others.
-    source.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
-    await source.backup(to, {
-      progress: ({ totalPages, remainingPages }) => {
-        progress(totalPages - remainingPages, totalPages);
-        return STEP;
-      },
-    });
-  } finally {
-    source.close();
-  }
-  settle(to);
-}
-
-/** Ends WAL mode of the copy, which would leave `-wal` and `-shm` beside it when it is opened. */
-function settle(file: string): void {
-  const copy = openDatabase(file);
-  try {
-    copy.pragma('journal_mode = DELETE');
-  } finally {
-    copy.close();
-  }
+  using source = openDatabase(from, { readonly, fileMustExist: true, timeout: 5000 });
+  // The transaction fixes the state. Without it the copy would start again after every write of others.
+  source.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
+  await source.backup(to, {
+    progress: ({ totalPages, remainingPages }) => {
+      progress(totalPages - remainingPages, totalPages);
+      return STEP;
+    },
+  });
+  using copy = openDatabase(to);
+  // WAL mode would leave `-wal` and `-shm` beside the copy when it is opened.
+  copy.pragma('journal_mode = DELETE');
 }
 
 /** Removes `-wal` and `-shm` that a read-only connection makes beside a file in WAL mode and does not remove. */
@@ -59,12 +47,8 @@ export async function readingOnly<T>(file: string, work: () => Promise<T>): Prom
  */
 function removeWal(file: string): void {
   try {
-    const database = openDatabase(file, { fileMustExist: true });
-    try {
-      database.prepare('SELECT count(*) FROM sqlite_schema').get();
-    } finally {
-      database.close();
-    }
+    using database = openDatabase(file, { fileMustExist: true });
+    database.prepare('SELECT count(*) FROM sqlite_schema').get();
   } catch {
     // This user may only read the file.
     return;

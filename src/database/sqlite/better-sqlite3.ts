@@ -24,13 +24,14 @@ export function betterSqlite3(): typeof BetterSqlite3 {
 }
 
 /**
- * Opens a database file.
+ * Opens a database file. `using` closes it at the end of a block.
  * @throws {DatabaseStartError} with the remedy, when better-sqlite3 or its native module does not load
  * @throws SqliteError
  */
-export function openDatabase(path: string, options?: BetterSqlite3.Options): Database {
+export function openDatabase(path: string, options?: BetterSqlite3.Options): Database & Disposable {
   const Implementation = betterSqlite3();
-  return explained(() => new Implementation(path, options));
+  const database = explained(() => new Implementation(path, options));
+  return Object.assign(database, { [Symbol.dispose]: () => void database.close() });
 }
 
 function explained<T>(load: () => T): T {

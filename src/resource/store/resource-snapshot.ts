@@ -126,6 +126,11 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     this.snapshot.close();
   }
 
+  /** Lets `using` close it. */
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
   /** Reads up to `missing` selected records of a segment with one bounded statement. */
   private async step(query: PageQuery, segment: Segment, missing: number, scannedRows: number): Promise<Step> {
     const limit = Math.min(missing, this.mostRecords);
