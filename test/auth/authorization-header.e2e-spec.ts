@@ -1,4 +1,4 @@
-import { expectError, expectErrorHeaders } from '../support/expect-error.js';
+import { expectError } from '../support/expect-error.js';
 import { type Answer, Client, type Service, startService } from '../support/service.js';
 import { claims, HS256, jws } from './jws.js';
 
@@ -58,23 +58,5 @@ describe('the Authorization header', () => {
     expectError(await stranger.get(`/cookies?access_token=${token}`), 401, 'UNAUTHENTICATED');
     expectError(await stranger.get('/cookies', { cookie: `access_token=${token}` }), 401, 'UNAUTHENTICATED');
     expectError(await stranger.request('POST', '/cookies', form), 401, 'UNAUTHENTICATED');
-  });
-
-  it.each([
-    'GET /cookies',
-    'POST /cookies',
-    'GET /cookies/1',
-    'PUT /cookies/1',
-    'PATCH /cookies/1',
-    'DELETE /cookies/1',
-  ])('%s returns 401 without a token', async (operation) => {
-    const [method, path] = operation.split(' ') as [string, string];
-    expectError(await Client.bearing(service).request(method, path), 401, 'UNAUTHENTICATED');
-  });
-
-  it('HEAD /cookies returns 401 without a token, with the header fields of an error', async () => {
-    const head = await Client.bearing(service).request('HEAD', '/cookies');
-    expect([head.status, head.headers.get('www-authenticate')]).toEqual([401, BARE_CHALLENGE]);
-    expectErrorHeaders(head);
   });
 });

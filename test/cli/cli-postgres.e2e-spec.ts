@@ -74,7 +74,7 @@ describePostgres('the command line and PostgreSQL', () => {
   });
 
   it('goes on behind what a killed import has stored', async () => {
-    const text = lines(20_000);
+    const text = lines(8000);
     const child = startCommand(folder, ['import', 'cookies'], postgres);
     const outcome = outcomeOf(child);
     child.stdin!.on('error', () => {});
@@ -85,10 +85,10 @@ describePostgres('the command line and PostgreSQL', () => {
     await outcome;
     const { used } = await stored();
     expect(used).toBeGreaterThan(0);
-    expect(used).toBeLessThan(20_000);
+    expect(used).toBeLessThan(8000);
     expect(await onPostgres(['import', 'cookies'], text)).toMatchObject({ code: 1 });
     expect(await onPostgres(['import', 'cookies', '--resume'], text)).toMatchObject({ code: 0 });
-    expect(await stored()).toMatchObject({ used: 20_000, count: 20_000 });
+    expect(await stored()).toMatchObject({ used: 8000, count: 8000 });
   });
 
   it('stores nothing of an atomic import that meets an id which is taken', async () => {
