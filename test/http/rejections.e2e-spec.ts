@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { claims, HS256, jws } from '../auth/jws.js';
 import { expectError } from '../support/expect-error.js';
 import { exchange, exchangeOne, request } from '../support/raw-http.js';
-import { Client, COOKIE, type Service, startService, token } from '../support/service.js';
+import { Client, COOKIE, type Service, startService } from '../support/service.js';
 
 const LIMIT = 16 * 1024;
+const bearer = `Authorization: Bearer ${jws(HS256, claims())}`;
 
 // What any resource rejects is in `describeResource`; here is what no resource has to do with.
 
 let service: Service;
 let client: Client;
-let bearer: string;
 
 beforeAll(async () => {
   service = await startService({ COOKIES_CAPACITY: '1' });
   client = await Client.of(service);
-  bearer = `Authorization: Bearer ${await token()}`;
   // The only place is taken: whatever refuses a POST other than 507 has come before the capacity.
   expect((await client.post(COOKIE)).status).toBe(201);
 });
@@ -63,109 +63,92 @@ describe('a request that only a socket can send', () => {
     request(['POST /cookies HTTP/1.1', HOST, CLOSE, bearer, JSON_TYPE, ...framing], sent);
   const get = (line: string, ...lines: string[]): Buffer => request([line, HOST, CLOSE, bearer, ...lines]);
 
-  it.each<[error: string, what: string, bytes: () => Buffer]>([
-    ['400 BAD_REQUEST', 'garbage', () => Buffer.from('garbage\r\n\r\n')],
-    ['400 BAD_REQUEST', 'the hello of TLS', () => Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc])],
-    ['400 BAD_REQUEST', 'the preface of HTTP/2', () => Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
-    ['400 BAD_REQUEST', 'an unknown method', () => get('BREW /cookies HTTP/1.1')],
-    ['400 BAD_REQUEST', 'a method in small letters', () => get('get /cookies HTTP/1.1')],
-    ['400 BAD_REQUEST', 'a blank in the path', () => get('GET /cookies /1 HTTP/1.1')],
-    ['400 BAD_REQUEST', 'another protocol', () => get('GET /cookies SIP/2.0')],
-    ['505 HTTP_VERSION_NOT_SUPPORTED', 'another version', () => get('GET /cookies HTTP/3.1')],
-    ['400 BAD_REQUEST', 'no Host', () => request(['GET /cookies HTTP/1.1', CLOSE, bearer])],
-    ['400 BAD_REQUEST', 'no Host and no token', () => request(['GET /cookies HTTP/1.1', CLOSE])],
-    [
-      '400 BAD_REQUEST',
-      'two Hosts (RFC 9112 section 3.2)',
-      () => get('GET /cookies HTTP/1.1', 'Host: elsewhere.example'),
-    ],
-    ['400 BAD_REQUEST', 'a header without a colon', () => get('GET /cookies HTTP/1.1', 'nonsense')],
-    ['400 BAD_REQUEST', 'a header with a blank in its name', () => get('GET /cookies HTTP/1.1', 'Bad Name: x')],
-    ['400 BAD_REQUEST', 'a header with a control character', () => get('GET /cookies HTTP/1.1', 'X-A: a\0b')],
-    ['400 BAD_REQUEST', 'broken percent-encoding', () => get('GET /cookies/%zz HTTP/1.1')],
-    ['400 INVALID_REQUEST', 'a dot in percent-encoding for an id', () => get('GET /cookies/%2E HTTP/1.1')],
-    ['400 BAD_REQUEST', 'broken percent-encoding without a token', () => request(['GET /%zz HTTP/1.1', HOST, CLOSE])],
+  it.each<[error: string, what: string, bytes: Buffer]>([
+    ['400 BAD_REQUEST', 'garbage', Buffer.from('garbage\r\n\r\n')],
+    ['400 BAD_REQUEST', 'the hello of TLS', Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc])],
+    ['400 BAD_REQUEST', 'the preface of HTTP/2', Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
+    ['400 BAD_REQUEST', 'an unknown method', get('BREW /cookies HTTP/1.1')],
+    ['400 BAD_REQUEST', 'a method in small letters', get('get /cookies HTTP/1.1')],
+    ['400 BAD_REQUEST', 'a blank in the path', get('GET /cookies /1 HTTP/1.1')],
+    ['400 BAD_REQUEST', 'another protocol', get('GET /cookies SIP/2.0')],
+    ['505 HTTP_VERSION_NOT_SUPPORTED', 'another version', get('GET /cookies HTTP/3.1')],
+    ['400 BAD_REQUEST', 'no Host', request(['GET /cookies HTTP/1.1', CLOSE, bearer])],
+    ['400 BAD_REQUEST', 'no Host and no token', request(['GET /cookies HTTP/1.1', CLOSE])],
+    ['400 BAD_REQUEST', 'two Hosts (RFC 9112 section 3.2)', get('GET /cookies HTTP/1.1', 'Host: elsewhere.example')],
+    ['400 BAD_REQUEST', 'a header without a colon', get('GET /cookies HTTP/1.1', 'nonsense')],
+    ['400 BAD_REQUEST', 'a header with a blank in its name', get('GET /cookies HTTP/1.1', 'Bad Name: x')],
+    ['400 BAD_REQUEST', 'a header with a control character', get('GET /cookies HTTP/1.1', 'X-A: a\0b')],
+    ['400 BAD_REQUEST', 'broken percent-encoding', get('GET /cookies/%zz HTTP/1.1')],
+    ['400 INVALID_REQUEST', 'a dot in percent-encoding for an id', get('GET /cookies/%2E HTTP/1.1')],
+    ['400 BAD_REQUEST', 'broken percent-encoding without a token', request(['GET /%zz HTTP/1.1', HOST, CLOSE])],
     [
       '431 REQUEST_HEADER_FIELDS_TOO_LARGE',
       'an oversized header',
-      () => get('GET /cookies HTTP/1.1', `X-A: ${'x'.repeat(20_000)}`),
+      get('GET /cookies HTTP/1.1', `X-A: ${'x'.repeat(20_000)}`),
     ],
-    [
-      '431 REQUEST_HEADER_FIELDS_TOO_LARGE',
-      'an oversized target',
-      () => get(`GET /cookies/${'1'.repeat(20_000)} HTTP/1.1`),
-    ],
-    ['404 NOT_FOUND', 'OPTIONS *', () => request(['OPTIONS * HTTP/1.1', HOST, CLOSE])],
-    ['404 NOT_FOUND', 'two slashes', () => get('GET //cookies HTTP/1.1')],
-    ['404 NOT_FOUND', 'a path that goes up', () => get('GET /cookies/../cookies HTTP/1.1')],
-    ['404 NOT_FOUND', 'a whole URL of nothing', () => get('GET http://localhost/nowhere HTTP/1.1')],
+    ['431 REQUEST_HEADER_FIELDS_TOO_LARGE', 'an oversized target', get(`GET /cookies/${'1'.repeat(20_000)} HTTP/1.1`)],
+    ['404 NOT_FOUND', 'OPTIONS *', request(['OPTIONS * HTTP/1.1', HOST, CLOSE])],
+    ['404 NOT_FOUND', 'two slashes', get('GET //cookies HTTP/1.1')],
+    ['404 NOT_FOUND', 'a path that goes up', get('GET /cookies/../cookies HTTP/1.1')],
+    ['404 NOT_FOUND', 'a whole URL of nothing', get('GET http://localhost/nowhere HTTP/1.1')],
     [
       '401 UNAUTHENTICATED',
       'a whole URL without a token',
-      () => request(['GET http://localhost/cookies HTTP/1.1', HOST, CLOSE]),
+      request(['GET http://localhost/cookies HTTP/1.1', HOST, CLOSE]),
     ],
-    ['400 INVALID_REQUEST', 'a whole URL with a bad query', () => get('GET http://localhost/cookies?limit=0 HTTP/1.1')],
-    ['405 METHOD_NOT_ALLOWED', 'TRACE', () => request(['TRACE /cookies HTTP/1.1', HOST, CLOSE])],
-    ['405 METHOD_NOT_ALLOWED', 'CONNECT', () => request(['CONNECT localhost:443 HTTP/1.1', HOST, CLOSE])],
-    [
-      '417 EXPECTATION_FAILED',
-      'an Expect of the impossible',
-      () => get('GET /cookies HTTP/1.1', 'Expect: the-impossible'),
-    ],
-    [
-      '413 PAYLOAD_TOO_LARGE',
-      'a length over the limit',
-      () => post([`Content-Length: ${LIMIT + 1}`], cookieOf(LIMIT + 1)),
-    ],
-    ['413 PAYLOAD_TOO_LARGE', 'a length beyond all numbers', () => post(['Content-Length: 9007199254740991'], 'x')],
+    ['400 INVALID_REQUEST', 'a whole URL with a bad query', get('GET http://localhost/cookies?limit=0 HTTP/1.1')],
+    ['405 METHOD_NOT_ALLOWED', 'TRACE', request(['TRACE /cookies HTTP/1.1', HOST, CLOSE])],
+    ['405 METHOD_NOT_ALLOWED', 'CONNECT', request(['CONNECT localhost:443 HTTP/1.1', HOST, CLOSE])],
+    ['417 EXPECTATION_FAILED', 'an Expect of the impossible', get('GET /cookies HTTP/1.1', 'Expect: the-impossible')],
+    ['413 PAYLOAD_TOO_LARGE', 'a length over the limit', post([`Content-Length: ${LIMIT + 1}`], cookieOf(LIMIT + 1))],
+    ['413 PAYLOAD_TOO_LARGE', 'a length beyond all numbers', post(['Content-Length: 9007199254740991'], 'x')],
     [
       '413 PAYLOAD_TOO_LARGE',
       'chunks over the limit',
-      () => post(['Transfer-Encoding: chunked'], chunks(...Array<string>(5).fill(' '.repeat(4000)))),
+      post(['Transfer-Encoding: chunked'], chunks(...Array<string>(5).fill(' '.repeat(4000)))),
     ],
     [
       '401 UNAUTHENTICATED',
       'chunks over the limit without a token',
-      () =>
-        request(
-          ['POST /cookies HTTP/1.1', HOST, CLOSE, JSON_TYPE, 'Transfer-Encoding: chunked'],
-          chunks(' '.repeat(LIMIT + 1)),
-        ),
+      request(
+        ['POST /cookies HTTP/1.1', HOST, CLOSE, JSON_TYPE, 'Transfer-Encoding: chunked'],
+        chunks(' '.repeat(LIMIT + 1)),
+      ),
     ],
     [
       '413 PAYLOAD_TOO_LARGE',
       'a long extension of a chunk',
-      () => post(['Transfer-Encoding: chunked'], `1;${'x'.repeat(20_000)}\r\n{\r\n0\r\n\r\n`),
+      post(['Transfer-Encoding: chunked'], `1;${'x'.repeat(20_000)}\r\n{\r\n0\r\n\r\n`),
     ],
-    ['400 BAD_REQUEST', 'a length that is no number', () => post(['Content-Length: ten'], body)],
-    ['400 BAD_REQUEST', 'a negative length', () => post(['Content-Length: -1'], body)],
-    ['400 BAD_REQUEST', 'two lengths', () => post([`Content-Length: ${body.length}`, 'Content-Length: 3'], body)],
+    ['400 BAD_REQUEST', 'a length that is no number', post(['Content-Length: ten'], body)],
+    ['400 BAD_REQUEST', 'a negative length', post(['Content-Length: -1'], body)],
+    ['400 BAD_REQUEST', 'two lengths', post([`Content-Length: ${body.length}`, 'Content-Length: 3'], body)],
     [
       '400 BAD_REQUEST',
       'a length beside chunks, as smugglers send it',
-      () => post([`Content-Length: 3`, 'Transfer-Encoding: chunked'], chunks(body)),
+      post([`Content-Length: 3`, 'Transfer-Encoding: chunked'], chunks(body)),
     ],
-    ['400 BAD_REQUEST', 'a coding after chunked', () => post(['Transfer-Encoding: chunked, identity'], chunks(body))],
+    ['400 BAD_REQUEST', 'a coding after chunked', post(['Transfer-Encoding: chunked, identity'], chunks(body))],
     [
       '415 UNSUPPORTED_MEDIA_TYPE',
       'a body without a type',
-      () => request(['POST /cookies HTTP/1.1', HOST, CLOSE, bearer, `Content-Length: ${body.length}`], body),
+      request(['POST /cookies HTTP/1.1', HOST, CLOSE, bearer, `Content-Length: ${body.length}`], body),
     ],
-    ['400 MALFORMED_JSON', 'no chunk but the last', () => post(['Transfer-Encoding: chunked'], chunks())],
+    ['400 MALFORMED_JSON', 'no chunk but the last', post(['Transfer-Encoding: chunked'], chunks())],
   ])('gets %s: %s', async (error, _what, bytes) => {
     const [status, errorCode] = error.split(' ') as [string, string];
-    expectError(await unchanged(() => exchangeOne(service, bytes())), Number(status), errorCode);
+    expectError(await unchanged(() => exchangeOne(service, bytes)), Number(status), errorCode);
   });
 
-  it.each<[status: number, what: string, bytes: () => Buffer]>([
-    [400, 'no Host', () => request(['GET /cookies HTTP/1.1', CLOSE, 'X-Request-Id: mine'])],
-    [404, 'OPTIONS *', () => request(['OPTIONS * HTTP/1.1', HOST, CLOSE, 'X-Request-Id: mine'])],
-    [400, 'broken percent-encoding', () => get('GET /cookies/%zz HTTP/1.1', 'X-Request-Id: mine')],
-    [405, 'TRACE', () => request(['TRACE /cookies HTTP/1.1', HOST, CLOSE, 'X-Request-Id: mine'])],
-    [405, 'CONNECT', () => request(['CONNECT localhost:443 HTTP/1.1', HOST, 'X-Request-Id: mine'])],
-    [417, 'an Expect of the impossible', () => get('GET /cookies HTTP/1.1', 'Expect: x', 'X-Request-Id: mine')],
+  it.each<[status: number, what: string, bytes: Buffer]>([
+    [400, 'no Host', request(['GET /cookies HTTP/1.1', CLOSE, 'X-Request-Id: mine'])],
+    [404, 'OPTIONS *', request(['OPTIONS * HTTP/1.1', HOST, CLOSE, 'X-Request-Id: mine'])],
+    [400, 'broken percent-encoding', get('GET /cookies/%zz HTTP/1.1', 'X-Request-Id: mine')],
+    [405, 'TRACE', request(['TRACE /cookies HTTP/1.1', HOST, CLOSE, 'X-Request-Id: mine'])],
+    [405, 'CONNECT', request(['CONNECT localhost:443 HTTP/1.1', HOST, 'X-Request-Id: mine'])],
+    [417, 'an Expect of the impossible', get('GET /cookies HTTP/1.1', 'Expect: x', 'X-Request-Id: mine')],
   ])('finds its X-Request-Id in the %i: %s', async (status, _what, bytes) => {
-    const answer = await exchangeOne(service, bytes());
+    const answer = await exchangeOne(service, bytes);
     expect(answer.status).toBe(status);
     expect(answer.headers.get('x-request-id')).toBe('mine');
   });

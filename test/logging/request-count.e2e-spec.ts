@@ -7,7 +7,7 @@ import { connected } from '../support/raw-http.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
 
-const REQUESTS = 20_000;
+const REQUESTS = 8000;
 const CONNECTIONS = 8;
 /** Requests that wait on a connection; the service stops reading at 16. */
 const IN_FLIGHT = 12;
@@ -20,7 +20,7 @@ interface Sent {
   readonly status: number;
 }
 
-describe('the log and the metrics of 20 000 requests, some connections being reset,', () => {
+describe(`the log and the metrics of ${REQUESTS} requests, some connections being reset,`, () => {
   let service: ServiceProcess;
   let lines: Record<string, unknown>[];
   let counts: Map<string, number>;
