@@ -7,15 +7,7 @@ import { withoutRequestId } from '../support/expect-error.js';
 import { leaveNoRoom } from '../support/faults/full-database.js';
 import { OpenApiDocument } from '../support/openapi-document.js';
 import { exchangeOne, request } from '../support/raw-http.js';
-import {
-  type Answer,
-  Client,
-  COOKIE,
-  type RequestOptions,
-  type Service,
-  startService,
-  token,
-} from '../support/service.js';
+import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 type Operation = readonly [Method, '/cookies' | '/cookies/{id}'];
@@ -36,16 +28,13 @@ const WITH_A_BODY = OPERATIONS.filter(([method]) => ['post', 'put', 'patch'].inc
 const { wish: _, ...REPLACEMENT } = { ...COOKIE, size: 'large' };
 const BODIES: Partial<Record<Method, object>> = { post: COOKIE, put: REPLACEMENT, patch: { flavor: 'cinnamon' } };
 
-/** What differs from a good request on record 1. */
-interface Given extends RequestOptions {
-  readonly id?: string;
-  readonly query?: string;
-}
-
 interface Seen {
   readonly operation: Operation;
   readonly answer: Answer;
 }
+
+/** Statuses of the platform. `describeResource` tests those of the resource. */
+const OF_THE_PLATFORM = ['408', '413', '417', '429', '431', '500', '501', '503', '505', '507'];
 
 /** Only a connection that breaks while the database commits does; `postgres-connections.e2e-spec.ts` holds it to its example. */
 const NEEDS_A_LOST_RESPONSE = 'OUTCOME_UNKNOWN';
@@ -60,11 +49,8 @@ describe('the OpenAPI document', () => {
     ordinary = await startService();
     described = await OpenApiDocument.of(ordinary);
     document = described.json;
-    await driveOrdinaryAnswers();
     await driveProtocolErrors();
     await driveLateRequests();
-    await driveRefusals();
-    await driveUnconditionalWrites();
     await driveRateLimits();
     await driveFullStorage();
     await driveFullVolume();
@@ -73,57 +59,11 @@ describe('the OpenAPI document', () => {
 
   afterAll(() => ordinary.stop());
 
-  /** Sends a request of the operation, a good one but for what is given, and keeps the answer. */
-  async function drive(client: Client, operation: Operation, given: Given = {}): Promise<void> {
+  /** Sends a valid request of the operation, and keeps the response. */
+  async function drive(client: Client, operation: Operation): Promise<void> {
     const [method, path] = operation;
-    const { id = '1', query = '', body = BODIES[method], headers } = given;
-    const answer = await client.request(method.toUpperCase(), path.replace('{id}', id) + query, { body, headers });
+    const answer = await client.request(method.toUpperCase(), path.replace('{id}', '1'), { body: BODIES[method] });
     seen.push({ operation, answer });
-  }
-
-  async function driveOrdinaryAnswers(): Promise<void> {
-    const client = await Client.of(ordinary);
-    await drive(client, ['post', '/cookies']);
-    await drive(client, ['post', '/cookies']);
-    for (const query of ['?limit=1', '?flavor=vanilla&flavor=chocolate', '?limit=0', '?colour=red']) {
-      await drive(client, ['get', '/cookies'], { query });
-    }
-    for (const operation of READS) {
-      await drive(client, operation);
-      await drive(client, operation, { headers: { 'if-none-match': '*' } });
-      await drive(client, operation, { headers: { 'if-match': '"another"' } });
-    }
-    for (const operation of WRITES_OF_A_RECORD) {
-      await drive(client, operation, { headers: { 'if-match': '"another"' } });
-      await drive(client, operation, { headers: { 'if-none-match': '*' } });
-      await drive(client, operation);
-    }
-    // The last of these was DELETE.
-    for (const operation of ON_A_RECORD) await drive(client, operation);
-  }
-
-  async function driveRefusals(): Promise<void> {
-    const client = await Client.of(ordinary);
-    const unscoped = await Client.of(ordinary, { scope: 'none' });
-    const expired = `Bearer ${await token({ expiresIn: -60 })}`;
-    for (const operation of OPERATIONS) {
-      await drive(unscoped, operation);
-      await drive(client, operation, { headers: { authorization: expired } });
-      await drive(client, operation, { headers: { authorization: '' } });
-    }
-    for (const operation of WITH_A_BODY) {
-      await drive(client, operation, { headers: { 'content-type': 'text/plain' } });
-      await drive(client, operation, { headers: { 'content-encoding': 'gzip' } });
-      await drive(client, operation, { body: '' });
-      await drive(client, operation, { body: '[]' });
-      await drive(client, operation, { body: { ...BODIES[operation[0]], flavor: 'salt' } });
-    }
-    for (const operation of [...WITH_A_BODY, ...WRITES_OF_A_RECORD]) {
-      await drive(client, operation, { body: 'x'.repeat(16 * 1024 + 1) });
-      await drive(client, operation, { query: '?limit=1' });
-    }
-    await drive(client, ['get', '/cookies/{id}'], { query: '?limit=1' });
-    for (const operation of ON_A_RECORD) await drive(client, operation, { id: '0' });
   }
 
   /** What the service rejects before it looks for an operation. */
@@ -155,13 +95,6 @@ describe('the OpenAPI document', () => {
         return { operation, answer: await exchangeOne(service, half) };
       });
       seen.push(...(await Promise.all(answers)));
-    });
-  }
-
-  async function driveUnconditionalWrites(): Promise<void> {
-    await onServiceWith({ REQUIRE_IF_MATCH: 'true' }, async (client) => {
-      await client.post(COOKIE);
-      for (const operation of WRITES_OF_A_RECORD) await drive(client, operation);
     });
   }
 
@@ -230,28 +163,28 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it.each(OPERATIONS)('describes no status that %s %s never returns', (method, path) => {
+  it.each(OPERATIONS)('describes no status of the platform that %s %s never returns', (method, path) => {
     const described = Object.keys(document.paths[path][method].responses);
-    const answered = new Set(answersOf(method, path).map(({ status }) => String(status)));
-    const missing = described.filter((status) => !answered.has(status)).map((status) => `${method} ${status}`);
-    expect(missing).toEqual([]);
+    const answered = answersOf(method, path).map(({ status }) => String(status));
+    expect(described.filter((status) => OF_THE_PLATFORM.includes(status) && !answered.includes(status))).toEqual([]);
   });
 
-  it.each(OPERATIONS)('shows error bodies that %s %s really returns', (method, path) => {
-    const real = new Set(answersOf(method, path).map(({ body }) => withoutRequestId(body)));
-    for (const { content } of Object.values<any>(document.paths[path][method].responses)) {
+  it.each(OPERATIONS)('shows error bodies of the platform that %s %s really returns', (method, path) => {
+    const real = answersOf(method, path).map(({ body }) => withoutRequestId(body));
+    for (const [status, { content }] of Object.entries<any>(document.paths[path][method].responses)) {
       for (const { value } of Object.values<any>(content?.['application/json'].examples ?? {})) {
-        if (value.errorCode === NEEDS_A_LOST_RESPONSE) continue;
-        expect([...real]).toContain(withoutRequestId(value));
+        const isOfThePlatform = OF_THE_PLATFORM.includes(status) || value.errorCode === 'BAD_REQUEST';
+        if (!isOfThePlatform || value.errorCode === NEEDS_A_LOST_RESPONSE) continue;
+        expect(real).toContain(withoutRequestId(value));
       }
     }
   });
 
-  it.each(OPERATIONS)('lists in words every error code of %s %s, and no others', (method, path) => {
+  it.each(OPERATIONS)('lists in words every error code of the platform that %s %s returns', (method, path) => {
     const listed = document.paths[path][method].description.split('Error codes: ')[1].matchAll(/`([A-Z_]+)`/g);
     const codes = answersOf(method, path).flatMap(({ body }) => body?.errorCode ?? []);
     if (method !== 'get') codes.push(NEEDS_A_LOST_RESPONSE);
-    expect([...new Set(Array.from(listed, ([, code]) => code))].sort()).toEqual([...new Set(codes)].sort());
+    expect(Array.from(listed, ([, code]: any) => code)).toEqual(expect.arrayContaining(codes));
   });
 
   it('has one schema for each enum, which everything else refers to', () => {
