@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { connect as connectSecurely, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { loadConfig } from '../../src/config/config.js';
 import type { Environment } from '../../src/config/config.js';
-import { until } from '../faults/fault.js';
+import { until } from '../support/until.js';
 import { canMakeCertificates, makeCertificate } from '../support/certificate.js';
 import { type LoggedService, startLoggedService } from '../support/logged-service.js';
 import { metricsOf, untilMetric } from '../support/metrics.js';
