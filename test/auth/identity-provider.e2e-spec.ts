@@ -7,7 +7,7 @@ import { type Service, startService } from '../support/service.js';
 import { claims, expectInvalidToken, HS256, hmac, jws, list } from './jws.js';
 import { AUDIENCE, OpenIdProvider, privateJwk } from './openid-provider.js';
 
-const CLIENTS = 64;
+const CLIENTS = 32;
 
 const now = performance.now.bind(performance);
 let passed = 0;
