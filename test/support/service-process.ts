@@ -85,12 +85,10 @@ export class ServiceProcess implements AsyncDisposable {
     return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as LogLine);
   }
 
-  /** Waits until the output has this text, at most 30 s. */
-  printed(text: string): Promise<void> {
-    return until(
-      () => this.output.includes(text),
-      () => `"${text}" in the output:\n${this.output}`,
-    );
+  /** Waits until the output has this text. On a loaded machine the start of a worker alone takes 15 s. */
+  printed(text: string, timeout = 60_000): Promise<void> {
+    const what = () => `"${text}" in the output, which ends with:\n${this.output.slice(-5000)}`;
+    return until(() => this.output.includes(text), what, timeout);
   }
 
   /** Waits until all of stdout has been read. The process may end before. */
