@@ -148,6 +148,18 @@ describeHabits('types of ordinary TypeORM code', {
       (await stored(items, { name, deleted: null, created: new Date(1.7e12 + 123) })).created.getTime(),
     1.7e12 + 123,
   ],
+  'raw SQL takes a Date and a boolean as parameters': [
+    async ({ dataSource, items, name }) => {
+      const moments = [1, 2, 3].map((milliseconds) => new Date(1.7e12 + milliseconds));
+      for (const [index, created] of moments.entries())
+        await items.insert({ name: `${name} ${index}`, created, sold: true });
+      const count = await dataSource.sql<{ count: number }[]>`
+        SELECT count(*) AS count FROM items
+        WHERE created >= ${moments[1]} AND created < ${moments[2]} AND sold = ${true} AND name LIKE ${`${name} %`}`;
+      return Number(count[0]!.count);
+    },
+    1,
+  ],
   'a CreateDateColumn has milliseconds, and is the time of now': [
     ({ items, name }) => areMomentsOfNow(async (round) => (await stored(items, { name: `${name} ${round}` })).created),
     true,

@@ -55,8 +55,9 @@ export class SqliteConnection {
     const started = performance.now();
     try {
       const statement = this.prepare(sql);
-      if (!statement.reader) return statement.run(...parameters);
-      const rows = statement.all(...parameters) as Row[];
+      const bound = parameters.map(bindable);
+      if (!statement.reader) return statement.run(...bound);
+      const rows = statement.all(...bound) as Row[];
       return { rows, source: statement, changes: rows.length };
     } catch (error) {
       const kind = engineErrorOf(error);
@@ -83,6 +84,12 @@ export class SqliteConnection {
       throw error;
     }
   }
+}
+
+/** The value as TypeORM stores it. PostgreSQL takes dates and booleans as parameters, and better-sqlite3 does not. */
+function bindable(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString().replace('T', ' ').slice(0, -1);
+  return typeof value === 'boolean' ? Number(value) : value;
 }
 
 // SQLite's own busy handler grows to 100 ms (sqliteDefaultBusyCallback); writes here are shorter.
