@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { applyDecorators } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
-import { codeOfStatus, type ErrorDetail } from '../http/errors/api-error.js';
+import { type ApiError, codeOfStatus, type ErrorDetail } from '../http/errors/api-error.js';
 import { errorResponse, messageOfStatus, OUTCOME_UNKNOWN } from '../http/errors/error-response.js';
 import { tooManyRequests } from '../rate-limit/rate-limit-errors.js';
 import { ErrorDto } from './error.dto.js';
@@ -27,6 +27,14 @@ export interface DescribedError {
 export function exampleOf(error: Error): ErrorExample {
   const { message, errorCode, details } = errorResponse(error, REQUEST_ID_EXAMPLE).body;
   return { message, errorCode, details };
+}
+
+/**
+ * Describes an error of a feature for the document.
+ * @param error as the feature throws it, with values for an example
+ */
+export function describedError(error: ApiError, description: string): DescribedError {
+  return { status: error.getStatus(), description, examples: { [error.errorCode]: exampleOf(error) } };
 }
 
 /** Documents the errors of an operation, and those that all operations with a token have. */

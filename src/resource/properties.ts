@@ -81,19 +81,27 @@ export function IdProperty({
  * A decimal of at most `precision` digits, `scale` of them behind the point, such as money; a string in JSON, so that no client
  * rounds it. `12.5` becomes `12.50`.
  * @param precision at most 15, which is what SQLite keeps
+ * @param options `minimum`: the least value, which a schema of a string can only mention
  */
-export function DecimalProperty(precision: number, scale: number, options?: PropertyOptions): PropertyDecorator {
+export function DecimalProperty(
+  precision: number,
+  scale: number,
+  { minimum, ...options }: PropertyOptions & { readonly minimum?: number } = {},
+): PropertyDecorator {
   const whole = precision - scale;
   if (whole < 1 || precision > MOST_DIGITS)
     throw new Error(`decimal(${precision}, ${scale}) has 1 to ${MOST_DIGITS} digits, one before the point`);
   const fraction = scale === 0 ? '' : `(\\.[0-9]{1,${scale}})?`;
-  const pattern = `^(?!-0(\\.0*)?$)-?(0|[1-9][0-9]{0,${whole - 1}})${fraction}$`;
+  const sign = minimum !== undefined && minimum >= 0 ? '' : '(?!-0(\\.0*)?$)-?';
+  const pattern = `^${sign}(0|[1-9][0-9]{0,${whole - 1}})${fraction}$`;
   const example = (whole === 1 ? 2.5 : 12.5).toFixed(scale);
-  const message = `must be a decimal as a text, such as "${example}", with at most ${whole} digits before the point and ${scale} behind it`;
-  const schema = { type: 'string', format: 'decimal', pattern, example } as const;
+  const least = minimum === undefined ? '' : `, not less than ${minimum}`;
+  const message = `must be a decimal as a text, such as "${example}", with at most ${whole} digits before the point and ${scale} behind it${least}`;
+  const schema = { type: 'string', format: 'decimal', pattern, example, minimum } as const;
   const isValid = new RegExp(pattern);
   return parsed(schema, options, message, (text) => {
     if (!isValid.test(text) || PARSERS.decimal(text) === undefined) return undefined;
+    if (minimum !== undefined && Number(text) < minimum) return undefined;
     return withScale(text, scale);
   });
 }

@@ -106,7 +106,7 @@ export class CreateSampleDto {
   @DecimalProperty(10, 2, { default: '1.50' })
   price?: string;
 
-  @DecimalProperty(5, 0, { isOptional: true })
+  @DecimalProperty(5, 0, { minimum: 3, isOptional: true })
   tip?: string | null;
 
   @UuidProperty()

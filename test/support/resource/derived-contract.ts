@@ -85,18 +85,17 @@ export class ContractSource {
     throw new Error(`describeResource cannot tell a value of ${name} from its schema: add ${option}: { ${name}: ... }`);
   }
 
-  /** Up to two properties that PATCH changes, rather such as are not unique. */
+  /** Up to two properties that PATCH changes, rather such as are neither unique nor in a rule. */
   private patch(replace: Body): Body {
     const { path } = this.given;
-    const unique = new Set(
-      this.entityOf(path).indices.flatMap(({ isUnique, columns }) =>
-        isUnique ? columns.map(({ propertyName }) => propertyName) : [],
-      ),
+    const unique = this.entityOf(path).indices.flatMap(({ isUnique, columns }) =>
+      isUnique ? columns.map(({ propertyName }) => propertyName) : [],
     );
+    const bound = new Set([...unique, ...(this.given.ruled ?? [])]);
     const names = Object.keys(this.properties('patch', `${path}/{id}`)).filter((name) => name in replace);
-    const [first, second] = [...names].sort((one, other) => Number(unique.has(one)) - Number(unique.has(other)));
+    const [first, second] = [...names].sort((one, other) => Number(bound.has(one)) - Number(bound.has(other)));
     return Object.fromEntries(
-      [first!, ...(second === undefined || unique.has(second) ? [] : [second])].map((name) => [name, replace[name]]),
+      [first!, ...(second === undefined || bound.has(second) ? [] : [second])].map((name) => [name, replace[name]]),
     );
   }
 

@@ -13,6 +13,8 @@ export interface ResourceContract {
   readonly create?: Body;
   /** The same for a body of PUT; each value differs from that in `create`. */
   readonly replace?: Body;
+  /** Properties whose values a rule of the feature compares with others, so that not each one that is valid can be stored alone. */
+  readonly ruled?: readonly string[];
   /** A body of PATCH that changes a record of `create`, where a rule asks for one. */
   readonly patch?: Body;
   /** Further invalid values by property, for which POST and PATCH return 400. */

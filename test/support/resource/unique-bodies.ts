@@ -1,4 +1,4 @@
-import type { DataSource } from 'typeorm';
+import type { DataSource, EntityMetadata } from 'typeorm';
 import type { OpenApiDocument } from '../openapi-document.js';
 import type { Body, DerivedContract } from './resource-contract.js';
 
@@ -17,10 +17,14 @@ export class UniqueBodies {
 
   /** The properties of each UNIQUE of a resource. */
   keysOf(path: string): string[][] {
-    const { uniques, indices } = this.dataSource.entityMetadatas.find(({ tableName }) => tableName === path.slice(1))!;
+    const { uniques, indices } = this.entityOf(path);
     return [...uniques, ...indices.filter(({ isUnique }) => isUnique)].map(({ columns }) =>
       columns.map(({ propertyName }) => propertyName),
     );
+  }
+
+  private entityOf(path: string): EntityMetadata {
+    return this.dataSource.entityMetadatas.find(({ tableName }) => tableName === path.slice(1))!;
   }
 
   /** The body with values of its own; the body itself where nothing is unique. */
@@ -35,12 +39,13 @@ export class UniqueBodies {
 
   /** For each key, the property with most values, with the value of a number. */
   private changes(path: string): Record<string, (count: number) => unknown> {
-    const { path: ownPath, references } = this.contract;
     const { properties } = this.document.resolve(this.document.bodySchema('post', path));
+    const { foreignKeys } = this.entityOf(path);
+    const references = new Set(foreignKeys.flatMap(({ columns }) => columns.map((column) => column.propertyName)));
     return Object.fromEntries(
       this.keysOf(path).map((key) => {
         const [best] = key
-          .filter((name) => properties[name] !== undefined && !(path === ownPath && name in references))
+          .filter((name) => properties[name] !== undefined && !references.has(name))
           .map((name) => ({ name, ...valuesOf(this.document.resolve(properties[name])) }))
           .sort((one, other) => other.size - one.size);
         if (best === undefined || best.size < LEAST_VALUES)
