@@ -16,6 +16,7 @@ import {
   MODULES,
   nextTimestamp,
   RESOURCES,
+  tableOfTests,
   withModule,
   withResource,
 } from './generate/resources.js';
@@ -90,6 +91,11 @@ async function generate(args) {
   const resource = { ...parseArguments(args, known), known };
   const references = resource.fields.flatMap(({ reference }) => reference ?? []);
   const files = filesOf(resource);
+  const ofTests = tableOfTests(ROOT, resource.plural);
+  if (ofTests !== undefined) {
+    const advice = `for example shop-${resource.plural}, or rename that of the tests`;
+    throw new ArgumentError(`"${resource.plural}": tests have a table of this name, in ${ofTests}; ${advice}`);
+  }
   const found = obstacles(resource, Object.keys(files));
   if (found.length > 0) {
     throw new ArgumentError(

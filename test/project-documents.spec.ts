@@ -58,6 +58,22 @@ describe('the decision records in docs/adr', () => {
 });
 
 describe('the documents of the project', () => {
+  it('name the file that exports each name that a feature imports', () => {
+    const [, section = ''] = /## Where to import from\n([\s\S]*?)\n## /.exec(read('docs/extending.md')) ?? [];
+    const rows = [...section.matchAll(/^\| (`.*?) +\| `(src\/\S+)` +\|$/gm)];
+    expect(rows.length).toBeGreaterThan(12);
+    const wrong = rows.flatMap(([, names, file]) => {
+      const exported = [
+        ...read(file!).matchAll(/^export (?:async |abstract )*(?:function|const|class|interface|type) (\w+)/gm),
+      ];
+      const known = new Set(exported.map(([, name]) => name));
+      return [...names!.matchAll(/`(\w+)`/g)]
+        .filter(([, name]) => !known.has(name))
+        .map(([, name]) => `${file}: ${name}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
   it('say for ten tasks and more which file to open first, and each of these exists', () => {
     const table = read('CONTRIBUTING.md').split('## Where to find what')[1] ?? '';
     const rows = [...table.matchAll(/^\| (?!task|-)[^|]+ \| ([^|]+) \|$/gm)].map(([, cell]) => cell!);

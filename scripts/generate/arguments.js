@@ -15,7 +15,8 @@ Kinds:
   code:text:4..8                   from so many characters to so many
   quantity:int:1..1000             a whole number from the least to the greatest
   weight:number:0..99.5            the same for any number
-  price:decimal:10,2               so many digits, so many of them behind the point; a text in JSON, such as money
+  change:decimal:10,2              so many digits, so many of them behind the point; a text in JSON, such as money
+  price:decimal:10,2,0             and the least value
   day:date                         a day, such as 2026-01-31
   startsAt:instant                 a moment, such as 2026-01-31T12:00:00.000Z
   deviceId:uuid                    a UUID

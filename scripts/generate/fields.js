@@ -13,6 +13,7 @@ import { constant, kebab, pascal, pluralOf, words } from './names.js';
  * @property {string} [check] an expression, for `@Check` and for the migration
  * @property {string} decorator of the kit, for the DTO
  * @property {string[]} arguments of the decorator
+ * @property {number} [least] of a decimal, its least value
  * @property {string} [example] for the document; absent where the decorator has one
  * @property {string} [schema] of an enum, the name of its constant
  * @property {string[]} [values] of an enum
@@ -112,7 +113,7 @@ export function parseField(argument, resource) {
 const isName = (text) => /^[a-z][A-Za-z0-9]{0,29}$/.test(text);
 
 /** @param {string} kind @param {string} text @param {Field} field */
-function defaultOf(kind, text, { arguments: bounds, values = [], isOptional }) {
+function defaultOf(kind, text, { arguments: bounds, values = [], isOptional, least: floor = -Infinity }) {
   const [least = 0, most = 0] = bounds.map(Number);
   const isWithin = (/** @type {number} */ value) => value >= least && value <= most;
   const number = Number(text);
@@ -124,7 +125,8 @@ function defaultOf(kind, text, { arguments: bounds, values = [], isOptional }) {
   if (kind === 'text' && isWithin([...text].length) && !text.includes("'")) return text;
   if (kind === 'enum' && values.includes(text)) return text;
   const whole = (/^-?(\d+)(?:\.(\d+))?$/.exec(text) ?? []).slice(1).map((digits = '') => digits.length);
-  if (kind === 'decimal' && whole[0] && whole[0] <= least - most && whole[1] === most) return text;
+  const fits = whole[0] !== undefined && whole[0] <= least - most && whole[1] === most;
+  if (kind === 'decimal' && fits && number >= floor) return text;
   throw new RangeError(`"${text}" is no default of this property`);
 }
 
@@ -166,19 +168,25 @@ function rangeOf(options, form) {
 
 const DIGITS = 15;
 
-/** @param {string} _name @param {string} options */
-function decimal(_name, options) {
-  const [, precision = 0, scale = 0] = (/^(\d+),(\d+)$/.exec(options) ?? []).map(Number);
+/** @param {string | undefined} text */
+const toNumber = (text) => (text === undefined ? undefined : Number(text));
+
+/** @param {string} name @param {string} options */
+function decimal(name, options) {
+  const [, precision = 0, scale = 0, least] = (/^(\d+),(\d+)(?:,(\d+))?$/.exec(options) ?? []).map(toNumber);
   if (precision > DIGITS || precision - scale < 1) {
     throw new RangeError(`"${options}" is no precision up to ${DIGITS} and a smaller scale`);
   }
-  return {
+  const field = {
     type: 'string',
     column: 'decimal',
     columnOptions: { precision, scale },
     decorator: 'DecimalProperty',
     arguments: [`${precision}`, `${scale}`],
   };
+  if (least === undefined) return field;
+  const greatest = `${'9'.repeat(precision - scale)}${scale > 0 ? '.' : ''}${'9'.repeat(scale)}`;
+  return { ...field, least, check: `isBetween('${name}', ${least}, ${greatest})` };
 }
 
 /** @param {string} name @param {string} options @param {Resource} resource */

@@ -24,6 +24,19 @@ export function knownResources(root) {
   return known;
 }
 
+/**
+ * The file of the tests with a table of this name, which a service cannot have twice.
+ * @param {string} root @param {string} plural
+ */
+export function tableOfTests(root, plural) {
+  const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' });
+  const creates = new RegExp(`createResourceTable\\(\\w+, '${plural}'`);
+  const found = files.find(
+    (file) => file.endsWith('.ts') && creates.test(readFileSync(join(root, 'test', file), 'utf8')),
+  );
+  return found === undefined ? undefined : join('test', found);
+}
+
 /** The files that list the modules and the resources. */
 export const MODULES = 'src/app.module.ts';
 export const RESOURCES = 'src/features.ts';

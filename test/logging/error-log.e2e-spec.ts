@@ -39,7 +39,7 @@ const hasStack = ({ message, rest }: Line): boolean => /\n +at /.test([message, 
 const metric = async (service: { readonly managementUrl: string }, name: string): Promise<number> =>
   (await metricsOf(service)).get(name) ?? NaN;
 
-/** Writes nonsense over the page in the middle of the table's. */
+/** Writes nonsense over a page of the table. */
 function damage(path: string): void {
   const file = openDatabase(path);
   file
@@ -49,10 +49,11 @@ function damage(path: string): void {
     )
     .run();
   file.pragma('wal_checkpoint(TRUNCATE)');
-  const pages = file.pragma('page_count', { simple: true }) as number;
+  const leaves = `SELECT pageno FROM dbstat WHERE name = 'cookies' AND pagetype = 'leaf' ORDER BY path`;
+  const pages = file.prepare(leaves).pluck().all() as number[];
   file.close();
   const descriptor = openSync(path, 'r+');
-  writeSync(descriptor, Buffer.alloc(PAGE, 0xff), 0, PAGE, Math.floor(pages / 2) * PAGE);
+  writeSync(descriptor, Buffer.alloc(PAGE, 0xff), 0, PAGE, (pages[Math.floor(pages.length / 2)]! - 1) * PAGE);
   closeSync(descriptor);
 }
 

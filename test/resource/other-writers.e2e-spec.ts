@@ -192,27 +192,27 @@ class CascadeToParcels implements MigrationInterface {
 }
 
 /** A resource whose records are unique by two keys. */
-class CreateSeats implements MigrationInterface {
+class CreatePews implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const columns = { code: 'varchar', line: 'integer', place: 'integer' };
-    await createResourceTable(runner, 'seats', { columns, unique: [['code'], ['line', 'place']] });
+    await createResourceTable(runner, 'pews', { columns, unique: [['code'], ['line', 'place']] });
   }
 
   async down(): Promise<void> {}
 }
 
-/** Writes of seats when there are a (1, 1), b (2, 2) and c (3, 3), and the codes afterwards. */
-const SEATS: readonly [sql: string, codes: string, engine?: 'sqlite'][] = [
-  [`INSERT INTO seats (code, line, place) VALUES ('a', 9, 9), ('d', 4, 4) ON CONFLICT DO NOTHING`, 'abcd'],
-  [`INSERT INTO seats (code, line, place) VALUES ('a', 9, 9) ON CONFLICT (code) DO UPDATE SET place = 9`, 'abc'],
-  [`UPDATE seats SET code = 'x' WHERE code = 'a'`, 'bcx'],
-  [`REPLACE INTO seats (code, line, place) VALUES ('a', 9, 9)`, 'abc', 'sqlite'],
-  [`REPLACE INTO seats (code, line, place) VALUES ('d', 3, 3)`, 'abd', 'sqlite'],
-  [`REPLACE INTO seats (code, line, place) VALUES ('a', 3, 3), ('d', 4, 4)`, 'abd', 'sqlite'],
-  [`REPLACE INTO seats (id, code, line, place) SELECT id, 'b', 3, 3 FROM seats WHERE code = 'a'`, 'b', 'sqlite'],
-  [`UPDATE OR REPLACE seats SET code = 'a' WHERE code = 'c'`, 'ab', 'sqlite'],
-  [`UPDATE OR REPLACE seats SET code = 'a', line = 2, place = 2 WHERE code = 'c'`, 'a', 'sqlite'],
-  [`UPDATE OR IGNORE seats SET code = 'a' WHERE code = 'c'`, 'abc', 'sqlite'],
+/** Writes of pews when there are a (1, 1), b (2, 2) and c (3, 3), and the codes afterwards. */
+const PEWS: readonly [sql: string, codes: string, engine?: 'sqlite'][] = [
+  [`INSERT INTO pews (code, line, place) VALUES ('a', 9, 9), ('d', 4, 4) ON CONFLICT DO NOTHING`, 'abcd'],
+  [`INSERT INTO pews (code, line, place) VALUES ('a', 9, 9) ON CONFLICT (code) DO UPDATE SET place = 9`, 'abc'],
+  [`UPDATE pews SET code = 'x' WHERE code = 'a'`, 'bcx'],
+  [`REPLACE INTO pews (code, line, place) VALUES ('a', 9, 9)`, 'abc', 'sqlite'],
+  [`REPLACE INTO pews (code, line, place) VALUES ('d', 3, 3)`, 'abd', 'sqlite'],
+  [`REPLACE INTO pews (code, line, place) VALUES ('a', 3, 3), ('d', 4, 4)`, 'abd', 'sqlite'],
+  [`REPLACE INTO pews (id, code, line, place) SELECT id, 'b', 3, 3 FROM pews WHERE code = 'a'`, 'b', 'sqlite'],
+  [`UPDATE OR REPLACE pews SET code = 'a' WHERE code = 'c'`, 'ab', 'sqlite'],
+  [`UPDATE OR REPLACE pews SET code = 'a', line = 2, place = 2 WHERE code = 'c'`, 'a', 'sqlite'],
+  [`UPDATE OR IGNORE pews SET code = 'a' WHERE code = 'c'`, 'abc', 'sqlite'],
 ];
 
 describe(`writes past the resource kit (${engineInUse()})`, () => {
@@ -225,7 +225,7 @@ describe(`writes past the resource kit (${engineInUse()})`, () => {
     service = await startService(
       { COOKIES_CAPACITY: String(CAPACITY), LOG_LEVEL: 'silent' },
       [ParcelsModule, PlainCookiesModule],
-      [new CreateParcels1790000200000(), new CascadeToParcels(), new CreateSeats()],
+      [new CreateParcels1790000200000(), new CascadeToParcels(), new CreatePews()],
     );
     client = await Client.of(service, { scope: 'cookies:read cookies:write parcels:read parcels:write' });
     dataSource = service.app.get(DataSource);
@@ -303,7 +303,7 @@ describe(`writes past the resource kit (${engineInUse()})`, () => {
   );
 
   it.each(
-    SEATS.filter(([, , engine]) => engine === undefined || isSqlite).flatMap(([sql, codes]) =>
+    PEWS.filter(([, , engine]) => engine === undefined || isSqlite).flatMap(([sql, codes]) =>
       isSqlite
         ? [
             [sql, codes],
@@ -312,15 +312,15 @@ describe(`writes past the resource kit (${engineInUse()})`, () => {
         : [[sql, codes]],
     ),
   )('leave the count of unique records right: %s', async (sql, codes) => {
-    await dataSource.query('DELETE FROM seats');
-    await dataSource.query(`INSERT INTO seats (code, line, place) VALUES ('a', 1, 1), ('b', 2, 2), ('c', 3, 3)`);
+    await dataSource.query('DELETE FROM pews');
+    await dataSource.query(`INSERT INTO pews (code, line, place) VALUES ('a', 1, 1), ('b', 2, 2), ('c', 3, 3)`);
     await outside(sql);
     // What a statement has ignored must not count in the next one.
-    await dataSource.query(`INSERT INTO seats (code, line, place) VALUES ('y', 8, 8)`);
-    const seats: { code: string }[] = await dataSource.query('SELECT code FROM seats ORDER BY code');
-    expect(seats.map(({ code }) => code).join('')).toBe(`${codes}y`);
-    const [{ used }] = await dataSource.query(`SELECT used FROM storage WHERE resource = 'seats'`);
-    expect(Number(used)).toBe(seats.length);
+    await dataSource.query(`INSERT INTO pews (code, line, place) VALUES ('y', 8, 8)`);
+    const pews: { code: string }[] = await dataSource.query('SELECT code FROM pews ORDER BY code');
+    expect(pews.map(({ code }) => code).join('')).toBe(`${codes}y`);
+    const [{ used }] = await dataSource.query(`SELECT used FROM storage WHERE resource = 'pews'`);
+    expect(Number(used)).toBe(pews.length);
   });
 
   it('are rejected when the storage is full: 507 for a repository, an error for another program', async () => {

@@ -1,43 +1,43 @@
 import { Logger } from '@nestjs/common';
 import { DataSource, type Repository } from 'typeorm';
 import { UUID_IDS } from '../../src/resource/id-kinds.js';
-import { CreateTickets1790000400000 } from '../tickets/create-tickets.js';
-import { Ticket } from '../tickets/ticket.entity.js';
-import { TicketsModule } from '../tickets/tickets.module.js';
+import { CreatePermits1790000400000 } from '../permits/create-permits.js';
+import { Permit } from '../permits/permit.entity.js';
+import { PermitsModule } from '../permits/permits.module.js';
 import { engineInUse } from '../support/engine.js';
 import { describeResource } from '../support/resource/describe-resource.js';
 import { type Answer, Client, type Service, startService } from '../support/service.js';
 
 const CAPACITY = 100;
 const isSqlite = engineInUse() === 'sqlite';
-const modules = [TicketsModule];
-const migrations = [new CreateTickets1790000400000()];
+const modules = [PermitsModule];
+const migrations = [new CreatePermits1790000400000()];
 const UPPER_CASE = '01999999-0000-7000-8000-00000000000A';
 
-await describeResource({ path: '/tickets', modules, migrations });
+await describeResource({ path: '/permits', modules, migrations });
 
-await describeResource({ path: '/notes', modules, migrations });
+await describeResource({ path: '/remarks', modules, migrations });
 
-describe(`tickets, whose ids are UUIDs (${engineInUse()})`, () => {
+describe(`permits, whose ids are UUIDs (${engineInUse()})`, () => {
   let service: Service;
   let client: Client;
   let dataSource: DataSource;
-  let tickets: Repository<Ticket>;
+  let permits: Repository<Permit>;
 
   beforeAll(async () => {
     Logger.overrideLogger(false);
     service = await startService({ LOG_LEVEL: 'silent' }, modules, migrations);
-    client = await Client.of(service, { scope: 'tickets:read tickets:write notes:read notes:write' });
+    client = await Client.of(service, { scope: 'permits:read permits:write remarks:read remarks:write' });
     dataSource = service.app.get(DataSource);
-    tickets = dataSource.getRepository(Ticket);
+    permits = dataSource.getRepository(Permit);
   });
 
   afterAll(() => service.stop());
 
-  beforeEach(() => dataSource.query('DELETE FROM tickets'));
+  beforeEach(() => dataSource.query('DELETE FROM permits'));
 
   const post = (seats = 2): Promise<Answer> =>
-    client.request('POST', '/tickets', { body: { title: `Row ${seats}`, seats } });
+    client.request('POST', '/permits', { body: { title: `Row ${seats}`, seats } });
   const idsOf = ({ body }: Answer): string[] => body.map(({ id }: { id: string }) => id);
 
   it('64 clients that create at the same time get 100 different ids and no more, and the list has their order', async () => {
@@ -49,23 +49,23 @@ describe(`tickets, whose ids are UUIDs (${engineInUse()})`, () => {
     const created = responses.filter(({ status }) => status === 201).map(({ body }) => body.id as string);
     expect(responses.filter(({ status }) => status === 507)).toHaveLength(3 * 64 - CAPACITY);
     expect(new Set(created).size).toBe(CAPACITY);
-    const list = await client.get('/tickets');
+    const list = await client.get('/permits');
     expect(idsOf(list)).toEqual([...created].sort());
     expect(list.headers.get('x-total-count')).toBe(String(CAPACITY));
-    const byRevision = await dataSource.query('SELECT id FROM tickets ORDER BY revision');
+    const byRevision = await dataSource.query('SELECT id FROM permits ORDER BY revision');
     expect(idsOf({ ...list, body: byRevision })).toEqual(idsOf(list));
   });
 
   it('a list that is sorted by a property has equal ones by id, in pages in both directions', async () => {
     for (const seats of [3, 1, 3, 1, 3, 2, 1]) await post(seats);
-    const all: { id: string; seats: number }[] = (await client.get('/tickets')).body;
+    const all: { id: string; seats: number }[] = (await client.get('/permits')).body;
     for (const [sort, sign] of [
       ['seats', 1],
       ['-seats', -1],
     ] as const) {
       const expected = [...all].sort((one, other) => sign * (one.seats - other.seats || (one.id < other.id ? -1 : 1)));
       const seen: string[] = [];
-      let next: string | undefined = `/tickets?sort=${sort}&limit=2`;
+      let next: string | undefined = `/permits?sort=${sort}&limit=2`;
       while (next !== undefined) {
         const page: Answer = await client.get(next);
         seen.push(...idsOf(page));
@@ -73,34 +73,34 @@ describe(`tickets, whose ids are UUIDs (${engineInUse()})`, () => {
       }
       expect(seen).toEqual(expected.map(({ id }) => id));
       const cursor = Buffer.from(JSON.stringify(['seats', 1, all[0]!.id.toUpperCase()])).toString('base64url');
-      expect((await client.get(`/tickets?sort=${sort}&after=${cursor}`)).status).toBe(400);
+      expect((await client.get(`/permits?sort=${sort}&after=${cursor}`)).status).toBe(400);
     }
   });
 
   it('the document describes the id as a UUID in path, record and reference, and after as one or 0', async () => {
     const { paths, components } = (await (await fetch(`${service.url}/openapi.json`)).json()) as any;
-    const { parameters } = paths['/tickets/{id}'].get;
+    const { parameters } = paths['/permits/{id}'].get;
     const uuid = { type: 'string', format: 'uuid' };
     expect(parameters.find(({ name }: { name: string }) => name === 'id').schema).toMatchObject(uuid);
-    expect(components.schemas.TicketDto.properties.id).toMatchObject(uuid);
-    expect(components.schemas.CreateNoteDto.properties.ticketId).toMatchObject(uuid);
-    expect(components.schemas.NoteDto.properties.id).toMatchObject({ type: 'integer' });
-    const filter = paths['/notes'].get.parameters.find(({ name }: { name: string }) => name === 'ticketId');
+    expect(components.schemas.PermitDto.properties.id).toMatchObject(uuid);
+    expect(components.schemas.CreateRemarkDto.properties.permitId).toMatchObject(uuid);
+    expect(components.schemas.RemarkDto.properties.id).toMatchObject({ type: 'integer' });
+    const filter = paths['/remarks'].get.parameters.find(({ name }: { name: string }) => name === 'permitId');
     expect(filter.schema.items).toMatchObject(uuid);
   });
 
   const row = (title: string) => ({ title, seats: 1 });
-  const insert = (id: string, verb = 'INSERT') => `${verb} INTO tickets (id, title, seats) VALUES ('${id}', 'd', 1)`;
+  const insert = (id: string, verb = 'INSERT') => `${verb} INTO permits (id, title, seats) VALUES ('${id}', 'd', 1)`;
   const given = UUID_IDS.next!();
   type Write = [what: string, write: (ids: readonly string[]) => Promise<unknown>, titles: readonly string[]];
   const writes: Write[] = [
-    ['insert of a repository', () => tickets.insert(row('d')), ['a', 'b', 'c', 'd']],
-    ['insert of several', () => tickets.insert([row('d'), row('e')]), ['a', 'b', 'c', 'd', 'e']],
-    ['save of a new record', () => tickets.save(row('d')), ['a', 'b', 'c', 'd']],
-    ['save of an instance', () => tickets.save(tickets.create(row('d'))), ['a', 'b', 'c', 'd']],
-    ['upsert', ([a]) => tickets.upsert([{ id: a, ...row('x') }, row('d')], ['id']), ['x', 'b', 'c', 'd']],
-    ['update', ([a]) => tickets.update({ id: a }, { title: 'x' }), ['x', 'b', 'c']],
-    ['delete', ([a]) => tickets.delete({ id: a }), ['b', 'c']],
+    ['insert of a repository', () => permits.insert(row('d')), ['a', 'b', 'c', 'd']],
+    ['insert of several', () => permits.insert([row('d'), row('e')]), ['a', 'b', 'c', 'd', 'e']],
+    ['save of a new record', () => permits.save(row('d')), ['a', 'b', 'c', 'd']],
+    ['save of an instance', () => permits.save(permits.create(row('d'))), ['a', 'b', 'c', 'd']],
+    ['upsert', ([a]) => permits.upsert([{ id: a, ...row('x') }, row('d')], ['id']), ['x', 'b', 'c', 'd']],
+    ['update', ([a]) => permits.update({ id: a }, { title: 'x' }), ['x', 'b', 'c']],
+    ['delete', ([a]) => permits.delete({ id: a }), ['b', 'c']],
     ['INSERT with an id', () => dataSource.query(insert(given)), ['a', 'b', 'c', 'd']],
     [
       'INSERT ... ON CONFLICT DO UPDATE',
@@ -109,20 +109,20 @@ describe(`tickets, whose ids are UUIDs (${engineInUse()})`, () => {
     ],
     [
       'UPDATE of an id',
-      ([a]) => dataSource.query(`UPDATE tickets SET id = '${given}' WHERE id = '${a}'`),
+      ([a]) => dataSource.query(`UPDATE permits SET id = '${given}' WHERE id = '${a}'`),
       ['a', 'b', 'c'],
     ],
-    ['DELETE of all', () => dataSource.query('DELETE FROM tickets'), []],
+    ['DELETE of all', () => dataSource.query('DELETE FROM permits'), []],
     ...(isSqlite
       ? ([
           ['REPLACE INTO', ([a]) => dataSource.query(insert(a!, 'REPLACE')), ['d', 'b', 'c']],
           ['REPLACE INTO of a new record', () => dataSource.query(insert(given, 'REPLACE')), ['a', 'b', 'c', 'd']],
         ] satisfies Write[])
       : ([
-          ['TRUNCATE', () => dataSource.query('TRUNCATE tickets CASCADE'), []],
+          ['TRUNCATE', () => dataSource.query('TRUNCATE permits CASCADE'), []],
           [
             'COPY',
-            () => dataSource.query(`COPY tickets (id, title, seats) FROM PROGRAM 'printf "${given}\\td\\t1\\n"'`),
+            () => dataSource.query(`COPY permits (id, title, seats) FROM PROGRAM 'printf "${given}\\td\\t1\\n"'`),
             ['a', 'b', 'c', 'd'],
           ],
         ] satisfies Write[])),
@@ -131,38 +131,38 @@ describe(`tickets, whose ids are UUIDs (${engineInUse()})`, () => {
   it.each(writes)('count, capacity and ETags are right after %s past the kit', async (_what, write, titles) => {
     const ids: string[] = [];
     for (const title of ['a', 'b', 'c'])
-      ids.push((await client.request('POST', '/tickets', { body: row(title) })).body.id);
-    const before = await client.get('/tickets');
+      ids.push((await client.request('POST', '/permits', { body: row(title) })).body.id);
+    const before = await client.get('/permits');
     await write(ids);
-    const after = await client.get('/tickets', { 'if-none-match': before.headers.get('etag')! });
+    const after = await client.get('/permits', { 'if-none-match': before.headers.get('etag')! });
     expect(after.status).toBe(200);
     expect(after.body.map(({ title }: { title: string }) => title).sort()).toEqual([...titles].sort());
-    for (const id of idsOf(after)) expect((await client.get(`/tickets/${id}`)).status).toBe(200);
+    for (const id of idsOf(after)) expect((await client.get(`/permits/${id}`)).status).toBe(200);
     const free = CAPACITY - titles.length;
     const responses = await Promise.all(Array.from({ length: free + 5 }, () => post()));
     expect(responses.filter(({ status }) => status === 201)).toHaveLength(free);
-    expect((await client.get('/tickets')).headers.get('x-total-count')).toBe(String(CAPACITY));
+    expect((await client.get('/permits')).headers.get('x-total-count')).toBe(String(CAPACITY));
   });
 
   it('a repository gives the record its id, which is the newest', async () => {
     const { id: before } = (await post()).body;
-    const saved = await tickets.save(row('d'));
-    const { identifiers } = await tickets.insert(row('e'));
+    const saved = await permits.save(row('d'));
+    const { identifiers } = await permits.insert(row('e'));
     const { id: last } = (await post()).body;
     const made = [before, saved.id, identifiers[0]!['id'], last];
     expect([...made].sort()).toEqual(made);
   });
 
   it.each([
-    ['without an id', `INSERT INTO tickets (title, seats) VALUES ('d', 1)`],
+    ['without an id', `INSERT INTO permits (title, seats) VALUES ('d', 1)`],
     ['whose id is no UUID', insert('7')],
     ['whose id has hyphens only', insert('-'.repeat(36))],
     ['whose id is the nil UUID', insert(UUID_IDS.lowest)],
     // PostgreSQL reads any case and stores the same record.
     ...(isSqlite ? [['whose id is in upper case', insert(UPPER_CASE)]] : []),
   ])('an INSERT %s is rejected, and changes nothing', async (_what, sql) => {
-    const before = await client.get('/tickets');
+    const before = await client.get('/permits');
     await expect(dataSource.query(sql)).rejects.toThrow(/constraint|invalid input syntax/);
-    expect((await client.get('/tickets')).headers.get('etag')).toBe(before.headers.get('etag'));
+    expect((await client.get('/permits')).headers.get('etag')).toBe(before.headers.get('etag'));
   });
 });

@@ -25,11 +25,8 @@ const errors = [
   alreadyExists('quantity', 'day'),
 ];
 
-/** What POST does not name becomes this. */
-const DEFAULTS = { isOpen: true, price: '1.50', state: 'new' } as const;
-
-/** What PUT does not name becomes this. */
-const ABSENT = {
+/** The values of what a body leaves out. */
+const DEFAULTS = {
   note: null,
   points: null,
   isOpen: true,
@@ -69,14 +66,14 @@ class SamplesController {
   @Scopes('samples:write')
   @ApiCreate(SAMPLE, { record: SampleDto, body: CreateSampleDto, errors })
   async create(@Body() body: CreateSampleDto, @Exchange() exchange: ResourceExchange) {
-    return exchange.created(SAMPLE, await this.samples.create({ ...DEFAULTS, ...body }));
+    return exchange.created(SAMPLE, await this.samples.create({ ...DEFAULTS, state: 'new', ...body }));
   }
 
   @Put(':id')
   @Scopes('samples:write')
   @ApiReplace(SAMPLE, { record: SampleDto, body: CreateSampleDto, errors })
   async replace(@RecordId() id: number, @Body() body: CreateSampleDto, @Exchange() exchange: ResourceExchange) {
-    return (await this.samples.update(id, { ...ABSENT, ...body }, exchange.preconditions)).record;
+    return (await this.samples.update(id, { ...DEFAULTS, ...body }, exchange.preconditions)).record;
   }
 
   @Patch(':id')

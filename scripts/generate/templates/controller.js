@@ -1,19 +1,16 @@
 import { ignoringCase } from '../imports.js';
 import { camel, constant, pascal } from '../names.js';
-import { hasOwnState, referencesOf } from '../resource.js';
+import { hasOwnState, referencesOf, writableOf } from '../resource.js';
 
 /** @typedef {import('../resource.js').Resource} Resource */
 
 const OPERATIONS = ['ApiCreate', 'ApiDelete', 'ApiGet', 'ApiList', 'ApiPatch', 'ApiReplace'];
 
-/** A constant with values for what a body does not name, and the body with them. @param {string} name @param {string} about @param {string[]} values */
-function withAbsent(name, about, values) {
-  if (values.length === 0) return { constant: '', body: 'body' };
-  return {
-    constant: `/** ${about} */\nconst ${name} = { ${values.join(', ')} } as const;`,
-    body: `{ ...${name}, ...body }`,
-  };
-}
+/** Values of properties, as in an object. @param {import('../fields.js').Field[]} fields */
+const valuesOf = (fields) => fields.map(({ name, initial }) => `${name}: ${JSON.stringify(initial ?? null)}`);
+
+/** The body together with these values, which it overrides. @param {string[]} values */
+const bodyOver = (values) => (values.length === 0 ? 'body' : `{ ${[...values, '...body'].join(', ')} }`);
 
 /** @param {Resource} resource */
 export function controller(resource) {
@@ -29,20 +26,16 @@ export function controller(resource) {
   const operations = [...OPERATIONS, ...names].sort(ignoringCase);
   const errors = described.length === 0 ? '' : ', errors';
   const dtos = [`Create${type}Dto`, `List${all}Query`, `${type}Dto`, `Patch${type}Dto`].sort(ignoringCase);
-  /** @param {(field: typeof fields[number]) => boolean} condition */
-  const values = (condition) =>
-    fields.filter(condition).map((field) => `${field.name}: ${JSON.stringify(field.initial ?? null)}`);
-  const initial = withAbsent(
-    'DEFAULTS',
-    'What POST does not name becomes this.',
-    values(({ initial }) => initial !== undefined),
-  );
-  const absent = withAbsent(
-    'ABSENT',
-    'What PUT does not name becomes this.',
-    values(({ isOptional, initial, isReadOnly }) => !isReadOnly && (isOptional || initial !== undefined)),
-  );
-  const replace = `await this.${variable}.records.update(id, ${absent.body}, exchange.preconditions)`;
+  const withDefault = fields.filter(({ initial }) => initial !== undefined);
+  const defaults = writableOf(fields)
+    .filter(({ isOptional }) => isOptional)
+    .concat(writableOf(withDefault));
+  const spread = defaults.length > 0 ? ['...DEFAULTS'] : [];
+  const initial = [
+    ...(writableOf(withDefault).length > 0 ? spread : []),
+    ...valuesOf(withDefault.filter(({ isReadOnly }) => isReadOnly)),
+  ];
+  const replace = `await this.${variable}.records.update(id, ${bodyOver(spread)}, exchange.preconditions)`;
   return `
     import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Query } from '@nestjs/common';
     import { ApiTags } from '@nestjs/swagger';
@@ -55,7 +48,7 @@ export function controller(resource) {
     import { ${all}Service } from './${plural}.service.js';
 
     ${errors && `const errors = [${described.join(', ')}];\n`}
-    ${[initial.constant, absent.constant].join('\n\n')}
+    ${spread.length > 0 ? `/** The values of what a body leaves out. */\nconst DEFAULTS = { ${valuesOf(defaults).join(', ')} } as const;` : ''}
 
     @ApiTags('${plural}')
     @Controller('${plural}')
@@ -83,7 +76,7 @@ export function controller(resource) {
       @Scopes('${plural}:write')
       @ApiCreate(${name}, { record: ${type}Dto, body: Create${type}Dto${errors} })
       async create(@Body() body: Create${type}Dto, @Exchange() exchange: ResourceExchange) {
-        return exchange.created(${name}, await this.${variable}.records.create(${initial.body}));
+        return exchange.created(${name}, await this.${variable}.records.create(${bodyOver(initial)}));
       }
 
       @Put(':id')

@@ -46,8 +46,7 @@ export function declaration({ singular, plural, fields, hasTimestamps }) {
     export const ${constant(plural)}: Resource<${type}> = {
       name: ${constant(singular)},
       capacity: capacitySetting('${capacitySettingOf({ plural }).name}', ${constant(singular)}),
-      ${filters.length > 0 ? `filters: { ${filters.join(', ')} },` : ''}
-      entity: async () => (await import('./${singular}.entity.js')).${type},
+      ${filters.length > 0 ? `filters: { ${filters.join(', ')} },\n` : ''}entity: async () => (await import('./${singular}.entity.js')).${type},
       createDto: async () => (await import('./dto/${singular}.dto.js')).Create${type}Dto,
       ${hasOwnState({ fields, hasTimestamps }) ? `recordDto: async () => (await import('./dto/${singular}.dto.js')).${type}Dto,` : ''}
     };`;

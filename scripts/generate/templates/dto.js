@@ -9,14 +9,8 @@ import { enumsOf, jsonOf, referencesOf, refersToUuid, valuesImport, writableOf }
 /** @param {Resource} resource */
 export function dto({ singular, plural, fields, known, hasTimestamps, ids }) {
   const type = pascal(singular);
-  const enums = enumsOf(fields).map(({ name, type, schema, values = [] }) => {
-    const description = `The ${words(name)} of ${indefinite(singular)}`;
-    return `
-      const ${schema} = {
-        enum: ${valuesOf(singular, name)},
-        enumName: '${type}',
-        enumSchema: { description: '${description}', example: '${values[0]}' },
-      } as const;`;
+  const enums = enumsOf(fields).map(({ name, type, schema }) => {
+    return `const ${schema} = { enum: ${valuesOf(singular, name)}, enumName: '${type}' } as const;`;
   });
   const filters = [
     ...enumsOf(fields).map(({ name, type, schema }) => [
@@ -63,10 +57,11 @@ export function dto({ singular, plural, fields, known, hasTimestamps, ids }) {
 
 /** @param {Field} field */
 function dtoProperty(field) {
-  const { name, type, texts, decorator, arguments: bounds, example, isOptional, isReadOnly, initial } = field;
+  const { name, type, texts, decorator, arguments: bounds, least, example, isOptional, isReadOnly, initial } = field;
   const hasDefault = initial !== undefined && !isReadOnly;
   const options = [
     ...(refersToUuid(field) ? ['ids: UUID_IDS'] : []),
+    ...(least === undefined ? [] : [`minimum: ${least}`]),
     ...(example === undefined ? [] : [`example: ${example}`]),
     ...(isOptional ? ['isOptional: true'] : []),
     ...(hasDefault ? [`default: ${JSON.stringify(initial)}`] : []),

@@ -2,28 +2,30 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isBetween, isOneOf } from '../../src/resource/resource-entity.js';
 import { createResourceTable, dropResourceTable } from '../../src/resource/store/resource-migration.js';
 
-export class CreateBookings1790000400000 implements MigrationInterface {
+export class CreateOutings1790000400000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
-    await createResourceTable(queryRunner, 'tables', {
+    await createResourceTable(queryRunner, 'sleighs', {
       columns: { seats: 'integer', isOpen: { type: 'boolean', default: true } },
-      checks: { tables_seats: isBetween('seats', 1, 20) },
+      checks: { sleighs_seats: isBetween('seats', 1, 20) },
     });
-    await createResourceTable(queryRunner, 'bookings', {
+    await createResourceTable(queryRunner, 'outings', {
       columns: {
-        tableId: 'integer',
+        sleighId: 'integer',
         guests: 'integer',
+        startsAt: 'datetime',
+        endsAt: 'datetime',
         status: { type: 'varchar', default: `'booked'` },
         owner: 'varchar',
         deletedAt: { type: 'datetime', isNullable: true },
       },
-      checks: { bookings_status: isOneOf('status', ['booked', 'seated', 'cancelled']) },
-      references: { tableId: 'tables' },
+      checks: { outings_status: isOneOf('status', ['booked', 'seated', 'cancelled']) },
+      references: { sleighId: 'sleighs' },
       indices: [['guests', 'id'], ['deletedAt']],
     });
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    await dropResourceTable(queryRunner, 'bookings');
-    await dropResourceTable(queryRunner, 'tables');
+    await dropResourceTable(queryRunner, 'outings');
+    await dropResourceTable(queryRunner, 'sleighs');
   }
 }

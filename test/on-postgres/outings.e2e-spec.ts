@@ -1,4 +1,4 @@
 import { usePostgres } from '../support/engine.js';
 
 usePostgres();
-await import('../resource/bookings.e2e-spec.js');
+await import('../resource/outings.e2e-spec.js');

@@ -1,59 +1,18 @@
 import { createHash } from 'node:crypto';
-import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Environment } from '../../src/config/config.js';
-import { type Outcome, run as runCommand } from '../support/command.js';
-import { createDatabase, describeEngines, describePostgres, dropDatabases } from '../support/engine.js';
-import { ProjectCopy } from '../support/project/project-copy.js';
-import { temporaryFolder } from '../support/service.js';
+import { describeEngines, describePostgres } from '../support/engine.js';
+import type { ProjectCommands } from '../support/project/project-commands.js';
 
 const uuid = (number: number): string => `01999999-0000-7000-8000-${String(number).padStart(12, '0')}`;
 const ticket = (number: number, id = uuid(number)): string => `{"id":"${id}","title":"Row ${number}"}\n`;
 const note = (id: number, number: number): string => `{"id":${id},"text":"Sold","ticketId":"${uuid(number)}"}\n`;
 const tickets = (count: number): string => Array.from({ length: count }, (_, index) => ticket(index + 1)).join('');
 
-const GENERATED = ['tickets title:text:60 --unique title --ids uuid', 'notes text:text:60 ticketId:ref:tickets'];
+export const TICKETS = 'tickets title:text:60 --unique title --ids uuid';
+export const NOTES = 'notes text:text:60 ticketId:ref:tickets';
 
-let databases = 0;
-
-describe('the command line with a resource whose ids are UUIDs, and one that refers to it', () => {
-  let copy: ProjectCopy;
-  let folder: string;
-  let database: Environment;
-
-  beforeAll(async () => {
-    copy = new ProjectCopy();
-    for (const resource of GENERATED) {
-      const written = await copy.node('scripts/generate.js', 'resource', ...resource.split(' '));
-      expect(written).toMatchObject({ status: 0 });
-    }
-    await copy.program('@nestjs/cli/bin/nest.js', 'build');
-  });
-
-  afterAll(async () => {
-    copy.remove();
-    await dropDatabases();
-  });
-
-  beforeEach(() => {
-    folder = temporaryFolder();
-  });
-
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-  async function useEmptyDatabase(engine: string): Promise<void> {
-    const name = `cli_uuids_${process.pid}_${++databases}`;
-    database = { DATABASE_URL: engine === 'sqlite' ? `sqlite:${join(folder, name)}` : await createDatabase(name) };
-  }
-
-  const run = (command: string, input?: string): Promise<Outcome> =>
-    runCommand(folder, command.split(' '), { ...{ input, project: copy.folder }, environment: database });
-
-  async function done(command: string, input?: string): Promise<Outcome> {
-    const outcome = await run(command, input);
-    expect({ command, ...outcome }).toMatchObject({ code: 0 });
-    return outcome;
-  }
+/** Commands on a resource whose ids are UUIDs, and on one that refers to it. */
+export function describeTickets(commands: ProjectCommands): void {
+  const { run, done, file, useEmptyDatabase } = commands;
 
   describePostgres('between the engines', () => {
     it('export and import move both there and back, byte for byte and with equal checksums', async () => {
@@ -87,8 +46,7 @@ describe('the command line with a resource whose ids are UUIDs, and one that ref
         ticket(3, uuid(3).toUpperCase().replace('1', 'A')),
         '{"lastId":9}\n',
       ];
-      writeFileSync(join(folder, 'in.ndjson'), wrong.join(''));
-      const { code, stderr } = await run('import tickets in.ndjson');
+      const { code, stderr } = await run(`import tickets ${file(wrong.join(''))}`);
       expect(code).toBe(1);
       for (const problem of [
         `Line 2 is wrong: a line before it has the id ${uuid(2)}, too`,
@@ -129,4 +87,4 @@ describe('the command line with a resource whose ids are UUIDs, and one that ref
     expect((await done('export tickets')).stdout).toBe(tickets(3));
     expect((await done('doctor')).code).toBe(0);
   });
-});
+}

@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Environment } from '../../src/config/config.js';
-import { line, lines, type Outcome, run as runCommand } from '../support/command.js';
-import { createDatabase, describeEngines, dropDatabases } from '../support/engine.js';
-import { environmentIn, temporaryFolder } from '../support/service.js';
-import { ProjectCopy } from '../support/project/project-copy.js';
+import { line, lines, run as runCommand } from '../support/command.js';
+import { describeEngines } from '../support/engine.js';
+import type { ProjectCommands } from '../support/project/project-commands.js';
+import { environmentIn } from '../support/service.js';
 
-const ORDERS =
+export const ORDERS =
   'orders customer:text:100 code:text:20 quantity:int:1..1000=1 note?:text:50 status:enum:open,paid=open cookieId:ref:cookies ' +
   '--unique code --read-only status --timestamps';
 const CREATED = '2026-01-31T12:00:00.123Z';
@@ -22,55 +21,9 @@ function order(values: { id: number } & Record<string, unknown>): string {
   return `${JSON.stringify({ id, ...others })}\n`;
 }
 
-let databases = 0;
-
-/** The command line of a project with a second resource, for which nobody has written a line: the generator has. */
-describe('the command line', () => {
-  let engine: string;
-  let copy: ProjectCopy;
-  let folder: string;
-  let database: Environment;
-
-  beforeAll(async () => {
-    copy = new ProjectCopy();
-    expect(await copy.node('scripts/generate.js', 'resource', ...ORDERS.split(' '))).toMatchObject({ status: 0 });
-    await copy.program('@nestjs/cli/bin/nest.js', 'build');
-  });
-
-  afterAll(async () => {
-    copy.remove();
-    await dropDatabases();
-  });
-
-  async function useEmptyDatabase(name: string): Promise<void> {
-    engine = name;
-    folder = temporaryFolder();
-    database = await emptyDatabase();
-  }
-
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-  async function emptyDatabase(): Promise<Environment> {
-    const name = `cli_resources_${process.pid}_${++databases}`;
-    return { DATABASE_URL: engine === 'sqlite' ? `sqlite:${join(folder, name)}` : await createDatabase(name) };
-  }
-
-  const run = (command: string, input?: string, environment?: Environment): Promise<Outcome> =>
-    runCommand(folder, command.split(' '), {
-      ...{ input, project: copy.folder },
-      environment: { ...database, ...environment },
-    });
-
-  async function done(command: string, input?: string): Promise<Outcome> {
-    const outcome = await run(command, input);
-    expect({ command, ...outcome }).toMatchObject({ code: 0 });
-    return outcome;
-  }
-
-  function file(text: string): string {
-    writeFileSync(join(folder, 'in.ndjson'), text);
-    return 'in.ndjson';
-  }
+/** Commands on cookies, and on orders that refer to them. */
+export function describeOrders(commands: ProjectCommands): void {
+  const { run, done, file, useEmptyDatabase, copy, folder } = commands;
 
   describeEngines('with cookies and orders', (name) => {
     beforeEach(() => useEmptyDatabase(name));
@@ -86,7 +39,7 @@ describe('the command line', () => {
         stderr: expect.stringContaining('Exported 3 orders, sha256'),
       });
 
-      database = await emptyDatabase();
+      await useEmptyDatabase(name);
       await done('import cookies', exported.cookies.stdout);
       const imported = await done('import orders', exported.orders.stdout);
       expect(imported.stderr).toContain(exported.orders.stderr.replace('Exported', 'The storage holds').trim());
@@ -152,8 +105,8 @@ describe('the command line', () => {
         /Line 1502 finds no room: the storage holds 1501 orders, as many as ORDERS_CAPACITY allows/,
       );
       const { stdout } = await done('doctor');
-      expect(stdout).toMatch(/^ok +settings +production, capacity 10000 cookies, 10000 orders$/m);
-      expect(stdout).toMatch(/^ok +counter +2 cookies of 10000, 1501 orders of 10000$/m);
+      expect(stdout).toMatch(/^ok +settings +production, capacity 10000 cookies, 10000 orders, /m);
+      expect(stdout).toMatch(/^ok +counter +2 cookies of 10000, 1501 orders of 10000, /m);
       expect(stdout).toMatch(/^ok +import +one that began at .* 1501 lines: go on with cli import orders --resume$/m);
       expect((await done('import orders --resume', many(1502))).stderr).toContain('Imported 1 order.');
     });
@@ -163,10 +116,13 @@ describe('the command line', () => {
     beforeEach(() => useEmptyDatabase('sqlite'));
 
     it.each([
-      ['export jars', 'There is no resource "jars"; there are cookies, orders. For example: npm run'],
+      ['export jars', 'There is no resource "jars"; there are cookies, orders, tickets, notes. For example: npm run'],
       ['export orders --flavor vanilla', "unknown option '--flavor'"],
       ['export orders --status lost', 'Allowed choices are open, paid'],
-      ['import', 'Name the resource first: cookies, orders. For example: npm run --silent cli -- import cookies'],
+      [
+        'import',
+        'Name the resource first: cookies, orders, tickets, notes. For example: npm run --silent cli -- import cookies',
+      ],
       ['import in.ndjson', 'For example: npm run --silent cli -- import cookies in.ndjson'],
     ])('%s ends with 2, and says which resources there are', async (command, message) => {
       expect(await run(command)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
@@ -177,7 +133,13 @@ describe('the command line', () => {
       const { stdout } = await run('doctor', '', wrong);
       expect(stdout).toMatch(/COOKIES_CAPACITY must be .*ORDERS_CAPACITY must be .*did you mean ORDERS_CAPACITY\?/s);
 
-      const settings = { NODE_ENV: 'production', LOG_LEVEL: 'info', ORDERS_CAPACITY: '7', DOCS: 'true', ...database };
+      const settings = {
+        NODE_ENV: 'production',
+        LOG_LEVEL: 'info',
+        ORDERS_CAPACITY: '7',
+        DOCS: 'true',
+        ...commands.database,
+      };
       const env = { PATH: process.env['PATH'], ...environmentIn(folder, settings) };
       const service = spawn(process.execPath, [join(copy.folder, 'dist/src/main.js')], { cwd: folder, env });
       let output = '';
@@ -187,8 +149,8 @@ describe('the command line', () => {
       }
       service.kill();
       expect(output).toMatch(/Cookies: +http:\/\/[^ ]*\/cookies.*Orders: +http:\/\/[^ ]*\/orders/s);
-      expect(output).toContain('(room for 10000 cookies, 7 orders)');
-      expect(output).toContain('--scope \\"cookies:read cookies:write orders:read orders:write\\"');
+      expect(output).toContain('(room for 10000 cookies, 7 orders, 10000 tickets, 10000 notes)');
+      expect(output).toContain('--scope \\"cookies:read cookies:write orders:read orders:write tickets:read');
     });
 
     it('backup and restore count both; a backup from before there were orders is restored', async () => {
@@ -196,14 +158,16 @@ describe('the command line', () => {
       expect(await runCommand(folder, ['backup', 'old.sqlite'])).toMatchObject({ code: 0 });
       const early = await done('restore old.sqlite');
       expect(early.stderr).toMatch(
-        /Restored 2 cookies and 0 orders from .*it has had the migrations CreateOrders\d+\./s,
+        /Restored 2 cookies, 0 orders, 0 tickets and 0 notes from .*it has had the migrations CreateOrders\d+, Create/s,
       );
-      expect((await done('doctor')).stdout).toMatch(/^ok +counter +2 cookies of 10000, 0 orders of 10000$/m);
+      expect((await done('doctor')).stdout).toMatch(/^ok +counter +2 cookies of 10000, 0 orders of 10000, /m);
       await done('import orders', order({ id: 1 }) + order({ id: 2 }));
-      expect((await done('backup new.sqlite')).stderr).toContain('Backed up 2 cookies and 2 orders to');
+      expect((await done('backup new.sqlite')).stderr).toContain(
+        'Backed up 2 cookies, 2 orders, 0 tickets and 0 notes to',
+      );
       const restored = await run('restore new.sqlite', '', { ORDERS_CAPACITY: '1' });
       expect(restored.stderr).toMatch(
-        /Restored 2 cookies and 2 orders.*more than ORDERS_CAPACITY allows \(1\).* 2 orders are deleted/s,
+        /Restored 2 cookies, 2 orders, .*more than ORDERS_CAPACITY allows \(1\).* 2 orders are deleted/s,
       );
       const checked = await run('migrate --check-capacity', '', { ORDERS_CAPACITY: '1' });
       expect(checked.stderr).toContain('ORDERS_CAPACITY is 1, and 2 orders are stored');
@@ -227,4 +191,4 @@ describe('the command line', () => {
       });
     });
   });
-});
+}

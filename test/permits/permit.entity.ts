@@ -8,11 +8,11 @@ import {
   UuidResourceEntity,
 } from '../../src/resource/resource-entity.js';
 
-@Entity('tickets')
-@Check('tickets_title', hasLength('title', 1, 60))
-@Check('tickets_seats', isBetween('seats', 1, 9))
+@Entity('permits')
+@Check('permits_title', hasLength('title', 1, 60))
+@Check('permits_seats', isBetween('seats', 1, 9))
 @Index(['seats', 'id'])
-export class Ticket extends UuidResourceEntity {
+export class Permit extends UuidResourceEntity {
   @Column('varchar')
   title!: string;
 
@@ -21,15 +21,15 @@ export class Ticket extends UuidResourceEntity {
 }
 
 /** A resource with integers that refers to one with UUIDs. */
-@Entity('notes')
-@Check('notes_text', hasLength('text', 1, 100))
-export class Note extends ResourceEntity {
+@Entity('remarks')
+@Check('remarks_text', hasLength('text', 1, 100))
+export class Remark extends ResourceEntity {
   @Column('varchar')
   text!: string;
 
   @Column('boolean')
   isRead!: boolean;
 
-  @References('Ticket', { ids: UUID_IDS })
-  ticketId!: string;
+  @References('Permit', { ids: UUID_IDS })
+  permitId!: string;
 }

@@ -2,14 +2,14 @@ import { Check, Column, Entity, Index } from 'typeorm';
 import { isBetween, isOneOf, References, ResourceEntity } from '../../src/resource/resource-entity.js';
 import { ResourceName } from '../../src/resource/resource.js';
 
-export const TABLE = new ResourceName('table');
-export const BOOKING = new ResourceName('booking');
+export const SLEIGH = new ResourceName('sleigh');
+export const OUTING = new ResourceName('outing');
 export const STATUSES = ['booked', 'seated', 'cancelled'] as const;
 export type Status = (typeof STATUSES)[number];
 
-@Entity('tables')
-@Check('tables_seats', isBetween('seats', 1, 20))
-export class Table extends ResourceEntity {
+@Entity('sleighs')
+@Check('sleighs_seats', isBetween('seats', 1, 20))
+export class Sleigh extends ResourceEntity {
   @Column('integer')
   seats!: number;
 
@@ -18,15 +18,21 @@ export class Table extends ResourceEntity {
 }
 
 /** The service sets the status, the owner and `deletedAt`. */
-@Entity('bookings')
-@Check('bookings_status', isOneOf('status', STATUSES))
+@Entity('outings')
+@Check('outings_status', isOneOf('status', STATUSES))
 @Index(['guests', 'id'])
-export class Booking extends ResourceEntity {
-  @References('Table')
-  tableId!: number;
+export class Outing extends ResourceEntity {
+  @References('Sleigh')
+  sleighId!: number;
 
   @Column('integer')
   guests!: number;
+
+  @Column({ type: Date })
+  startsAt!: Date;
+
+  @Column({ type: Date })
+  endsAt!: Date;
 
   @Column('varchar', { default: 'booked' })
   status!: Status;

@@ -1,0 +1,26 @@
+import { dropDatabases } from '../support/engine.js';
+import { ProjectCommands } from '../support/project/project-commands.js';
+import { describeOrders, ORDERS } from './commands-of-orders.js';
+import { describeTickets, NOTES, TICKETS } from './commands-of-tickets.js';
+
+/** A project with three more resources of different kinds, for which nobody has written a line: the generator has. */
+describe('a project with generated resources', () => {
+  const commands = new ProjectCommands();
+  const { copy } = commands;
+
+  beforeAll(async () => {
+    for (const resource of [ORDERS, TICKETS, NOTES]) {
+      const written = await copy.node('scripts/generate.js', 'resource', ...resource.split(' '));
+      expect(written).toMatchObject({ status: 0 });
+    }
+    await copy.program('@nestjs/cli/bin/nest.js', 'build');
+  }, 600_000);
+
+  afterAll(async () => {
+    commands.remove();
+    await dropDatabases();
+  });
+
+  describeOrders(commands);
+  describeTickets(commands);
+});

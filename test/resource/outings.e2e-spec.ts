@@ -1,0 +1,394 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { SchedulerRegistry } from '@nestjs/schedule';
+import { CreateOutings1790000400000 } from '../outings/create-outings.js';
+import { ClosingModule } from '../outings/closing.module.js';
+import { OutingsModule } from '../outings/outings.module.js';
+import { OutingsService } from '../outings/outings.service.js';
+import { PageQuery } from '../../src/resource/store/page-query.js';
+import { RecordScope } from '../../src/resource/store/record-scope.js';
+import { engineInUse } from '../support/engine.js';
+import { type Answer, Client, type Service, startService } from '../support/service.js';
+
+const SCOPE = 'sleighs:write outings:read outings:write';
+
+let hours = 0;
+
+/** An hour that no other outing has. */
+function period() {
+  const start = Date.UTC(2030, 0, 1, ++hours);
+  return { startsAt: new Date(start), endsAt: new Date(start + 3_600_000) };
+}
+
+/** A resource whose rules go beyond CRUD, as `docs/extending.md` shows them. */
+describe(`sleighs and outings (${engineInUse()})`, () => {
+  let service: Service;
+  let alice: Client;
+  let bob: Client;
+  let stranger: Client;
+  let sleighId: number;
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    service = await startService(
+      { LOG_LEVEL: 'silent' },
+      [OutingsModule, ClosingModule],
+      [new CreateOutings1790000400000()],
+    );
+    alice = await Client.of(service, { scope: SCOPE });
+    bob = await Client.of(service, { scope: SCOPE, subject: 'bob' });
+    stranger = Client.bearing(service);
+  });
+
+  afterAll(() => service.stop());
+
+  beforeEach(async () => {
+    sleighId = (await alice.request('POST', '/sleighs', { body: { seats: 4 } })).body.id;
+  });
+
+  const etagOf = ({ headers }: Answer): string => headers.get('etag')!;
+  const book = (guests = 2, client = alice, sleigh = sleighId, times: object = period()): Promise<Answer> =>
+    client.request('POST', '/outings', { body: { sleighId: sleigh, guests, ...times } });
+  const act = (id: number, action: string, headers?: Record<string, string>): Promise<Answer> =>
+    alice.request('POST', `/outings/${id}/${action}`, { headers });
+  const idsOf = ({ body }: Answer): number[] => body.map(({ id }: { id: number }) => id);
+
+  describe('an action', () => {
+    it('returns 200 with the record and its ETag, and the second time the same', async () => {
+      const { body: outing } = await book();
+      const first = await act(outing.id, 'cancel');
+      expect(first).toMatchObject({ status: 200, body: { ...outing, status: 'cancelled' } });
+      const list = await alice.get('/outings');
+      const second = await act(outing.id, 'cancel');
+      expect([second.status, second.text, etagOf(second)]).toEqual([200, first.text, etagOf(first)]);
+      expect(etagOf(await alice.get(`/outings/${outing.id}`))).toBe(etagOf(first));
+      expect((await alice.get('/outings', { 'if-none-match': etagOf(list) })).status).toBe(304);
+    });
+
+    it('returns 404 for an unknown record, and 400 for an id or a parameter that is wrong', async () => {
+      expect(await act(999_999, 'cancel')).toMatchObject({ status: 404, body: { errorCode: 'OUTING_NOT_FOUND' } });
+      expect((await act(0, 'cancel')).status).toBe(400);
+      expect((await alice.request('POST', '/outings/1/cancel?force=true')).status).toBe(400);
+    });
+
+    it('returns 412 before the error of its rule, which is 409 and changes nothing', async () => {
+      const { body } = await book();
+      const outings = service.app.get(OutingsService, { strict: false });
+      await outings.records.update(body.id, { status: 'seated' });
+      const before = await alice.get(`/outings/${body.id}`);
+      const stale = { 'if-match': '"stale"' };
+      expect((await act(body.id, 'cancel', stale)).status).toBe(412);
+      expect(await act(body.id, 'cancel', { 'if-match': etagOf(before) })).toMatchObject({
+        status: 409,
+        body: { errorCode: 'ALREADY_SEATED', message: `The guests of outing ${body.id} are seated` },
+      });
+      const after = await alice.get(`/outings/${body.id}`);
+      expect([after.text, etagOf(after)]).toEqual([before.text, etagOf(before)]);
+    });
+
+    it('fails alone among actions that share a transaction', async () => {
+      const ids: number[] = [];
+      for (let count = 0; count < 6; count++) ids.push((await book()).body.id);
+      const outings = service.app.get(OutingsService, { strict: false });
+      await outings.records.update(ids[2]!, { status: 'seated' });
+      const results = await Promise.allSettled(ids.map((id) => outings.cancel(id)));
+      expect(results.map(({ status }) => status === 'fulfilled')).toEqual(ids.map((id) => id !== ids[2]));
+      expect(results[2]).toMatchObject({ reason: { errorCode: 'ALREADY_SEATED' } });
+    });
+
+    it('decides on the record as it is stored, whatever happens at the same time', async () => {
+      const { body } = await book();
+      const outings = service.app.get(OutingsService, { strict: false });
+      await Promise.all(
+        Array.from({ length: 64 }, () => outings.records.update(body.id, ({ guests }) => ({ guests: guests + 1 }))),
+      );
+      expect((await alice.get(`/outings/${body.id}`)).body.guests).toBe(66);
+    });
+  });
+
+  describe('a rule over instants', () => {
+    const at = (from: string, to: string) => ({ startsAt: `2026-03-29T${from}`, endsAt: `2026-03-29T${to}` });
+    const taken = { status: 409, body: { errorCode: 'SLEIGH_TAKEN', details: [{ pointer: '/startsAt' }] } };
+
+    it('makes POST and PATCH 409 for a sleigh that is taken at that time, in whichever zone it is said', async () => {
+      const { body } = await book(2, alice, sleighId, at('01:30:00+01:00', '03:30:00+02:00'));
+      for (const times of [
+        at('00:30:00Z', '00:31:00Z'),
+        at('01:29:59.999Z', '02:00:00Z'),
+        at('00:00:00Z', '04:00:00Z'),
+      ])
+        expect(await book(2, alice, sleighId, times)).toMatchObject(taken);
+      const before = await book(2, alice, sleighId, at('00:00:00Z', '00:30:00Z'));
+      const after = await book(2, alice, sleighId, at('01:30:00Z', '02:00:00Z'));
+      expect([before.status, after.status]).toEqual([201, 201]);
+      const longer = { body: { endsAt: '2026-03-29T00:30:00.001Z' } };
+      expect(await alice.request('PATCH', `/outings/${before.body.id}`, longer)).toMatchObject(taken);
+      expect((await act(body.id, 'cancel')).status).toBe(200);
+      expect((await alice.request('PATCH', `/outings/${before.body.id}`, longer)).status).toBe(204);
+    });
+
+    it('makes POST and PATCH 400 for an end that is not after the start', async () => {
+      const wrong = { status: 400, body: { details: [{ pointer: '/endsAt', message: 'must be after startsAt' }] } };
+      expect(await book(2, alice, sleighId, at('01:00:00Z', '01:00:00Z'))).toMatchObject(wrong);
+      const { body } = await book();
+      const patch = { body: { startsAt: body.endsAt } };
+      expect(await alice.request('PATCH', `/outings/${body.id}`, patch)).toMatchObject(wrong);
+    });
+
+    it('lets one of 64 racing POSTs have the sleigh, and one of two PATCHes', async () => {
+      const times = Array.from({ length: 64 }, (_, index) => at(`10:00:${10 + (index % 50)}Z`, '11:00:00Z'));
+      const answers = await Promise.all(times.map((each) => book(2, alice, sleighId, each)));
+      expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+      expect(answers.filter(({ status }) => status === 409)).toHaveLength(63);
+      const [one, two] = [await book(), await book()];
+      const moved = [one, two].map(({ body }) =>
+        alice.request('PATCH', `/outings/${body.id}`, { body: at('12:00:00Z', '13:00:00Z') }),
+      );
+      expect((await Promise.all(moved)).map(({ status }) => status).sort()).toEqual([204, 409]);
+    });
+  });
+
+  describe('a list below a sleigh', () => {
+    it('has the outings of the sleigh alone, with filters, sorts, pages and no X-Total-Count', async () => {
+      const { id: other } = (await alice.request('POST', '/sleighs', { body: { seats: 2 } })).body;
+      const ids: number[] = [];
+      for (const guests of [3, 1, 2, 5]) {
+        ids.push((await book(guests)).body.id);
+        await book(guests, alice, other);
+      }
+      const path = `/sleighs/${sleighId}/outings`;
+      const all = await alice.get(path);
+      expect([idsOf(all), all.headers.get('x-total-count')]).toEqual([ids, null]);
+      await act(ids[0]!, 'cancel');
+      expect(idsOf(await alice.get(`${path}?status=booked&guestsFrom=2`))).toEqual([ids[2], ids[3]]);
+      const seen: number[] = [];
+      let next: string | undefined = `${path}?sort=-guests&limit=3`;
+      for (let pages = 0; next !== undefined && pages < 5; pages++) {
+        const page: Answer = await alice.get(next);
+        seen.push(...idsOf(page));
+        next = /^<(.*)>; rel="next"$/.exec(page.headers.get('link') ?? '')?.[1];
+      }
+      expect(seen).toEqual([ids[3], ids[0], ids[2], ids[1]]);
+      expect((await alice.get(`${path}?sleighId=1`)).status).toBe(400);
+      expect(await alice.get(`/sleighs/999999/outings`)).toMatchObject({
+        status: 404,
+        body: { errorCode: 'SLEIGH_NOT_FOUND' },
+      });
+    });
+
+    it('is 304 until a outing changes', async () => {
+      await book();
+      const path = `/sleighs/${sleighId}/outings`;
+      const first = await alice.get(path);
+      expect((await alice.get(path, { 'if-none-match': etagOf(first) })).status).toBe(304);
+      await book();
+      const second = await alice.get(path, { 'if-none-match': etagOf(first) });
+      expect([second.status, idsOf(second)]).toEqual([200, [...idsOf(first), expect.any(Number)]]);
+    });
+
+    it('reads on SQLite no rows of other sleighs, but those that the index of the reference has', async () => {
+      if (engineInUse() !== 'sqlite') return;
+      const { records } = service.app.get(OutingsService, { strict: false });
+      const scope = new RecordScope(records.table).and({ deletedAt: null }).and({ sleighId });
+      const query = new PageQuery(scope, { order: 'descending' });
+      const page = query.scanned(query.segmentsBeyond({ value: 1000, id: 1000 })[0]!, 100);
+      const text = `EXPLAIN QUERY PLAN SELECT * ${page.sql}`;
+      const steps: { detail: string }[] = await records.table.dataSource.query(text, [...page.parameters]);
+      const plan = steps.map(({ detail }) => detail).join('; ');
+      expect(plan).toMatch(/SEARCH outings USING INDEX \S+ \(sleighId=\? AND rowid<\?\)/);
+      expect(plan).not.toContain('TEMP B-TREE');
+    });
+
+    it('is streamed whole when it is long', async () => {
+      const outings = service.app.get(OutingsService, { strict: false });
+      const outing = { sleighId, guests: 2, status: 'booked', owner: 'alice' } as const;
+      await Promise.all(Array.from({ length: 2500 }, () => outings.records.create({ ...outing, ...period() })));
+      const { body } = await alice.get(`/sleighs/${sleighId}/outings`);
+      expect(body).toHaveLength(2500);
+      expect(new Set(body.map((one: { sleighId: number }) => one.sleighId))).toEqual(new Set([sleighId]));
+      expect((await alice.get(`/sleighs/${sleighId}/outings?sort=-guests`)).body).toHaveLength(2500);
+    });
+  });
+
+  it('a list of the own records at one URL gives each subject those of the subject alone', async () => {
+    const { body: one } = await book(2, alice);
+    const { body: two } = await book(2, bob);
+    for (let round = 0; round < 2; round++) {
+      const [ofAlice, ofBob] = [await alice.get('/outings/mine'), await bob.get('/outings/mine')];
+      expect([ofAlice.body.at(-1).id, idsOf(ofBob)]).toEqual([one.id, expect.arrayContaining([two.id])]);
+      expect(idsOf(ofAlice)).not.toContain(two.id);
+      expect(idsOf(ofBob)).not.toContain(one.id);
+    }
+  });
+
+  it('a scope without a value is an error, and not all records', () => {
+    const { records } = service.app.get(OutingsService, { strict: false });
+    expect(() => records.where({ owner: undefined })).toThrow('where() needs a value for owner, or null');
+  });
+
+  describe('a public route', () => {
+    it.each(['', '/1'])('GET /sleighs%s needs no token, and shared caches may store it', async (path) => {
+      for (const client of [stranger, alice]) {
+        const answer = await client.get(`/sleighs${path}`);
+        expect(answer.status).toBe(200);
+        expect(answer.headers.get('cache-control')).toBe('public, no-cache');
+        expect(answer.headers.get('vary') ?? '').not.toContain('Authorization');
+        const again = await client.get(`/sleighs${path}`, { 'if-none-match': etagOf(answer) });
+        expect([again.status, again.headers.get('cache-control')]).toEqual([304, 'public, no-cache']);
+      }
+    });
+
+    it('returns 401 to a token that is not valid, and other methods to no token', async () => {
+      const forged = Client.bearing(service, 'no-token');
+      for (const method of ['GET', 'HEAD']) expect((await forged.request(method, '/sleighs')).status).toBe(401);
+      expect((await stranger.request('POST', '/sleighs', { body: { seats: 1 } })).status).toBe(401);
+      const missing = await stranger.get('/sleighs/999999');
+      expect([missing.status, missing.headers.get('cache-control')]).toEqual([404, 'no-store']);
+    });
+  });
+
+  describe('a deleted outing', () => {
+    it('is 404 and in no list, and keeps its place until it is restored', async () => {
+      const { body } = await book();
+      const path = `/outings/${body.id}`;
+      const usage = () => service.app.get(OutingsService, { strict: false }).all.usage();
+      const { count } = await usage();
+      const list = await alice.get('/outings');
+      expect((await alice.request('DELETE', path, { headers: { 'if-match': '"stale"' } })).status).toBe(412);
+      expect((await alice.request('DELETE', path)).status).toBe(204);
+      expect((await alice.get('/outings', { 'if-none-match': etagOf(list) })).status).toBe(200);
+      for (const [method, body] of [['GET'], ['PATCH', { guests: 3 }], ['DELETE']] as const) {
+        const headers = { 'if-match': '"stale"' };
+        expect((await alice.request(method, path, { body, headers })).status).toBe(404);
+      }
+      expect((await act(body.id, 'cancel')).status).toBe(404);
+      for (const lists of ['/outings', `/sleighs/${sleighId}/outings`, '/outings/mine']) {
+        expect(idsOf(await alice.get(lists))).not.toContain(body.id);
+      }
+      expect((await usage()).count).toBe(count);
+      expect(await act(body.id, 'restore')).toMatchObject({ status: 200, body });
+      expect(await alice.get(path)).toMatchObject({ status: 200, body });
+      expect(idsOf(await alice.get('/outings'))).toContain(body.id);
+    });
+  });
+
+  describe('a feature that knows both', () => {
+    it('POST /sleighs/{id}/close closes the sleigh and cancels its outings, or neither', async () => {
+      const { body: outing, headers } = await book();
+      const closing = await alice.request('POST', `/sleighs/${sleighId}/close`);
+      expect(closing.status).toBe(204);
+      expect((await alice.get(`/sleighs/${sleighId}`)).body.isOpen).toBe(false);
+      const cancelled = await alice.get(`/outings/${outing.id}`, { 'if-none-match': headers.get('etag')! });
+      expect(cancelled).toMatchObject({ status: 200, body: { status: 'cancelled' } });
+      expect((await alice.request('POST', '/sleighs/999999/close')).status).toBe(404);
+      const outings = service.app.get(OutingsService, { strict: false });
+      const failing = jest.spyOn(outings, 'cancelOfSleigh').mockRejectedValueOnce(new Error('no'));
+      const { id } = (await alice.request('POST', '/sleighs', { body: { seats: 4 } })).body;
+      expect((await alice.request('POST', `/sleighs/${id}/close`)).status).toBe(500);
+      expect((await alice.get(`/sleighs/${id}`)).body.isOpen).toBe(true);
+      failing.mockRestore();
+    });
+  });
+
+  describe('scheduled work', () => {
+    it('deletes old outings in batches, frees their places, and is not due again', async () => {
+      const { all, records } = service.app.get(OutingsService, { strict: false });
+      const deletedAt = (days: number) => new Date(Date.now() - days * 24 * 3_600_000);
+      const outing = { sleighId, guests: 2, status: 'booked', owner: 'alice', ...period() } as const;
+      const old = Array.from({ length: 250 }, () => ({ ...outing, deletedAt: deletedAt(31) }));
+      await Promise.all(old.map((each) => records.create(each)));
+      const { record: kept } = await records.create({ ...outing, deletedAt: deletedAt(29) });
+      const { count } = await all.usage();
+      const job = service.app.get(SchedulerRegistry, { strict: false }).getCronJob('purge');
+      expect(job.nextDate().setZone('Europe/Berlin').hour).toBe(3);
+      await job.fireOnTick();
+      expect((await all.usage()).count).toBe(count - 250);
+      expect((await all.get(kept.id)).record).toEqual(kept);
+      await records.create({ ...outing, deletedAt: deletedAt(31) });
+      await job.fireOnTick();
+      expect((await all.usage()).count).toBe(count - 249);
+    });
+  });
+
+  it('docs/extending.md shows this code', () => {
+    const folder = join(import.meta.dirname, '../..');
+    const guide = readFileSync(join(folder, 'docs/extending.md'), 'utf8');
+    const excerpts = [...guide.matchAll(/```ts\n\/\/ in (test\/outings\/\S+)\n([\s\S]*?)```/g)];
+    const withoutIndent = (text: string): string => text.replaceAll(/^ +/gm, '').trim();
+    const missing = excerpts.filter(([, path, text]) => {
+      return !withoutIndent(readFileSync(join(folder, path!), 'utf8')).includes(withoutIndent(text!));
+    });
+    expect(missing.map(([, path, text]) => `${path}: ${text}`)).toEqual([]);
+    expect(excerpts.length).toBeGreaterThanOrEqual(6);
+  });
+
+  describe('the document', () => {
+    let document: any;
+
+    beforeAll(async () => {
+      document = await (await fetch(`${service.url}/openapi.json`)).json();
+    });
+
+    it('describes an action', () => {
+      const { operationId, responses, parameters, security } = document.paths['/outings/{id}/cancel'].post;
+      expect([operationId, security]).toEqual(['cancelOuting', [{ bearer: [] }]]);
+      expect(parameters.map(({ name }: { name: string }) => name)).toEqual(
+        expect.arrayContaining(['id', 'If-Match', 'If-None-Match']),
+      );
+      for (const status of [200, 400, 401, 403, 404, 409, 412, 428, 503, 507]) {
+        expect(Object.keys(responses)).toContain(String(status));
+      }
+      expect(responses[409].content['application/json'].examples).toHaveProperty(
+        'ALREADY_SEATED.value.errorCode',
+        'ALREADY_SEATED',
+      );
+    });
+
+    it('describes a list below a parent and a second list, each with its own operation', () => {
+      const below = document.paths['/sleighs/{id}/outings'].get;
+      expect(below.operationId).toBe('listOutingsOfSleigh');
+      const names = below.parameters.map(({ name }: { name: string }) => name);
+      expect(names).toEqual(expect.arrayContaining(['id', 'limit', 'after', 'sort', 'status', 'guestsFrom']));
+      expect(names).not.toContain('sleighId');
+      expect(below.responses[404].content['application/json'].examples.absent.value.errorCode).toBe('SLEIGH_NOT_FOUND');
+      expect(Object.keys(below.responses[200].headers)).not.toContain('X-Total-Count');
+      expect(document.paths['/outings/mine'].get.operationId).toBe('listOwnOutings');
+    });
+
+    it('says that a public route needs no token', () => {
+      const { get, post } = document.paths['/sleighs'];
+      expect([get.security, post.security]).toEqual([[{}, { bearer: [] }], [{ bearer: [] }]]);
+      expect(get.responses[403]).toBeUndefined();
+      expect(get.responses[401]).toBeDefined();
+      const { $ref } = get.responses[200].headers['Cache-Control'];
+      expect(document.components.headers[$ref.split('/').at(-1)].example).toBe('public, no-cache');
+      expect(Object.keys(get.responses[200].headers)).not.toContain('Vary');
+      expect(JSON.stringify(document)).not.toContain('x-access');
+    });
+  });
+});
+
+describe('REQUIRE_IF_MATCH', () => {
+  let service: Service;
+
+  afterEach(() => service.stop());
+
+  it('makes an action without If-Match 428, and 404 for a deleted record', async () => {
+    const environment = { LOG_LEVEL: 'silent', REQUIRE_IF_MATCH: 'true' };
+    service = await startService(environment, [OutingsModule], [new CreateOutings1790000400000()]);
+    const client = await Client.of(service, { scope: SCOPE });
+    const { id: sleighId } = (await client.request('POST', '/sleighs', { body: { seats: 4 } })).body;
+    const { body, headers } = await client.request('POST', '/outings', {
+      body: { sleighId, guests: 2, ...period() },
+    });
+    const cancel = (ifMatch?: string) =>
+      client.request('POST', `/outings/${body.id}/cancel`, { headers: ifMatch ? { 'if-match': ifMatch } : {} });
+    expect((await cancel()).status).toBe(428);
+    const cancelled = await cancel(headers.get('etag')!);
+    expect(cancelled.status).toBe(200);
+    await client.request('DELETE', `/outings/${body.id}`, { headers: { 'if-match': cancelled.headers.get('etag')! } });
+    expect((await cancel()).status).toBe(404);
+  });
+});
