@@ -15,6 +15,8 @@ export interface Message {
   readonly method: string;
   /** Allowed statuses; absent for mutated bytes. */
   readonly expected?: readonly number[];
+  /** Whether its body is incomplete. It is 400, too, once the client has ended its side before the token was checked. */
+  readonly isUnfinished?: boolean;
 }
 
 export interface MessageParts {

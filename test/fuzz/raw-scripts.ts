@@ -67,7 +67,7 @@ function ending(
     const alike = { ...one, id: id('alike'), bytes: one.bytes.replace(one.id, id('alike')) };
     return random.pick([[one], [one, alike], [one, alike, valid.make(id('behind'))]]);
   }
-  if (kind === 'unfinished') return [valid.unfinished(id('unfinished'), end)];
+  if (kind === 'unfinished') return [valid.unfinished(id('unfinished'))];
   if (end === 'wait') return [valid.last(id('last'))];
   return end === 'half-close' && random.chance(0.5) ? [truncated(valid.make(id('cut')), random)] : [];
 }

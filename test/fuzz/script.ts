@@ -18,6 +18,8 @@ export interface Transcript {
   readonly received: Buffer;
   /** Whether the service left the connection open after the client had ended its side. */
   readonly stuck: boolean;
+  /** Whether the client ended its side first: as its script says, or because nothing came for `QUIET`. */
+  readonly clientEnded: boolean;
   /** Whether there was no connection. */
   readonly refused: boolean;
 }
@@ -37,9 +39,10 @@ export function play({ messages, packets, end, resetAfter = 0 }: Script, url: UR
     const received: Buffer[] = [];
     let connected = false;
     let stuck = false;
+    let clientEnded = false;
     const socket = connect({ host: url.hostname, port: Number(url.port), allowHalfOpen: true, noDelay: true });
     // After a pause the client ends its side, and the service must close the connection.
-    const quiet = setTimeout(() => socket.end(), end === 'wait' ? QUIET : 2 * FAREWELL);
+    const quiet = setTimeout(endFirst, end === 'wait' ? QUIET : 2 * FAREWELL);
     const farewell = setTimeout(() => {
       stuck = true;
       socket.resetAndDestroy();
@@ -59,8 +62,13 @@ export function play({ messages, packets, end, resetAfter = 0 }: Script, url: UR
     socket.on('close', () => {
       clearTimeout(quiet);
       clearTimeout(farewell);
-      resolve({ received: Buffer.concat(received), stuck, refused: !connected });
+      resolve({ received: Buffer.concat(received), stuck, clientEnded, refused: !connected });
     });
+
+    function endFirst(): void {
+      clientEnded = true;
+      socket.end();
+    }
 
     async function send(): Promise<void> {
       let at = 0;
@@ -71,7 +79,7 @@ export function play({ messages, packets, end, resetAfter = 0 }: Script, url: UR
         await new Promise(setImmediate);
       }
       if (at < bytes.length) socket.write(bytes.subarray(at));
-      if (end === 'half-close') socket.end();
+      if (end === 'half-close') endFirst();
       if (end === 'reset') setTimeout(() => socket.resetAndDestroy(), resetAfter);
     }
   });

@@ -14,7 +14,7 @@ export interface Findings {
 export function examine(script: Script, transcript: Transcript, rules: ResponseRules): Findings {
   const { responses, malformed } = responsesIn(script, transcript.received);
   const wrong = responses.map((response) => rules.violation(response)).find((violation) => violation !== undefined);
-  const order = new ResponseOrder(script.messages);
+  const order = new ResponseOrder(script.messages, transcript.clientEnded);
   const violation = wrong ?? order.violationIn(responses);
   if (violation !== undefined || script.end === 'reset') return { responses, violation };
   if (malformed !== undefined) return { responses, violation: malformed };
@@ -61,7 +61,10 @@ class ResponseOrder {
   /** Responses since then that belong to no valid message. */
   private strays = 0;
 
-  constructor(private readonly messages: readonly Message[]) {
+  constructor(
+    private readonly messages: readonly Message[],
+    private readonly clientEnded: boolean,
+  ) {
     this.indexes = new Map(messages.map(({ id }, index) => [id, index]));
   }
 
@@ -83,17 +86,23 @@ class ResponseOrder {
     return `There is no response to ${next.id}, though the connection was not said to close`;
   }
 
-  private answered({ id, expected }: Message, index: number, { status }: HttpResponse): string | undefined {
+  private answered(message: Message, index: number, { status }: HttpResponse): string | undefined {
+    const { id, expected } = message;
     const skipped = this.messages.slice(this.position, index);
     const isTainted = skipped.length > 0;
     if (index < this.position && !this.isRepeated(id)) return `${id} was answered twice or out of order`;
     if (isTainted && skipped[0]!.expected !== undefined) return `There is no response to ${skipped[0]!.id}`;
-    if (!isTainted && status !== 503 && !expected!.includes(status)) {
+    if (!isTainted && !this.isAllowed(message, status)) {
       return `${id} was answered with ${status} instead of ${expected!.join(' or ')}`;
     }
     this.position = Math.max(this.position, index + 1);
     this.strays = 0;
     return undefined;
+  }
+
+  private isAllowed({ expected, isUnfinished = false }: Message, status: number): boolean {
+    if (status === 503 || expected!.includes(status)) return true;
+    return status === 400 && isUnfinished && this.clientEnded;
   }
 
   private stray({ status }: HttpResponse): string | undefined {

@@ -1,7 +1,6 @@
 import { FLAVORS, SIZES } from './contract.js';
 import { type Message, messageBytes, type Tokens, utf8 } from './message.js';
 import type { Random } from './random.js';
-import type { Script } from './script.js';
 
 const JSON_TYPE = 'Content-Type: application/json';
 type Draft = Omit<Message, 'id' | 'bytes'> & {
@@ -42,11 +41,8 @@ export class ValidMessages {
     return { ...message, bytes: bytes.replace('\r\n', `\r\nConnection: Upgrade, HTTP2-Settings\r\n${field}\r\n`) };
   }
 
-  /**
-   * A POST with an incomplete body. If the client ends its side immediately, the response may be 400 before the token
-   * is checked.
-   */
-  unfinished(id: string, end: Script['end']): Message {
+  /** A POST with an incomplete body. */
+  unfinished(id: string): Message {
     const { both, read } = this.tokens;
     const [status, credentials] = this.random.pick<[number, string[]]>([
       [401, []],
@@ -59,7 +55,8 @@ export class ValidMessages {
     return {
       id,
       method: 'POST',
-      expected: end === 'wait' ? [status] : [status, 400],
+      expected: [status],
+      isUnfinished: true,
       bytes: bytes.slice(0, -this.random.between(1, body.length)),
     };
   }
