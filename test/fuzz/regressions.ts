@@ -102,6 +102,34 @@ export function regressions({ both }: Tokens): Regression[] {
       statuses: [[...Array<number>(12).fill(404), 201]],
     },
     {
+      name: 'three POST are 201 and the request line that is none is 400 although the client says that nothing will follow',
+      messages: [post(), post(), post(), raw('what is this\r\n\r\n')],
+      end: 'half-close',
+      statuses: [[201, 201, 201, 400]],
+    },
+    {
+      name: 'POST is 201 and the broken chunked POST behind it is 400 although the client says that nothing will follow',
+      messages: [post(), raw(brokenChunks)],
+      end: 'half-close',
+      statuses: [[201, 400]],
+    },
+    {
+      name: 'GET with two Hosts is the last of its connection, though GET and something that is no request follow',
+      messages: [
+        raw(`${getLine.replace(`${CLOSE}\r\n`, '')}Host: a\r\nHost: b\r\n\r\n`),
+        get(),
+        raw('what is this\r\n\r\n'),
+      ],
+      end: 'half-close',
+      statuses: [[400]],
+    },
+    {
+      name: 'GET with Connection: close is the last of its connection, though something that is no request follows',
+      messages: [valid('GET', `/cookies/${EMPTY_ID}`, [404], [CLOSE]), raw('what is this\r\n\r\n')],
+      end: 'half-close',
+      statuses: [[404]],
+    },
+    {
       name: 'POST in chunks that are too large together, with a broken chunk behind them, is rejected once',
       messages: [raw(`${postLine}Transfer-Encoding: chunked\r\n\r\n5000\r\n${' '.repeat(0x5000)}\r\nzz\r\n`)],
       statuses: [[413], [400]],

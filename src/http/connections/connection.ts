@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
 import { newRequestId, requestId } from '../messages/request.js';
-import { SocketFlow } from './node-internals.js';
+import { announcesClose, SocketFlow } from './node-internals.js';
 import { isLastOfConnection, protocolError, rawResponse, sendRejection } from './protocol-error.js';
 import type { BufferBudget, RequestTracker } from './request-tracker.js';
 import { hasArrived, type ResponseConnection, type TrackedResponse } from './tracked-response.js';
@@ -66,13 +66,21 @@ export class Connection implements ResponseConnection {
     socket.once('end', () => this.handleEnd());
     socket.once('close', () => this.handleClose());
     // Node calls this after the last response. Closing immediately could reset the connection and lose the response
-    // (RFC 9112 section 9.6).
-    socket.destroySoon = () => this.end();
+    // (RFC 9112 section 9.6). It also calls this when the client has closed its side, and an error may be left to send.
+    socket.destroySoon = () => {
+      if (!this.owesError) this.end();
+    };
   }
 
   /** `close` is emitted a moment after the socket is destroyed; bytes written in between are lost. */
   get hasClosed(): boolean {
     return this.socket.destroyed;
+  }
+
+  /** Whether an error is to follow the response that has just been sent. */
+  private get owesError(): boolean {
+    const { lastError, current, waiting } = this;
+    return lastError !== undefined && current !== undefined && waiting.length === 0 && !announcesClose(current);
   }
 
   /** Whether no request is in progress; a request whose header section is incomplete does not count. */

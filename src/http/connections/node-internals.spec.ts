@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { currentPacket, sentBytes, SocketFlow } from './node-internals.js';
+import { announcesClose, currentPacket, sentBytes, SocketFlow } from './node-internals.js';
 
 type Handled = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -53,4 +53,15 @@ describe('the non-public properties of a socket', () => {
       expect(typeof (socket as unknown as { parser: { resume: unknown } }).parser.resume).toBe('function');
     });
   });
+
+  it.each(['close', 'keep-alive'])(
+    'include the header section of a response with Connection: %s',
+    async (connection) => {
+      let response: ServerResponse | undefined;
+      await serve((_incoming, outgoing) => {
+        response = outgoing.writeHead(200, { connection });
+      });
+      expect(announcesClose(response!)).toBe(connection === 'close');
+    },
+  );
 });

@@ -1,9 +1,10 @@
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Non-public properties of Node's sockets; `node-internals.spec.ts` fails when a version of Node changes them. Without
- * them, requests behind a slow one would be read without limit, a slow reader would look like a stalled one, and
- * RTSP/1.0 would pass as HTTP/1.0.
+ * Non-public properties of Node's sockets and responses; `node-internals.spec.ts` fails when a version of Node changes them.
+ * Without them, requests behind a slow one would be read without limit, a slow reader would look like a stalled one,
+ * RTSP/1.0 would pass as HTTP/1.0, and a client that has closed its side would not get the error for its last bytes.
  */
 interface SocketInternals {
   /** Whether Node's HTTP server has paused reading. */
@@ -71,4 +72,10 @@ export function sentBytes(socket: Socket): { readonly sent: number; readonly uns
 /** The packet that Node's parser is parsing. */
 export function currentPacket(socket: Socket): Buffer | undefined {
   return internalsOf(socket).parser?.getCurrentBuffer();
+}
+
+/** Whether the header section of a response, which has been sent, says that the connection closes. */
+export function announcesClose(response: ServerResponse): boolean {
+  const { _header: header } = response as unknown as { readonly _header?: string | null };
+  return typeof header !== 'string' || /\r\nconnection: close\r\n/i.test(header);
 }
