@@ -24,8 +24,8 @@ interface Row {
   readonly claim: string;
   readonly value: string;
   readonly issuer: string;
-  readonly revoked: string | number;
-  readonly expires: string | number;
+  readonly revoked: string;
+  readonly expires: string;
 }
 
 const seconds = (): number => Math.floor(Date.now() / 1000);
@@ -76,8 +76,10 @@ export class RevokedTokens implements OnModuleInit, OnApplicationShutdown {
   }
 
   private async read(): Promise<void> {
+    // As texts, because an integer of 64 bits, as a restored file may have, would be an error.
     const rows = await committed(this.dataSource).sql<Row[]>`
-      SELECT claim, value, issuer, revoked, expires FROM revoked_tokens ORDER BY claim, value, issuer`;
+      SELECT claim, value, issuer, CAST(revoked AS text) AS revoked, CAST(expires AS text) AS expires
+      FROM revoked_tokens ORDER BY claim, value, issuer`;
     const times = rows.map((row) => [keyOf(row.claim, row.value, row.issuer), Number(row.revoked)] as const);
     const known = JSON.stringify(times);
     if (known !== this.known) {

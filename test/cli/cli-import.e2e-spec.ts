@@ -266,6 +266,15 @@ describe('cli import', () => {
       expect(over).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing to resume') });
     });
 
+    it('starts again with --forget, though a restored file says that it was interrupted at a line of 64 bits', async () => {
+      expect(await importFile(line())).toMatchObject({ code: 0 });
+      inDatabase(folder, (database) =>
+        database.exec(`INSERT INTO imports VALUES ('cookies', 9223372036854775807, '', 'keep', 'yesterday')`),
+      );
+      expect(await importFile(line())).toMatchObject({ code: 1, stderr: expect.stringContaining('--forget') });
+      expect(await importFile(line(), ['--forget'])).toMatchObject({ code: 0 });
+    });
+
     it('goes on neither with another input nor with other ids, and starts again with --forget', async () => {
       await interruptedBy('SIGKILL', lines(TOTAL));
       const before = countsOf(folder);

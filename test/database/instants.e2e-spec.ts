@@ -10,13 +10,15 @@ import { projectModule } from '../support/faults/preloaded.js';
 import { onServer } from '../support/postgres/postgres-server.js';
 import { environmentIn, temporaryFolder } from '../support/service.js';
 
-/** The hour that America/New_York has twice, and others. */
+/** The hour that America/New_York has twice, and others; before 1868, offsets of the zones below have seconds. */
 const INSTANTS = [
   '2026-11-01T05:30:00.123Z',
   '2026-11-01T06:30:00.456Z',
   '2026-03-08T07:00:00.000Z',
   '1970-01-01T00:00:00.000Z',
   '1912-06-23T04:05:06.789Z',
+  '1850-01-01T00:00:00.000Z',
+  '0001-01-01T00:00:00.000Z',
 ];
 
 /** Entities in JavaScript, so that a process with another `TZ` can have them. */
@@ -41,7 +43,10 @@ const PROGRAM = `
   const moments = dataSource.getRepository(Moment);
   if (LEGACY) await dataSource.query('CREATE TABLE moments (id serial PRIMARY KEY, at timestamp UNIQUE, made timestamp DEFAULT now())');
   else await dataSource.driver.createSchemaBuilder().build();
-  for (const at of JSON.parse(WRITES ?? '[]')) await moments.insert({ at: new Date(at) });
+  for (const at of JSON.parse(WRITES ?? '[]')) {
+    if (LEGACY) await dataSource.query('INSERT INTO moments (at) VALUES ($1::timestamptz AT TIME ZONE $2)', [at, process.env.TZ]);
+    else await moments.insert({ at: new Date(at) });
+  }
   const { isoDate } = engineOf(dataSource).dialect;
   const found = await moments.find({ order: { at: 'DESC' } });
   const json = await dataSource.query('SELECT ' + isoDate('"at"') + ' AS at FROM moments ORDER BY moments.at DESC');

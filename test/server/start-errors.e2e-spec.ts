@@ -68,6 +68,15 @@ describe('a start that fails, and doctor', () => {
     expect(failuresOfDoctor(closed)).toMatch(/volume writable +.*closed cannot be written: permission denied.*0:0/);
   });
 
+  it('say that the text of the database is not in UTF-8', async () => {
+    const database = openDatabase(join(folder, 'cookies.sqlite'));
+    database.exec(`PRAGMA encoding = 'UTF-16'; CREATE TABLE things (name)`);
+    database.close();
+    chmodSync(join(folder, 'cookies.sqlite'), 0o666);
+    expect(await failedStart()).toMatch(/cookies\.sqlite cannot be used: its text is in UTF-16le; it must be in UTF-8/);
+    expect(failuresOfDoctor()).toMatch(/its text is in UTF-16le, and must be in UTF-8/);
+  });
+
   asRoot('say that the secret of development cannot be read, not that the service cannot listen', async () => {
     writeFileSync(join(folder, 'jwt-secret'), 'x'.repeat(43), { mode: 0o600 });
     const output = await failedStart({ NODE_ENV: 'development', JWT_SECRET: undefined });

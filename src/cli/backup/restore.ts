@@ -11,12 +11,10 @@ import { readingOnly } from '../sqlite-file/file-copy.js';
 import { makePrivateFolder, PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { migrate } from '../../database/schema/migrations.js';
 import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
-import { BrokenLineError, recordLine, RecordReader } from '../resources/record-lines.js';
-import type { PublicRecord, AnyResourceEntity } from '../../resource/resource-entity.js';
 import { sqliteTriggerNames } from '../../resource/usage/triggers.js';
-import { Progress } from '../output/progress.js';
-import { openDataSource, openStorage } from '../resources/open-storage.js';
+import { openDataSource } from '../resources/open-storage.js';
 import { copy } from './backup.js';
+import { requireValidRecords } from './record-check.js';
 import { destinationOf, followLinks } from '../output/destination.js';
 import { Failure, UsageError } from '../command-errors.js';
 import { isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
@@ -45,7 +43,7 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
     makePrivateFolder(dirname(path));
     const source = await seekable(file, draft, interrupt);
     const { counts, pending } = await prepare(file, source, draft, config, interrupt);
-    if (options.recordCheck) await requireValidRecords(file, draft, config, interrupt);
+    if (options.recordCheck) await requireValidRecords(file, atPath(config, draft), interrupt);
     else console.error('The records were not checked (--skip-record-check).');
     await finish(draft);
     interrupt.throwIfAborted();
@@ -180,44 +178,6 @@ function dropResourceTriggers(path: string): void {
 
 const atPath = (config: Config, path: string): Config =>
   new Config({ ...config, database: { ...config.database, url: { engine: 'sqlite', path } } });
-
-/**
- * Validates every record with its DTO class, as an import does.
- * @throws {Failure} naming the first invalid record
- */
-async function requireValidRecords(file: string, draft: string, config: Config, interrupt: AbortSignal): Promise<void> {
-  for (const resource of RESOURCES) {
-    await using storage = await openStorage(atPath(config, draft), resource, { mayMigrate: true });
-    const reader = await RecordReader.of(resource);
-    using snapshot = await storage.store.openSnapshot();
-    const progress = new Progress({ done: 'Checked', unit: resource.name.pluralText });
-    let checked = 0;
-    try {
-      for await (const page of snapshot.records({})) {
-        interrupt.throwIfAborted();
-        for (const record of page) await requireValid(file, record, reader);
-        progress.update((checked += page.length));
-      }
-    } finally {
-      progress.stop();
-    }
-  }
-}
-
-async function requireValid(
-  file: string,
-  record: PublicRecord<AnyResourceEntity>,
-  reader: RecordReader<AnyResourceEntity>,
-): Promise<void> {
-  try {
-    await reader.read(Buffer.from(recordLine(record).trimEnd()));
-  } catch (error) {
-    if (!(error instanceof BrokenLineError)) throw error;
-    throw new Failure(
-      `${file} cannot be restored: its record ${record.id} is none that could be stored: ${error.message}.`,
-    );
-  }
-}
 
 /** @returns the new path of the old database */
 async function putInPlace(draft: string, path: string): Promise<string | undefined> {

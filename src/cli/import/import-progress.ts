@@ -6,8 +6,9 @@ export type { UnfinishedImport };
 
 /** The progress of the unfinished import into a resource. */
 export async function findUnfinishedImport(source: Sql, resource: string): Promise<UnfinishedImport | undefined> {
+  // As a text, because an integer of 64 bits, as a restored file may have, would be an error.
   const [found] = await source.sql<UnfinishedImport[]>`
-    SELECT resource, lines, digest, ids, started FROM imports WHERE resource = ${resource}`;
+    SELECT resource, CAST(lines AS text) AS lines, digest, ids, started FROM imports WHERE resource = ${resource}`;
   return found && { ...found, lines: Number(found.lines) };
 }
 

@@ -57,6 +57,8 @@ function checkDatabase(database: Database, expected: ExpectedContents, thoroughl
       .prepare(sql)
       .pluck()
       .all(...values);
+  const [encoding] = column('PRAGMA encoding');
+  if (encoding !== 'UTF-8') errors.push(`its text is in ${String(encoding)}, and must be in UTF-8`);
   const pragma = thoroughly ? 'integrity_check' : 'quick_check';
   errors.push(
     ...column(`PRAGMA ${pragma}(${MOST_FAULTS})`)

@@ -182,6 +182,9 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
 
 function prepareForWriting(connection: SqliteConnection): void {
   const { database } = connection;
+  const encoding = String(database.pragma('encoding', { simple: true }));
+  // The JSON of lists is the text of the database as bytes.
+  if (encoding !== 'UTF-8') throw new Error(`its text is in ${encoding}; it must be in UTF-8`);
   const mode = database.pragma('journal_mode = WAL', { simple: true });
   if (mode !== 'wal') throw new Error(`its file system does not allow WAL mode (it stays in mode "${String(mode)}")`);
   // better-sqlite3's default for WAL, NORMAL, does not sync commits: a power failure could lose an acknowledged write.

@@ -37,6 +37,9 @@ export class Hosts {
   }
 }
 
+// Otherwise `pg` writes a date in the zone of the process and drops the seconds of its offset, which many zones once had.
+pg.defaults.parseInputDatesAsUTC = true;
+
 const INT8 = 20;
 
 /** Milliseconds; `setTimeout` takes no more. */
