@@ -53,12 +53,12 @@ async function send({ requests }, { seconds, amount }, headers = {}) {
     timeout: TIMEOUT_SECONDS,
     ...(rate !== undefined && { overallRate: rate }),
     ...(amount === undefined ? { duration: seconds } : { amount }),
-    requests: requests.map(({ method, path, body, keepsId }) => ({
+    requests: requests.map(({ method, path, body, headers: own, keepsId }) => ({
       method,
       path,
       ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
       // Constant text is built once.
-      ...((typeof path === 'function' || typeof body === 'function') && {
+      ...([path, body, own].some((part) => typeof part === 'function') && {
         setupRequest: (request) => {
           const state = {
             records,
@@ -70,6 +70,7 @@ async function send({ requests }, { seconds, amount }, headers = {}) {
           return {
             ...request,
             path: typeof path === 'function' ? path(state) : path,
+            ...(typeof own === 'function' && { headers: { ...request.headers, ...own(state) } }),
             ...(typeof body === 'function' && { body: JSON.stringify(body(state)) }),
           };
         },

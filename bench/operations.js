@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 const COOKIE = { flavor: 'vanilla', size: 'small', wish: 'May your tests be green' };
 const FLAVORS = ['chocolate', 'vanilla', 'cinnamon'];
 const SIZES = ['small', 'medium', 'large'];
@@ -19,13 +21,14 @@ const remove = { method: 'DELETE', path: ({ id }) => `/cookies/${id}` };
 const mixed = [...Array.from({ length: 7 }, () => read), replace, { ...create, keepsId: true }, remove];
 
 /**
- * The requests of one connection, repeated, and their expected statuses. `path` and `body` may be functions of the
+ * The requests of one connection, repeated, and their expected statuses. `path`, `body` and `headers` may be functions of the
  * number of stored `records`, the number of the request (`turn`), and the `id` that a request with `keepsId` has
  * stored.
  */
 export const operations = {
   get: { statuses: [200], requests: [read] },
   post: { statuses: [201], requests: [create] },
+  'keyed-post': { statuses: [201], requests: [{ ...create, headers: () => ({ 'idempotency-key': randomUUID() }) }] },
   // A cycle of twelve requests: eight GET, a PUT, a POST, a DELETE of the new record, and a list.
   soak: {
     statuses: [200, 201, 204],

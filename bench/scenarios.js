@@ -72,6 +72,19 @@ export const scenarios = [
       { figure: 'rate', of: ruledForOne.name, against: 'service' },
     ],
   })),
+  ...['sqlite', 'postgres'].map((engine) => ({
+    name: `keyed-${engine}`,
+    what: `\`Idempotency-Key\` on ${engine}: durable POST, 64 connections`,
+    connections: 64,
+    lanes: [
+      lane(service, 'post', RECORDS, { engine }),
+      lane(service, 'keyed-post', RECORDS, { engine, label: 'with a key' }),
+    ],
+    figures: [
+      { figure: 'cost', of: 'with a key', against: 'service' },
+      { figure: 'rate', of: 'with a key', against: 'service' },
+    ],
+  })),
   {
     name: 'start',
     what: 'start until ready, built, files cached; half a second later its memory',

@@ -87,9 +87,10 @@ function cors(origin: string[]): FastifyCorsOptionsDelegateCallback {
   const options = {
     origin,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    allowedHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'X-Request-Id'],
+    allowedHeaders: ['Authorization', 'Content-Type', 'Idempotency-Key', 'If-Match', 'If-None-Match', 'X-Request-Id'],
     exposedHeaders: [
       'ETag',
+      'Idempotency-Replayed',
       'Link',
       'Location',
       'RateLimit',

@@ -278,7 +278,9 @@ describe('CORS', () => {
       expect.arrayContaining(['delete', 'get', 'head', 'patch', 'post', 'put']),
     );
     expect(fields(headers, 'access-control-allow-headers')).toEqual(
-      expect.arrayContaining(['authorization', 'content-type', 'if-match', 'if-none-match', 'x-request-id']),
+      expect.arrayContaining([
+        ...['authorization', 'content-type', 'idempotency-key', 'if-match', 'if-none-match', 'x-request-id'],
+      ]),
     );
     expect(fields(headers, 'vary')).toContain('origin');
     expect(headers.get('access-control-max-age')).toBe('600');
@@ -296,7 +298,7 @@ describe('CORS', () => {
     expect(status).toBe(200);
     expect(headers.get('access-control-allow-origin')).toBe(origin);
     expect(fields(headers, 'access-control-expose-headers')).toEqual(
-      expect.arrayContaining(['etag', 'link', 'location', 'x-request-id', 'x-total-count']),
+      expect.arrayContaining(['etag', 'idempotency-replayed', 'link', 'location', 'x-request-id', 'x-total-count']),
     );
   });
 

@@ -34,7 +34,7 @@ export class CookiesController {
   @Scopes('cookies:write')
   @ApiCreate(COOKIE, { record: CookieDto, body: CreateCookieDto })
   async create(@Body() body: CreateCookieDto, @Exchange() exchange: ResourceExchange): Promise<CookieDto> {
-    return exchange.created(COOKIE, await this.cookies.records.create(body));
+    return exchange.created(COOKIE, await this.cookies.records.create(body, exchange.preconditions));
   }
 
   /** Sends no ETag, because the record also has a wish, which the request does not send (RFC 9110 section 9.3.4). */

@@ -41,7 +41,12 @@ export class ConnectionLostError extends DatabaseUnavailableError {
  * response is 503 without `Retry-After`.
  */
 export class OutcomeUnknownError extends Error {
-  constructor(message: string, cause?: unknown) {
+  /** @param isRepeatable whether the request has an `Idempotency-Key`, so that the client may simply repeat it */
+  constructor(
+    message: string,
+    cause?: unknown,
+    readonly isRepeatable = false,
+  ) {
     super(message, { cause });
     this.name = 'OutcomeUnknownError';
   }

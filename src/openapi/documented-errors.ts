@@ -74,7 +74,8 @@ function commonErrors(scope: string): readonly DescribedError[] {
       status: 503,
       description: scope.endsWith(':write')
         ? 'The service or its database cannot be reached at the moment, and nothing has changed; or, with `OUTCOME_UNKNOWN`, the ' +
-          'confirmation of the change was lost, and it may have been made or not'
+          'confirmation of the change was lost, and it may have been made or not. A POST with an `Idempotency-Key` can be ' +
+          'repeated in each case; then the response has `Retry-After`'
         : 'The service or its database cannot be reached at the moment',
       examples: scope.endsWith(':write') ? { unavailable, outcomeUnknown } : { unavailable },
       headers: ['Retry-After'],

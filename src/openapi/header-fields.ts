@@ -45,6 +45,9 @@ export const headerComponents = (resource: string) => ({
   'Error-Vary': optional(text('Absent while no token has been accepted', 'Authorization')),
   ETag: text('The version of the response, for If-None-Match and If-Match', '"5e0c1b7a9d42-17"', ETAG_PATTERN),
   Location: text('The new record', `/${resource}/1`),
+  'Idempotency-Replayed': optional(
+    text('The response to an earlier request with this Idempotency-Key', 'true', '^true$'),
+  ),
   Link: optional(
     text(
       'The next page; absent on the last one (RFC 8288)',
@@ -54,7 +57,9 @@ export const headerComponents = (resource: string) => ({
   ),
   'X-Total-Count': optional(count('How many records are stored; absent on a filtered list', 17)),
   'WWW-Authenticate': text('The challenge (RFC 6750 section 3)', `Bearer realm="${SERVICE_NAME}"`),
-  'Retry-After': optional(count('Seconds to wait before the next attempt; absent with OUTCOME_UNKNOWN', 1)),
+  'Retry-After': optional(
+    count('Seconds to wait before the next attempt; absent with OUTCOME_UNKNOWN, if there was no Idempotency-Key', 1),
+  ),
   'RateLimit-Policy': optional(
     text(
       'The limits that hold for this request, each with its quota and window in seconds',
@@ -107,6 +112,17 @@ export const ApiWriteConditions = (): MethodDecorator & ClassDecorator =>
     condition('If-Match', 'Change the record only when one of these is still its ETag, else 412'),
     condition('If-None-Match', 'Change the record only when none of these is its ETag, else 412'),
   );
+
+/** Documents the `Idempotency-Key` of a POST. */
+export const ApiIdempotencyKey = (): MethodDecorator & ClassDecorator =>
+  ApiHeader({
+    name: 'Idempotency-Key',
+    required: false,
+    description:
+      'A new UUID for each request: with it, the request can be repeated safely for 24 hours. A repetition changes ' +
+      'nothing, and gets the response of the first success again, with `Idempotency-Replayed: true`. Errors are not kept.',
+    schema: { type: 'string' },
+  });
 
 /** The optional header `X-Request-Id` of every request. */
 export const REQUEST_ID_PARAMETER = {

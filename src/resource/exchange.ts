@@ -21,13 +21,16 @@ interface Stored<T> {
 
 /** The request and the reply of a handler, with the ETags, conditions and `Location` of a resource. */
 export class ResourceExchange {
+  private given?: Preconditions;
+
   constructor(
     readonly request: FastifyRequest,
     readonly reply: FastifyReply,
   ) {}
 
+  /** @throws {ApiError} 400 when the `Idempotency-Key` is invalid */
   get preconditions(): Preconditions {
-    return preconditionsOf(this.request);
+    return (this.given ??= preconditionsOf(this.request, this.reply));
   }
 
   /** Lets shared caches store the response of a public route; the guard has made the others private (RFC 9111 section 5.2.2). */

@@ -3,8 +3,9 @@ import { ApiBody, ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
 import { notUnique, rejection } from '../http/errors/constraint-error.js';
 import { propertiesOf } from '../http/validation/dto-properties.js';
 import { ApiErrors, type DescribedError, exampleOf } from '../openapi/documented-errors.js';
-import { ApiReadConditions, ApiWriteConditions, headers } from '../openapi/header-fields.js';
+import { ApiIdempotencyKey, ApiReadConditions, ApiWriteConditions, headers } from '../openapi/header-fields.js';
 import { RateClass } from '../rate-limit/rate-class.decorator.js';
+import { KEY_ERRORS } from './idempotency/idempotency-errors.js';
 import {
   DISK_FULL,
   EXCLUDED,
@@ -118,14 +119,15 @@ export const ApiCreate = (
       summary: `Add ${name.indefinite}`,
       description: description ?? 'The service gives it the next id. Ids are never given twice.',
     }),
+    ApiIdempotencyKey(),
     ApiBody({ type: body }),
     ApiResponse({
       status: 201,
       description: `The ${name.text} is stored`,
       type: record,
-      headers: headers('Location', 'ETag'),
+      headers: headers('Location', 'ETag', 'Idempotency-Replayed'),
     }),
-    ApiErrors(`${name.plural}:write`, invalidBody(body), wrongType('POST'), full(name), ...errors),
+    ApiErrors(`${name.plural}:write`, invalidBody(body), wrongType('POST'), full(name), ...errors, ...KEY_ERRORS),
   );
 
 /** Describes the PUT of a record. */
@@ -216,7 +218,8 @@ export const ApiDelete = (name: ResourceName, { description, errors = [] }: Oper
   );
 
 /**
- * Describes an action on a record, such as `POST /bookings/{id}/cancel`, with status 200.
+ * Describes an action on a record, such as `POST /bookings/{id}/cancel`, with status 200. Its write gets the preconditions of
+ * the exchange, so that it has an `Idempotency-Key`, too.
  * @param action its last part in the path
  */
 export const ApiAction = (
@@ -232,8 +235,14 @@ export const ApiAction = (
     }),
     ApiId(name),
     ApiWriteConditions(),
+    ApiIdempotencyKey(),
     ...(body === undefined ? [] : [ApiBody({ type: body })]),
-    ApiResponse({ status: 200, description: `The ${name.text} as it is now`, type: record, headers: headers('ETag') }),
+    ApiResponse({
+      status: 200,
+      description: `The ${name.text} as it is now`,
+      type: record,
+      headers: headers('ETag', 'Idempotency-Replayed'),
+    }),
     ApiErrors(
       `${name.plural}:write`,
       ...(body === undefined ? [invalidRecordId(name)] : [invalidIdOrBody(name, body), wrongType('POST')]),
@@ -242,6 +251,7 @@ export const ApiAction = (
       UNCONDITIONAL,
       DISK_FULL,
       ...errors,
+      ...KEY_ERRORS,
     ),
   );
 

@@ -1,6 +1,7 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config/config.js';
 import { hasEntityTag } from '../http/messages/request.js';
+import { type IdempotencyKey, idempotencyKeyOf } from './idempotency/idempotency-key.js';
 import { excludedVersion, preconditionRequired, staleVersion } from './record-errors.js';
 import type { Version } from './resource-entity.js';
 
@@ -9,11 +10,12 @@ export function etagOf({ epoch, revision }: Version): string {
   return `"${epoch}-${revision}"`;
 }
 
-/** `If-Match` and `If-None-Match` of a request (RFC 9110 section 13). */
+/** `If-Match` and `If-None-Match` of a request (RFC 9110 section 13), and the `Idempotency-Key` of a POST. */
 export class Preconditions {
   constructor(
     private readonly ifMatch: string | undefined,
     private readonly ifNoneMatch: string | undefined,
+    readonly key?: IdempotencyKey,
   ) {}
 
   /**
@@ -55,9 +57,11 @@ export class Preconditions {
 /** The preconditions of a request without any. */
 export const NO_PRECONDITIONS = new Preconditions(undefined, undefined);
 
-export function preconditionsOf({ headers }: FastifyRequest): Preconditions {
-  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
-  return ifMatch === undefined && ifNoneMatch === undefined
+/** @throws {ApiError} 400 when the `Idempotency-Key` is invalid */
+export function preconditionsOf(request: FastifyRequest, reply: FastifyReply): Preconditions {
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers;
+  const key = idempotencyKeyOf(request, reply);
+  return ifMatch === undefined && ifNoneMatch === undefined && key === undefined
     ? NO_PRECONDITIONS
-    : new Preconditions(ifMatch, ifNoneMatch);
+    : new Preconditions(ifMatch, ifNoneMatch, key);
 }

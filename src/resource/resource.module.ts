@@ -3,6 +3,7 @@ import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Config } from '../config/config.js';
 import { ReportedResources } from '../management/reported-resources.js';
+import { ExpiredKeys } from './idempotency/expired-keys.js';
 import { Leases } from './leases.js';
 import { ListCache } from './lists/list-cache.js';
 import { checkLists } from './lists/list-declaration.js';
@@ -60,7 +61,7 @@ export interface ResourceFeature {
  */
 @Global()
 @Module({
-  providers: [ListCache, ListQueue, ListReaders, ResourceLists, CountCheck, Leases, UuidSubscriber],
+  providers: [ListCache, ListQueue, ListReaders, ResourceLists, CountCheck, ExpiredKeys, Leases, UuidSubscriber],
   exports: [ListCache, ListQueue, ListReaders, ResourceLists, Leases],
 })
 export class ResourceModule {

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
 import { HOSTILE_CHANGES } from '../faults/hostile-backups.js';
 import { countsOf, folderWith, inDatabase, lines, run } from '../support/command.js';
-import { Client, COOKIE, type Service, startService } from '../support/service.js';
+import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 const startOn = (folder: string): Promise<Service> =>
@@ -73,6 +73,20 @@ describe('cli backup and restore', () => {
     expect(countsOf(folder, basename(aside))).toEqual({ count: 3005, used: 3005 });
     await using service = await startOn(folder);
     expect((await (await Client.of(service)).post(COOKIE)).body.id).toBe(3001);
+  });
+
+  it('keeps the keys of requests: a POST that is repeated after a restore returns its first response', async () => {
+    const post = async (): Promise<Answer> => {
+      await using service = await startOn(folder);
+      return await (await Client.of(service)).post(COOKIE, { 'idempotency-key': 'before-the-backup' });
+    };
+    const first = await post();
+    await run(folder, ['backup', 'backup.sqlite']);
+    expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject({ code: 0 });
+    const repeated = await post();
+    expect([repeated.status, repeated.text]).toEqual([201, first.text]);
+    expect(repeated.headers.get('idempotency-replayed')).toBe('true');
+    expect(countsOf(folder)).toEqual({ count: 3001, used: 3001 });
   });
 
   it('rejects a restore while a service has the database open', async () => {

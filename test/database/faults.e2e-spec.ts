@@ -188,7 +188,17 @@ describe('a COMMIT that fails with an I/O error', () => {
     // Less than the service has written to its WAL.
     limitFileSize(service, 4096);
     const failed = await client.post({ ...COOKIE, wish: 'in doubt' });
+    const keyed = await client.post({ ...COOKIE, wish: 'repeated' }, { 'idempotency-key': 'in-doubt' });
     limitFileSize(service, 'unlimited');
+    expect([keyed.status, keyed.body.errorCode, keyed.headers.get('retry-after')]).toEqual([
+      503,
+      'OUTCOME_UNKNOWN',
+      '1',
+    ]);
+    for (let time = 0; time < 2; time++) {
+      const repeated = await client.post({ ...COOKIE, wish: 'repeated' }, { 'idempotency-key': 'in-doubt' });
+      expect(repeated.status).toBe(201);
+    }
     expect([failed.status, failed.body.errorCode]).toEqual([503, 'OUTCOME_UNKNOWN']);
     expect(failed.headers.get('retry-after')).toBeNull();
     expect((await client.post(COOKIE)).status).toBe(201);
@@ -197,7 +207,9 @@ describe('a COMMIT that fails with an I/O error', () => {
       new RegExp(`The outcome of a change is unknown: .*request ${failed.body.requestId}, POST /cookies`),
     );
     const database = openDatabase(file, { readonly: true });
-    expect(database.prepare('SELECT count(*) FROM cookies WHERE wish = ?').pluck().get('in doubt')).toBeLessThan(2);
+    const count = database.prepare('SELECT count(*) FROM cookies WHERE wish = ?').pluck();
+    expect(count.get('in doubt')).toBeLessThan(2);
+    expect(count.get('repeated')).toBe(1);
     database.close();
   });
 });

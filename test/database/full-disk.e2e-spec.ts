@@ -58,7 +58,12 @@ describe('a full disk', () => {
       const service = await site.start({}, { folder });
       const client = await Client.of(service);
       const ledger = new Ledger('wish', LONGEST_WISH);
+      const keyed = { ...COOKIE, wish: ledger.nextWish() };
+      const first = await client.post(keyed, { 'idempotency-key': 'before' });
+      ledger.note(keyed.wish, first);
       await fill(client, ledger);
+      const repeated = await client.post(keyed, { 'idempotency-key': 'before' });
+      expect([repeated.status, repeated.text]).toEqual([201, first.text]);
       const stored = ledger.acknowledged.size;
       expect(stored).toBeGreaterThan(100);
       await expectReads(client, ledger);

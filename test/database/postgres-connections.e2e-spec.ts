@@ -294,6 +294,18 @@ describePostgres('a response to COMMIT that is lost', () => {
     expect(await rowsOf(how)).toBe(1);
   });
 
+  it('makes a POST with a key 503 with Retry-After, and its repetition the first response', async () => {
+    proxy.loseResponseTo('COMMIT');
+    const headers = { 'idempotency-key': 'lost' };
+    const lost = await client.post({ ...COOKIE, wish: 'keyed' }, headers);
+    expect([lost.status, lost.body.errorCode, lost.headers.get('retry-after')]).toEqual([503, 'OUTCOME_UNKNOWN', '1']);
+    expect(lost.body.message).toMatch(/Repeat the request with the same Idempotency-Key/);
+    proxy.loseResponseTo(undefined);
+    const repeated = await client.post({ ...COOKIE, wish: 'keyed' }, headers);
+    expect([repeated.status, repeated.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+    expect(await rowsOf('keyed')).toBe(1);
+  });
+
   it('is documented as it is sent', async () => {
     proxy.loseResponseTo('COMMIT');
     const { body } = await client.post(COOKIE);

@@ -21,6 +21,7 @@ import { hostileClients } from './hostile-clients.js';
 import { killed, killedBesideAnother } from './killed.js';
 import { otherWriters } from './other-writers.js';
 import { postgresKilled, replicaKilled, standbyPromoted } from './postgres.js';
+import { repeated, replicasRepeated } from './repeated.js';
 import { stalledReaders } from './stalled-readers.js';
 import { stopped } from './stopped.js';
 import { twoServices } from './two-services.js';
@@ -29,6 +30,7 @@ const FAULTS: Record<string, { fault: Fault; times: number; impossible?: string 
   killed: { fault: killed, times: 50 },
   'killed-beside-another': { fault: killedBesideAnother, times: 10 },
   'two-services': { fault: twoServices, times: 1 },
+  repeated: { fault: repeated, times: 10 },
   'other-writers': { fault: otherWriters, times: 10 },
   stopped: { fault: stopped(), times: 20 },
   'disk-full': {
@@ -46,6 +48,7 @@ const FAULTS: Record<string, { fault: Fault; times: number; impossible?: string 
   },
   'postgres-killed': { fault: postgresKilled, times: 10 },
   'replica-killed': { fault: replicaKilled, times: 10 },
+  'replicas-repeated': { fault: replicasRepeated, times: 10 },
   'standby-promoted': { fault: standbyPromoted, times: 3 },
   'hostile-backups': { fault: hostileBackups, times: 100 },
   'hostile-clients': { fault: hostileClients, times: 1 },

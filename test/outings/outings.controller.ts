@@ -51,7 +51,10 @@ export class SleighsController {
   @Scopes('sleighs:write')
   @ApiCreate(SLEIGH, { record: SleighDto, body: CreateSleighDto })
   async create(@Body() body: CreateSleighDto, @Exchange() exchange: ResourceExchange) {
-    return exchange.created(SLEIGH, await this.sleighs.records.create({ ...body, isOpen: true }));
+    return exchange.created(
+      SLEIGH,
+      await this.sleighs.records.create({ ...body, isOpen: true }, exchange.preconditions),
+    );
   }
 }
 
@@ -93,7 +96,8 @@ export class OutingsController {
   })
   async create(@Body() body: CreateOutingDto, @Exchange() exchange: ResourceExchange) {
     const { subject: owner } = exchange.request.user!;
-    return exchange.created(OUTING, await this.outings.records.create({ ...body, status: 'booked', owner }));
+    const values = { ...body, status: 'booked', owner } as const;
+    return exchange.created(OUTING, await this.outings.records.create(values, exchange.preconditions));
   }
 
   @Patch(':id')

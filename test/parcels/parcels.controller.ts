@@ -44,7 +44,7 @@ export class ParcelsController {
   @Scopes('parcels:write')
   @ApiCreate(PARCEL, { record: ParcelDto, body: CreateParcelDto, errors })
   async create(@Body() body: CreateParcelDto, @Exchange() exchange: ResourceExchange) {
-    return exchange.created(PARCEL, await this.parcels.create(body));
+    return exchange.created(PARCEL, await this.parcels.create(body, exchange.preconditions));
   }
 
   @Put(':id')

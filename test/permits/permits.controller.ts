@@ -54,7 +54,7 @@ export class PermitsController {
   @Scopes('permits:write')
   @ApiCreate(PERMIT, { record: PermitDto, body: CreatePermitDto })
   async create(@Body() body: CreatePermitDto, @Exchange() exchange: ResourceExchange) {
-    return exchange.created(PERMIT, await this.permits.create(body));
+    return exchange.created(PERMIT, await this.permits.create(body, exchange.preconditions));
   }
 
   @Put(':id')
@@ -106,7 +106,7 @@ export class RemarksController {
   @Scopes('remarks:write')
   @ApiCreate(REMARK, { record: RemarkDto, body: CreateRemarkDto, errors })
   async create(@Body() body: CreateRemarkDto, @Exchange() exchange: ResourceExchange) {
-    return exchange.created(REMARK, await this.remarks.create(body));
+    return exchange.created(REMARK, await this.remarks.create(body, exchange.preconditions));
   }
 
   @Put(':id')

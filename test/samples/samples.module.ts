@@ -66,7 +66,8 @@ class SamplesController {
   @Scopes('samples:write')
   @ApiCreate(SAMPLE, { record: SampleDto, body: CreateSampleDto, errors })
   async create(@Body() body: CreateSampleDto, @Exchange() exchange: ResourceExchange) {
-    return exchange.created(SAMPLE, await this.samples.create({ ...DEFAULTS, state: 'new', ...body }));
+    const values = { ...DEFAULTS, state: 'new', ...body } as const;
+    return exchange.created(SAMPLE, await this.samples.create(values, exchange.preconditions));
   }
 
   @Put(':id')

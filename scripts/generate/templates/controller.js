@@ -76,7 +76,7 @@ export function controller(resource) {
       @Scopes('${plural}:write')
       @ApiCreate(${name}, { record: ${type}Dto, body: Create${type}Dto${errors} })
       async create(@Body() body: Create${type}Dto, @Exchange() exchange: ResourceExchange) {
-        return exchange.created(${name}, await this.${variable}.records.create(${bodyOver(initial)}));
+        return exchange.created(${name}, await this.${variable}.records.create(${bodyOver(initial)}, exchange.preconditions));
       }
 
       @Put(':id')

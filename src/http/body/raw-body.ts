@@ -30,6 +30,8 @@ let bytesInMemory = 0;
 export class RawBody {
   /** The parsed value, once JSON has been read. */
   value?: unknown;
+  /** The bytes of a body that was read whole, if the request has an `Idempotency-Key`. */
+  content?: Buffer;
   private parsed?: Promise<unknown>;
 
   constructor(
@@ -141,7 +143,11 @@ export class RawBody {
       const close = () => {
         if (!raw.readableEnded) reject(incomplete());
       };
-      raw.on('end', () => resolve(Buffer.concat(chunks)));
+      raw.on('end', () => {
+        const bytes = Buffer.concat(chunks);
+        if (this.request.headers['idempotency-key'] !== undefined) this.content = bytes;
+        resolve(bytes);
+      });
       this.onEarlyEnd(close);
     });
   }

@@ -1,15 +1,8 @@
-import { HttpException } from '@nestjs/common';
-import { type DataSource, QueryFailedError, type Repository } from 'typeorm';
+import type { DataSource, Repository } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { Batcher } from '../../database/batcher.js';
-import {
-  committed,
-  openSnapshot,
-  repeatRead,
-  type Sql,
-  transaction,
-  type TransactionOptions,
-} from '../../database/engine.js';
+import { committed, openSnapshot, repeatRead, type Sql, type TransactionOptions } from '../../database/engine.js';
+import { transactionOnce, writeOnce } from '../idempotency/write-once.js';
 import type { Id, IdKind } from '../id-kinds.js';
 import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
 import { ResourceNotFoundError } from '../record-errors.js';
@@ -24,22 +17,18 @@ import type {
 } from '../resource-entity.js';
 import type { ResourceName, Rule } from '../resource.js';
 import type { ResourceUsage, UsageCounter } from '../usage/usage-counter.js';
+import { BatchedWrites, type SingleWrite, type Write } from './batched-writes.js';
 import { References } from './references.js';
 import { ResourceSnapshot } from './resource-snapshot.js';
 import { RecordScope } from './record-scope.js';
 import { placeholders, ResourceTable, type Row, storedRecord } from './resource-table.js';
 import { ResourceTransaction } from './resource-transaction.js';
 
-/** Writes of one transaction at most. */
-const LARGEST_WRITE = 100;
-
 const DELETES: TransactionOptions = { reclaimsSpace: true };
 
-/** Runs several writes in one transaction and returns a result or an error for each. */
-type BatchWrite<Entity extends AnyResourceEntity, Item, Result> = (
-  transaction: ResourceTransaction<Entity>,
-  items: Item[],
-) => Promise<(Result | Error)[]>;
+interface Creation<Entity extends AnyResourceEntity> extends Write {
+  readonly values: NewRecord<Entity>;
+}
 
 /**
  * The repository of one resource: records, versions and count, correct under concurrency. Every method may throw
@@ -47,10 +36,9 @@ type BatchWrite<Entity extends AnyResourceEntity, Item, Result> = (
  * it may have been stored or not. The class works without Nest, because the command line uses it.
  */
 export class ResourceRepository<Entity extends AnyResourceEntity> {
-  // Writes that wait at the same time share a transaction; each gets its own result.
-  private readonly creates: Batcher<NewRecord<Entity>, StoredRecord<Entity>>;
-  private readonly updates?: Batcher<RecordUpdate<Entity>, StoredRecord<Entity> | undefined>;
-  private readonly deletions?: Batcher<RecordDeletion, boolean>;
+  private readonly createOne: SingleWrite<Creation<Entity>, StoredRecord<Entity>>;
+  private readonly updateOne: SingleWrite<RecordUpdate<Entity> & Write, StoredRecord<Entity> | undefined>;
+  private readonly deleteOne: SingleWrite<RecordDeletion & Write, boolean>;
   private readonly reads?: Batcher<Id, StoredRecord<Entity> | undefined>;
 
   /**
@@ -68,12 +56,14 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     private readonly scope = new RecordScope(new ResourceTable(repository as unknown as Repository<AnyResourceEntity>)),
   ) {
     if (name.ids !== this.table.ids) throw new Error(wrongKind(name, this.table.ids));
-    this.creates = this.batches<NewRecord<Entity>, StoredRecord<Entity>>((tx, records) => tx.createUpTo(records));
+    const writes = new BatchedWrites<Entity>(this.dataSource, (tx) => this.in(tx));
     // PostgreSQL locks single records: an update that waits for its lock would delay the others of a shared transaction.
-    if (this.table.engine.hasSingleWriter) {
-      this.updates = this.batches((tx, updates) => tx.updateAll(updates));
-      this.deletions = this.batches((tx, deletions) => tx.deleteAll(deletions), DELETES);
-    }
+    const sharing = this.table.engine.hasSingleWriter ? 'shared' : 'alone';
+    this.createOne = writes.shared<Creation<Entity>, StoredRecord<Entity>>((tx, creations) =>
+      tx.createUpTo(creations.map(({ values }) => values)),
+    );
+    this.updateOne = writes[sharing]((tx, updates) => tx.updateAll(updates));
+    this.deleteOne = writes[sharing]((tx, deletions) => tx.deleteAll(deletions), DELETES);
     const { busyTimeout: timeout, batchedReads } = this.table.engine;
     if (batchedReads === undefined) return;
     const { maxBatchSize, isOneOf } = batchedReads;
@@ -127,9 +117,12 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     return rows.map(({ id }) => id);
   }
 
-  /** @throws {StorageFullError} when as many records are stored as may be */
-  create(values: NewRecord<Entity>): Promise<StoredRecord<Entity>> {
-    return this.creates.load(values);
+  /**
+   * @param preconditions of a POST: with an `Idempotency-Key`, a repetition returns the record as it was stored first
+   * @throws {StorageFullError} when as many records are stored as may be
+   */
+  create(values: NewRecord<Entity>, { key }: Preconditions = NO_PRECONDITIONS): Promise<StoredRecord<Entity>> {
+    return writeOnce(this.dataSource, key, () => this.createOne({ values, key }));
   }
 
   /**
@@ -145,9 +138,8 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     preconditions: Preconditions = NO_PRECONDITIONS,
   ): Promise<StoredRecord<Entity>> {
     const check = preconditions.forWrite(this.config);
-    const updated =
-      this.updates?.load({ id, changes, check }) ??
-      transaction(this.dataSource, (tx) => this.in(tx).update(id, changes, check));
+    const { key } = preconditions;
+    const updated = writeOnce(this.dataSource, key, () => this.updateOne({ id, changes, check, key }));
     return found(this.name, id, await updated);
   }
 
@@ -158,15 +150,17 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
    */
   async delete(id: Entity['id'], preconditions: Preconditions = NO_PRECONDITIONS): Promise<void> {
     const check = preconditions.forWrite(this.config);
-    const deleted =
-      this.deletions?.load({ id, check }) ??
-      transaction(this.dataSource, (tx) => this.in(tx).delete(id, check), DELETES);
+    const { key } = preconditions;
+    const deleted = writeOnce(this.dataSource, key, () => this.deleteOne({ id, check, key }));
     found(this.name, id, await deleted);
   }
 
-  /** Runs `work` in a transaction in which several resources take part by `in`. It may run again, and so must only use its argument. */
-  transaction<T>(work: (transaction: Sql) => Promise<T>): Promise<T> {
-    return transaction(this.dataSource, work);
+  /**
+   * Runs `work` in a transaction in which several resources take part by `in`. It may run again, and so must only use its argument.
+   * @param preconditions of a POST: with an `Idempotency-Key`, a repetition returns the first result, a structured clone
+   */
+  transaction<T>(work: (transaction: Sql) => Promise<T>, { key }: Preconditions = NO_PRECONDITIONS): Promise<T> {
+    return transactionOnce(this.dataSource, key, work);
   }
 
   /** The operations in a transaction of the caller, which may include other resources. */
@@ -196,29 +190,6 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
    */
   readSnapshot<T>(read: (snapshot: ResourceSnapshot<Entity>) => Promise<T>): Promise<T> {
     return repeatRead(async () => read(await this.openSnapshot()));
-  }
-
-  private batches<Item, Result>(write: BatchWrite<Entity, Item, Result>, options?: TransactionOptions) {
-    const { busyTimeout: timeout } = this.table.engine;
-    return new Batcher<Item, Result>((items) => this.writeAll(items, write, options), {
-      maxBatchSize: LARGEST_WRITE,
-      timeout,
-    });
-  }
-
-  /** Runs the writes in one transaction. If the database or the rule rejects one, each runs alone, so that the others do not fail. */
-  private async writeAll<Item, Result>(
-    items: Item[],
-    write: BatchWrite<Entity, Item, Result>,
-    options?: TransactionOptions,
-  ): Promise<(Result | Error)[]> {
-    try {
-      return await transaction(this.dataSource, (tx) => write(this.in(tx), items), options);
-    } catch (error) {
-      const isOfOne = error instanceof QueryFailedError || error instanceof HttpException;
-      if (items.length === 1 || !isOfOne) return items.map(() => error as Error);
-      return (await Promise.all(items.map((item) => this.writeAll([item], write, options)))).flat();
-    }
   }
 
   private async findAll(statement: string, ids: Id[]): Promise<(StoredRecord<Entity> | undefined)[]> {

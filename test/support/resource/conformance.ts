@@ -10,7 +10,7 @@ type Operation = readonly [method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', 
 /** Statuses of the platform for any resource. `openapi.e2e-spec.ts` and other specs test them. */
 const OF_THE_PLATFORM = ['408', '417', '429', '431', '500', '501', '503', '505'];
 
-/** Statuses of constraints and rules of the feature, and of others that refer to it. The tests of the feature are for these. */
+/** Statuses of constraints and rules of the feature, of others that refer to it, and of keys. Other tests are for these. */
 const OF_THE_FEATURE = ['409', '422'];
 
 /** Statuses of the platform by method: a GET has no body without chunks, and 507 means a full volume except for POST. */
@@ -87,7 +87,8 @@ export function describeConformance(resource: ResourceUnderTest): void {
       if (template === one) await drive(operation, { id: '0' });
       if (template === one || isWrite) await drive(operation, { query: '?limit=1' });
       if (isWrite) await drive(operation, { body: 'x'.repeat(16 * 1024 + 1) });
-      if (method !== 'POST') {
+      if (method === 'POST') await drive(operation, { headers: { 'idempotency-key': 'not valid' } });
+      else {
         await drive(operation, { headers: { 'if-match': '"another"' } });
         await drive(operation, { headers: { 'if-none-match': '*' } });
       }

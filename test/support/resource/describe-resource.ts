@@ -5,6 +5,7 @@ import { describeCapacity } from './capacity.js';
 import { describeConcurrentLists } from './concurrent-lists.js';
 import { describeConformance } from './conformance.js';
 import { derivedContract } from './derived-contract.js';
+import { describeIdempotency } from './idempotency.js';
 import { describeImport } from './imports.js';
 import { describeLists } from './lists.js';
 import { describeOneRecord } from './one-record.js';
@@ -43,6 +44,7 @@ export async function describeResource(given: ResourceContract): Promise<void> {
     describeRanges(resource);
     describeConcurrentLists(resource);
     describeCapacity(resource);
+    describeIdempotency(resource);
     describeReferences(resource);
     describeUniqueness(resource);
     describeImport(resource);

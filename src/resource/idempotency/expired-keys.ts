@@ -1,0 +1,61 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { engineOf, transaction } from '../../database/engine.js';
+
+/** Milliseconds between two looks for expired keys. */
+const INTERVAL = 60_000;
+/** Most keys that one transaction deletes. */
+const MOST_KEYS = 500;
+
+/**
+ * Deletes expired keys, so that there are as many as writes with a key were acknowledged in the last 24 hours. Every process
+ * does it: there is nothing left to delete for the others.
+ */
+@Injectable()
+export class ExpiredKeys implements OnModuleInit, OnModuleDestroy {
+  private readonly logger = new Logger('IdempotencyKeys');
+  private readonly stopping = new AbortController();
+  private timer?: NodeJS.Timeout;
+  private running: Promise<void> = Promise.resolve();
+
+  constructor(private readonly dataSource: DataSource) {}
+
+  onModuleInit(): void {
+    this.schedule();
+  }
+
+  /** Waits for the running transaction. */
+  async onModuleDestroy(): Promise<void> {
+    this.stopping.abort();
+    clearTimeout(this.timer);
+    await this.running;
+  }
+
+  /** Deletes all expired keys. Between two transactions it waits as long as the last one took, so that others can write. */
+  async delete(): Promise<void> {
+    const { signal } = this.stopping;
+    const { now } = engineOf(this.dataSource).dialect;
+    // The outer condition is for PostgreSQL: meanwhile, another process may have stored a new result.
+    const statement = `DELETE FROM idempotency_keys WHERE expires <= ${now} AND id IN
+      (SELECT id FROM idempotency_keys WHERE expires <= ${now} ORDER BY expires LIMIT ${MOST_KEYS}) RETURNING id`;
+    let deleted = MOST_KEYS;
+    while (deleted === MOST_KEYS && !signal.aborted) {
+      const started = performance.now();
+      const rows = await transaction(this.dataSource, (tx) => tx.query<unknown[]>(statement, []), {
+        reclaimsSpace: true,
+      });
+      deleted = rows.length;
+      await delay(performance.now() - started, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  private schedule(): void {
+    if (this.stopping.signal.aborted) return;
+    this.timer = setTimeout(() => {
+      this.running = this.delete()
+        .catch((error: Error) => this.logger.warn(`Expired idempotency keys stay for a minute: ${error.message}`))
+        .finally(() => this.schedule());
+    }, INTERVAL).unref();
+  }
+}

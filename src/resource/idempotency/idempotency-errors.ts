@@ -1,0 +1,38 @@
+import { ApiError, invalidRequest } from '../../http/errors/api-error.js';
+import { type DescribedError, exampleOf } from '../../openapi/documented-errors.js';
+
+/** 400 for a key that is none. */
+export function invalidKey(
+  message = 'must be 1 to 255 visible ASCII characters, such as a UUID; quotes around them are optional',
+): ApiError {
+  return invalidRequest([{ parameter: 'Idempotency-Key', message }]);
+}
+
+/** 409: another request with this key has no response yet. */
+export function keyInUse(): ApiError {
+  const message = 'A request with this Idempotency-Key is in progress; repeat it to get its response';
+  const headers = { 'retry-after': '1' };
+  return new ApiError(409, 'IDEMPOTENCY_KEY_IN_USE', message, { headers });
+}
+
+/** 422: the key belongs to a request with another body or query. */
+export function keyReused(): ApiError {
+  const message = 'Another request had this Idempotency-Key, with another body; use a new key for each request';
+  return new ApiError(422, 'IDEMPOTENCY_KEY_REUSED', message);
+}
+
+/** The errors of operations with an `Idempotency-Key`. */
+export const KEY_ERRORS: readonly DescribedError[] = [
+  { status: 400, description: 'The Idempotency-Key is not valid', examples: { key: exampleOf(invalidKey()) } },
+  {
+    status: 409,
+    description: 'A request with this Idempotency-Key is in progress',
+    examples: { keyInUse: exampleOf(keyInUse()) },
+    headers: ['Retry-After'],
+  },
+  {
+    status: 422,
+    description: 'Another request had this Idempotency-Key',
+    examples: { keyReused: exampleOf(keyReused()) },
+  },
+];
