@@ -16,7 +16,7 @@ export interface RecordColumn {
   readonly initial: () => unknown;
   /** Tells whether the kit sets it to the time of each change. */
   readonly isUpdateDate: boolean;
-  /** Tells whether it has 4-byte floats on PostgreSQL; SQLite always has 8 bytes. */
+  /** Tells whether PostgreSQL stores the column as floats of 4 bytes; those of SQLite have 8. */
   readonly isSinglePrecision: boolean;
   /** SQL parameter for comparisons. */
   readonly placeholder: string;
