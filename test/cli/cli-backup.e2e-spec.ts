@@ -89,6 +89,18 @@ describe('cli backup and restore', () => {
     expect(countsOf(folder)).toEqual({ count: 3001, used: 3001 });
   });
 
+  it('keeps no leases and no counts of rate limits, which a backup could have without end', async () => {
+    await run(folder, ['backup', 'backup.sqlite']);
+    const forever = Number.MAX_SAFE_INTEGER;
+    const madeUp = (database: Database) =>
+      database.exec(`INSERT INTO leases (name, holder, expires) VALUES ('purge', 'nobody', ${forever});
+                     INSERT INTO rate_limits (key, requests, ends_at) VALUES ('alice', 1000000, ${forever})`);
+    inDatabase(folder, madeUp, 'backup.sqlite');
+    expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject({ code: 0 });
+    const rows = 'SELECT name FROM leases UNION ALL SELECT key FROM rate_limits';
+    expect(inDatabase(folder, (database) => database.prepare(rows).all())).toEqual([]);
+  });
+
   it('rejects a restore while a service has the database open', async () => {
     const service = await startOn(folder);
     const { code, stderr } = await run(folder, ['restore', 'backup.sqlite']);

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectSecurely, type ConnectionOptions, type TLSSocket } from 'node:tls';
@@ -22,8 +22,6 @@ let environment: Environment;
 let service: LoggedService;
 let sockets: TLSSocket[];
 let bearer: string;
-
-afterAll(() => rmSync(folder, { recursive: true }));
 
 beforeEach(async () => {
   files = newFiles('used');
@@ -144,20 +142,15 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
   });
 
   it('is HTTPS in two workers, and a stop does not wait for a handshake', async () => {
-    const place = temporaryFolder();
-    const process = await ServiceProcess.start(place, { ...environment, WORKERS: '2', SHUTDOWN_TIMEOUT: '60000' });
-    try {
-      expect(process.url).toMatch(/^https:/);
-      const handshake = connect(portOf(process), '127.0.0.1').on('error', () => {});
-      handshake.write('\x16\x03\x01\x02\x00\x01');
-      expect(await statuses(await connection({}, process), request('GET', '/cookies'), 1)).toEqual([200]);
-      const began = performance.now();
-      expect(await process.end()).toBe(0);
-      expect(performance.now() - began).toBeLessThan(20_000);
-    } finally {
-      await process.end('SIGKILL');
-      rmSync(place, { recursive: true });
-    }
+    const settings = { ...environment, WORKERS: '2', SHUTDOWN_TIMEOUT: '60000' };
+    await using process = await ServiceProcess.start(temporaryFolder(), settings);
+    expect(process.url).toMatch(/^https:/);
+    const handshake = connect(portOf(process), '127.0.0.1').on('error', () => {});
+    handshake.write('\x16\x03\x01\x02\x00\x01');
+    expect(await statuses(await connection({}, process), request('GET', '/cookies'), 1)).toEqual([200]);
+    const began = performance.now();
+    expect(await process.end()).toBe(0);
+    expect(performance.now() - began).toBeLessThan(20_000);
   });
 
   it('is set by both variables, which name what is wrong with their files', () => {

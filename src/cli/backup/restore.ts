@@ -147,8 +147,16 @@ async function prepare(file: string, source: string, draft: string, config: Conf
 async function finish(draft: string): Promise<void> {
   for (const suffix of BESIDE) await rm(draft + suffix, { force: true });
   renewEpoch(draft, randomBytes(6).toString('hex'));
+  forgetProcesses(draft);
   // `sync` comes before the lock is taken, because a signal can still be handled here.
   await sync(draft);
+}
+
+/** Deletes what processes have stored for themselves, which may be made up: a lease without end would stop its work for good. */
+function forgetProcesses(draft: string): void {
+  using database = openDatabase(draft);
+  const tables = database.prepare(`SELECT name FROM sqlite_master WHERE name IN ('leases', 'rate_limits')`).pluck();
+  for (const table of tables.all() as string[]) database.exec(`DELETE FROM ${table}`);
 }
 
 /** Compares the schema with that of a new database after the same migrations: an additional trigger, for example, would run. */
