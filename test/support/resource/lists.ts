@@ -132,9 +132,10 @@ export function describeLists(resource: ResourceUnderTest): void {
       expect(names.sort()).toEqual(['after', 'limit', 'sort', ...Object.keys(filters)].sort());
     });
 
-    it('20 GETs together return 200 with all of it', async () => {
-      const lists = await Promise.all(Array.from({ length: 20 }, () => resource.get(path)));
-      expect(tally(lists)).toEqual({ 200: 20 });
+    // On PostgreSQL, one subject may read as many long lists at a time.
+    it('4 GETs together return 200 with all of it', async () => {
+      const lists = await Promise.all(Array.from({ length: 4 }, () => resource.get(path)));
+      expect(tally(lists)).toEqual({ 200: 4 });
       for (const { body } of lists) expect(body).toHaveLength(COUNT);
     });
 
