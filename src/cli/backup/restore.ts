@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Config, loadConfigFromProcess } from '../../config/config.js';
 import { RESOURCES, SETTINGS } from '../../features.js';
-import { acquireExclusiveLock, renewEpoch } from '../sqlite-file/exclusive-lock.js';
+import { acquireExclusiveLock } from '../sqlite-file/exclusive-lock.js';
 import { checkFile, type FileReport, schemaDifferences } from '../sqlite-file/file-check.js';
 import { readingOnly } from '../sqlite-file/file-copy.js';
 import { makePrivateFolder, PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
@@ -146,16 +146,19 @@ async function prepare(file: string, source: string, draft: string, config: Conf
 
 async function finish(draft: string): Promise<void> {
   for (const suffix of BESIDE) await rm(draft + suffix, { force: true });
-  renewEpoch(draft, randomBytes(6).toString('hex'));
-  forgetProcesses(draft);
+  renew(draft);
   // `sync` comes before the lock is taken, because a signal can still be handled here.
   await sync(draft);
 }
 
-/** Deletes what processes have stored for themselves, which may be made up: a lease without end would stop its work for good. */
-function forgetProcesses(draft: string): void {
-  using database = openDatabase(draft);
-  const tables = database.prepare(`SELECT name FROM sqlite_master WHERE name IN ('leases', 'rate_limits')`).pluck();
+/**
+ * Gives a copy a new epoch, so that older ETags never match again, and deletes what processes have stored for themselves. That may be
+ * made up: a lease without end would stop its work for good.
+ */
+function renew(draft: string): void {
+  using database = openDatabase(draft, { fileMustExist: true });
+  database.prepare('UPDATE storage SET epoch = ?').run(randomBytes(6).toString('hex'));
+  const tables = database.prepare(`SELECT name FROM sqlite_schema WHERE name IN ('leases', 'rate_limits')`).pluck();
   for (const table of tables.all() as string[]) database.exec(`DELETE FROM ${table}`);
 }
 

@@ -22,9 +22,3 @@ export function acquireExclusiveLock(path: string): Disposable | undefined {
     throw error;
   }
 }
-
-/** Gives a database a new epoch, so that older ETags never match again. */
-export function renewEpoch(path: string, epoch: string): void {
-  using database = openDatabase(path, { fileMustExist: true });
-  database.prepare('UPDATE storage SET epoch = ?').run(epoch);
-}

@@ -19,6 +19,9 @@ const MOST_IN_MEMORY = 64 * 1024 * 1024;
 export const acceptedTypes = (method: string): readonly string[] =>
   method === 'PATCH' ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
 
+/** The request field with which the bytes of a body are needed later: a repetition has the same ones. */
+export const IDEMPOTENCY_KEY = 'idempotency-key';
+
 /** Bytes in memory of all bodies of more than `BODY_LIMIT`. */
 let bytesInMemory = 0;
 
@@ -30,7 +33,7 @@ let bytesInMemory = 0;
 export class RawBody {
   /** The parsed value, once JSON has been read. */
   value?: unknown;
-  /** The bytes of a body that was read whole, if the request has an `Idempotency-Key`. */
+  /** The bytes of a body that was read whole, if the request has the field `IDEMPOTENCY_KEY`. */
   content?: Buffer;
   private parsed?: Promise<unknown>;
 
@@ -145,7 +148,7 @@ export class RawBody {
       };
       raw.on('end', () => {
         const bytes = Buffer.concat(chunks);
-        if (this.request.headers['idempotency-key'] !== undefined) this.content = bytes;
+        if (this.request.headers[IDEMPOTENCY_KEY] !== undefined) this.content = bytes;
         resolve(bytes);
       });
       this.onEarlyEnd(close);

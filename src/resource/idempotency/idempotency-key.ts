@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { subjectOf } from '../../auth/principal.js';
-import { RawBody } from '../../http/body/raw-body.js';
+import { IDEMPOTENCY_KEY, RawBody } from '../../http/body/raw-body.js';
 import { invalidKey } from './idempotency-errors.js';
 
 /** Visible ASCII without comma, quote and backslash, so that two fields which Node has joined are no key. */
@@ -52,13 +52,11 @@ export class IdempotencyKey {
  * @throws {ApiError} 400 when it is invalid
  */
 export function idempotencyKeyOf(request: FastifyRequest, reply: FastifyReply): IdempotencyKey | undefined {
-  const { [FIELD]: field } = request.headers;
+  const { [IDEMPOTENCY_KEY]: field } = request.headers;
   if (field === undefined || request.method !== 'POST') return undefined;
   if (request.user === undefined) throw invalidKey('needs a token here, because a key is valid for one subject');
   return new IdempotencyKey(parsed(String(field)), request, reply);
 }
-
-export const FIELD = 'idempotency-key';
 
 /** Accepts the string of the draft and, because many clients send it so, the key without quotes. */
 function parsed(field: string): string {
