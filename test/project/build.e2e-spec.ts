@@ -1,7 +1,8 @@
-import { readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodeMajor } from '../../src/config/node-version.js';
 import { ProjectCopy } from '../support/project/project-copy.js';
+import { startService } from '../support/service.js';
 
 describe('the command line of a project', () => {
   let copy: ProjectCopy;
@@ -27,6 +28,15 @@ describe('the command line of a project', () => {
     for (const folder of ['src', 'migrations']) {
       expect(namesIn(`dist/${folder}`, /\.js$/)).toEqual(namesIn(folder, /\.[jt]s$/));
     }
+  });
+
+  it('writes the document that GET /openapi.json returns into docs/openapi.json', async () => {
+    const file = join(copy.folder, 'docs/openapi.json');
+    mkdirSync(join(copy.folder, 'docs'));
+    expect(await copy.node('scripts/openapi.js')).toEqual({ status: 0, stdout: '', stderr: '' });
+    await using service = await startService();
+    const served = await fetch(`${service.url}/openapi.json`);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(await served.json());
   });
 
   (nodeMajor >= 24 ? it : it.skip)(

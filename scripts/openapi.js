@@ -1,0 +1,32 @@
+/**
+ * Writes the OpenAPI document to `docs/openapi.json`: the contract of a release, with which a test compares later documents.
+ * `npm run openapi` builds the service first.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { format, resolveConfig } from 'prettier';
+
+const FILE = fileURLToPath(new URL('../docs/openapi.json', import.meta.url));
+
+/** @param {string} path */
+const built = (path) => import(new URL(`../dist/src/${path}`, import.meta.url).href);
+
+/** @type {[typeof import('../src/app.js'), typeof import('../src/config/config.js'), typeof import('../src/features.js')]} */
+const [{ createApp }, { loadConfig }, { SETTINGS }] = await Promise.all(
+  ['app.js', 'config/config.js', 'features.js'].map(built),
+);
+/** @type {typeof import('../src/openapi/document.js')} */
+const { openApiDocument } = await built('openapi/document.js');
+
+const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
+try {
+  const environment = { DATABASE_URL: `sqlite:${join(folder, 'database.sqlite')}`, LOG_LEVEL: 'silent' };
+  const app = await createApp(loadConfig(environment, SETTINGS));
+  const document = JSON.stringify(openApiDocument(app));
+  await app.close();
+  writeFileSync(FILE, await format(document, { ...(await resolveConfig(FILE)), filepath: FILE }));
+} finally {
+  rmSync(folder, { recursive: true });
+}
