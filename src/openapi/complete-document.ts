@@ -2,6 +2,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { BODY_LIMIT, lengthOf, LIMIT_EXTENSION } from '../http/body/body-limit.js';
 import { ACCESS_EXTENSION } from '../auth/scopes.decorator.js';
 import { CLOSED } from './closed.decorator.js';
+import { ENUM_NAME } from './enum-name.js';
 
 type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']>;
 type ResponseObject = OperationObject['responses'][string];
@@ -16,6 +17,7 @@ const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'tr
 /** Adds to the document of `@nestjs/swagger` what its decorators cannot express. */
 export function completeDocument(document: OpenAPIObject): void {
   unwrapReferences(document as unknown as Node);
+  referToEnums(document.paths, document.components?.schemas ?? {});
   closeSchemas(document);
   describeBodyLimits(document);
   describeAccess(document);
@@ -41,6 +43,16 @@ function unwrapReferences(node: Node): void {
       node[key] = { ...others, oneOf: [reference, { type: 'object', nullable: true, enum: [null] }] };
     } else if (reference === undefined) unwrapReferences(value as Node);
     else node[key] = reference;
+  }
+}
+
+/** Replaces the values of an enum by a reference to its schema. An enum of optional properties alone has no schema. */
+function referToEnums(node: Node, schemas: Schemas): void {
+  for (const [key, value] of Object.entries(node)) {
+    if (typeof value !== 'object' || value === null) continue;
+    const { [ENUM_NAME]: name, ...values } = value as Node;
+    if (typeof name !== 'string') referToEnums(value as Node, schemas);
+    else node[key] = name in schemas ? { $ref: `#/components/schemas/${name}` } : values;
   }
 }
 

@@ -23,7 +23,7 @@ export class ErrorDetailDto {
 
 /** The body of every error. */
 export class ErrorDto {
-  @ApiProperty({ type: 'integer', minimum: 400, maximum: 599, example: 431 })
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 400, maximum: 599, example: 431 })
   statusCode!: number;
 
   @ApiProperty({ description: 'The status in words', example: 'Request Header Fields Too Large' })

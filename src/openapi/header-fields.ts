@@ -5,10 +5,13 @@ import { SERVICE_NAME } from '../config/service-name.js';
 /** The example of a request id in the document. */
 export const REQUEST_ID_EXAMPLE = '7f1c0f0e-0b52-4b8e-9d8e-2f6a1c9c9b57';
 
+/** Schema of a number of seconds or records. */
+const COUNT = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;
+
 interface Header {
   readonly description: string;
   readonly required: boolean;
-  readonly schema: { readonly type: 'string' | 'integer'; readonly pattern?: string; readonly minimum?: number };
+  readonly schema: { readonly type: 'string'; readonly pattern?: string } | typeof COUNT;
   readonly example: string | number;
 }
 
@@ -22,7 +25,7 @@ const text = (description: string, example: string, pattern?: string): Header =>
 const count = (description: string, example: number): Header => ({
   description,
   required: true,
-  schema: { type: 'integer', minimum: 0 },
+  schema: COUNT,
   example,
 });
 
@@ -95,9 +98,12 @@ export function errorHeaders(names: readonly HeaderName[] = []) {
   };
 }
 
+/** Any text that fits into the header section; a longer one is 431. */
+const FIELD = { type: 'string', maxLength: 16_384 } as const;
+
 // Without examples: Swagger UI would send them, and no record has such an ETag.
 const condition = (name: string, description: string) =>
-  ApiHeader({ name, required: false, description, schema: { type: 'string' } });
+  ApiHeader({ name, required: false, description, schema: FIELD });
 
 /** Documents the preconditions of a GET. */
 export const ApiReadConditions = (): MethodDecorator & ClassDecorator =>
@@ -121,7 +127,7 @@ export const ApiIdempotencyKey = (): MethodDecorator & ClassDecorator =>
     description:
       'A new UUID for each request: with it, the request can be repeated safely for 24 hours. A repetition changes ' +
       'nothing, and gets the response of the first success again, with `Idempotency-Replayed: true`. Errors are not kept.',
-    schema: { type: 'string' },
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
   });
 
 /** The optional header `X-Request-Id` of every request. */
@@ -132,5 +138,5 @@ export const REQUEST_ID_PARAMETER = {
   description:
     'Names the request; the response repeats it. Without it, or when it has other characters, the service makes one.',
   // Without a pattern: the service replaces other values instead of rejecting them.
-  schema: { type: 'string' },
+  schema: FIELD,
 } as const;

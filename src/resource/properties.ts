@@ -47,7 +47,8 @@ export function TextProperty(min: number, max: number, options?: PropertyOptions
 /** An integer from `min` to `max`, both within ±(2^53 - 1). */
 export function IntegerProperty(min: number, max: number, options?: PropertyOptions): PropertyDecorator {
   const message = { message: `must be a whole number from ${min} to ${max}` };
-  const schema = { type: 'integer', minimum: min, maximum: max, example: min } as const;
+  const format = Math.max(-min, max) < 2 ** 31 ? 'int32' : 'int64';
+  const schema = { type: 'integer', format, minimum: min, maximum: max, example: min } as const;
   return property(schema, options, IsInt(message), Min(min, message), Max(max, message));
 }
 

@@ -240,7 +240,7 @@ describe('the OpenAPI document', () => {
     expect([status, headers.get('x-request-id')]).toEqual([200, expect.stringMatching(/^[\w-]{36}$/)]);
     for (const [method, path] of OPERATIONS) {
       const parameter = document.paths[path][method].parameters.find(({ name }: any) => name === 'X-Request-Id');
-      expect(parameter.schema).toEqual({ type: 'string' });
+      expect(parameter.schema).toEqual({ type: 'string', maxLength: 16_384 });
     }
   });
 

@@ -1,9 +1,10 @@
 import { applyDecorators, type Type } from '@nestjs/common';
-import { ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
+import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ArrayMaxSize, ArrayUnique, IsIn, IsInt, Max, Min, ValidateBy } from 'class-validator';
 import { IsOptionalNotNull } from '../../http/validation/property-decorators.js';
 import { QueryArray, QueryInteger } from '../../http/validation/query-values.js';
+import { ENUM_NAME } from '../../openapi/enum-name.js';
 import { type IdKind, INTEGER_IDS } from '../id-kinds.js';
 import { IsRecordId, type NamedEnum } from '../properties.js';
 import type { ResourceName } from '../resource.js';
@@ -34,6 +35,7 @@ export function ListQueryOf(name: ResourceName, { sorts = {} }: ListOptions = {}
   class ResourceListQuery implements ListQuery {
     @ApiPropertyOptional({
       type: 'integer',
+      format: 'int32',
       minimum: 1,
       maximum: MAX_LIMIT,
       example: 100,
@@ -63,7 +65,12 @@ export function EnumFilter(values: NamedEnum, description: string): PropertyDeco
   return applyDecorators(
     Filter(),
     // `@nestjs/swagger` ignores the other options when an enum has a name.
-    ApiPropertyOptional({ ...OR, items: { $ref: getSchemaPath(values.enumName) }, description }),
+    ApiPropertyOptional({
+      ...OR,
+      maxItems: values.enum.length,
+      items: { type: 'string', enum: [...values.enum], [ENUM_NAME]: values.enumName } as object,
+      description,
+    }),
     IsOptionalNotNull(),
     QueryArray(),
     IsIn(values.enum, { each: true, message: `must be one of ${values.enum.join(', ')}` }),
