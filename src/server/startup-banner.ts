@@ -16,7 +16,7 @@ export async function logStartupBanner(app: NestFastifyApplication, config: Conf
   for (const { resource, text } of resources) logger.log(`${labelOf(text)} ${api}/${resource}${where}`);
   if (config.servesDocs) logger.log(`Docs:        ${api}/docs (document: ${api}/openapi.json)`);
   logger.log(`Management:  ${managementUrl}/health/ready and /metrics${where}`);
-  logger.log(`Database:    ${nameOf(config.database.url)} (${roomFor(resources)})`);
+  logger.log(`Database:    ${nameOf(config.database.url)} (${capacities(resources)})`);
   if (!signsTokens(config)) return;
   if (config.jwt.secret === undefined) {
     logger.warn(
@@ -31,8 +31,8 @@ function labelOf(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}:`.padEnd(12);
 }
 
-function roomFor(resources: readonly ReportedResource[]): string {
-  return `room for ${resources.map(({ text, capacity }) => `${capacity} ${text}`).join(', ')}`;
+function capacities(resources: readonly ReportedResource[]): string {
+  return `capacity: ${resources.map(({ text, capacity }) => `${text} ${capacity}`).join(', ')}`;
 }
 
 function scopesOf(resources: readonly ReportedResource[]): string {

@@ -149,7 +149,7 @@ export function describeOrders(commands: ProjectCommands): void {
       }
       service.kill();
       expect(output).toMatch(/Cookies: +http:\/\/[^ ]*\/cookies.*Orders: +http:\/\/[^ ]*\/orders/s);
-      expect(output).toContain('(room for 10000 cookies, 7 orders, 10000 tickets, 10000 notes)');
+      expect(output).toContain('(capacity: cookies 10000, orders 7, tickets 10000, notes 10000)');
       expect(output).toContain('--scope \\"cookies:read cookies:write orders:read orders:write tickets:read');
     });
 
