@@ -104,6 +104,22 @@ describe('a client that sends requests and does not read', () => {
     expect(stored('behind')).toBe(1);
   });
 
+  it('has REQUEST_TIMEOUT for the rest of a request once the service reads on, and is answered 408 after it', async () => {
+    await start({ REQUEST_TIMEOUT: '1000' });
+    const begun = post('behind').slice(0, -20);
+    for (const rest of [post('behind').slice(-20), undefined]) {
+      const socket = await connection({ reads: false });
+      socket.write(pages().join('') + begun);
+      await sleep(3000);
+      const received = receivedBy(socket.resume());
+      if (rest !== undefined) socket.end(rest);
+      await once(socket, 'close');
+      const expected = [...pages().map(() => 200), rest === undefined ? 408 : 201];
+      expect(responsesIn(received()).map(({ status }) => status)).toEqual(expected);
+    }
+    expect(stored('behind')).toBe(1);
+  });
+
   it('is cut off when it takes nothing for RESPONSE_STALL_TIMEOUT, with one line in the log for each request', async () => {
     await start({ RESPONSE_STALL_TIMEOUT: '500' });
     const socket = await connection({ reads: false });

@@ -48,6 +48,8 @@ export class Connection implements ResponseConnection {
   /** The error to send after all other responses. */
   private lastError?: { readonly error: Error; readonly request?: IncomingMessage };
   private isRejected = false;
+  /** A request whose time ran out while the service did not read, and since when its client may send the rest. */
+  private overdue?: { readonly error: Error; request?: IncomingMessage; since: number };
   /** When the service closed its side, on the clock of `performance.now()`. */
   private endedAt?: number;
   private readonly flow: SocketFlow;
@@ -119,6 +121,7 @@ export class Connection implements ResponseConnection {
   receive(response: TrackedResponse): void {
     response.httpConnection = this;
     this.hasServed = true;
+    if (this.overdue !== undefined) this.overdue.request ??= response.req;
     if (this.endedAt !== undefined) return this.owner.requests.end(response, 'dropped');
     // Checked now, because Node's parser still has the packet.
     response.rejection = protocolError(response.req);
@@ -148,6 +151,21 @@ export class Connection implements ResponseConnection {
       this.lastError = { error, request };
     }
     if (this.isIdle) this.finish();
+  }
+
+  /** Rejects a request that did not arrive in time, which Node reports once. While the service does not read, its client has more time. */
+  expire(error: Error): void {
+    if (this.flow.isPaused) this.overdue = { error, since: performance.now() };
+    else this.reject(error);
+  }
+
+  /** Rejects an overdue request whose client has had the whole time since the service reads on. */
+  checkOverdue(now: number, requestTimeout: number): void {
+    const { overdue } = this;
+    if (overdue === undefined) return;
+    if (overdue.request?.complete === true) this.overdue = undefined;
+    else if (this.flow.isPaused) overdue.since = now;
+    else if (now - overdue.since > requestTimeout) this.reject(overdue.error);
   }
 
   countBuffered(response: TrackedResponse, bytes: number): void {

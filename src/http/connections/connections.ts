@@ -95,6 +95,7 @@ export class Connections implements ConnectionOwner {
     // A client whose handshake failed has no connection yet.
     const hasGone = error.code === 'ECONNRESET' || !socket.writable || socket.bytesRead === 0;
     if (hasGone || connection === undefined) socket.destroy();
+    else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') connection.expire(error);
     else connection.reject(error);
   };
 
@@ -207,8 +208,10 @@ export class Connections implements ConnectionOwner {
 
   private sweep(): void {
     const now = performance.now();
+    const { requestTimeout, stallTimeout } = this.limits;
     for (const connection of this.all) {
-      if (connection.stalledFor(now) > this.limits.stallTimeout) connection.cut('stalled');
+      connection.checkOverdue(now, requestTimeout);
+      if (connection.stalledFor(now) > stallTimeout) connection.cut('stalled');
       else if (connection.isLingering(now)) connection.socket.destroy();
     }
     this.requests.endLateOrphans(now);

@@ -39,6 +39,11 @@ export class SocketFlow {
     return now - this.sentAt;
   }
 
+  /** Whether the service or Node's HTTP server has paused reading. */
+  get isPaused(): boolean {
+    return !this.isReading || internalsOf(this.socket)._paused === true;
+  }
+
   pauseReading(): void {
     this.isReading = false;
     internalsOf(this.socket)._paused = true;
