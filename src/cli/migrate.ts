@@ -6,6 +6,7 @@ import { committed, engineOf } from '../database/engine.js';
 import { migrate } from '../database/schema/migrations.js';
 import { RESOURCES, SETTINGS } from '../features.js';
 import { createLog, NestLogger } from '../logging/logger.js';
+import { prepareStorage } from '../resource/usage/storage-row.js';
 import { Failure } from './command-errors.js';
 import { rejectNewerSchema } from './resources/open-storage.js';
 
@@ -23,6 +24,10 @@ export async function runMigrations({ checkCapacity }: MigrateOptions): Promise<
     await rejectNewerSchema(dataSource);
     if (checkCapacity) await requireCapacity(dataSource, config);
     const names = await migrate(dataSource);
+    // The role of the service may own no tables; then it could not make triggers at its start.
+    for (const { name, capacity, audited = false } of RESOURCES) {
+      await prepareStorage(dataSource, { resource: name.plural, capacity: config.get(capacity), audited });
+    }
     logger.log(names.length > 0 ? `Ran the migrations ${names.join(', ')}` : 'No migration is pending');
   } catch (error) {
     const reason = engineOf(dataSource).explain(error) as Error;

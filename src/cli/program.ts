@@ -3,6 +3,7 @@ import { CLI } from '../config/program-names.js';
 import { SERVICE_NAME } from '../config/service-name.js';
 import { serviceVersion } from '../config/service-version.js';
 import { RESOURCES, SETTINGS } from '../features.js';
+import { addAuditCommand } from './commands/audit-command.js';
 import { addExportCommand } from './commands/export-command.js';
 import { addImportCommand } from './commands/import-command.js';
 import type { DoctorOptions } from './doctor/doctor.js';
@@ -32,6 +33,7 @@ export function program(interrupt: AbortSignal): Command {
   addDoctorCommand(cli);
   addTokenCommand(cli);
   addRevokeCommand(cli);
+  addAuditCommand(cli, interrupt);
   for (const command of [cli, ...cli.commands]) {
     command.version(serviceVersion(), '-V, --version', 'print the version of the service');
   }

@@ -213,6 +213,11 @@ export const PLATFORM_SETTINGS = {
       example: 'database',
     }),
   },
+  /** In days. */
+  auditRetention: setting('AUDIT_RETENTION_DAYS', integer(1, 36_500), {
+    about: 'days for which lines of the audit trail are kept, where a resource is audited',
+    default: '365',
+  }),
   requireIfMatch: setting('REQUIRE_IF_MATCH', boolean, {
     about: '`true`: PUT, PATCH and DELETE without `If-Match` are 428',
     default: 'false',

@@ -1,4 +1,5 @@
 import { Check, Column, ForeignKey, Index, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
+import type { Actor } from './audit/actor.js';
 import { type Id, type IdKind, INTEGER_IDS, IS_UUID } from './id-kinds.js';
 
 /** The CHECK of an enum column; `values` are written without quotes. */
@@ -101,9 +102,12 @@ export interface RecordUpdate<Entity extends AnyResourceEntity> {
   readonly id: Id;
   readonly changes: Change<Entity>;
   readonly check?: WriteCheck;
+  /** Who makes the change; default: `currentActor`. */
+  readonly actor?: Actor;
 }
 
 export interface RecordDeletion {
   readonly id: Id;
   readonly check?: WriteCheck;
+  readonly actor?: Actor;
 }

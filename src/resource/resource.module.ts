@@ -3,6 +3,7 @@ import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Config } from '../config/config.js';
 import { ReportedResources } from '../management/reported-resources.js';
+import { AuditModule } from './audit/audit.module.js';
 import { ExpiredKeys } from './idempotency/expired-keys.js';
 import { Leases } from './leases.js';
 import { ListCache } from './lists/list-cache.js';
@@ -22,12 +23,14 @@ export interface CountedResource {
   readonly resource: string;
   /** Capacity in records. */
   readonly capacity: (config: Config) => number;
+  /** Whether its changes are in the audit trail; its table is that of a `ResourceRepository` then. */
+  readonly audited?: boolean;
 }
 
 /** Counts records of a feature with a table of its own that `createResourceTable` has made; `UsageCounter` reads the count. */
 @Module({})
 export class UsageModule {
-  static forFeature({ resource, capacity }: CountedResource): DynamicModule {
+  static forFeature({ resource, capacity, audited }: CountedResource): DynamicModule {
     return {
       module: UsageModule,
       providers: [
@@ -35,7 +38,7 @@ export class UsageModule {
           provide: UsageCounter,
           inject: [Config, ReportedResources],
           useFactory: (config: Config, reported: ReportedResources) => {
-            const counter = new UsageCounter(resource, capacity(config));
+            const counter = new UsageCounter(resource, capacity(config), audited);
             reported.add(counter);
             return counter;
           },
@@ -53,6 +56,7 @@ export interface ResourceFeature {
   /** Capacity in records: a setting, or a function of the configuration. */
   readonly capacity: Resource['capacity'] | ((config: Config) => number);
   readonly rule?: Resource['rule'];
+  readonly audited?: Resource['audited'];
 }
 
 /**
@@ -65,15 +69,16 @@ export interface ResourceFeature {
   exports: [ListCache, ListQueue, ListReaders, ResourceLists, Leases],
 })
 export class ResourceModule {
-  static forFeature({ name, entity, capacity, rule }: ResourceFeature): DynamicModule {
+  static forFeature({ name, entity, capacity, rule, audited }: ResourceFeature): DynamicModule {
     const rows = TypeOrmModule.forFeature([entity]);
     const usage = UsageModule.forFeature({
       resource: name.plural,
       capacity: typeof capacity === 'function' ? capacity : (config) => config.get(capacity),
+      audited,
     });
     return {
       module: ResourceFeatureModule,
-      imports: [rows, usage],
+      imports: [rows, usage, ...(audited ? [AuditModule] : [])],
       providers: [
         {
           provide: resourceToken(entity),

@@ -123,6 +123,8 @@ export interface Resource<Entity extends AnyResourceEntity = AnyResourceEntity> 
   readonly createDto: () => Promise<RecordClass>;
   /** The DTO class of a record, where it has properties that the service sets. An import may bring these as well. */
   readonly recordDto?: () => Promise<RecordClass>;
+  /** Whether each change of a record has a line in the audit trail, whoever makes it. */
+  readonly audited?: boolean;
   /** What must hold across records, at every write of the service and at imports. */
   readonly rule?: () => Promise<Rule<Entity>>;
 }

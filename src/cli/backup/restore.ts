@@ -11,6 +11,7 @@ import { readingOnly } from '../sqlite-file/file-copy.js';
 import { makePrivateFolder, PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { migrate } from '../../database/schema/migrations.js';
 import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
+import { auditTriggerNames } from '../../resource/audit/audit-triggers.js';
 import { sqliteTriggerNames } from '../../resource/usage/triggers.js';
 import { openDataSource } from '../resources/open-storage.js';
 import { copy } from './backup.js';
@@ -182,7 +183,10 @@ async function differencesFromFresh(draft: string, migrations: readonly string[]
 /** Drops triggers with the names of the service's, which may be hostile. The next start makes the right ones. */
 function dropResourceTriggers(path: string): void {
   using database = openDatabase(path);
-  for (const name of RESOURCES.flatMap(({ name }) => sqliteTriggerNames(name.plural))) {
+  for (const name of RESOURCES.flatMap(({ name: { plural } }) => [
+    ...sqliteTriggerNames(plural),
+    ...auditTriggerNames(plural),
+  ])) {
     database.exec(`DROP TRIGGER IF EXISTS "${name}"`);
   }
 }

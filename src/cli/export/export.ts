@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { loadConfigFromProcess } from '../../config/config.js';
+import { type Config, loadConfigFromProcess } from '../../config/config.js';
 import { SETTINGS } from '../../features.js';
 import type { Id } from '../../resource/id-kinds.js';
 import type { Resource } from '../../resource/resource.js';
@@ -29,15 +29,23 @@ export interface ExportOptions {
 
 export async function exportRecords(resource: Resource, options: ExportOptions, interrupt: AbortSignal): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
-  const { output = 'The output' } = options;
-  if (options.output !== undefined) await rejectDatabaseFile(config, output);
-  const destination = options.output === undefined ? STDOUT : await destinationOf(output);
+  const [output, destination] = await targetOf(config, options.output);
   await using storage = await openStorage(config, resource, { mayMigrate: false });
   using snapshot = await storage.store.openSnapshot();
   const summary: Summary = { hash: createHash('sha256'), count: 0 };
   const lines = linesOf(resource, snapshot, options, summary);
   if (!(await write(lines, output, destination, interrupt))) return;
   console.error(`Exported ${resource.name.counted(summary.count)}, sha256 ${summary.hash.digest('hex')}`);
+}
+
+/**
+ * The name of the output in messages, and where it goes: stdout if no output is given.
+ * @throws {UsageError} for a place that cannot be written, such as the database
+ */
+export async function targetOf(config: Config, output?: string): Promise<[name: string, destination: Destination]> {
+  if (output === undefined) return ['The output', STDOUT];
+  await rejectDatabaseFile(config, output);
+  return [output, await destinationOf(output)];
 }
 
 interface Summary {
@@ -76,8 +84,16 @@ async function* linesOf(
 
 type Lines = AsyncGenerator<string>;
 
-/** @returns whether the lines are written; not when the reader has closed the pipe, as `head` does */
-async function write(lines: Lines, output: string, destination: Destination, signal: AbortSignal): Promise<boolean> {
+/**
+ * Writes the lines of an export.
+ * @returns whether they are written; not when the reader has closed the pipe, as `head` does
+ */
+export async function write(
+  lines: Lines,
+  output: string,
+  destination: Destination,
+  signal: AbortSignal,
+): Promise<boolean> {
   try {
     if (destination.kind === 'file') await toFile(lines, destination.path, signal);
     else await pipeline(lines, await openDestination(destination, signal), { signal });

@@ -45,7 +45,7 @@ export async function openDataSource(config: Config): Promise<OpenDataSource> {
 /** Opens the database and the repository of a resource, as the start of the service does; see `openDatabase`. */
 export async function openStorage(config: Config, resource: Resource, options: OpenOptions): Promise<OpenStorage> {
   const dataSource = await openDatabase(config, options);
-  const counter = new UsageCounter(resource.name.plural, config.get(resource.capacity));
+  const counter = new UsageCounter(resource.name.plural, config.get(resource.capacity), resource.audited);
   if (options.mayMigrate) await prepareStorage(dataSource, counter);
   const repository = dataSource.getRepository<AnyResourceEntity>(await resource.entity());
   return {

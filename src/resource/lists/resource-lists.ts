@@ -158,7 +158,7 @@ async function linkBehind(
  * @param target path and query of this request
  * @param last its id, or its cursor
  */
-function nextPageLink(target: string, last: number | string): string {
+export function nextPageLink(target: string, last: number | string): string {
   const url = new URL(target, 'http://localhost');
   url.searchParams.set('after', String(last));
   return `<${url.pathname}${url.search}>; rel="next"`;

@@ -2,6 +2,7 @@ import { HttpException } from '@nestjs/common';
 import { type DataSource, QueryFailedError } from 'typeorm';
 import { Batcher } from '../../database/batcher.js';
 import { engineOf, type Sql, transaction, type TransactionOptions } from '../../database/engine.js';
+import type { Actor } from '../audit/actor.js';
 import type { IdempotencyKey } from '../idempotency/idempotency-key.js';
 import { type KeyedResult, saveResults } from '../idempotency/write-once.js';
 import type { AnyResourceEntity } from '../resource-entity.js';
@@ -14,6 +15,8 @@ const LARGEST_WRITE = 100;
 export interface Write {
   /** The `Idempotency-Key` of its request. */
   readonly key?: IdempotencyKey;
+  /** Who makes it: the other writes of the transaction may be those of others. */
+  readonly actor: Actor;
 }
 
 /** Runs several writes in one transaction and returns a result or an error for each. */

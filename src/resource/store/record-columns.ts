@@ -57,21 +57,27 @@ const RESERVED = ['epoch', 'record'];
 
 /**
  * Reads the columns that clients see from the entity: the id first, then the others in declared order.
+ * @param row the name of a row, such as `NEW` in a trigger, to stand before the names of the columns
  * @throws {Error} for an entity whose records a store cannot keep
  */
-export function recordColumns(dataSource: DataSource, entity: EntityMetadata): RecordColumn[] {
+export function recordColumns(dataSource: DataSource, entity: EntityMetadata, row?: string): RecordColumn[] {
   const [id, ...otherKeys] = entity.primaryColumns;
   if (id?.propertyName !== 'id' || otherKeys.length > 0) throw unsupported(entity, 'its primary key must be "id"');
   const others = entity.columns.filter(({ propertyName }) => propertyName !== 'id' && propertyName !== 'revision');
-  return [id, ...others].map((column) => recordColumn(dataSource, entity, column));
+  return [id, ...others].map((column) => recordColumn(dataSource, entity, column, row));
 }
 
-function recordColumn(dataSource: DataSource, entity: EntityMetadata, column: ColumnMetadata): RecordColumn {
+function recordColumn(
+  dataSource: DataSource,
+  entity: EntityMetadata,
+  column: ColumnMetadata,
+  row?: string,
+): RecordColumn {
   const { driver } = dataSource;
   const { dialect } = engineOf(dataSource);
   const { propertyName: property, isNullable } = column;
   const kind = kindOf(dataSource, entity, column);
-  const name = driver.escape(column.databaseName);
+  const name = `${row === undefined ? '' : `${row}.`}${driver.escape(column.databaseName)}`;
   const scale = kind === 'decimal' ? scaleOf(entity, column) : undefined;
   const json = columnJson(dialect, { name, kind, isNullable, scale });
   // The cast allows a comparison with numbers outside the range of the column.

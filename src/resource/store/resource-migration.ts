@@ -1,5 +1,6 @@
 import { type QueryRunner, Table, type TableColumnOptions } from 'typeorm';
 import { idKindOf, IS_UUID } from '../id-kinds.js';
+import { dropAuditTriggers } from '../audit/audit-triggers.js';
 import { dropTriggers, makeTriggers } from '../usage/triggers.js';
 
 /** The table of a resource, without the columns `id` and `revision`. */
@@ -87,6 +88,7 @@ function columnOf(
 /** Drops the table of a resource and its `storage` row; for `down` of a migration. */
 export async function dropResourceTable(queryRunner: QueryRunner, name: string): Promise<void> {
   await dropTriggers(queryRunner, queryRunner.dataSource, name);
+  await dropAuditTriggers(queryRunner, queryRunner.dataSource, name);
   await queryRunner.dropTable(name);
   await queryRunner.sql`DELETE FROM storage WHERE resource = ${name}`;
 }

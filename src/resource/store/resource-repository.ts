@@ -2,6 +2,7 @@ import type { DataSource, Repository } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { Batcher } from '../../database/batcher.js';
 import { committed, openSnapshot, repeatRead, type Sql, type TransactionOptions } from '../../database/engine.js';
+import { currentActor } from '../audit/actor.js';
 import { transactionOnce, writeOnce } from '../idempotency/write-once.js';
 import type { Id, IdKind } from '../id-kinds.js';
 import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
@@ -60,7 +61,10 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     // PostgreSQL locks single records: an update that waits for its lock would delay the others of a shared transaction.
     const sharing = this.table.engine.hasSingleWriter ? 'shared' : 'alone';
     this.createOne = writes.shared<Creation<Entity>, StoredRecord<Entity>>((tx, creations) =>
-      tx.createUpTo(creations.map(({ values }) => values)),
+      tx.createUpTo(
+        creations.map(({ values }) => values),
+        creations.map(({ actor }) => actor),
+      ),
     );
     this.updateOne = writes[sharing]((tx, updates) => tx.updateAll(updates));
     this.deleteOne = writes[sharing]((tx, deletions) => tx.deleteAll(deletions), DELETES);
@@ -122,7 +126,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
    * @throws {StorageFullError} when as many records are stored as may be
    */
   create(values: NewRecord<Entity>, { key }: Preconditions = NO_PRECONDITIONS): Promise<StoredRecord<Entity>> {
-    return writeOnce(this.dataSource, key, () => this.createOne({ values, key }));
+    return writeOnce(this.dataSource, key, () => this.createOne({ values, key, actor: currentActor() }));
   }
 
   /**
@@ -139,7 +143,9 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   ): Promise<StoredRecord<Entity>> {
     const check = preconditions.forWrite(this.config);
     const { key } = preconditions;
-    const updated = writeOnce(this.dataSource, key, () => this.updateOne({ id, changes, check, key }));
+    const updated = writeOnce(this.dataSource, key, () =>
+      this.updateOne({ id, changes, check, key, actor: currentActor() }),
+    );
     return found(this.name, id, await updated);
   }
 
@@ -151,7 +157,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   async delete(id: Entity['id'], preconditions: Preconditions = NO_PRECONDITIONS): Promise<void> {
     const check = preconditions.forWrite(this.config);
     const { key } = preconditions;
-    const deleted = writeOnce(this.dataSource, key, () => this.deleteOne({ id, check, key }));
+    const deleted = writeOnce(this.dataSource, key, () => this.deleteOne({ id, check, key, actor: currentActor() }));
     found(this.name, id, await deleted);
   }
 

@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { HttpException, Logger } from '@nestjs/common';
 import { engineOf, type Sql } from '../../database/engine.js';
 import { UnsafeIntegerError } from '../../database/errors.js';
+import { type Actor, currentActor } from '../audit/actor.js';
+import { AuditedWrites } from '../audit/audited-writes.js';
 import { RejectedRecordError, StorageFullError } from '../record-errors.js';
 import type {
   NewRecord,
@@ -35,12 +37,17 @@ type Values = Readonly<Record<string, unknown>>;
  * same order everywhere, or they deadlock.
  */
 export class ResourceTransaction<Entity extends AnyResourceEntity> {
+  /** Absent if the resource is not audited. */
+  private readonly audit?: AuditedWrites;
+
   constructor(
     private readonly scope: RecordScope,
     private readonly storage: UsageCounter,
     private readonly transaction: Sql,
     private readonly rule?: Rule<Entity>,
-  ) {}
+  ) {
+    if (storage.audited) this.audit = new AuditedWrites(scope.table.dataSource, scope.table.name, transaction);
+  }
 
   private get table(): ResourceTable {
     return this.scope.table;
@@ -71,11 +78,17 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return result!;
   }
 
-  /** Creates records without ids until the capacity is reached; the others get the error. */
-  async createUpTo(records: readonly NewRecord<Entity>[]): Promise<(StoredRecord<Entity> | StorageFullError)[]> {
+  /**
+   * Creates records without ids until the capacity is reached; the others get the error.
+   * @param actors who creates each of them; default: `currentActor`
+   */
+  async createUpTo(
+    records: readonly NewRecord<Entity>[],
+    actors?: readonly Actor[],
+  ): Promise<(StoredRecord<Entity> | StorageFullError)[]> {
     const usage = await this.lock();
     const versions = versionsAfter(usage, Math.min(records.length, Math.max(usage.free, 0)));
-    const stored = await this.insert(records.slice(0, versions.length), versions);
+    const stored = await this.insert(records.slice(0, versions.length), versions, actors);
     await this.checkRule(stored.map(({ record }) => ({ after: record })));
     return records.map((_, index) => stored[index] ?? new StorageFullError(this.storage.resource));
   }
@@ -113,10 +126,16 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   }
 
   /** Runs several updates in order. If the check or the change of one throws, the record stays and the result is that error. */
-  async updateAll(updates: readonly RecordUpdate<Entity>[]): Promise<(StoredRecord<Entity> | undefined | Error)[]> {
+  updateAll(updates: readonly RecordUpdate<Entity>[]): Promise<(StoredRecord<Entity> | undefined | Error)[]> {
+    return this.write(() => this.updateEach(updates));
+  }
+
+  private async updateEach(
+    updates: readonly RecordUpdate<Entity>[],
+  ): Promise<(StoredRecord<Entity> | undefined | Error)[]> {
     const results: (StoredRecord<Entity> | undefined | Error)[] = [];
     let last: Version | undefined;
-    for (const { id, changes, check } of updates) {
+    for (const { id, changes, check, actor = currentActor() } of updates) {
       const current = await this.find(id);
       if (current === undefined) {
         results.push(undefined);
@@ -131,6 +150,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
         continue;
       }
       [last] = versionsAfter(last ?? (await this.lock()), 1);
+      await this.audit?.setActor(actor);
       await this.transaction.query(this.table.update, [...this.table.parametersOf(record), last!.revision, id]);
       const after = record as PublicRecord<Entity>;
       await this.checkRule([{ before: current.record, after }]);
@@ -147,12 +167,19 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   }
 
   /** Runs several deletions in order; see `updateAll`. */
-  async deleteAll(deletions: readonly RecordDeletion[]): Promise<(boolean | Error)[]> {
+  deleteAll(deletions: readonly RecordDeletion[]): Promise<(boolean | Error)[]> {
+    return this.write(() => this.deleteEach(deletions));
+  }
+
+  private async deleteEach(deletions: readonly RecordDeletion[]): Promise<(boolean | Error)[]> {
     const results: (boolean | Error)[] = [];
-    for (const { id, check } of deletions) {
+    for (const { id, check, actor = currentActor() } of deletions) {
       const current = await this.find(id);
       const result = (current && resultOf(() => check?.(current.version))) ?? current !== undefined;
-      if (result === true) await this.transaction.query(this.table.delete, [id]);
+      if (result === true) {
+        await this.audit?.setActor(actor);
+        await this.transaction.query(this.table.delete, [id]);
+      }
       results.push(result);
     }
     return results;
@@ -245,10 +272,16 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return Object.fromEntries(dates.map(({ property, initial }) => [property, initial()]));
   }
 
+  /** Runs writes; those to an audited resource are sealed. */
+  private write<T>(write: () => Promise<T>): Promise<T> {
+    return this.audit === undefined ? write() : this.audit.run(write);
+  }
+
   /** @param records all with the ids that they bring, or all without */
   private async insert(
     records: readonly NewRecord<Entity>[],
     versions: readonly Version[],
+    actors?: readonly Actor[],
   ): Promise<StoredRecord<Entity>[]> {
     const created = records.map((record) => this.table.newRecord(record));
     const [first] = created;
@@ -258,11 +291,13 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       const values = [...this.table.parametersOf(record), versions[index]!.revision];
       return bringIds ? [record['id'], ...values] : values;
     });
-    const rows = await this.transaction
-      .query<{ id: Id; revision: number }[]>(this.table.insert(records.length, bringIds), parameters)
-      .catch((error: unknown) => {
-        throw error instanceof UnsafeIntegerError ? this.idsSpent() : error;
-      });
+    const statement = this.table.insert(records.length, bringIds);
+    const rows = await this.write(async () => {
+      await this.audit?.setActors(versions.map(({ revision }, index) => [revision, actors?.[index] ?? currentActor()]));
+      return this.transaction.query<{ id: Id; revision: number }[]>(statement, parameters);
+    }).catch((error: unknown) => {
+      throw error instanceof UnsafeIntegerError ? this.idsSpent() : error;
+    });
     // The order in which RETURNING gives its rows is not promised.
     const ids = new Map(rows.map(({ id, revision }) => [revision, id]));
     return versions.map((version, index) => {

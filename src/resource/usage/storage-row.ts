@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { committed, engineOf, openSnapshot, type Sql, transaction } from '../../database/engine.js';
+import { dropAuditTriggers, hasAuditTriggers, makeAuditTriggers } from '../audit/audit-triggers.js';
 import { hasTriggers, makeTriggers } from './triggers.js';
 import type { UsageCounter } from './usage-counter.js';
 
@@ -9,25 +10,36 @@ const logger = new Logger('Storage');
 
 /**
  * Writes the capacity of a resource into its `storage` row, and makes the triggers of its table where they are missing: a migration
- * that rebuilds a table of SQLite loses them.
+ * that rebuilds a table of SQLite loses them. Without `audited`, those of the audit trail stay as they are.
  */
 export async function prepareStorage(
   dataSource: DataSource,
-  { resource, capacity }: Pick<UsageCounter, 'resource' | 'capacity'>,
+  { resource, capacity, audited }: Pick<UsageCounter, 'resource' | 'capacity'> & { readonly audited?: boolean },
 ): Promise<void> {
   const [row] = await committed(dataSource).sql<{ capacity: number | null }[]>`
     SELECT capacity FROM storage WHERE resource = ${resource}`;
   if (row === undefined) return;
   const isCounted = hasRevisions(dataSource, resource);
-  if (row.capacity === capacity && (!isCounted || (await hasTriggers(committed(dataSource), dataSource, resource)))) {
-    return;
-  }
+  const isAuditRight = async (sql: Sql): Promise<boolean> =>
+    audited === undefined || hasAuditTriggers(sql, dataSource, resource, audited);
+  const hasAll = async (sql: Sql): Promise<boolean> =>
+    !isCounted || ((await hasTriggers(sql, dataSource, resource)) && (await isAuditRight(sql)));
+  if (row.capacity === capacity && (await hasAll(committed(dataSource)))) return;
   await transaction(dataSource, async (tx) => {
     // The row lock makes other processes that start now wait.
     await tx.sql`UPDATE storage SET capacity = ${capacity} WHERE resource = ${resource}`;
-    if (!isCounted || (await hasTriggers(tx, dataSource, resource))) return;
-    await makeTriggers(tx, dataSource, resource);
-    logger.warn(`The triggers of ${resource} were missing or outdated: they are made, and the ${resource} are counted`);
+    if (!isCounted) return;
+    if (!(await hasTriggers(tx, dataSource, resource))) {
+      await makeTriggers(tx, dataSource, resource);
+      logger.warn(
+        `The triggers of ${resource} were missing or outdated: they are made, and the ${resource} are counted`,
+      );
+    }
+    if (await isAuditRight(tx)) return;
+    await (audited ? makeAuditTriggers : dropAuditTriggers)(tx, dataSource, resource);
+    logger.warn(
+      `Changes of ${resource} are ${audited ? 'in the audit trail from now on' : 'no longer in the audit trail'}`,
+    );
   });
   if (row.capacity === null || row.capacity === capacity) return;
   logger.log(`The capacity of ${resource} was ${row.capacity}, and is now ${capacity}`);

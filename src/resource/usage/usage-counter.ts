@@ -23,10 +23,12 @@ export class UsageCounter implements ReportedResource {
   /**
    * @param resource the resource's plural name, for which a migration has made a `storage` row
    * @param capacity how many records it may hold; the `storage` row has it, too, after the start
+   * @param audited whether its changes are in the audit trail
    */
   constructor(
     readonly resource: string,
     readonly capacity: number,
+    readonly audited = false,
   ) {}
 
   /** Plural name in messages: `gift cards`. */

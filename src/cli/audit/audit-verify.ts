@@ -1,0 +1,96 @@
+import { loadConfigFromProcess } from '../../config/config.js';
+import { openSnapshot, type Snapshot } from '../../database/engine.js';
+import { SETTINGS } from '../../features.js';
+import { allLines, chainsOf, type AuditLine, hashOf } from '../../resource/audit/audit-lines.js';
+import type { AuditChain } from '../../resource/audit/audit.entity.js';
+import { Failure } from '../command-errors.js';
+import { openDatabase } from '../resources/open-storage.js';
+
+/**
+ * Checks the audit trail as it is at one moment.
+ * @throws {Failure} with the first wrong line of each resource
+ */
+export async function verifyAudit(interrupt: AbortSignal): Promise<void> {
+  const config = loadConfigFromProcess(SETTINGS);
+  await using dataSource = await openDatabase(config, { mayMigrate: false });
+  const snapshot = await openSnapshot(dataSource);
+  try {
+    const chains = await chainsOf(snapshot);
+    if (chains.length === 0) console.log('No resource is audited.');
+    const problems: string[] = [];
+    for (const chain of chains) {
+      const problem = await verifyChain(snapshot, chain, interrupt);
+      if (problem !== undefined) problems.push(`${chain.resource}: ${problem}`);
+    }
+    if (problems.length > 0) throw new Failure(`The audit trail is not as it was written. ${problems.join('; ')}.`);
+  } finally {
+    snapshot.close();
+  }
+}
+
+/** @returns what is wrong with the first wrong line */
+async function verifyChain(snapshot: Snapshot, chain: AuditChain, signal: AbortSignal): Promise<string | undefined> {
+  const lines = new ChainCheck();
+  for await (const page of allLines(snapshot, chain.resource)) {
+    signal.throwIfAborted();
+    for (const line of page) {
+      const problem = lines.add(line);
+      if (problem !== undefined) return problem;
+    }
+  }
+  const problem = lines.end(chain);
+  if (problem === undefined) console.log(`${chain.resource}: ${lines.summary}`);
+  return problem;
+}
+
+/** Follows the lines of one resource. The methods return what is wrong. */
+class ChainCheck {
+  private first = 0;
+  private last = 0;
+  private sealed = 0;
+  private hash?: string;
+  /** The largest sequence that a line `prune` names. */
+  private pruned = 0;
+
+  get summary(): string {
+    const open = this.last - this.sealed;
+    const unsealed = open === 0 ? '' : `, of which the last ${open} have no hash yet`;
+    return `${this.last - this.first + 1} lines from ${this.first} to ${this.last}${unsealed}, last hash ${this.hash ?? ''}`;
+  }
+
+  add(line: AuditLine): string | undefined {
+    const { sequence, previous, hash } = line;
+    if (this.first === 0) this.first = sequence;
+    else if (sequence !== this.last + 1) return missing(this.last + 1, sequence - 1);
+    this.last = sequence;
+    if (line.operation === 'prune') this.pruned = Math.max(this.pruned, throughOf(line));
+    if (hash === null) return undefined;
+    if (sequence !== this.first && this.sealed !== sequence - 1) {
+      return `line ${Math.max(this.sealed + 1, this.first)} has lost its hash`;
+    }
+    if (hash !== hashOf(line, previous ?? '')) return `line ${sequence} was changed: its hash is another`;
+    // The line before the first one was deleted.
+    const expected = sequence === 1 ? '' : (this.hash ?? previous);
+    if (previous !== expected) return `line ${sequence} does not follow line ${sequence - 1}: one of them was replaced`;
+    this.sealed = sequence;
+    this.hash = hash;
+    return undefined;
+  }
+
+  end({ sequence, sealed, hash }: AuditChain): string | undefined {
+    if (this.first > this.pruned + 1) return missing(this.pruned + 1, this.first - 1);
+    if (this.last < sequence) return missing(this.last + 1, sequence);
+    if (this.last > sequence) return `line ${sequence + 1} was added`;
+    if (this.sealed !== sealed || (this.hash ?? '') !== hash)
+      return `line ${sealed} is not the one that was written last`;
+    return undefined;
+  }
+}
+
+const missing = (from: number, to: number): string =>
+  from === to ? `line ${from} is missing` : `lines ${from} to ${to} are missing`;
+
+function throughOf({ sequence, after }: AuditLine): number {
+  const { through } = JSON.parse(after ?? '{}') as { through?: number };
+  return through !== undefined && through < sequence ? through : 0;
+}

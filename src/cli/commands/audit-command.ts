@@ -1,0 +1,32 @@
+import type { Command } from 'commander';
+import { CLI } from '../../config/program-names.js';
+
+const NOTE = `
+The trail has the resources that are declared with "audited: true". verify fails, and names the first wrong line, if a line
+was changed, removed, added or moved. Keep what it prints elsewhere: whoever may change the database may also make a whole
+trail again, with other hashes.
+
+Examples:
+  ${CLI} audit verify
+  ${CLI} audit export --output audit.ndjson`;
+
+/** Adds `audit`. */
+export function addAuditCommand(cli: Command, interrupt: AbortSignal): void {
+  const command = cli.command('audit').description('verify or export the audit trail').addHelpText('after', NOTE);
+  command
+    .command('verify')
+    .description('check every line against its hash and the line before; a line of output for each resource')
+    .action(async () => {
+      const { verifyAudit } = await import('../audit/audit-verify.js');
+      await verifyAudit(interrupt);
+    });
+  command
+    .command('export')
+    .description('write the lines as NDJSON, as they are at one moment')
+    .argument('[resource]', 'only the lines of this resource')
+    .option('-o, --output <file>', 'write to a file, which appears only when it is complete (default: stdout)')
+    .action(async (resource: string | undefined, { output }: { output?: string }) => {
+      const { exportAudit } = await import('../audit/audit-export.js');
+      await exportAudit(resource, output, interrupt);
+    });
+}

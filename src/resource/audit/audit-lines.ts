@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import type { Sql } from '../../database/engine.js';
+import type { AuditChain, AuditLine } from './audit.entity.js';
+
+export type { AuditLine };
+
+/** The properties that a hash covers, in its order, with the names of their columns. */
+const CONTENT = {
+  resource: 'resource',
+  sequence: 'sequence',
+  at: 'at',
+  operation: 'operation',
+  record: 'record',
+  issuer: 'issuer',
+  subject: 'subject',
+  address: 'address',
+  requestId: 'request_id',
+  databaseUser: 'database_user',
+  before: 'before',
+  after: 'after',
+} as const satisfies Partial<Record<keyof AuditLine, string>>;
+
+type Content = Pick<AuditLine, keyof typeof CONTENT>;
+
+const COLUMNS = Object.entries({ ...CONTENT, previous: 'previous', hash: 'hash' });
+const SELECTED = COLUMNS.map(([property, column]) => `audit."${column}" AS "${property}"`).join(', ');
+
+/** The columns that a hash covers, quoted, in its order. */
+export const CONTENT_COLUMNS = Object.values(CONTENT).map((column) => `"${column}"`);
+
+/**
+ * SHA-256 in hexadecimal digits of a JSON array: the hash of the line before, then the content. The triggers on PostgreSQL make the
+ * same text by `json_build_array`.
+ */
+export function hashOf(line: Content, previous: string): string {
+  const values = [previous, ...Object.keys(CONTENT).map((property) => line[property as keyof Content])];
+  const text = `[${values.map((value) => JSON.stringify(value)).join(', ')}]`;
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** The ends of the lines of all resources. */
+export function chainsOf(source: Sql): Promise<AuditChain[]> {
+  return source.query('SELECT resource, sequence, sealed, hash FROM audit_chains ORDER BY resource', []);
+}
+
+export interface LineSelection {
+  readonly resource: string;
+  /** Only lines of this record. */
+  readonly record?: string;
+  /** Only lines after this sequence. */
+  readonly after?: number;
+}
+
+/** Reads lines in the order of their sequence. */
+export function readLines(
+  source: Sql,
+  { resource, record, after = 0 }: LineSelection,
+  limit: number,
+): Promise<AuditLine[]> {
+  const ofRecord = record === undefined ? '' : 'AND record = ? ';
+  return source.query(
+    `SELECT ${SELECTED} FROM audit WHERE resource = ? ${ofRecord}AND sequence > ? ORDER BY sequence LIMIT ?`,
+    [resource, ...(record === undefined ? [] : [record]), after, limit],
+  );
+}
+
+/** Lines of one page of `allLines`. */
+const PAGE = 1000;
+
+/** Reads all lines of a resource, page by page. */
+export async function* allLines(source: Sql, resource: string): AsyncGenerator<AuditLine[]> {
+  let after: number | undefined = 0;
+  while (after !== undefined) {
+    const page: AuditLine[] = await readLines(source, { resource, after }, PAGE);
+    if (page.length > 0) yield page;
+    after = page.length === PAGE ? page.at(-1)!.sequence : undefined;
+  }
+}
+
+/** A line as clients see it. */
+export function publicLine(line: AuditLine) {
+  return { ...line, before: parsed(line.before), after: parsed(line.after) };
+}
+
+const parsed = (json: string | null): unknown => (json === null ? null : (JSON.parse(json) as unknown));

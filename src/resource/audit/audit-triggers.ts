@@ -1,0 +1,191 @@
+import type { DataSource, EntityMetadata } from 'typeorm';
+import type { Sql } from '../../database/engine.js';
+import { elementJson, recordColumns } from '../store/record-columns.js';
+import { CONTENT_COLUMNS } from './audit-lines.js';
+
+/** A transaction, or the query runner of a migration. */
+type Runner = Pick<Sql, 'query'>;
+
+/** The name of the settings in which a transaction on PostgreSQL has its actors; see `AuditedWrites`. */
+export const ACTORS_SETTING = 'audit.actors';
+
+interface Triggers {
+  readonly create: readonly string[];
+  /** Counts the triggers that are there, enabled and as `create` makes them. */
+  readonly find: { readonly sql: string; readonly parameters: unknown[] };
+}
+
+/** Tells whether a table has its audit triggers as this version makes them, or none if it is not audited. */
+export async function hasAuditTriggers(
+  runner: Runner,
+  dataSource: DataSource,
+  table: string,
+  audited: boolean,
+): Promise<boolean> {
+  if (!audited) return (await findAuditTriggers(runner, dataSource, table)).length === 0;
+  const { create, find } = triggersOf(dataSource, table);
+  const [row] = await runner.query<[{ count: number }]>(find.sql, find.parameters);
+  return row.count === create.filter((sql) => sql.startsWith('CREATE TRIGGER')).length;
+}
+
+/** Makes the triggers of a table that write its lines, and the beginning of their chain. */
+export async function makeAuditTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<void> {
+  await dropAuditTriggers(runner, dataSource, table);
+  for (const sql of triggersOf(dataSource, table).create) await runner.query(sql, []);
+  await runner.query(
+    `INSERT INTO audit_chains (resource, sequence, sealed, hash) VALUES ('${table}', 0, 0, '') ON CONFLICT DO NOTHING`,
+    [],
+  );
+}
+
+export async function dropAuditTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<void> {
+  for (const { name } of await findAuditTriggers(runner, dataSource, table)) {
+    const isPostgres = dataSource.options.type === 'postgres';
+    await runner.query(isPostgres ? `DROP FUNCTION "${name}"() CASCADE` : `DROP TRIGGER "${name}"`, []);
+  }
+}
+
+/** The names of the triggers that there are; on PostgreSQL that of their function. */
+function findAuditTriggers(runner: Runner, { options }: DataSource, table: string): Promise<{ name: string }[]> {
+  const names = auditTriggerNames(table).join(`', '`);
+  return runner.query(
+    options.type === 'postgres'
+      ? `SELECT proname AS name FROM pg_proc WHERE oid = to_regproc('${functionName(table)}')`
+      : `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name IN ('${names}')`,
+    [],
+  );
+}
+
+const EVENTS = ['insert', 'update', 'delete'] as const;
+
+/** Names of the audit triggers of a table on SQLite. */
+export const auditTriggerNames = (table: string): string[] => EVENTS.map((event) => `${table}_audit_${event}`);
+
+/** The function of all audit triggers of a table on PostgreSQL. */
+const functionName = (table: string): string => `"${table}_audit"`;
+
+function triggersOf(dataSource: DataSource, table: string): Triggers {
+  const metadata = dataSource.entityMetadatas.find(({ tableName }) => tableName === table);
+  if (metadata === undefined) throw new Error(`There is no entity for the audited table ${table}`);
+  return dataSource.options.type === 'postgres'
+    ? postgresTriggers(dataSource, metadata)
+    : sqliteTriggers(dataSource, metadata);
+}
+
+/**
+ * The SQL expression of a row as JSON, as a GET returns the record. If a value that no GET can return makes it NULL, it has the
+ * values as they are stored.
+ */
+function rowJson(dataSource: DataSource, metadata: EntityMetadata, row: string): string {
+  const columns = recordColumns(dataSource, metadata, row);
+  const json = `substr(${elementJson(columns.map((column) => [column.property, column.json]))}, 2)`;
+  const stored =
+    dataSource.options.type === 'postgres'
+      ? `to_json(${row})::text`
+      : `json_object(${columns.map(({ property, name }) => `'${property}', ${name}`).join(', ')})`;
+  return `coalesce(${json}, ${stored})`;
+}
+
+/** The lines of a SQLite trigger have no hash: SQLite has no function for it. */
+function sqliteTriggers(dataSource: DataSource, metadata: EntityMetadata): Triggers {
+  const table = metadata.tableName;
+  const [before, after] = ['OLD', 'NEW'].map((row) => rowJson(dataSource, metadata, row)) as [string, string];
+  const actor = (property: string): string => `json_extract(actor, '$.${property}')`;
+  const line = (operation: string, id: string, values: readonly [string, string], key: string, condition: string) => `
+  INSERT INTO audit (${CONTENT_COLUMNS.join(', ')})
+  SELECT '${table}', (SELECT sequence + 1 FROM audit_chains WHERE resource = '${table}'), strftime('%Y-%m-%dT%H:%M:%fZ', 'now'),
+    '${operation}', ${id}, ${['issuer', 'subject', 'address', 'requestId'].map(actor).join(', ')}, 'sqlite', "before", "after"
+  FROM (SELECT ${values[0]} AS "before", ${values[1]} AS "after", (SELECT actor FROM audit_actors WHERE revision = ${key}) AS actor)
+  WHERE ${condition};`;
+  const created = (condition: string, key: string) => line('create', 'NEW.id', ['NULL', after], key, condition);
+  const deleted = (condition: string) => line('delete', 'OLD.id', [before, 'NULL'], '0', condition);
+  const updated = line('update', 'NEW.id', [before, after], '0', 'OLD.id = NEW.id AND "before" IS NOT "after"');
+  const bodies = {
+    insert: created('1', 'NEW.revision'),
+    update: updated + deleted('OLD.id <> NEW.id') + created('OLD.id <> NEW.id', '0'),
+    delete: deleted('1'),
+  };
+  const create = EVENTS.map(
+    (event) => `CREATE TRIGGER "${table}_audit_${event}" AFTER ${event} ON "${table}" BEGIN${bodies[event]}\nEND`,
+  );
+  const texts = create.map(() => '?').join(', ');
+  const sql = `SELECT count(*) AS count FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? AND sql IN (${texts})`;
+  return { create, find: { sql, parameters: [table, ...create] } };
+}
+
+/**
+ * One call for each statement, whose rows are locked by then. It locks the `storage` row before the chain, as the service and the
+ * triggers of the count do, and runs with the rights of its owner: other roles need none on the trail.
+ */
+function postgresTriggers(dataSource: DataSource, metadata: EntityMetadata): Triggers {
+  const table = metadata.tableName;
+  const before = rowJson(dataSource, metadata, 'old_row');
+  const after = rowJson(dataSource, metadata, 'new_row');
+  const changes = (operation: string, id: string, key: string, values: readonly [string, string], from: string) => `
+    OPEN changes FOR SELECT ${operation} AS operation, ${id}::text AS record, actor.value AS actor, ${values[0]} AS before, ${values[1]} AS after
+    FROM ${from} LEFT JOIN json_each(actors) AS actor ON actor.key = ${key} ORDER BY ${id};`;
+  const queries = {
+    INSERT: changes(`'create'`, 'new_row.id', 'new_row.revision::text', ['NULL::text', after], 'new_rows AS new_row'),
+    UPDATE: changes(
+      `CASE WHEN old_row.id IS NULL THEN 'create' WHEN new_row.id IS NULL THEN 'delete' ELSE 'update' END`,
+      'coalesce(new_row.id, old_row.id)',
+      `'0'`,
+      [`CASE WHEN old_row.id IS NOT NULL THEN ${before} END`, `CASE WHEN new_row.id IS NOT NULL THEN ${after} END`],
+      `old_rows AS old_row FULL JOIN new_rows AS new_row ON new_row.id = old_row.id`,
+    ),
+    DELETE: changes(`'delete'`, 'old_row.id', `'0'`, [before, 'NULL::text'], 'old_rows AS old_row'),
+    TRUNCATE: changes(`'delete'`, 'old_row.id', `'0'`, [before, 'NULL::text'], `"${table}" AS old_row`),
+  };
+  const body = `
+DECLARE
+  actors json := nullif(current_setting('${ACTORS_SETTING}', true), '')::json;
+  changes refcursor;
+  line record;
+  chain audit_chains%ROWTYPE;
+  time text;
+  next_hash text;
+BEGIN
+  ${Object.entries(queries)
+    .map(([event, query]) => `IF TG_OP = '${event}' THEN${query}`)
+    .join('\n  ELS')}
+  END IF;
+  LOOP
+    FETCH changes INTO line;
+    EXIT WHEN NOT FOUND;
+    CONTINUE WHEN line.before IS NOT DISTINCT FROM line.after;
+    IF chain.resource IS NULL THEN
+      PERFORM FROM storage WHERE resource = '${table}' FOR UPDATE;
+      SELECT * INTO STRICT chain FROM audit_chains WHERE resource = '${table}' FOR UPDATE;
+    END IF;
+    chain.sequence := chain.sequence + 1;
+    time := to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
+    next_hash := encode(sha256(convert_to(json_build_array(chain.hash, '${table}'::text, chain.sequence, time, line.operation,
+      line.record, line.actor ->> 'issuer', line.actor ->> 'subject', line.actor ->> 'address', line.actor ->> 'requestId',
+      session_user::text, line.before, line.after)::text, 'UTF8')), 'hex');
+    INSERT INTO audit (${CONTENT_COLUMNS.join(', ')}, previous, hash)
+    VALUES ('${table}', chain.sequence, time, line.operation, line.record, line.actor ->> 'issuer', line.actor ->> 'subject',
+      line.actor ->> 'address', line.actor ->> 'requestId', session_user, line.before, line.after, chain.hash, next_hash);
+    chain.hash := next_hash;
+  END LOOP;
+  CLOSE changes;
+  UPDATE audit_chains SET sequence = chain.sequence, sealed = chain.sequence, hash = chain.hash WHERE resource = chain.resource;
+  RETURN NULL;
+END`;
+  const name = functionName(table);
+  const trigger = (when: string, event: string, rows: string): string =>
+    `CREATE TRIGGER "${table}_audit_${event.toLowerCase()}" ${when} ${event} ON "${table}" ${rows} FOR EACH STATEMENT EXECUTE FUNCTION ${name}()`;
+  return {
+    create: [
+      `CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $audit$${body}$audit$`,
+      trigger('AFTER', 'INSERT', 'REFERENCING NEW TABLE AS new_rows'),
+      trigger('AFTER', 'UPDATE', 'REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows'),
+      trigger('AFTER', 'DELETE', 'REFERENCING OLD TABLE AS old_rows'),
+      trigger('BEFORE', 'TRUNCATE', ''),
+    ],
+    find: {
+      sql: `SELECT count(*) AS count FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
+            WHERE tgrelid = to_regclass(?) AND tgenabled IN ('O', 'A') AND prosrc = ?`,
+      parameters: [`"${table}"`, body],
+    },
+  };
+}

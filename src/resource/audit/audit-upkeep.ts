@@ -1,0 +1,111 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { InjectDataSource } from '@nestjs/typeorm';
+import type { DataSource } from 'typeorm';
+import { Config } from '../../config/config.js';
+import { committed, engineOf, type Sql, transaction } from '../../database/engine.js';
+import { Leases } from '../leases.js';
+import { hashOf } from './audit-lines.js';
+import { lockChain, seal } from './audited-writes.js';
+
+/** Milliseconds between two rounds. */
+const INTERVAL = 60_000;
+const DAY = 24 * 3_600_000;
+/** Most lines that one transaction deletes. */
+const STEP = 500;
+
+/** Seals the lines of other writers on SQLite, at the start and once a minute, and deletes lines that are too old once a day. */
+@Injectable()
+export class AuditUpkeep implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger('Audit');
+  private readonly stopping = new AbortController();
+  private running: Promise<void> = Promise.resolve();
+
+  constructor(
+    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly leases: Leases,
+    private readonly config: Config,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.running = this.runRounds();
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.stopping.abort();
+    await this.running;
+  }
+
+  /** Seals all lines that have no hash, some thousands in each transaction. */
+  async seal(): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      const open = await committed(this.dataSource).query<{ resource: string }[]>(
+        'SELECT resource FROM audit_chains WHERE sealed < sequence',
+        [],
+      );
+      if (open.length === 0) return;
+      for (const { resource } of open) await transaction(this.dataSource, (tx) => seal(this.dataSource, tx, resource));
+    }
+  }
+
+  /** Deletes the lines that are older, in milliseconds. */
+  async prune(age: number): Promise<void> {
+    await this.leases.run({ name: 'prune-audit', every: DAY, batch: (tx) => this.pruneSome(tx, age) });
+  }
+
+  private async runRounds(): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      try {
+        await this.seal();
+        await this.prune(this.config.auditRetention * DAY);
+      } catch (error) {
+        this.logger.warn(`The audit trail was not sealed, or old lines stay for now: ${(error as Error).message}`);
+      }
+      await delay(INTERVAL, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  /** @returns whether there may be more */
+  private async pruneSome(tx: Sql, age: number): Promise<boolean> {
+    const { now } = engineOf(this.dataSource).dialect;
+    const [{ time }] = await tx.query<[{ time: number }]>(`SELECT ${now} AS time`, []);
+    const before = new Date(time - age).toISOString();
+    for (const { resource } of await tx.query<{ resource: string }[]>('SELECT resource FROM audit_chains', [])) {
+      const [{ through }] = await tx.query<[{ through: number | null }]>(
+        `SELECT max(sequence) AS through FROM (SELECT sequence, at FROM audit
+         WHERE resource = ? AND operation <> 'prune' ORDER BY sequence LIMIT ${STEP}) AS oldest WHERE at < ?`,
+        [resource, before],
+      );
+      if (through === null || !(await this.appendPruneLine(tx, resource, through, new Date(time)))) continue;
+      await tx.query('DELETE FROM audit WHERE resource = ? AND sequence <= ?', [resource, through]);
+      return true;
+    }
+    return false;
+  }
+
+  /**
+   * Writes the line that names the lines up to `through`: only then their deletion is allowed.
+   * @returns `false` while lines have no hash
+   */
+  private async appendPruneLine(tx: Sql, resource: string, through: number, time: Date): Promise<boolean> {
+    await seal(this.dataSource, tx, resource);
+    const chain = await lockChain(this.dataSource, tx, resource);
+    if (chain.sealed < chain.sequence) return false;
+    const user = this.dataSource.options.type === 'postgres' ? 'session_user::text' : `'sqlite'`;
+    const [{ databaseUser }] = await tx.query<[{ databaseUser: string }]>(`SELECT ${user} AS "databaseUser"`, []);
+    const sequence = chain.sequence + 1;
+    const line = { resource, sequence, at: time.toISOString(), operation: 'prune', record: '', databaseUser } as const;
+    const after = JSON.stringify({ through });
+    const unknown = { issuer: null, subject: null, address: null, requestId: null, before: null };
+    const hash = hashOf({ ...line, ...unknown, after }, chain.hash);
+    await tx.query(
+      `INSERT INTO audit (resource, sequence, at, operation, record, database_user, "after", previous, hash)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      [...Object.values(line), after, chain.hash, hash],
+    );
+    const end = [sequence, sequence, hash, resource];
+    await tx.query('UPDATE audit_chains SET sequence = ?, sealed = ?, hash = ? WHERE resource = ?', end);
+    return true;
+  }
+}

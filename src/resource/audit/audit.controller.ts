@@ -1,0 +1,47 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { InjectDataSource } from '@nestjs/typeorm';
+import type { DataSource } from 'typeorm';
+import { Scopes } from '../../auth/scopes.decorator.js';
+import { committed } from '../../database/engine.js';
+import { invalidRequest } from '../../http/errors/api-error.js';
+import { ApiErrors } from '../../openapi/documented-errors.js';
+import { headers } from '../../openapi/header-fields.js';
+import { RateClass } from '../../rate-limit/rate-class.decorator.js';
+import { Exchange, ResourceExchange } from '../exchange.js';
+import { nextPageLink } from '../lists/resource-lists.js';
+import { invalidQuery } from '../operation-errors.js';
+import { chainsOf, publicLine, readLines } from './audit-lines.js';
+import { AuditLineDto, AuditQuery } from './audit.dto.js';
+
+const SCOPE = 'audit:read';
+
+/** Reads the audit trail. It exists only where a resource is audited. */
+@ApiTags('audit')
+@Controller('audit')
+export class AuditController {
+  constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
+
+  @Get()
+  @Scopes(SCOPE)
+  @RateClass('list')
+  @ApiOperation({
+    operationId: 'listAuditLines',
+    summary: 'Retrieve the audit trail of a resource',
+    description: 'A page of lines, oldest first. Each is one change of a record.',
+  })
+  @ApiResponse({ status: 200, description: 'The lines', type: [AuditLineDto], headers: headers('Link') })
+  @ApiErrors(SCOPE, invalidQuery(AuditQuery))
+  async list(@Query() query: AuditQuery, @Exchange() { request, reply }: ResourceExchange): Promise<object[]> {
+    const { limit = 100, resource } = query;
+    const source = committed(this.dataSource);
+    const names = (await chainsOf(source)).map((chain) => chain.resource);
+    if (!names.includes(resource)) {
+      throw invalidRequest([{ parameter: 'resource', message: `must be one of ${names.join(', ')}` }]);
+    }
+    const lines = await readLines(source, query, limit + 1);
+    const page = lines.slice(0, limit);
+    if (lines.length > limit) reply.header('link', nextPageLink(request.url, page.at(-1)!.sequence));
+    return page.map(publicLine);
+  }
+}

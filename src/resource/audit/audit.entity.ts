@@ -1,0 +1,77 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/**
+ * One change of a record of an audited resource, written by the triggers of its table in the transaction of the change. The line
+ * `prune` names lines that were too old.
+ */
+@Entity('audit')
+@Index('audit_record', ['resource', 'record', 'sequence'])
+export class AuditLine {
+  @PrimaryColumn('varchar')
+  resource!: string;
+
+  /** From 1 up for each resource, without gaps. */
+  @PrimaryColumn('integer')
+  sequence!: number;
+
+  /** RFC 3339 in UTC with milliseconds, by the clock of the database. */
+  @Column('varchar')
+  at!: string;
+
+  @Column('varchar')
+  operation!: 'create' | 'update' | 'delete' | 'prune';
+
+  /** The id of the record; empty for `prune`. */
+  @Column('varchar')
+  record!: string;
+
+  @Column('varchar', { nullable: true })
+  issuer!: string | null;
+
+  @Column('varchar', { nullable: true })
+  subject!: string | null;
+
+  @Column('varchar', { nullable: true })
+  address!: string | null;
+
+  @Column('varchar', { name: 'request_id', nullable: true })
+  requestId!: string | null;
+
+  /** The user of the session on PostgreSQL; `sqlite` on SQLite. */
+  @Column('varchar', { name: 'database_user' })
+  databaseUser!: string;
+
+  /** The record as JSON, as a GET returns it. */
+  @Column('text', { nullable: true })
+  before!: string | null;
+
+  @Column('text', { nullable: true })
+  after!: string | null;
+
+  /** Hash of the line before; empty for the first line, `null` until the line is sealed. */
+  @Column('varchar', { nullable: true })
+  previous!: string | null;
+
+  /** See `hashOf` in `audit-lines.ts`. */
+  @Column('varchar', { nullable: true })
+  hash!: string | null;
+}
+
+/** The end of the lines of one resource. */
+@Entity('audit_chains')
+export class AuditChain {
+  @PrimaryColumn('varchar')
+  resource!: string;
+
+  /** Sequence of the last line. */
+  @Column('integer')
+  sequence!: number;
+
+  /** Sequence of the last line that has a hash. */
+  @Column('integer')
+  sealed!: number;
+
+  /** Hash of that line; empty before the first. */
+  @Column('varchar')
+  hash!: string;
+}

@@ -1,0 +1,100 @@
+import type { DataSource } from 'typeorm';
+import { engineOf, type Sql } from '../../database/engine.js';
+import type { Actor } from './actor.js';
+import { hashOf, readLines } from './audit-lines.js';
+import { ACTORS_SETTING } from './audit-triggers.js';
+import type { AuditChain } from './audit.entity.js';
+
+/** The writes of the kit to an audited resource in one transaction: tells the triggers who makes them. */
+export class AuditedWrites {
+  private readonly isPostgres: boolean;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly resource: string,
+    private readonly transaction: Sql,
+  ) {
+    this.isPostgres = dataSource.options.type === 'postgres';
+  }
+
+  /** Runs writes, whose actors `setActors` names before each statement, and seals their lines. */
+  async run<T>(write: () => Promise<T>): Promise<T> {
+    if (this.isPostgres) return write();
+    let result: T;
+    try {
+      result = await write();
+    } catch (error) {
+      // The transaction may have ended, which has removed them.
+      await this.forgetActors().catch(() => undefined);
+      throw error;
+    }
+    await this.forgetActors();
+    await seal(this.dataSource, this.transaction, this.resource);
+    return result;
+  }
+
+  /** Names the actor of all rows that the next statement changes. */
+  setActor(actor: Actor): Promise<unknown> {
+    return this.set({ 0: actor });
+  }
+
+  /** Names the actors of the rows that the next statement inserts, by their revisions. */
+  setActors(actors: readonly (readonly [revision: number, actor: Actor])[]): Promise<unknown> {
+    return this.set(Object.fromEntries(actors));
+  }
+
+  private set(actors: Readonly<Record<string, Actor>>): Promise<unknown> {
+    const statement = this.isPostgres
+      ? `SELECT set_config('${ACTORS_SETTING}', ?, true)`
+      : 'INSERT OR REPLACE INTO audit_actors (revision, actor) SELECT CAST(key AS integer), value FROM json_each(?)';
+    return this.transaction.query(statement, [JSON.stringify(actors)]);
+  }
+
+  private forgetActors(): Promise<unknown> {
+    return this.transaction.query('DELETE FROM audit_actors', []);
+  }
+}
+
+/** Most lines that one call of `seal` seals: those of the largest statement of an import, and more. */
+const MOST_LINES = 10_000;
+
+/**
+ * Gives hashes to the lines of a resource that have none, in order: on SQLite its triggers write them so. Lines of other writers
+ * are sealed with the next write of the kit, or by `AuditUpkeep`.
+ */
+export async function seal(dataSource: DataSource, transaction: Sql, resource: string): Promise<void> {
+  const { sealed, hash } = await lockChain(dataSource, transaction, resource);
+  const lines = await readLines(transaction, { resource, after: sealed }, MOST_LINES);
+  if (lines.length === 0) return;
+  const seals: [sequence: number, previous: string, hash: string][] = [];
+  let previous = hash;
+  for (const line of lines) {
+    const next = hashOf(line, previous);
+    seals.push([line.sequence, previous, next]);
+    previous = next;
+  }
+  await transaction.query(
+    `UPDATE audit SET previous = json_extract(value, '$[1]'), hash = json_extract(value, '$[2]') FROM json_each(?)
+     WHERE resource = ? AND sequence = json_extract(value, '$[0]')`,
+    [JSON.stringify(seals), resource],
+  );
+  await transaction.query('UPDATE audit_chains SET sealed = ?, hash = ? WHERE resource = ?', [
+    lines.at(-1)!.sequence,
+    previous,
+    resource,
+  ]);
+}
+
+/**
+ * Locks the end of the lines of a resource.
+ * @throws {Error} when it is missing
+ */
+export async function lockChain(dataSource: DataSource, transaction: Sql, resource: string): Promise<AuditChain> {
+  const { dialect } = engineOf(dataSource);
+  const [chain] = await transaction.query<AuditChain[]>(
+    `SELECT resource, sequence, sealed, hash FROM audit_chains WHERE resource = ?${dialect.forUpdate('audit_chains')}`,
+    [resource],
+  );
+  if (chain === undefined) throw new Error(`The table "audit_chains" has no row for ${resource}: restore a backup`);
+  return chain;
+}

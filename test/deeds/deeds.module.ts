@@ -1,0 +1,74 @@
+import { Body, Controller, Delete, HttpCode, Module, Post, Put } from '@nestjs/common';
+import { PartialType } from '@nestjs/swagger';
+import { Scopes } from '../../src/auth/scopes.decorator.js';
+import { Exchange, RecordId, ResourceExchange } from '../../src/resource/exchange.js';
+import { ApiCreate, ApiDelete, ApiReplace } from '../../src/resource/operations.js';
+import { DecimalProperty, RecordOf, TextProperty } from '../../src/resource/properties.js';
+import { InjectResource, ResourceModule } from '../../src/resource/resource.module.js';
+import { ResourceName } from '../../src/resource/resource.js';
+import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
+import { Deed, Rider } from './deed.entity.js';
+
+const DEED = new ResourceName('deed');
+const RIDER = new ResourceName('rider');
+
+class CreateDeedDto {
+  @TextProperty(1, 60, { example: 'Meadow' })
+  title!: string;
+
+  @DecimalProperty(10, 2, { isOptional: true })
+  price!: string | null;
+}
+
+class ReplaceDeedDto extends PartialType(CreateDeedDto) {}
+
+class DeedDto extends RecordOf(CreateDeedDto) {}
+
+const DEFAULTS = { area: 0.1, isPublic: false };
+
+/** Passes no preconditions on: the trail names the subject all the same. */
+@Controller('deeds')
+class DeedsController {
+  constructor(@InjectResource(Deed) private readonly deeds: ResourceRepository<Deed>) {}
+
+  @Post()
+  @Scopes('deeds:write')
+  @ApiCreate(DEED, { record: DeedDto, body: CreateDeedDto })
+  async create(@Body() body: CreateDeedDto, @Exchange() exchange: ResourceExchange) {
+    return exchange.created(DEED, await this.deeds.create({ ...DEFAULTS, ...body }));
+  }
+
+  /** Writes in one transaction by the kit and by SQL. */
+  @Post('pairs')
+  @Scopes('deeds:write')
+  createPair(@Body() body: CreateDeedDto): Promise<void> {
+    return this.deeds.transaction(async (transaction) => {
+      await this.deeds.in(transaction).create({ ...DEFAULTS, ...body });
+      await transaction.sql`INSERT INTO deeds (title) VALUES (${body.title})`;
+    });
+  }
+
+  @Put(':id')
+  @Scopes('deeds:write')
+  @ApiReplace(DEED, { record: DeedDto, body: ReplaceDeedDto })
+  async replace(@RecordId() id: number, @Body() body: ReplaceDeedDto) {
+    return (await this.deeds.update(id, body)).record;
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @Scopes('deeds:write')
+  @ApiDelete(DEED)
+  delete(@RecordId() id: number): Promise<void> {
+    return this.deeds.delete(id);
+  }
+}
+
+@Module({
+  imports: [
+    ResourceModule.forFeature({ name: DEED, entity: Deed, capacity: () => 1000, audited: true }),
+    ResourceModule.forFeature({ name: RIDER, entity: Rider, capacity: () => 1000, audited: true }),
+  ],
+  controllers: [DeedsController],
+})
+export class DeedsModule {}

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import type { DataSource, EntityTarget } from 'typeorm';
+import type { AnyResourceEntity } from '../../src/resource/resource-entity.js';
+import type { Client } from '../support/service.js';
+
+export interface Line {
+  readonly resource: string;
+  readonly sequence: number;
+  readonly at: string;
+  readonly operation: string;
+  readonly record: string;
+  readonly issuer: string | null;
+  readonly subject: string | null;
+  readonly address: string | null;
+  readonly requestId: string | null;
+  readonly databaseUser: string;
+  readonly before: Record<string, unknown> | null;
+  readonly after: Record<string, unknown> | null;
+  readonly previous: string | null;
+  readonly hash: string | null;
+}
+
+/** Reads all pages of GET /audit. */
+export async function allLines(client: Client, resource: string): Promise<Line[]> {
+  const lines: Line[] = [];
+  let path: string | undefined = `/audit?resource=${resource}&limit=1000`;
+  while (path !== undefined) {
+    const { status, body, headers } = await client.get(path);
+    expect(status).toBe(200);
+    lines.push(...(body as Line[]));
+    path = /^<([^>]+)>/.exec(headers.get('link') ?? '')?.[1];
+  }
+  return lines;
+}
+
+/** Expects every line to follow the one before, by a hash that is made here in another way. */
+export function expectChain(lines: readonly Line[]): void {
+  let previous = lines[0]?.previous ?? '';
+  let sequence = lines[0]?.sequence ?? 1;
+  for (const line of lines) {
+    expect(line.sequence).toBe(sequence++);
+    expect(line.previous).toBe(previous);
+    const { resource, at, operation, record, issuer, subject, address, requestId, databaseUser, before, after } = line;
+    const json = (value: object | null): string | null => (value === null ? null : JSON.stringify(value));
+    const who = [issuer, subject, address, requestId, databaseUser];
+    const values = [previous, resource, line.sequence, at, operation, record, ...who, json(before), json(after)];
+    const text = `[${values.map((value) => JSON.stringify(value)).join(', ')}]`;
+    expect(line.hash).toBe(createHash('sha256').update(text).digest('hex'));
+    previous = line.hash!;
+  }
+}
+
+/** Expects the records to be those that the lines make, one by one. */
+export async function expectAgreement(
+  source: DataSource,
+  entity: EntityTarget<AnyResourceEntity>,
+  lines: readonly Line[],
+): Promise<void> {
+  const made = new Map<string, unknown>();
+  for (const { operation, record, before, after } of lines) {
+    if (operation === 'prune') continue;
+    expect(before).toEqual(made.get(record) ?? null);
+    if (after === null) made.delete(record);
+    else made.set(record, after);
+  }
+  const rows = await source.getRepository(entity).find({ order: { id: 'ASC' } });
+  const stored = rows.map(({ revision: _, ...record }) => [String(record.id), JSON.parse(JSON.stringify(record))]);
+  expect(Object.fromEntries(made)).toEqual(Object.fromEntries(stored));
+}

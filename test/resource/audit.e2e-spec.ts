@@ -1,0 +1,400 @@
+import { join } from 'node:path';
+import { Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
+import { openApiDocument } from '../../src/openapi/document.js';
+import { actAs } from '../../src/resource/audit/actor.js';
+import { AuditUpkeep } from '../../src/resource/audit/audit-upkeep.js';
+import type { ResourceRepository } from '../../src/resource/store/resource-repository.js';
+import { prepareStorage } from '../../src/resource/usage/storage-row.js';
+import { CreateDeeds1790000500000 } from '../deeds/create-deeds.js';
+import { Deed, Rider } from '../deeds/deed.entity.js';
+import { DeedsModule } from '../deeds/deeds.module.js';
+import { run } from '../support/command.js';
+import { engineInUse } from '../support/engine.js';
+import { expectError } from '../support/expect-error.js';
+import { Client, type Service, startService } from '../support/service.js';
+import { type Line, allLines, expectChain, expectAgreement } from '../deeds/trail.js';
+
+const isSqlite = engineInUse() === 'sqlite';
+const DATABASE_USER = isSqlite ? 'sqlite' : 'cookies';
+
+/** Statements past the kit, when there are the deeds a, b and c with ids from `id` on; and the operations in the trail. */
+const WRITES: readonly [
+  name: string,
+  sql: (id: number) => string,
+  operations: string,
+  engine?: 'sqlite' | 'postgres',
+][] = [
+  [
+    'INSERT of several rows',
+    () => `INSERT INTO deeds (title, price) VALUES ('d', 1.5), ('e "', NULL)`,
+    'create create',
+  ],
+  [
+    'INSERT with revisions that are made up',
+    () => `INSERT INTO deeds (title, revision) SELECT title, revision FROM deeds ORDER BY id`,
+    'create create create',
+  ],
+  ['UPDATE of all rows', () => `UPDATE deeds SET title = 'x', price = 0.30`, 'update update update'],
+  ['UPDATE that changes nothing', () => 'UPDATE deeds SET title = title', ''],
+  ['UPDATE of an id', (id) => `UPDATE deeds SET id = ${id + 500} WHERE id = ${id}`, 'create delete'],
+  ['UPDATE of no row', () => `UPDATE deeds SET title = 'x' WHERE id = 0`, ''],
+  ['DELETE of two rows', (id) => `DELETE FROM deeds WHERE id < ${id + 2}`, 'delete delete'],
+  [
+    'INSERT ... ON CONFLICT DO UPDATE',
+    (id) => `INSERT INTO deeds (id, title) VALUES (${id}, 'x'), (${id + 700}, 'y')
+             ON CONFLICT (id) DO UPDATE SET title = excluded.title`,
+    'create update',
+  ],
+  ['REPLACE INTO', (id) => `REPLACE INTO deeds (id, title) VALUES (${id}, 'x')`, 'create delete', 'sqlite'],
+  [
+    'UPDATE OR REPLACE',
+    (id) => `UPDATE OR REPLACE deeds SET id = ${id} WHERE id = ${id + 1}`,
+    'create delete delete',
+    'sqlite',
+  ],
+  [
+    'INSERT OR IGNORE',
+    (id) => `INSERT OR IGNORE INTO deeds (id, title) VALUES (${id}, 'x'), (NULL, 'y')`,
+    'create',
+    'sqlite',
+  ],
+  ['COPY', () => `COPY deeds (title) FROM PROGRAM 'printf "d\\ne\\n"'`, 'create create', 'postgres'],
+  ['TRUNCATE', () => 'TRUNCATE deeds CASCADE', 'delete delete delete', 'postgres'],
+  [
+    'WITH ... DELETE ... INSERT',
+    (id) =>
+      `WITH gone AS (DELETE FROM deeds WHERE id = ${id} RETURNING title) INSERT INTO deeds (title) SELECT * FROM gone`,
+    'create delete',
+    'postgres',
+  ],
+];
+
+describe(`the audit trail (${engineInUse()})`, () => {
+  let service: Service;
+  let client: Client;
+  let source: DataSource;
+
+  beforeAll(async () => {
+    Logger.overrideLogger(false);
+    service = await startService({ LOG_LEVEL: 'silent' }, [DeedsModule], [new CreateDeeds1790000500000()]);
+    client = await Client.of(service, { scope: 'deeds:write audit:read' });
+    source = service.app.get(DataSource);
+  });
+
+  afterAll(() => service.stop());
+
+  const trail = (resource = 'deeds') => allLines(client, resource);
+  const after = async (count: number, resource = 'deeds') => (await trail(resource)).slice(count);
+  const count = async (resource = 'deeds') => (await trail(resource)).length;
+  const post = (title: string, by = client) => by.request('POST', '/deeds', { body: { title, price: '12.30' } });
+  const verify = () => run(service.folder, ['audit', 'verify']);
+  const upkeep = () => service.app.get(AuditUpkeep, { strict: false });
+  const records = () => service.app.get<ResourceRepository<Deed>>('DeedResourceRepository', { strict: false });
+
+  it('has who, when, from where and what of each request', async () => {
+    const began = Date.now();
+    const before = await count();
+    const { body: created } = await client.request('POST', '/deeds', {
+      body: { title: 'Wiese "❄️" \\', price: '12.30' },
+      headers: { 'x-request-id': 'first' },
+    });
+    const { body: replaced } = await client.request('PUT', `/deeds/${created.id}`, { body: { title: 'Hill' } });
+    await client.request('PUT', `/deeds/${created.id}`, { body: { title: 'Hill' } });
+    await client.request('DELETE', `/deeds/${created.id}`);
+    const lines = await after(before);
+    const common = {
+      resource: 'deeds',
+      record: String(created.id),
+      issuer: null,
+      subject: 'alice',
+      databaseUser: DATABASE_USER,
+    };
+    expect(lines).toMatchObject([
+      { ...common, operation: 'create', before: null, after: created, requestId: 'first', address: '127.0.0.1' },
+      { ...common, operation: 'update', before: created, after: replaced },
+      { ...common, operation: 'delete', before: replaced, after: null },
+    ]);
+    for (const { at } of lines) {
+      expect(at).toBe(new Date(at).toISOString());
+      expect(Date.parse(at)).toBeGreaterThanOrEqual(began - 5);
+      expect(Date.parse(at)).toBeLessThanOrEqual(Date.now() + 5);
+    }
+    expectChain(await trail());
+  });
+
+  it('names the subject of each of many requests that share a transaction', async () => {
+    const before = await count();
+    const names = ['ada', 'bob', 'cid', 'dee'];
+    const clients = await Promise.all(names.map((subject) => Client.of(service, { subject, scope: 'deeds:write' })));
+    const each = Array.from({ length: 64 }, (_, index) => [names[index % 4]!, clients[index % 4]!] as const);
+    const ids = await Promise.all(each.map(async ([name, by]) => (await post(`of ${name}`, by)).body.id as number));
+    await Promise.all(
+      each.map(([name, by], index) => by.request('PUT', `/deeds/${ids[index]}`, { body: { title: `by ${name}` } })),
+    );
+    await Promise.all(each.map(([, by], index) => by.request('DELETE', `/deeds/${ids[index]}`)));
+    const lines = await after(before);
+    expect(lines).toHaveLength(3 * 64);
+    for (const { subject, before, after } of lines)
+      expect((after ?? before)!['title']).toMatch(new RegExp(` ${subject}$`));
+    expect(new Set(lines.map(({ requestId }) => requestId)).size).toBe(3 * 64);
+    expectChain(await trail());
+  });
+
+  it.each(WRITES.filter(([, , , engine]) => engine === undefined || engine === engineInUse()))(
+    'has the changes of %s past the kit',
+    async (_name, sql, operations) => {
+      await source.query('DELETE FROM deeds');
+      const { body: first } = await post('a');
+      for (const title of ['b', 'c']) await post(title);
+      const before = await count();
+      await source.query(sql(first.id));
+      const lines = await after(before);
+      expect(
+        lines
+          .map(({ operation }) => operation)
+          .sort()
+          .join(' '),
+      ).toBe(operations);
+      for (const line of lines)
+        expect(line).toMatchObject({ subject: null, requestId: null, databaseUser: DATABASE_USER });
+      await expectAgreement(source, Deed, await trail());
+      await upkeep().seal();
+      expectChain(await trail());
+      await source.query('DELETE FROM deeds');
+    },
+  );
+
+  it('has the changes of a repository and of a cascade, which bears the name of its cause', async () => {
+    const { body: deed } = await post('with riders');
+    const riders = source.getRepository(Rider);
+    await riders.insert([1, 2].map(() => ({ text: 'a rider', deedId: deed.id })));
+    await client.request('DELETE', `/deeds/${deed.id}`);
+    const lines = await trail('riders');
+    expect(lines.map(({ operation, subject }) => [operation, subject])).toEqual([
+      ['create', null],
+      ['create', null],
+      ['delete', 'alice'],
+      ['delete', 'alice'],
+    ]);
+    await riders.insert({ text: 'another', deedId: (await post('again')).body.id });
+    expect((await trail('riders')).at(-1)).toMatchObject({ operation: 'create', subject: null });
+    await expectAgreement(source, Rider, await trail('riders'));
+  });
+
+  it('names nobody for SQL in the transaction of a request, and whom `actAs` says for a job', async () => {
+    const before = await count();
+    await client.request('POST', '/deeds/pairs', { body: { title: 'pair', price: null } });
+    const actor = { subject: 'nightly job' };
+    await actAs(actor, () => records().create({ title: 'by a job', price: null, area: 1 / 3, isPublic: true }));
+    const lines = await after(before);
+    expect(lines.map(({ subject }) => subject)).toEqual(['alice', null, 'nightly job']);
+    expect(lines[2]!.after).toMatchObject({ area: 1 / 3, isPublic: true });
+  });
+
+  if (isSqlite) {
+    it('has the values as they are stored of a record that no GET can show', async () => {
+      await source.query(`INSERT INTO deeds (title, "createdAt") VALUES ('d', 'never')`);
+      await source.query(`DELETE FROM deeds WHERE "createdAt" = 'never'`);
+      const [created, deleted] = (await trail()).slice(-2);
+      expect(created!.after).toMatchObject({ title: 'd', createdAt: 'never' });
+      expect(deleted!.before).toEqual(created!.after);
+    });
+  }
+
+  it('has no line of a change that is rolled back', async () => {
+    const before = await count();
+    const deeds = records();
+    const failing = deeds.transaction(async (transaction) => {
+      await deeds.in(transaction).create({ title: 'undone', price: null, area: 1, isPublic: false });
+      await deeds.in(transaction).create({ title: '', price: null, area: 1, isPublic: false });
+    });
+    await expect(failing).rejects.toThrow();
+    expect(await count()).toBe(before);
+    const { body: deed } = await post('kept');
+    await source.query(`INSERT INTO deeds (title) VALUES ('past the kit')`);
+    expect(await after(before)).toMatchObject([{ record: String(deed.id), subject: 'alice' }, { subject: null }]);
+    await expectAgreement(source, Deed, await trail());
+  });
+
+  it('cannot be changed, shortened or extended by SQL', async () => {
+    await post('a line');
+    const refused = [
+      `UPDATE audit SET subject = 'eve'`,
+      `UPDATE audit SET hash = 'x' WHERE sequence = 1`,
+      'DELETE FROM audit',
+      'DELETE FROM audit_chains',
+      `INSERT INTO audit (resource, sequence, at, operation, record, database_user) VALUES ('deeds', 99999, '', 'update', '1', 'eve')`,
+      ...(isSqlite ? [] : ['TRUNCATE audit', 'TRUNCATE audit_chains']),
+    ];
+    for (const sql of refused) await expect(source.query(sql)).rejects.toThrow(/audit trail/);
+  });
+
+  it('GET /audit returns pages with a Link, of one record if asked', async () => {
+    const { body: deed } = await post('paged');
+    await client.request('PUT', `/deeds/${deed.id}`, { body: { title: 'paged on' } });
+    const first = await client.get(`/audit?resource=deeds&record=${deed.id}&limit=1`);
+    const link = /^<(\/audit\?[^>]+)>; rel="next"$/.exec(first.headers.get('link')!)![1]!;
+    const second = await client.get(link);
+    expect([...first.body, ...second.body].map(({ operation }) => operation)).toEqual(['create', 'update']);
+    expect(second.headers.get('link')).toBeNull();
+    expect(first.headers.get('cache-control')).toBe('private, no-cache');
+  });
+
+  it('GET /audit is 403 without its own scope, 401 without a token, and 400 for what is not audited', async () => {
+    expectError(
+      await (await Client.of(service, { scope: 'deeds:write deeds:read' })).get('/audit?resource=deeds'),
+      403,
+      'INSUFFICIENT_SCOPE',
+    );
+    expectError(await Client.bearing(service).get('/audit?resource=deeds'), 401, 'UNAUTHENTICATED');
+    for (const query of [
+      '',
+      '?resource=cookies',
+      '?resource=deeds&limit=0',
+      '?resource=deeds&after=x',
+      '?resource=deeds&page=2',
+    ]) {
+      expectError(await client.get(`/audit${query}`), 400, 'INVALID_REQUEST');
+    }
+    const { paths } = openApiDocument(service.app);
+    expect(paths['/audit']?.get?.responses).toHaveProperty('403');
+  });
+
+  it('loses old lines alone, leaves a line that says so, and goes on', async () => {
+    await upkeep().seal();
+    const before = await trail();
+    await source.query('DELETE FROM leases');
+    await upkeep().prune(3_600_000);
+    expect(await trail()).toEqual(before);
+    await source.query('DELETE FROM leases');
+    await upkeep().prune(-60_000);
+    const [line, ...others] = await trail();
+    expect(others).toEqual([]);
+    expect(line).toMatchObject({ operation: 'prune', sequence: before.length + 1, after: { through: before.length } });
+    await post('afterwards');
+    await expect(source.query('DELETE FROM audit WHERE sequence > 1')).rejects.toThrow('cannot be deleted');
+    expect(await verify()).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`deeds: 2 lines from ${before.length + 1} to`),
+    });
+  });
+
+  describe('cli audit', () => {
+    /** Runs SQL with the triggers of the trail off, as its owner may. */
+    const tamper = async (...statements: string[]): Promise<void> => {
+      if (!isSqlite) {
+        const off = statements.map(
+          (sql) => `ALTER TABLE audit DISABLE TRIGGER USER; ${sql}; ALTER TABLE audit ENABLE TRIGGER USER`,
+        );
+        await source.transaction(async (manager) => {
+          for (const sql of off.flatMap((text) => text.split('; '))) await manager.query(sql);
+        });
+        return;
+      }
+      using database = openDatabase(join(service.folder, 'cookies.sqlite'), { timeout: 5000 });
+      const triggers = database
+        .prepare(`SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'audit'`)
+        .all() as { name: string; sql: string }[];
+      database.transaction(() => {
+        for (const { name } of triggers) database.exec(`DROP TRIGGER ${name}`);
+        for (const sql of statements) database.exec(sql);
+        for (const { sql } of triggers) database.exec(sql);
+      })();
+    };
+
+    let last: number;
+    beforeAll(async () => {
+      for (const title of ['one', 'two', 'three', 'four', 'five']) await post(title);
+      last = (await trail()).at(-1)!.sequence;
+      await tamper('CREATE TABLE saved AS SELECT * FROM audit');
+    });
+    afterEach(() => tamper('DELETE FROM audit', 'INSERT INTO audit SELECT * FROM saved'));
+
+    const swap = (column: string): string =>
+      `UPDATE audit SET "${column}" = (SELECT "${column}" FROM saved WHERE saved.resource = 'deeds'
+         AND saved.sequence = CASE audit.sequence WHEN @1 THEN @2 ELSE @1 END) WHERE resource = 'deeds' AND sequence IN (@1, @2)`;
+    const ALL = ['at', 'record', 'subject', 'request_id', 'after', 'previous', 'hash'];
+    const COLUMNS = 'at, operation, record, database_user, previous, hash';
+    it.each([
+      [
+        'changed',
+        [`UPDATE audit SET subject = 'eve' WHERE resource = 'deeds' AND sequence = @1`],
+        'line @1 was changed',
+      ],
+      [
+        'changed with its time',
+        [`UPDATE audit SET at = '2026-01-01T00:00:00.000Z' WHERE resource = 'deeds' AND sequence = @2`],
+        'line @2 was changed',
+      ],
+      ['removed', [`DELETE FROM audit WHERE resource = 'deeds' AND sequence = @1`], 'line @1 is missing'],
+      [
+        'removed at the end',
+        [`DELETE FROM audit WHERE resource = 'deeds' AND sequence >= @2`],
+        'lines @2 to @3 are missing',
+      ],
+      ['removed, all of them', [`DELETE FROM audit WHERE resource = 'deeds'`], 'lines 1 to @3 are missing'],
+      ['swapped', ALL.map(swap), 'line @1 was changed'],
+      [
+        'added',
+        [
+          `INSERT INTO audit (resource, sequence, ${COLUMNS}) SELECT resource, sequence + 1, ${COLUMNS} FROM audit WHERE resource = 'deeds' AND sequence = @3`,
+        ],
+        'line @4 was changed',
+      ],
+      [
+        'robbed of its hash',
+        [`UPDATE audit SET hash = NULL, previous = NULL WHERE resource = 'deeds' AND sequence = @1`],
+        'line @1 has lost its hash',
+      ],
+    ])('verify fails when a line is %s, and names it', async (_how, statements, message) => {
+      const numbered = (text: string): string =>
+        text.replaceAll(/@(\d)/g, (_, place) => String(last + [0, -3, -1, 0, 1][Number(place)]!));
+      await tamper(...statements.map(numbered));
+      expect(await verify()).toMatchObject({ code: 1, stderr: expect.stringContaining(`deeds: ${numbered(message)}`) });
+    });
+
+    it('verify succeeds otherwise, and export writes every line', async () => {
+      const lines = await trail();
+      expect(await verify()).toMatchObject({ code: 0, stdout: expect.stringContaining(lines.at(-1)!.hash!) });
+      const { code, stdout, stderr } = await run(service.folder, ['audit', 'export', 'deeds']);
+      expect(code).toBe(0);
+      expect(
+        stdout
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line) as Line),
+      ).toEqual(lines);
+      expect(stderr).toMatch(new RegExp(`^Exported ${lines.length} lines, sha256 [0-9a-f]{64}\n$`));
+      expect(await run(service.folder, ['audit', 'export', 'jars'])).toMatchObject({ code: 2 });
+    });
+  });
+
+  it('ends and begins again with the declaration, without other triggers', async () => {
+    const before = await count();
+    await prepareStorage(source, { resource: 'deeds', capacity: 1000, audited: false });
+    await source.query(`INSERT INTO deeds (title) VALUES ('unseen')`);
+    expect(await count()).toBe(before);
+    await prepareStorage(source, { resource: 'deeds', capacity: 1000, audited: true });
+    await source.query(`INSERT INTO deeds (title) VALUES ('seen')`);
+    expect(await count()).toBe(before + 1);
+  });
+});
+
+describe(`a service without audited resources (${engineInUse()})`, () => {
+  it('has no route, no trigger and no line of the trail', async () => {
+    await using service = await startService();
+    const client = await Client.of(service, { scope: 'cookies:write audit:read' });
+    expect((await client.post({ flavor: 'vanilla', size: 'small', wish: 'unseen' })).status).toBe(201);
+    expect((await client.get('/audit?resource=cookies')).status).toBe(404);
+    expect(openApiDocument(service.app).paths).not.toHaveProperty('/audit');
+    const source = service.app.get(DataSource);
+    const names = isSqlite
+      ? `SELECT name FROM sqlite_schema WHERE type = 'trigger'`
+      : 'SELECT tgname AS name FROM pg_trigger';
+    const triggers = (await source.query<{ name: string }[]>(names)).map(({ name }) => name);
+    expect(triggers.filter((name) => name.startsWith('cookies_audit'))).toEqual([]);
+    expect(await source.query('SELECT * FROM audit')).toEqual([]);
+  });
+});
