@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { DataSource, EntityTarget } from 'typeorm';
-import type { AnyResourceEntity } from '../../src/resource/resource-entity.js';
+import type { Id } from '../../src/resource/id-kinds.js';
+import type { AnyResourceEntity, PublicRecord } from '../../src/resource/resource-entity.js';
 import type { Client } from '../support/service.js';
 
 export interface Line {
@@ -51,11 +52,7 @@ export function expectChain(lines: readonly Line[]): void {
 }
 
 /** Expects the records to be those that the lines make, one by one. */
-export async function expectAgreement(
-  source: DataSource,
-  entity: EntityTarget<AnyResourceEntity>,
-  lines: readonly Line[],
-): Promise<void> {
+export function expectAgreement(records: readonly { readonly id: Id }[], lines: readonly Line[]): void {
   const made = new Map<string, unknown>();
   for (const { operation, record, before, after } of lines) {
     if (operation === 'prune') continue;
@@ -63,7 +60,14 @@ export async function expectAgreement(
     if (after === null) made.delete(record);
     else made.set(record, after);
   }
-  const rows = await source.getRepository(entity).find({ order: { id: 'ASC' } });
-  const stored = rows.map(({ revision: _, ...record }) => [String(record.id), JSON.parse(JSON.stringify(record))]);
-  expect(Object.fromEntries(made)).toEqual(Object.fromEntries(stored));
+  expect(Object.fromEntries(made)).toEqual(Object.fromEntries(records.map((record) => [record.id, record])));
+}
+
+/** The records of an entity, as a GET returns them. */
+export async function recordsOf(
+  source: DataSource,
+  entity: EntityTarget<AnyResourceEntity>,
+): Promise<PublicRecord<AnyResourceEntity>[]> {
+  const rows = await source.getRepository(entity).find();
+  return rows.map(({ revision: _, ...record }) => JSON.parse(JSON.stringify(record)) as { id: Id });
 }

@@ -1,0 +1,151 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DataSource } from 'typeorm';
+import { CreateDeeds1790000500000 } from '../deeds/create-deeds.js';
+import { Deed } from '../deeds/deed.entity.js';
+import { DeedsModule } from '../deeds/deeds.module.js';
+import { allLines, expectAgreement, expectChain, recordsOf } from '../deeds/trail.js';
+import { inDatabase, run } from '../support/command.js';
+import { databaseUrlFor, engineInUse } from '../support/engine.js';
+import { preloaded, projectModule } from '../support/faults/preloaded.js';
+import { type Answer, Client, COOKIE, type Service, startService, temporaryFolder } from '../support/service.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { until } from '../support/until.js';
+
+/** Declares cookies with `audited: true`. */
+const AUDITED = preloaded(`
+  import { COOKIES } from '${projectModule('dist/src/cookies/cookie.resource.js')}';
+  Object.assign(COOKIES, { audited: true });`);
+
+const SCOPE = 'cookies:read cookies:write deeds:write audit:read';
+
+describe(`the audit trail of two services on one database (${engineInUse()})`, () => {
+  it('has one chain, whoever writes at the same time', async () => {
+    const services: Service[] = [];
+    try {
+      services.push(await startService({}, [DeedsModule], [new CreateDeeds1790000500000()]));
+      services.push(await startService({ DATABASE_URL: databaseUrlFor(services[0]!.folder) }, [DeedsModule]));
+      const clients = await Promise.all(services.map((service) => Client.of(service, { scope: SCOPE })));
+      const sources = services.map(({ app }) => app.get(DataSource));
+      const work = Array.from({ length: 30 }, async (_, index) => {
+        const [client, source] = [clients[index % 2]!, sources[index % 2]!];
+        const created = await client.request('POST', '/deeds', { body: { title: `deed ${index}`, price: null } });
+        expect(created.status).toBe(201);
+        await source.query(`INSERT INTO deeds (title) VALUES ('past the kit')`);
+        await client.request('PUT', `/deeds/${created.body.id}`, { body: { title: 'changed' } });
+        if (index % 3 === 0) await client.request('DELETE', `/deeds/${created.body.id}`);
+      });
+      await Promise.all(work);
+      await clients[0]!.request('POST', '/deeds', { body: { title: 'the last one', price: null } });
+      const lines = await allLines(clients[1]!, 'deeds');
+      expect(lines).toHaveLength(30 * 3 + 10 + 1);
+      expectChain(lines);
+      expectAgreement(await recordsOf(sources[0]!, Deed), lines);
+      expect(await run(services[0]!.folder, ['audit', 'verify'])).toMatchObject({ code: 0 });
+    } finally {
+      for (const service of services.reverse()) await service.stop();
+    }
+  });
+});
+
+describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
+  let folder: string;
+  let service: ServiceProcess;
+
+  beforeAll(async () => {
+    folder = temporaryFolder();
+    service = await ServiceProcess.start(folder, AUDITED);
+  });
+
+  afterAll(async () => {
+    await service.end('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** Posts, changes and deletes cookies until the service is gone, and adds the request ids of acknowledged changes. */
+  async function write(client: Client, name: string, acknowledged: string[]): Promise<void> {
+    const send = async (method: string, path: string, body?: object): Promise<Answer> => {
+      const answer = await client.request(method, path, { body });
+      if (answer.status >= 300) throw new Error(answer.text);
+      acknowledged.push(answer.headers.get('x-request-id')!);
+      return answer;
+    };
+    for (let turn = 0; turn < 1000; turn++) {
+      try {
+        const { body } = await send('POST', '/cookies', { ...COOKIE, wish: `${name} ${turn}` });
+        await send('PATCH', `/cookies/${body.id}`, { size: 'large' });
+        if (turn % 2 === 0) await send('DELETE', `/cookies/${body.id}`);
+      } catch {
+        return;
+      }
+    }
+    throw new Error('The service was not killed');
+  }
+
+  it('agrees with the records, and has each acknowledged change', async () => {
+    for (let round = 0; round < 2; round++) {
+      const client = await Client.of(service, { scope: SCOPE });
+      const acknowledged: string[] = [];
+      const writers = Array.from({ length: 12 }, (_, index) => write(client, `${round}-${index}`, acknowledged));
+      await until(
+        () => acknowledged.length > 60,
+        () => '60 changes',
+        60_000,
+      );
+      await service.end('SIGKILL');
+      await Promise.all(writers);
+      service = await ServiceProcess.start(folder, AUDITED);
+      const again = await Client.of(service, { scope: SCOPE });
+      const lines = await allLines(again, 'cookies');
+      expectChain(lines);
+      expectAgreement((await again.get('/cookies')).body, lines);
+      const known = new Set(lines.map(({ requestId }) => requestId));
+      expect(acknowledged.filter((id) => !known.has(id))).toEqual([]);
+      expect(await run(folder, ['audit', 'verify'])).toMatchObject({ code: 0 });
+    }
+  });
+
+  if (engineInUse() === 'sqlite') {
+    it('is in a backup, and goes on after a restore', async () => {
+      const client = await Client.of(service, { scope: SCOPE });
+      const before = await allLines(client, 'cookies');
+      const backup = join(folder, 'backup.sqlite');
+      expect(await run(folder, ['backup', backup])).toMatchObject({ code: 0 });
+      await client.post(COOKIE);
+      await service.end();
+      expect(await run(folder, ['restore', backup])).toMatchObject({ code: 0 });
+      service = await ServiceProcess.start(folder, AUDITED);
+      const again = await Client.of(service, { scope: SCOPE });
+      expect(await allLines(again, 'cookies')).toEqual(before);
+      expect((await again.post(COOKIE)).status).toBe(201);
+      const lines = await allLines(again, 'cookies');
+      expect(lines).toHaveLength(before.length + 1);
+      expectChain(lines);
+      expectAgreement((await again.get('/cookies')).body, lines);
+    });
+
+    it('rejects a restore of a backup whose trail can be changed', async () => {
+      const backup = join(folder, 'backup.sqlite');
+      inDatabase(folder, (database) => database.exec('DROP TRIGGER audit_delete'), 'backup.sqlite');
+      expect(await run(folder, ['restore', backup])).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('it lacks the trigger audit_delete'),
+      });
+    });
+
+    it('has the lines of another program, and seals them', async () => {
+      inDatabase(folder, (database) =>
+        database.exec(`UPDATE cookies SET wish = 'by hand' WHERE id IN (SELECT max(id) FROM cookies)`),
+      );
+      const client = await Client.of(service, { scope: SCOPE });
+      const [open] = (await allLines(client, 'cookies')).slice(-1);
+      expect(open).toMatchObject({ operation: 'update', subject: null, databaseUser: 'sqlite', hash: null });
+      expect((await run(folder, ['audit', 'verify'])).stdout).toContain('of which the last 1 have no hash yet');
+      await service.end();
+      service = await ServiceProcess.start(folder, AUDITED);
+      const again = await Client.of(service, { scope: SCOPE });
+      await again.post(COOKIE);
+      expectChain(await allLines(again, 'cookies'));
+    });
+  }
+});
