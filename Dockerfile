@@ -1,8 +1,8 @@
-# The current LTS. From Node 22 on nothing has to be compiled.
-ARG NODE=24
-ARG DEBIAN=trixie
+# The current LTS. From Node 22 on nothing has to be compiled. To pin them, add a digest; see docs/operating.md.
+ARG NODE_IMAGE=node:24-trixie
+ARG DEBIAN_IMAGE=debian:trixie-slim
 
-FROM node:${NODE}-${DEBIAN} AS build
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # `.npmrc` keeps npm from running install scripts.
@@ -12,27 +12,28 @@ COPY migrations migrations
 COPY src src
 RUN npx nest build
 
-FROM node:${NODE}-${DEBIAN} AS dependencies
+FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # SQLite comes compiled in better-sqlite3, whose checksum the lock file holds; the other one is for Node 20.
 RUN npm ci --omit=dev && npm uninstall --no-save --omit=dev better-sqlite3-12
 # What no program reads at run time: C sources, binaries for other platforms, builds for browsers and bundlers, types, maps,
-# manuals.
+# manuals. Licences stay, also those that stand in a manual.
 RUN cd node_modules \
     && rm -rf better-sqlite3/deps better-sqlite3/src \
     && find better-sqlite3/prebuilds -type f ! -name "linux-$(node -p process.arch).node" -delete \
     && node -e "new (require('better-sqlite3'))(':memory:').close()" \
     && rm -rf typeorm/browser rxjs/src rxjs/dist/bundles rxjs/dist/esm rxjs/dist/esm5 rxjs/dist/types \
         swagger-ui-dist/swagger-ui-es-bundle*.js typescript @types .bin .package-lock.json \
-    && find . -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -iname '*.md' \
+    && find . -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \
         -o -name '*.tsbuildinfo' \) -delete \
+    && grep -rLZi --include='*.md' --exclude='[Ll][Ii][Cc][Ee][Nn]*' 'permission is hereby granted' . | xargs -0 rm \
     && find . -type d \( -name test -o -name tests -o -name benchmarks -o -name .github \) -prune -exec rm -rf {} +
-
-FROM node:${NODE}-${DEBIAN}-slim AS node
+COPY scripts/sbom.js scripts/
+RUN node scripts/sbom.js > sbom.cdx.json
 
 # Debian with the node program alone: npm, corepack and the headers of the node image are of no use to the service.
-FROM debian:${DEBIAN}-slim
+FROM ${DEBIAN_IMAGE}
 ARG VERSION=1.0.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Cookie Storage Service" \
@@ -40,12 +41,13 @@ LABEL org.opencontainers.image.title="Cookie Storage Service" \
     org.opencontainers.image.licenses="MIT" \
     org.opencontainers.image.version="${VERSION}" \
     org.opencontainers.image.revision="${REVISION}"
-COPY --from=node /usr/local/bin/node /usr/local/bin/node
+COPY --from=dependencies /usr/local/bin/node /usr/local/bin/node
 COPY --chmod=755 deploy/cli.sh /usr/local/bin/cli
 # A named volume takes its owner from this folder; a number, because orchestrators cannot look names up.
 RUN mkdir -m 700 /data && chown 10001:10001 /data
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
+COPY --from=dependencies /app/sbom.cdx.json ./
 COPY --from=build /app/dist dist
 COPY package.json LICENSE ./
 RUN mkdir -m 700 dist/compile-cache && chown 10001:10001 dist/compile-cache

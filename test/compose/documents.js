@@ -19,6 +19,7 @@ const ORDER = [
   ['README.md A tour with curl 1', (output) => expectTour(output)],
   ['docs/operating.md One container 1', (output) => expect(/^ey[\w-]+\.[\w-]+\.[\w-]+$/m, output)],
   ['docs/operating.md One container 2', () => expectCapacity('compose.yaml', 1_000_000)],
+  ['docs/operating.md What the image contains 1', (output) => expectShipped(output)],
   ['docs/operating.md Back up and restore 1'],
   ['docs/operating.md Back up and restore 2', (output) => expect(/Restored 0 cookies/, output)],
   ['docs/operating.md From one container to a cluster 1', (output) => expect(/"msg":"Ran the migrations /, output)],
@@ -62,6 +63,23 @@ function expectTour(output) {
   const wanted = [...blocks.get('README.md A tour with curl 1').matchAll(/^#> (\d{3})/gm)].map(([, status]) => status);
   const got = [...output.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status);
   if (wanted.join() !== got.join()) throw new Error(`the tour gave ${got.join()}, not ${wanted.join()}`);
+}
+
+/** The bill of materials has every package that the container has, and no other. */
+function expectShipped(output) {
+  const { components } = JSON.parse(output);
+  const listed = components.map(({ name, version }) => `${name}@${version}`).sort();
+  const program = `
+    const { readdirSync, readFileSync } = require('node:fs');
+    const found = ['node@' + process.versions.node];
+    for (const file of readdirSync('node_modules', { recursive: true })) {
+      if (!/(^|node_modules\\/)(@[^/]+\\/)?[^/@]+\\/package\\.json$/.test(file)) continue;
+      const { name, version } = JSON.parse(readFileSync('node_modules/' + file));
+      found.push(name + '@' + version);
+    }
+    console.log([...new Set(found)].sort().join('\\n'));`;
+  const installed = run(`docker compose exec -T service node -e "${program}"`).trim();
+  if (listed.join('\n') !== installed) throw new Error(`listed:\n${listed.join('\n')}\ninstalled:\n${installed}`);
 }
 
 function expectCapacity(file, capacity) {
