@@ -34,6 +34,13 @@ const ruled = (form) => ({
 export const ruledForAll = ruled('all');
 export const ruledForOne = ruled('one');
 
+export const audited = {
+  ...service,
+  name: 'service, audited',
+  program: 'bench/variants/audited/main.js',
+  about: 'the service with an audit trail of cookies',
+};
+
 export const byHand = {
   name: 'by hand',
   program: 'bench/variants/by-hand/main.js',

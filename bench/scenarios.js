@@ -1,6 +1,15 @@
 import { changedLine } from './changed-line.js';
 import { compare } from './compare.js';
-import { byHand, jointlyLimited, locallyLimited, ruledForAll, ruledForOne, service, stockNest } from './programs.js';
+import {
+  audited,
+  byHand,
+  jointlyLimited,
+  locallyLimited,
+  ruledForAll,
+  ruledForOne,
+  service,
+  stockNest,
+} from './programs.js';
 import { starts } from './starts.js';
 
 const RECORDS = 1000;
@@ -83,6 +92,16 @@ export const scenarios = [
     figures: [
       { figure: 'cost', of: 'with a key', against: 'service' },
       { figure: 'rate', of: 'with a key', against: 'service' },
+    ],
+  })),
+  ...['sqlite', 'postgres'].map((engine) => ({
+    name: `audited-${engine}`,
+    what: `the audit trail on ${engine}: durable POST, 64 connections`,
+    connections: 64,
+    lanes: each([service, audited], 'post', RECORDS, { engine }),
+    figures: [
+      { figure: 'cost', of: audited.name, against: 'service' },
+      { figure: 'rate', of: audited.name, against: 'service' },
     ],
   })),
   {

@@ -58,7 +58,7 @@ const NO_DELETION = 'Lines of the audit trail cannot be deleted before a line pr
 
 /** `audit_actors` has who makes the changes of the running statement: by revision of the new record, 0 for all rows. */
 const SQLITE = [
-  'CREATE TABLE audit_actors (revision integer PRIMARY KEY, actor text NOT NULL)',
+  'CREATE TABLE audit_actors (revision integer PRIMARY KEY, issuer text, subject text, address text, request_id text)',
   `CREATE TRIGGER audit_insert BEFORE INSERT ON audit
    WHEN NEW.sequence IS NOT (SELECT sequence + 1 FROM audit_chains WHERE resource = NEW.resource)
    ${refuse('A line of the audit trail must have the next sequence')}`,

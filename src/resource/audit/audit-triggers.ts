@@ -90,12 +90,11 @@ function rowJson(dataSource: DataSource, metadata: EntityMetadata, row: string):
 function sqliteTriggers(dataSource: DataSource, metadata: EntityMetadata): Triggers {
   const table = metadata.tableName;
   const [before, after] = ['OLD', 'NEW'].map((row) => rowJson(dataSource, metadata, row)) as [string, string];
-  const actor = (property: string): string => `json_extract(actor, '$.${property}')`;
   const line = (operation: string, id: string, values: readonly [string, string], key: string, condition: string) => `
   INSERT INTO audit (${CONTENT_COLUMNS.join(', ')})
   SELECT '${table}', (SELECT sequence + 1 FROM audit_chains WHERE resource = '${table}'), strftime('%Y-%m-%dT%H:%M:%fZ', 'now'),
-    '${operation}', ${id}, ${['issuer', 'subject', 'address', 'requestId'].map(actor).join(', ')}, 'sqlite', "before", "after"
-  FROM (SELECT ${values[0]} AS "before", ${values[1]} AS "after", (SELECT actor FROM audit_actors WHERE revision = ${key}) AS actor)
+    '${operation}', ${id}, issuer, subject, address, request_id, 'sqlite', "before", "after"
+  FROM (SELECT ${values[0]} AS "before", ${values[1]} AS "after") LEFT JOIN audit_actors ON revision = ${key}
   WHERE ${condition};`;
   const created = (condition: string, key: string) => line('create', 'NEW.id', ['NULL', after], key, condition);
   const deleted = (condition: string) => line('delete', 'OLD.id', [before, 'NULL'], '0', condition);

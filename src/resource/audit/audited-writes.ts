@@ -46,7 +46,9 @@ export class AuditedWrites {
   private set(actors: Readonly<Record<string, Actor>>): Promise<unknown> {
     const statement = this.isPostgres
       ? `SELECT set_config('${ACTORS_SETTING}', ?, true)`
-      : 'INSERT OR REPLACE INTO audit_actors (revision, actor) SELECT CAST(key AS integer), value FROM json_each(?)';
+      : `INSERT OR REPLACE INTO audit_actors (revision, issuer, subject, address, request_id)
+         SELECT CAST(key AS integer), value ->> 'issuer', value ->> 'subject', value ->> 'address', value ->> 'requestId'
+         FROM json_each(?)`;
     return this.transaction.query(statement, [JSON.stringify(actors)]);
   }
 
@@ -66,18 +68,15 @@ export async function seal(dataSource: DataSource, transaction: Sql, resource: s
   const { sealed, hash } = await lockChain(dataSource, transaction, resource);
   const lines = await readLines(transaction, { resource, after: sealed }, MOST_LINES);
   if (lines.length === 0) return;
-  const seals: [sequence: number, previous: string, hash: string][] = [];
   let previous = hash;
   for (const line of lines) {
     const next = hashOf(line, previous);
-    seals.push([line.sequence, previous, next]);
+    await transaction.query('UPDATE audit SET previous = ?, hash = ? WHERE resource = ? AND sequence = ?', [
+      ...[previous, next],
+      ...[resource, line.sequence],
+    ]);
     previous = next;
   }
-  await transaction.query(
-    `UPDATE audit SET previous = json_extract(value, '$[1]'), hash = json_extract(value, '$[2]') FROM json_each(?)
-     WHERE resource = ? AND sequence = json_extract(value, '$[0]')`,
-    [JSON.stringify(seals), resource],
-  );
   await transaction.query('UPDATE audit_chains SET sealed = ?, hash = ? WHERE resource = ?', [
     lines.at(-1)!.sequence,
     previous,

@@ -1,0 +1,2 @@
+import './declaration.js';
+import '../../../dist/src/main.js';
