@@ -13,13 +13,19 @@ describe('a project with generated resources', () => {
       const written = await copy.node('scripts/generate.js', 'resource', ...resource.split(' '));
       expect(written).toMatchObject({ status: 0 });
     }
-    await copy.program('@nestjs/cli/bin/nest.js', 'build');
+    expect(await copy.node('scripts/build.js')).toMatchObject({ status: 0 });
   }, 600_000);
 
   afterAll(async () => {
     commands.remove();
     await dropDatabases();
   });
+
+  it('passes the specs of the platform for settings, the document, lists and export', async () => {
+    const specs = ['config/settings', 'openapi/openapi', 'cookies', 'cli/cli-export'];
+    const paths = specs.map((spec) => `test/${spec}.e2e-spec`);
+    expect(await copy.program('jest/bin/jest.js', '-w', '2', ...paths)).toMatch(/^Tests: .* passed/m);
+  }, 600_000);
 
   describeOrders(commands);
   describeTickets(commands);
