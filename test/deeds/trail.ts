@@ -24,7 +24,7 @@ export interface Line {
 /** Reads all pages of GET /audit. */
 export async function allLines(client: Client, resource: string): Promise<Line[]> {
   const lines: Line[] = [];
-  let path: string | undefined = `/audit?resource=${resource}&limit=1000`;
+  let path: string | undefined = `/audit?resource=${resource}&limit=200`;
   while (path !== undefined) {
     const { status, body, headers } = await client.get(path);
     expect(status).toBe(200);

@@ -142,6 +142,13 @@ describe(`the audit trail (${engineInUse()})`, () => {
     expectChain(await trail());
   });
 
+  it('stores the change of a subject with a name that no database stores', async () => {
+    const odd = await Client.of(service, { subject: 'a\0b\ud800', scope: 'deeds:write' });
+    expect((await post('odd', odd)).status).toBe(201);
+    expect((await trail()).at(-1)!.subject).toBe('a\ufffdb\ufffd');
+    expectChain(await trail());
+  });
+
   it.each(WRITES.filter(([, , , engine]) => engine === undefined || engine === engineInUse()))(
     'has the changes of %s past the kit',
     async (_name, sql, operations) => {

@@ -28,7 +28,10 @@ export function actAs<T>(actor: Actor, work: () => T): T {
 export function actAsRequest(request: FastifyRequest, work: () => void): void {
   const actor = (): Actor => {
     const { id: requestId, ip: address, user } = request;
-    return { issuer: user?.issuer, subject: user?.subject, address, requestId };
+    return { issuer: storable(user?.issuer), subject: storable(user?.subject), address, requestId };
   };
   actors.run(actor, work);
 }
+
+/** PostgreSQL stores neither NUL nor lone surrogates, which a token may have. */
+const storable = (text?: string): string | undefined => text?.toWellFormed().replaceAll('\0', '\ufffd');

@@ -1,19 +1,10 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
-import type { Sql } from '../../database/engine.js';
 import { elementJson, recordColumns } from '../store/record-columns.js';
+import { areMade, findOnPostgres, findOnSqlite, type Runner, type Triggers } from '../usage/triggers.js';
 import { CONTENT_COLUMNS } from './audit-lines.js';
 
-/** A transaction, or the query runner of a migration. */
-type Runner = Pick<Sql, 'query'>;
-
-/** The name of the settings in which a transaction on PostgreSQL has its actors; see `AuditedWrites`. */
+/** The setting in which a transaction on PostgreSQL has its actors; see `AuditedWrites`. */
 export const ACTORS_SETTING = 'audit.actors';
-
-interface Triggers {
-  readonly create: readonly string[];
-  /** Counts the triggers that are there, enabled and as `create` makes them. */
-  readonly find: { readonly sql: string; readonly parameters: unknown[] };
-}
 
 /** Tells whether a table has its audit triggers as this version makes them, or none if it is not audited. */
 export async function hasAuditTriggers(
@@ -23,9 +14,7 @@ export async function hasAuditTriggers(
   audited: boolean,
 ): Promise<boolean> {
   if (!audited) return (await findAuditTriggers(runner, dataSource, table)).length === 0;
-  const { create, find } = triggersOf(dataSource, table);
-  const [row] = await runner.query<[{ count: number }]>(find.sql, find.parameters);
-  return row.count === create.filter((sql) => sql.startsWith('CREATE TRIGGER')).length;
+  return areMade(runner, triggersOf(dataSource, table));
 }
 
 /** Makes the triggers of a table that write its lines, and the beginning of their chain. */
@@ -107,9 +96,7 @@ function sqliteTriggers(dataSource: DataSource, metadata: EntityMetadata): Trigg
   const create = EVENTS.map(
     (event) => `CREATE TRIGGER "${table}_audit_${event}" AFTER ${event} ON "${table}" BEGIN${bodies[event]}\nEND`,
   );
-  const texts = create.map(() => '?').join(', ');
-  const sql = `SELECT count(*) AS count FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? AND sql IN (${texts})`;
-  return { create, find: { sql, parameters: [table, ...create] } };
+  return { create, find: findOnSqlite(table, create) };
 }
 
 /**
@@ -181,10 +168,6 @@ END`;
       trigger('AFTER', 'DELETE', 'REFERENCING OLD TABLE AS old_rows'),
       trigger('BEFORE', 'TRUNCATE', ''),
     ],
-    find: {
-      sql: `SELECT count(*) AS count FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
-            WHERE tgrelid = to_regclass(?) AND tgenabled IN ('O', 'A') AND prosrc = ?`,
-      parameters: [`"${table}"`, body],
-    },
+    find: findOnPostgres(table, body),
   };
 }

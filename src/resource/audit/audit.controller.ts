@@ -5,16 +5,18 @@ import type { DataSource } from 'typeorm';
 import { Scopes } from '../../auth/scopes.decorator.js';
 import { committed } from '../../database/engine.js';
 import { invalidRequest } from '../../http/errors/api-error.js';
-import { ApiErrors } from '../../openapi/documented-errors.js';
+import { ApiErrors, describedError } from '../../openapi/documented-errors.js';
 import { headers } from '../../openapi/header-fields.js';
 import { RateClass } from '../../rate-limit/rate-class.decorator.js';
 import { Exchange, ResourceExchange } from '../exchange.js';
 import { nextPageLink } from '../lists/resource-lists.js';
-import { invalidQuery } from '../operation-errors.js';
 import { chainsOf, publicLine, readLines } from './audit-lines.js';
 import { AuditLineDto, AuditQuery } from './audit.dto.js';
 
 const SCOPE = 'audit:read';
+
+const notAudited = (names: readonly string[]) =>
+  invalidRequest([{ parameter: 'resource', message: `must be one of ${names.join(', ')}` }]);
 
 /** Reads the audit trail. It exists only where a resource is audited. */
 @ApiTags('audit')
@@ -31,14 +33,12 @@ export class AuditController {
     description: 'A page of lines, oldest first. Each is one change of a record.',
   })
   @ApiResponse({ status: 200, description: 'The lines', type: [AuditLineDto], headers: headers('Link') })
-  @ApiErrors(SCOPE, invalidQuery(AuditQuery))
+  @ApiErrors(SCOPE, describedError(notAudited(['orders']), 'A parameter is missing, unknown or not valid'))
   async list(@Query() query: AuditQuery, @Exchange() { request, reply }: ResourceExchange): Promise<object[]> {
     const { limit = 100, resource } = query;
     const source = committed(this.dataSource);
     const names = (await chainsOf(source)).map((chain) => chain.resource);
-    if (!names.includes(resource)) {
-      throw invalidRequest([{ parameter: 'resource', message: `must be one of ${names.join(', ')}` }]);
-    }
+    if (!names.includes(resource)) throw notAudited(names);
     const lines = await readLines(source, query, limit + 1);
     const page = lines.slice(0, limit);
     if (lines.length > limit) reply.header('link', nextPageLink(request.url, page.at(-1)!.sequence));

@@ -2,10 +2,10 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsInt, Max, Min } from 'class-validator';
 import { IsCodePointLength, IsOptionalNotNull } from '../../http/validation/property-decorators.js';
 import { QueryInteger } from '../../http/validation/query-values.js';
-import { LIMIT_ERROR } from '../lists/list-query.js';
 
-const MOST_LINES = 1000;
-const limitError = { message: LIMIT_ERROR };
+/** Most lines of a page, each of which has a record twice. */
+const MOST_LINES = 200;
+const limitError = { message: `must be given once, as a whole number from 1 to ${MOST_LINES}` };
 const afterError = { message: 'must be given once, as the sequence of a line, or 0' };
 
 export class AuditQuery {

@@ -4,21 +4,46 @@ import type { Sql } from '../../database/engine.js';
 import { type IdKind, idKindOf } from '../id-kinds.js';
 
 /** A transaction, or the query runner of a migration. */
-type Runner = Pick<Sql, 'query'>;
+export type Runner = Pick<Sql, 'query'>;
 
-/**
- * The triggers that keep the `storage` row of a table right for every writer: count, capacity and revision. A record keeps the
- * revision that its writer brings if it is above that of the row; otherwise it gets the next one.
- */
-interface Triggers {
+/** The triggers of a table. */
+export interface Triggers {
   readonly create: readonly string[];
   /** Counts the triggers that are there, enabled and as `create` makes them. */
   readonly find: { readonly sql: string; readonly parameters: unknown[] };
 }
 
+/** Tells whether all triggers are there. */
+export async function areMade(runner: Runner, { create, find }: Triggers): Promise<boolean> {
+  const [row] = await runner.query<[{ count: number | string }]>(find.sql, find.parameters);
+  return Number(row.count) === create.filter((sql) => sql.startsWith('CREATE TRIGGER')).length;
+}
+
+/** Finds triggers on SQLite by their texts. */
+export function findOnSqlite(table: string, create: readonly string[]): Triggers['find'] {
+  const texts = create.map(() => '?').join(', ');
+  return {
+    sql: `SELECT count(*) AS count FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? AND sql IN (${texts})`,
+    parameters: [table, ...create],
+  };
+}
+
+/** Finds triggers on PostgreSQL by the text of their function. */
+export function findOnPostgres(table: string, body: string): Triggers['find'] {
+  return {
+    sql: `SELECT count(*) AS count FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
+          WHERE tgrelid = to_regclass(?) AND tgenabled IN ('O', 'A') AND prosrc = ?`,
+    parameters: [`"${table}"`, body],
+  };
+}
+
 /** A revision that is further ahead is made up, and is replaced. */
 const LARGEST_STEP = 1_000_000;
 
+/**
+ * The triggers that keep the `storage` row of a table right for every writer: count, capacity and revision. A record keeps the
+ * revision that its writer brings if it is above that of the row; otherwise it gets the next one.
+ */
 async function triggersOf(runner: Runner, { options }: DataSource, table: string, ids: IdKind): Promise<Triggers> {
   if (options.type === 'postgres') return postgresTriggers(table, ids);
   return sqliteTriggers(table, await uniqueKeys(runner, table));
@@ -30,9 +55,7 @@ const idsOf = ({ entityMetadatas }: DataSource, table: string): IdKind =>
 
 /** Tells whether a table has its triggers as this version makes them. */
 export async function hasTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<boolean> {
-  const { create, find } = await triggersOf(runner, dataSource, table, idsOf(dataSource, table));
-  const [row] = await runner.query<[{ count: number | string }]>(find.sql, find.parameters);
-  return Number(row.count) === create.filter((sql) => sql.startsWith('CREATE TRIGGER')).length;
+  return areMade(runner, await triggersOf(runner, dataSource, table, idsOf(dataSource, table)));
 }
 
 /** Makes the triggers of a table. Without them its records may have changed, so they are counted and get a new epoch. */
@@ -118,13 +141,7 @@ END`,
   UPDATE storage SET used = used - replaced, replaced = NULL ${row};
 END`,
   ];
-  return {
-    create,
-    find: {
-      sql: `SELECT count(*) AS count FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? AND sql IN (${create.map(() => '?').join(', ')})`,
-      parameters: [table, ...create],
-    },
-  };
+  return { create, find: findOnSqlite(table, create) };
 }
 
 /**
@@ -187,10 +204,6 @@ END`;
       trigger('DELETE', 'REFERENCING OLD TABLE AS old_rows'),
       trigger('TRUNCATE', ''),
     ],
-    find: {
-      sql: `SELECT count(*) AS count FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
-            WHERE tgrelid = to_regclass(?) AND tgenabled IN ('O', 'A') AND prosrc = ?`,
-      parameters: [`"${table}"`, body],
-    },
+    find: findOnPostgres(table, body),
   };
 }
