@@ -113,8 +113,10 @@ async function verifiedPayload(
       });
       return payload;
     } catch (error) {
-      failure = error;
-      if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+      // A TypeError is about the key, such as an RSA key of 1024 bits; another one may fit.
+      const isUnfitKey = error instanceof TypeError;
+      failure = isUnfitKey ? new errors.JOSEAlgNotAllowed() : error;
+      if (!isUnfitKey && !(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
     }
   }
   throw failure;

@@ -40,9 +40,12 @@ export const unsigned: Signature = () => Buffer.alloc(0);
 export const HS256 = { alg: 'HS256' };
 export const withSecret = hmac('sha256', SECRET);
 
-/** A part of a token; a string is encoded unchanged. */
+/** A part of a token; a string and bytes are encoded unchanged. */
 export const encoded = (value: unknown): string =>
-  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
+  (value instanceof Uint8Array
+    ? Buffer.from(value)
+    : Buffer.from(typeof value === 'string' ? value : JSON.stringify(value))
+  ).toString('base64url');
 
 /** A compact JWS with any header and payload, valid JSON or not. */
 export function jws(header: unknown, payload: unknown, signature: Signature = withSecret): string {

@@ -1,0 +1,85 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Service, startService } from '../support/service.js';
+import { claims, ecdsa, expectInvalidToken, hmac, jws, list, rsa, type Signature } from './jws.js';
+
+const makeRsa = (modulusLength: number) => generateKeyPairSync('rsa', { modulusLength });
+const [short, good, forEncryption, attacker] = [1024, 2048, 2048, 2048].map(makeRsa) as ReturnType<typeof makeRsa>[];
+const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const SECRET = 'a secret of 32 bytes in a key set';
+
+const published = (key: KeyObject, kid: string, more: object = {}) => ({
+  ...key.export({ format: 'jwk' }),
+  kid,
+  ...more,
+});
+/** The short key comes first, so that a token without a key id meets it before the good one. */
+const KEYS = [
+  published(short!.publicKey, 'short'),
+  published(good!.publicKey, 'good', { alg: 'RS256' }),
+  published(ec.publicKey, 'ec'),
+  published(forEncryption!.publicKey, 'encryption', { use: 'enc' }),
+  { kty: 'oct', k: Buffer.from(SECRET).toString('base64url'), kid: 'secret' },
+];
+const signed = ({ privateKey }: { privateKey: KeyObject } = good!): Signature => rsa('sha256', privateKey);
+
+describe('a key set with good and bad keys', () => {
+  let provider: Server;
+  let issuer: string;
+  let service: Service;
+  let loads = 0;
+
+  beforeAll(async () => {
+    provider = createServer((_request, response) => {
+      loads++;
+      response.end(JSON.stringify({ keys: KEYS }));
+    });
+    await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+    issuer = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+    const environment = { JWT_ISSUER: issuer, JWT_JWKS_URI: `${issuer}/keys`, JWT_AUDIENCE: 'cookies' };
+    service = await startService({ ...environment, JWT_SECRET: undefined });
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    provider.closeAllConnections();
+    provider.close();
+  });
+
+  const send = (header: object, signature: Signature, changes: object = {}) =>
+    list(service, jws(header, claims({ iss: issuer, aud: 'cookies', ...changes }), signature));
+
+  it.each<[what: string, header: object, signature: Signature]>([
+    ['RS256 and a key id', { alg: 'RS256', kid: 'good' }, signed()],
+    ['RS256 and no key id, beside a short key', { alg: 'RS256' }, signed()],
+    ['ES256 and a key id', { alg: 'ES256', kid: 'ec' }, ecdsa('sha256', ec.privateKey)],
+  ])('accepts a token with %s', async (_what, header, signature) => {
+    expect((await send(header, signature)).status).toBe(200);
+  });
+
+  it.each<[what: string, header: object, signature: Signature, changes: object]>([
+    ['an RSA key of 1024 bits', { alg: 'RS256', kid: 'short' }, signed(short), {}],
+    ['the key of an attacker and no key id', { alg: 'RS256' }, signed(attacker), {}],
+    ['HS256 and a secret of the set', { alg: 'HS256', kid: 'secret' }, hmac('sha256', SECRET), {}],
+    ['a signature of zeros', { alg: 'ES256', kid: 'ec' }, () => Buffer.alloc(64), {}],
+    ['the audience in an array of an array', { alg: 'RS256', kid: 'good' }, signed(), { aud: [['cookies']] }],
+    ['the audience in an object', { alg: 'RS256', kid: 'good' }, signed(), { aud: { 0: 'cookies' } }],
+  ])('rejects a token with %s with 401', async (_what, header, signature, changes) => {
+    expectInvalidToken(await send(header, signature, changes));
+  });
+
+  it('rejects tokens whose key or key id does not fit with 401, for which it loads the set twice at most', async () => {
+    const before = loads;
+    const answers = await Promise.all([
+      send({ alg: 'RS256', kid: 'encryption' }, signed(forEncryption)),
+      send({ alg: 'PS256', kid: 'good' }, signed()),
+      send({ alg: 'ES256', kid: 'good' }, signed()),
+      ...['../../keys', "' OR 1=1 --", '__proto__', 7, null, { $ne: 1 }].map((kid) =>
+        send({ alg: 'RS256', kid }, signed()),
+      ),
+    ]);
+    answers.forEach(expectInvalidToken);
+    expect(loads - before).toBeLessThanOrEqual(2);
+  });
+});
