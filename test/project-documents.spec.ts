@@ -97,6 +97,19 @@ describe('the documents of the project', () => {
     expect(rows).toEqual([...Object.keys(dependencies!), ...Object.keys(devDependencies!)]);
   });
 
+  it('show each line of the OWASP list and of RFC 8725 in docs/security.md by tests that exist', () => {
+    const lines = read('docs/security.md').match(/^\| (?:API\d+|3\.\d+) .*$/gm) ?? [];
+    const sections = [...Array(15).keys()].map((index) => `3.${index + 1}`);
+    const risks = [...Array(10).keys()].map((index) => `API${index + 1}`);
+    expect(lines.map((line) => line.split(' ')[1])).toEqual([...risks, ...sections]);
+    const tests = lines.map((line) => [...line.matchAll(/`((?:src|test)\/[\w./-]+\.ts)`, "([^"]+)"/g)]);
+    expect(tests.filter((named) => named.length === 0)).toEqual([]);
+    const isTest = (file: string, title: string): boolean =>
+      ["'", '"', '`'].some((quote) => read(file).includes(`${quote}${title}${quote},`));
+    const wrong = tests.flat().filter(([, file, title]) => !isTest(file!, title!));
+    expect(wrong.map(([, file, title]) => `${file}: ${title}`)).toEqual([]);
+  });
+
   const documents = files.filter((file) => file.endsWith('.md'));
 
   it('name only files that exist', () => {

@@ -5,7 +5,7 @@ import { type Service, startService } from '../support/service.js';
 import { claims, ecdsa, expectInvalidToken, hmac, jws, list, rsa, type Signature } from './jws.js';
 
 const makeRsa = (modulusLength: number) => generateKeyPairSync('rsa', { modulusLength });
-const [short, good, forEncryption, attacker] = [1024, 2048, 2048, 2048].map(makeRsa) as ReturnType<typeof makeRsa>[];
+const [short, good, forEncryption, attacker] = [1024, 2048, 2048, 2048].map(makeRsa);
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const SECRET = 'a secret of 32 bytes in a key set';
 

@@ -223,6 +223,17 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
     }
   });
 
+  it('a record of another subject is 404 where the records are those of the subject', async () => {
+    const { body } = await book(2, alice);
+    const { records } = service.app.get(OutingsService, { strict: false });
+    const ofBob = records.where({ owner: 'bob' });
+    const error = { status: 404, errorCode: 'OUTING_NOT_FOUND' };
+    await expect(ofBob.get(body.id)).rejects.toMatchObject(error);
+    await expect(ofBob.update(body.id, { guests: 1 })).rejects.toMatchObject(error);
+    await expect(ofBob.delete(body.id)).rejects.toMatchObject(error);
+    expect((await alice.get(`/outings/${body.id}`)).body).toEqual(body);
+  });
+
   it('a scope without a value is an error, and not all records', () => {
     const { records } = service.app.get(OutingsService, { strict: false });
     expect(() => records.where({ owner: undefined })).toThrow('where() needs a value for owner, or null');
