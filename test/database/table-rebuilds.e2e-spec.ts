@@ -4,6 +4,7 @@ import { type DataSource, type MigrationInterface, type QueryRunner, TableColumn
 import { loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
 import { migrate } from '../../src/database/schema/migrations.js';
+import { createResourceTable, dropResourceTable } from '../../src/resource/store/resource-migration.js';
 import { environmentIn, temporaryFolder } from '../support/service.js';
 
 const COLUMNS = '"id" integer PRIMARY KEY AUTOINCREMENT NOT NULL, "name" varchar NOT NULL';
@@ -55,6 +56,19 @@ class Renaming2000000000001 implements MigrationInterface {
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query('ALTER TABLE "vessels" RENAME TO "jars"');
+  }
+}
+
+/** TypeORM reads the CHECKs of a table out of its SQL when it rebuilds it. */
+class RebuildingAResource2000000000001 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    const checks = { name_is_more: `replace(replace("name", 'a', ''), 'b', '') <> ''` };
+    await createResourceTable(runner, 'vials', { ids: 'uuid', columns: { name: 'varchar' }, checks });
+    await runner.addColumn('vials', new TableColumn({ name: 'size', type: 'varchar', isNullable: true }));
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await dropResourceTable(runner, 'vials');
   }
 }
 
@@ -135,6 +149,16 @@ describe('a migration that rebuilds a table which others refer to', () => {
     expect(renamed.references).toMatchObject([{ table: 'vessels' }, { table: 'vessels' }]);
     await dataSource.undoLastMigration();
     expect(await state()).toEqual(before);
+  });
+
+  it('keeps the CHECKs of a resource, that of its UUIDs included', async () => {
+    await openWith(CreateRelated2000000000000, RebuildingAResource2000000000001);
+    await migrate(dataSource);
+    const insert = (id: string, name: string) =>
+      dataSource.query('INSERT INTO vials (id, name) VALUES (?, ?)', [id, name]);
+    await insert('01999999-0000-7000-8000-00000000000a', 'abc');
+    await expect(insert('01999999-0000-7000-8000-00000000000B', 'abc')).rejects.toThrow('CHECK');
+    await expect(insert('01999999-0000-7000-8000-00000000000c', 'ab')).rejects.toThrow('CHECK');
   });
 
   it('changes nothing when it fails on the way back, and foreign keys are enforced again', async () => {

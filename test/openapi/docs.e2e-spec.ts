@@ -71,15 +71,20 @@ if (!canRun) {
     const summaries = page.locator('.opblock-summary-control');
     await summaries.first().waitFor();
     const shown = await page.locator('.opblock').evaluateAll((blocks) => blocks.map(({ id }) => id));
-    const names = ['listCookies', 'createCookie', 'getCookie', 'replaceCookie', 'patchCookie', 'deleteCookie'];
-    expect(shown.sort()).toEqual(names.map((name) => `operations-cookies-${name}`).sort());
+    const { paths }: any = await (await fetch(`${service.url}/openapi.json`)).json();
+    const operations = Object.values<any>(paths).flatMap((path) => Object.values<any>(path));
+    const ids = operations.flatMap(({ tags, operationId }) =>
+      operationId ? `operations-${tags[0].replaceAll(' ', '_')}-${operationId}` : [],
+    );
+    expect(shown.sort()).toEqual(ids.sort());
+    expect(ids).toContain('operations-cookies-replaceCookie');
     for (const summary of await summaries.all()) await summary.click();
     const schemas = page.locator('.models .model-container button[aria-expanded="false"]');
     const count = await schemas.count();
     expect(count).toBeGreaterThan(3);
     for (let schema = 0; schema < count; schema++) await schemas.first().click();
     await page.locator('.opblock.is-open .responses-table').last().waitFor();
-    expect(await page.locator('.opblock.is-open').count()).toBe(6);
+    expect(await page.locator('.opblock.is-open').count()).toBe(ids.length);
     expectNothingFromElsewhere();
   });
 

@@ -180,7 +180,9 @@ describe('npm run generate', () => {
     const person = ['age:int:0..150', 'giftCardId:ref:gift-cards', 'cookieId:ref:cookies'];
     expect((await generate('resource', 'people', '--singular', 'person', ...person)).status).toBe(0);
     expect((await generate('resource', 'switches', 'isOn:bool')).status).toBe(0);
-    expect((await generate('resource', 'marks', 'at:instant', 'place?:json:name')).status).toBe(0);
+    expect(
+      (await generate('resource', 'marks', 'at:instant', 'place?:json:name', 'state:enum:open,done=open')).status,
+    ).toBe(0);
     allowReferenced();
     const specs = ['gift-cards', 'test/people', 'switches', 'marks', 'test/cookies'];
     const printed = await copy.program('jest/bin/jest.js', '--runInBand', ...specs);

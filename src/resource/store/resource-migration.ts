@@ -46,8 +46,8 @@ export async function createResourceTable(
       { name: 'revision', type: 'integer', default: 0 },
     ],
     checks: [
-      ...Object.entries(checks).map(([check, expression]) => ({ name: check, expression })),
-      ...(ids === 'uuid' ? [{ expression: IS_UUID }] : []),
+      ...Object.entries(checks).map(([check, expression]) => ({ name: check, expression: rebuildable(expression) })),
+      ...(ids === 'uuid' ? [{ expression: rebuildable(IS_UUID) }] : []),
     ],
     foreignKeys: Object.entries(references).map(([column, referencedTableName]) => ({
       columnNames: [column],
@@ -66,6 +66,9 @@ export async function createResourceTable(
   await queryRunner.sql`INSERT INTO storage (resource, epoch, revision, used) VALUES (${name}, '', 0, 0)`;
   await makeTriggers(queryRunner, queryRunner.dataSource, name, idKindOf(ids));
 }
+
+/** When TypeORM rebuilds a table of SQLite, it takes the first `),` of a CHECK for its end. */
+const rebuildable = (expression: string): string => expression.replaceAll('),', ') ,');
 
 function timestamps({ dataSource: { driver } }: QueryRunner): TableColumnOptions[] {
   const { createDate: type, createDateDefault } = driver.mappedDataTypes;

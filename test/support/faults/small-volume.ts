@@ -4,8 +4,8 @@ import { closeSync, existsSync, openSync, readFileSync, rmSync, writeSync } from
 import { join } from 'node:path';
 import { temporaryFolder } from '../service.js';
 
-/** Size in bytes. */
-const SIZE = 320 * 1024;
+/** Size in bytes: room for the tables of some resources, and for hundreds of records. */
+const SIZE = 512 * 1024;
 
 /** The process reports when it first finds no more space. */
 const SEIZING = `

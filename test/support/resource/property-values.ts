@@ -59,10 +59,11 @@ const WRONG_DECIMALS = [
 ];
 const WRONG_TEXTS = ['\0', 'a\0b', 'a\ud83cb', '\udf6a', '\udf6a\ud83c'];
 
-/** The schema without the alternative that it is null. */
+/** The schema without the alternative that it is null, and with that of an enum, to which a default is added by `allOf`. */
 export function ofValue(schema: any, resolve: Resolve): any {
-  const { oneOf, ...others } = resolve(schema);
-  return oneOf === undefined ? others : { ...resolve(oneOf[0]), ...others };
+  const { oneOf, allOf, ...others } = resolve(schema);
+  const [first] = oneOf ?? allOf ?? [];
+  return first === undefined ? others : { ...resolve(first), ...others };
 }
 
 /** Two valid values that differ; the second is `undefined` where the schema does not tell another than its example. */
