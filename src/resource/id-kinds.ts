@@ -65,8 +65,12 @@ export function idKindOf(columnType: unknown): IdKind {
   return columnType === 'uuid' ? UUID_IDS : INTEGER_IDS;
 }
 
-/** The CHECK of an id that is a UUID: SQLite has no type for it. */
-export const IS_UUID =
+/**
+ * The CHECK of an id that is a UUID: SQLite has no type for it. When TypeORM rebuilds a table of SQLite, it takes the first `),` of a
+ * CHECK for its end.
+ */
+export const IS_UUID = (
   `CAST("id" AS text) LIKE '________-____-____-____-____________' AND CAST("id" AS text) <> '${UUID_IDS.lowest}' ` +
   `AND length(replace(CAST("id" AS text), '-', '')) = 32 ` +
-  `AND rtrim(replace(CAST("id" AS text), '-', ''), '0123456789abcdef') = ''`;
+  `AND rtrim(replace(CAST("id" AS text), '-', ''), '0123456789abcdef') = ''`
+).replaceAll('),', ') ,');

@@ -9,6 +9,7 @@ import { DatabaseUnavailableError, OutcomeUnknownError } from '../../src/databas
 import { CookiesService } from '../../src/cookies/cookies.service.js';
 import { createDatabase, describePostgres, dropDatabases } from '../support/engine.js';
 import { Site } from '../faults/fault.js';
+import { until } from '../support/until.js';
 import { requestUntil } from '../support/load/request-until.js';
 import { endSessions, onServer, PostgresServer } from '../support/postgres/postgres-server.js';
 import { Client, COOKIE, environmentIn, type Service, startService, temporaryFolder } from '../support/service.js';
@@ -131,8 +132,7 @@ describePostgres('a server that is frozen', () => {
     const list = await client.get('/cookies');
     expect([list.status, (await client.post(COOKIE)).status]).toEqual([503, 503]);
     server.thaw();
-    await sleep(100);
-    expect((await client.post(COOKIE)).status).toBe(201);
+    await until(async () => (await client.post(COOKIE)).status === 201, 'the server is used again');
   });
 
   it('is not ready, and alive, within 2 s, however many ask', async () => {

@@ -47,7 +47,7 @@ export async function createResourceTable(
     ],
     checks: [
       ...Object.entries(checks).map(([check, expression]) => ({ name: check, expression: rebuildable(expression) })),
-      ...(ids === 'uuid' ? [{ expression: rebuildable(IS_UUID) }] : []),
+      ...(ids === 'uuid' ? [{ expression: IS_UUID }] : []),
     ],
     foreignKeys: Object.entries(references).map(([column, referencedTableName]) => ({
       columnNames: [column],
@@ -67,7 +67,7 @@ export async function createResourceTable(
   await makeTriggers(queryRunner, queryRunner.dataSource, name, idKindOf(ids));
 }
 
-/** When TypeORM rebuilds a table of SQLite, it takes the first `),` of a CHECK for its end. */
+/** A CHECK as TypeORM can read it from a table of SQLite, see `IS_UUID`. */
 const rebuildable = (expression: string): string => expression.replaceAll('),', ') ,');
 
 function timestamps({ dataSource: { driver } }: QueryRunner): TableColumnOptions[] {
