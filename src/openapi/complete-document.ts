@@ -2,7 +2,6 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { BODY_LIMIT, lengthOf, LIMIT_EXTENSION } from '../http/body/body-limit.js';
 import { ACCESS_EXTENSION } from '../auth/scopes.decorator.js';
 import { CLOSED } from './closed.decorator.js';
-import { ENUM_NAME } from './enum-name.js';
 
 type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']>;
 type ResponseObject = OperationObject['responses'][string];
@@ -13,6 +12,9 @@ interface Node {
 }
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace'] as const;
+
+/** The mark of an enum in a list parameter, with the name of its schema, until `completeDocument` replaces it. */
+export const ENUM_NAME = 'x-enum-name';
 
 /** Adds to the document of `@nestjs/swagger` what its decorators cannot express. */
 export function completeDocument(document: OpenAPIObject): void {

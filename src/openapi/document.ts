@@ -12,7 +12,7 @@ const RESPONSES = [
 ].join(' ');
 
 const BEARER = [
-  'A JWT (RFC7519, verified by RFC8725), sent as `Authorization: Bearer <token>`. The operators of the service say who issues it and how to',
+  'A JWT (RFC7519, checked as RFC8725 says), sent as `Authorization: Bearer <token>`. The operators of the service say who issues it and how to',
   'get one. It needs an expiry (`exp`), a subject (`sub`), and the scope of the operation.',
 ].join(' ');
 

@@ -4,7 +4,7 @@ import { openSnapshot, type Snapshot } from '../../database/engine.js';
 import { SETTINGS } from '../../features.js';
 import { allLines, chainsOf, publicLine } from '../../resource/audit/audit-lines.js';
 import { UsageError } from '../command-errors.js';
-import { targetOf, write } from '../export/export.js';
+import { targetOf, writeLines } from '../output/lines.js';
 import { openDatabase } from '../resources/open-storage.js';
 
 /** Writes the lines of one resource, or of all, as NDJSON. */
@@ -14,7 +14,7 @@ export async function exportAudit(
   interrupt: AbortSignal,
 ): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
-  const [name, destination] = await targetOf(config, output);
+  const target = await targetOf(config, output);
   await using dataSource = await openDatabase(config, { mayMigrate: false });
   const snapshot = await openSnapshot(dataSource);
   try {
@@ -24,7 +24,7 @@ export async function exportAudit(
     }
     const summary = { hash: createHash('sha256'), count: 0 };
     const lines = linesOf(snapshot, resource === undefined ? known : [resource], summary);
-    if (!(await write(lines, name, destination, interrupt))) return;
+    if (!(await writeLines(lines, target, interrupt))) return;
     console.error(`Exported ${summary.count} lines, sha256 ${summary.hash.digest('hex')}`);
   } finally {
     snapshot.close();

@@ -1,8 +1,8 @@
 import { loadConfigFromProcess } from '../../config/config.js';
 import { openSnapshot, type Snapshot } from '../../database/engine.js';
 import { SETTINGS } from '../../features.js';
-import { allLines, chainsOf, type AuditLine, hashOf } from '../../resource/audit/audit-lines.js';
-import type { AuditChain } from '../../resource/audit/audit.entity.js';
+import { allLines, chainsOf, hashOf } from '../../resource/audit/audit-lines.js';
+import type { AuditChain, AuditLine } from '../../resource/audit/audit.entity.js';
 import { Failure } from '../command-errors.js';
 import { openDatabase } from '../resources/open-storage.js';
 

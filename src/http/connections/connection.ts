@@ -48,8 +48,8 @@ export class Connection implements ResponseConnection {
   /** The error to send after all other responses. */
   private lastError?: { readonly error: Error; readonly request?: IncomingMessage };
   private isRejected = false;
-  /** A request whose time ran out while the service did not read, and since when its client may send the rest. */
-  private overdue?: { readonly error: Error; request?: IncomingMessage; since: number };
+  /** A request that did not arrive in time; without `request` until its header section has arrived. */
+  private overdue?: { readonly error: Error; request?: IncomingMessage };
   /** When the service closed its side, on the clock of `performance.now()`. */
   private endedAt?: number;
   private readonly flow: SocketFlow;
@@ -153,19 +153,19 @@ export class Connection implements ResponseConnection {
     if (this.isIdle) this.finish();
   }
 
-  /** Rejects a request that did not arrive in time, which Node reports once. While the service does not read, its client has more time. */
-  expire(error: Error): void {
-    if (this.flow.isPaused) this.overdue = { error, since: performance.now() };
-    else this.reject(error);
+  /** Handles a request that did not arrive in time, which Node reports once. */
+  expire(error: Error, requestTimeout: number): void {
+    const last = this.waiting.at(-1)?.req ?? this.current?.req ?? this.unfinishedRequest;
+    this.overdue = { error, request: last?.complete === false ? last : undefined };
+    this.checkOverdue(performance.now(), requestTimeout);
   }
 
-  /** Rejects an overdue request whose client has had the whole time since the service reads on. */
+  /** Rejects an overdue request, unless the service has not read for so long: until then its client could not send the rest. */
   checkOverdue(now: number, requestTimeout: number): void {
-    const { overdue } = this;
-    if (overdue === undefined) return;
-    if (overdue.request?.complete === true) this.overdue = undefined;
-    else if (this.flow.isPaused) overdue.since = now;
-    else if (now - overdue.since > requestTimeout) this.reject(overdue.error);
+    if (this.overdue === undefined) return;
+    const { request, error } = this.overdue;
+    if (request?.complete === true) this.overdue = undefined;
+    else if (this.flow.readingFor(now) > requestTimeout) this.reject(error);
   }
 
   countBuffered(response: TrackedResponse, bytes: number): void {

@@ -19,6 +19,7 @@ const internalsOf = (socket: Socket): SocketInternals => socket as unknown as So
 /** Pauses reading from a socket, and measures how long its client has not read. */
 export class SocketFlow {
   private isReading = true;
+  private resumedAt = -Infinity;
   private sentBytes = 0;
   private sentAt = performance.now();
 
@@ -39,9 +40,9 @@ export class SocketFlow {
     return now - this.sentAt;
   }
 
-  /** Whether the service or Node's HTTP server has paused reading. */
-  get isPaused(): boolean {
-    return !this.isReading || internalsOf(this.socket)._paused === true;
+  /** @returns milliseconds since reading was last resumed, by the service or by Node's HTTP server; 0 while it is paused */
+  readingFor(now: number): number {
+    return this.isReading && internalsOf(this.socket)._paused !== true ? now - this.resumedAt : 0;
   }
 
   pauseReading(): void {
@@ -53,6 +54,7 @@ export class SocketFlow {
   resumeReading(): void {
     if (this.isReading) return;
     this.isReading = true;
+    this.resumedAt = performance.now();
     const internals = internalsOf(this.socket);
     internals._paused = false;
     // Node's HTTP server has paused the parser, too.
@@ -62,7 +64,8 @@ export class SocketFlow {
 
   /** To be called on `drain`, when Node resumes reading by itself. */
   handleDrain(): void {
-    if (!this.isReading) this.pauseReading();
+    if (this.isReading) this.resumedAt = performance.now();
+    else this.pauseReading();
   }
 }
 

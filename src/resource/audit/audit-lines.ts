@@ -2,8 +2,6 @@ import { createHash } from 'node:crypto';
 import type { Sql } from '../../database/engine.js';
 import type { AuditChain, AuditLine } from './audit.entity.js';
 
-export type { AuditLine };
-
 /** The properties that a hash covers, in its order, with the names of their columns. */
 const CONTENT = {
   resource: 'resource',
