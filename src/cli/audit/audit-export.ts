@@ -4,7 +4,7 @@ import { openSnapshot, type Snapshot } from '../../database/engine.js';
 import { SETTINGS } from '../../features.js';
 import { allLines, chainsOf, publicLine } from '../../resource/audit/audit-lines.js';
 import { UsageError } from '../command-errors.js';
-import { targetOf, writeLines } from '../output/lines.js';
+import { targetOf, writeLines } from '../output/write-lines.js';
 import { openDatabase } from '../resources/open-storage.js';
 
 /** Writes the lines of one resource, or of all, as NDJSON. */

@@ -8,7 +8,7 @@ import type { AnyResourceEntity } from '../../resource/resource-entity.js';
 import type { ResourceSnapshot } from '../../resource/store/resource-snapshot.js';
 import { openStorage } from '../resources/open-storage.js';
 import { Progress } from '../output/progress.js';
-import { targetOf, writeLines } from '../output/lines.js';
+import { targetOf, writeLines } from '../output/write-lines.js';
 
 export interface ExportOptions {
   readonly output?: string;
