@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import type { Reflector } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
@@ -8,6 +9,9 @@ import type { Limit } from './limit.js';
 import { type RouteClass, routeClassOf } from './rate-class.decorator.js';
 import { tooManyRequests } from './rate-limit-errors.js';
 import type { RequestsInProgress } from './requests-in-progress.js';
+
+/** Milliseconds before the 429 of a full window, because clients that repeat at once would use up the CPU. */
+const DELAY = 100;
 
 /**
  * Counts every request with a valid token and permission, and every request of a public route: 429 beyond a limit. It runs
@@ -45,7 +49,9 @@ async function check(limit: Limit, key: string, reply: FastifyReply): Promise<vo
   const { isExceeded, remaining, seconds } = await limit.count(key);
   append(reply, 'ratelimit-policy', `"${name}";q=${requests};w=${window}`);
   append(reply, 'ratelimit', `"${name}";r=${remaining};t=${seconds}`);
-  if (isExceeded) throw tooManyRequests(counted, requests, window, seconds);
+  if (!isExceeded) return;
+  await setTimeout(DELAY);
+  throw tooManyRequests(counted, requests, window, seconds);
 }
 
 /** Appends to a list of structured fields (RFC 9651). */

@@ -101,6 +101,14 @@ describe('a subject with RATE_LIMIT_SUBJECT_READ=2', () => {
     expectError(await writer.get('/cookies/abc'), 403, 'INSUFFICIENT_SCOPE');
   });
 
+  it('waits 100 ms for each 429, as clients that repeat at once would use up the CPU', async () => {
+    const client = await Client.of(await start(HALF_A_MINUTE));
+    for (const id of [1, 2]) await client.get(`/cookies/${id}`);
+    const before = performance.now();
+    expectError(await client.get('/cookies/1'), 429, 'RATE_LIMITED');
+    expect(performance.now() - before).toBeGreaterThanOrEqual(99);
+  });
+
   it('may read again when Retry-After has passed', async () => {
     const client = await Client.of(await start({ RATE_LIMIT_SUBJECT_READ: '1', RATE_LIMIT_WINDOW: '1' }));
     let rejected = await client.get('/cookies/1');
