@@ -131,7 +131,7 @@ async function look(client: Client, id: number, known: readonly Answer[]): Promi
 const outcomes = (answers: readonly Answer[]): unknown[] => answers.flatMap(({ status, body }) => [status, body]);
 
 /** The process of `other-writer.ts`. */
-class OtherWriter {
+export class OtherWriter {
   private readonly waiting = new Map<number, (result?: Result) => void>();
   private commands = 0;
 

@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { canRunAsOrdinaryUser } from '../support/ordinary-user.js';
 import { ATTACKS } from './attacks.js';
+import { audited } from './audited.js';
 import type { Fault } from './fault.js';
 import { fileReadOnly, fileTaken } from './file-taken.js';
 import { diskFull, pagesFull } from './full.js';
@@ -32,6 +33,7 @@ const FAULTS: Record<string, { fault: Fault; times: number; impossible?: string 
   'two-services': { fault: twoServices, times: 1 },
   repeated: { fault: repeated, times: 10 },
   'other-writers': { fault: otherWriters, times: 10 },
+  audited: { fault: audited, times: 5 },
   stopped: { fault: stopped(), times: 20 },
   'disk-full': {
     fault: diskFull,

@@ -7,15 +7,10 @@ import { DeedsModule } from '../deeds/deeds.module.js';
 import { allLines, expectAgreement, expectChain, recordsOf } from '../deeds/trail.js';
 import { inDatabase, run } from '../support/command.js';
 import { databaseUrlFor, engineInUse } from '../support/engine.js';
-import { preloaded, projectModule } from '../support/faults/preloaded.js';
+import { AUDITED_COOKIES } from '../support/faults/audited-cookies.js';
 import { type Answer, Client, COOKIE, type Service, startService, temporaryFolder } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/until.js';
-
-/** Declares cookies with `audited: true`. */
-const AUDITED = preloaded(`
-  import { COOKIES } from '${projectModule('dist/src/cookies/cookie.resource.js')}';
-  Object.assign(COOKIES, { audited: true });`);
 
 const SCOPE = 'cookies:read cookies:write deeds:write audit:read';
 
@@ -54,7 +49,7 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
 
   beforeAll(async () => {
     folder = temporaryFolder();
-    service = await ServiceProcess.start(folder, AUDITED);
+    service = await ServiceProcess.start(folder, AUDITED_COOKIES);
   });
 
   afterAll(async () => {
@@ -94,7 +89,7 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
       );
       await service.end('SIGKILL');
       await Promise.all(writers);
-      service = await ServiceProcess.start(folder, AUDITED);
+      service = await ServiceProcess.start(folder, AUDITED_COOKIES);
       const again = await Client.of(service, { scope: SCOPE });
       const lines = await allLines(again, 'cookies');
       expectChain(lines);
@@ -114,7 +109,7 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
       await client.post(COOKIE);
       await service.end();
       expect(await run(folder, ['restore', backup])).toMatchObject({ code: 0 });
-      service = await ServiceProcess.start(folder, AUDITED);
+      service = await ServiceProcess.start(folder, AUDITED_COOKIES);
       const again = await Client.of(service, { scope: SCOPE });
       expect(await allLines(again, 'cookies')).toEqual(before);
       expect((await again.post(COOKIE)).status).toBe(201);
@@ -142,7 +137,7 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
       expect(open).toMatchObject({ operation: 'update', subject: null, databaseUser: 'sqlite', hash: null });
       expect((await run(folder, ['audit', 'verify'])).stdout).toContain('of which the last 1 have no hash yet');
       await service.end();
-      service = await ServiceProcess.start(folder, AUDITED);
+      service = await ServiceProcess.start(folder, AUDITED_COOKIES);
       const again = await Client.of(service, { scope: SCOPE });
       await again.post(COOKIE);
       expectChain(await allLines(again, 'cookies'));
