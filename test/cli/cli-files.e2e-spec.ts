@@ -15,11 +15,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import {
   countsOf,
   folderWith,
   inDatabase,
+  line,
   lines,
   type Outcome,
   outcomeOf,
@@ -368,5 +369,22 @@ describe('import of what gzip has packed', () => {
     expect([code, stderr]).toEqual([1, expect.stringMatching(/in\.ndjson\.gz cannot be read: unexpected end of file/)]);
     expect(countsOf(folder)).toEqual({ count: 0, used: 0 });
     expect(existsSync(at('in.ndjson.gz'))).toBe(true);
+  });
+
+  it('reads what export has packed, and goes on with it after an interrupt', async () => {
+    await store(lines(1500));
+    const { code, stderr } = await run(folder, ['export', 'cookies', '--output', 'out.ndjson.gz']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('Exported 1500 cookies, sha256 ') });
+    expect(gunzipSync(readFileSync(at('out.ndjson.gz'))).toString()).toBe(lines(1500));
+    expect(remains()).toEqual([]);
+    mkdirSync(at('new'));
+    const inNew = (...args: string[]) => run(at('new'), ['import', 'cookies', ...args]);
+    const broken = lines(1200) + line({ id: 1201, size: 'tiny' });
+    expect(await run(at('new'), ['import', 'cookies'], { input: gzipSync(broken) })).toMatchObject({ code: 1 });
+    expect(await inNew('--resume', at('out.ndjson.gz'))).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('Imported 500 cookies'),
+    });
+    expect((await run(at('new'), ['export', 'cookies'])).stdout).toBe(lines(1500));
   });
 });

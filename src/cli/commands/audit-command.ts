@@ -24,7 +24,10 @@ export function addAuditCommand(cli: Command, interrupt: AbortSignal): void {
     .command('export')
     .description('write the lines as NDJSON, as they are at one moment')
     .argument('[resource]', 'only the lines of this resource')
-    .option('-o, --output <file>', 'write to a file, which appears only when it is complete (default: stdout)')
+    .option(
+      '-o, --output <file>',
+      'write to a file, which appears only when it is complete (default: stdout); .gz is packed with gzip',
+    )
     .action(async (resource: string | undefined, { output }: { output?: string }) => {
       const { exportAudit } = await import('../audit/audit-export.js');
       await exportAudit(resource, output, interrupt);

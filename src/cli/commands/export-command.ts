@@ -37,7 +37,7 @@ function addCommandOf(resource: Resource, parent: Command, interrupt: AbortSigna
     .description(`write ${name.pluralText}`)
     .option(
       '-o, --output <file>',
-      'write to a file, which appears only when it is complete, or into a device or FIFO (default: stdout)',
+      'write to a file, which appears only when it is complete, or into a device or FIFO (default: stdout); .gz is packed with gzip',
     )
     .option('--after <id>', `only ${name.pluralText} after the one with this id`, idOf(name))
     .option('--limit <count>', `at most so many ${name.pluralText}`, parseCount);

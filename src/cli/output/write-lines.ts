@@ -1,6 +1,8 @@
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
 import type { Config } from '../../config/config.js';
 import { PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { Failure } from '../command-errors.js';
@@ -29,9 +31,11 @@ type Lines = AsyncGenerator<string>;
 
 /** @returns whether the lines are written; not when the reader has closed the pipe, as `head` does */
 export async function writeLines(lines: Lines, { name, destination }: Target, signal: AbortSignal): Promise<boolean> {
+  // Import reads what is packed, too.
+  const source = [Readable.from(lines), ...(name.endsWith('.gz') ? [createGzip()] : [])];
   try {
-    if (destination.kind === 'file') await toFile(lines, destination.path, signal);
-    else await pipeline(lines, await openDestination(destination, signal), { signal });
+    if (destination.kind === 'file') await toFile(source, destination.path, signal);
+    else await pipeline([...source, await openDestination(destination, signal)], { signal });
     return true;
   } catch (error) {
     if (error instanceof ReplacedError) throw error;
@@ -42,10 +46,10 @@ export async function writeLines(lines: Lines, { name, destination }: Target, si
   }
 }
 
-async function toFile(lines: Lines, path: string, signal: AbortSignal): Promise<void> {
+async function toFile(source: readonly Readable[], path: string, signal: AbortSignal): Promise<void> {
   const draft = `${path}.partial-${process.pid}`;
   try {
-    await pipeline(lines, createWriteStream(draft, { flags: 'wx', mode: PRIVATE_FILE }), { signal });
+    await pipeline([...source, createWriteStream(draft, { flags: 'wx', mode: PRIVATE_FILE })], { signal });
     await replaceFile(draft, path);
   } catch (error) {
     await rm(draft, { force: true }).catch(() => {});
