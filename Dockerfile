@@ -43,8 +43,8 @@ LABEL org.opencontainers.image.title="Cookie Storage Service" \
     org.opencontainers.image.revision="${REVISION}"
 COPY --from=dependencies /usr/local/bin/node /usr/local/bin/node
 COPY --chmod=755 deploy/cli.sh /usr/local/bin/cli
-# A named volume takes its owner from this folder; a number, because orchestrators cannot look names up.
-RUN mkdir -m 700 /data && chown 10001:10001 /data
+# A named volume takes its owner from these folders; a number, because orchestrators cannot look names up.
+RUN mkdir -m 700 /data /backups && chown 10001:10001 /data /backups
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=dependencies /app/sbom.cdx.json ./

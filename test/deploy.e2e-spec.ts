@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { canMakeCertificates, makeCertificate } from './support/certificate.js';
+import { folderWith, lines, run } from './support/command.js';
 import { Client, COOKIE, type Service, startService, temporaryFolder } from './support/service.js';
 
 const DEPLOY = join(import.meta.dirname, '../deploy');
@@ -12,6 +13,9 @@ const METRIC = /\b(?:http|storage|database|nodejs|process)_[a-z0-9_]+/g;
 /** The load balancer itself, where it is installed; `HAPROXY_PATH` names another. */
 const HAPROXY = process.env['HAPROXY_PATH'] ?? 'haproxy';
 const withHaproxy = canMakeCertificates && spawnSync(HAPROXY, ['-v']).status === 0 ? it : it.skip;
+
+const UNITS = readdirSync(join(DEPLOY, 'systemd'));
+const withSystemd = spawnSync('systemd-analyze', ['--version']).status === 0 ? it : it.skip;
 
 interface Dashboard {
   panels: { title: string; targets: { expr: string; datasource: { uid: string } }[] }[];
@@ -24,7 +28,7 @@ describe('what is deployed beside the service', () => {
   let exposed: string;
 
   beforeAll(async () => {
-    service = await startService();
+    service = await startService({ BACKUP_DIR: DEPLOY });
     await (await Client.of(service)).post(COOKIE);
     exposed = await (await fetch(`${service.managementUrl}/metrics`)).text();
   });
@@ -56,6 +60,37 @@ describe('what is deployed beside the service', () => {
     const names = [...read('prometheus/alerts.yml').matchAll(/alert: (\w+)/g)].map(([, name]) => name!);
     expect(names.length).toBeGreaterThan(5);
     expect(names.filter((name) => !guide.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  withSystemd('are units that systemd takes, and the service runs a command that the command line takes', () => {
+    const folder = temporaryFolder();
+    for (const unit of UNITS) {
+      // The paths are those of an installation.
+      const text = read(`systemd/${unit}`).replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`);
+      writeFileSync(join(folder, unit), text);
+    }
+    const files = UNITS.map((unit) => join(folder, unit));
+    const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', ...files], { encoding: 'utf8' });
+    expect({ status, stderr: stderr.split('\n').filter((line) => line.includes('cookies-backup')) }).toEqual({
+      status: 0,
+      stderr: [],
+    });
+    rmSync(folder, { recursive: true });
+  });
+
+  it('has commands for backups that the command line takes', async () => {
+    const folder = await folderWith(lines(1));
+    const unit = /^ExecStart=.*main\.js (backup .*)$/m.exec(read('systemd/cookies-backup.service'))![1]!;
+    const compose = /command: \[cli, (backup, .*)\]/.exec(read('../compose.yaml'))![1]!;
+    const inCompose = compose.replaceAll(', ', ' ').replaceAll(/'\$\{\w+:-([^}]*)\}'/g, '$1');
+    expect(inCompose).toContain(' --every 1h');
+    for (const command of [unit, inCompose.replace(' --every 1h', '')]) {
+      const args = command.split(' ').map((arg) => (arg.startsWith('/') ? folder : arg));
+      expect(await run(folder, args)).toMatchObject({
+        code: 0,
+        stderr: expect.stringContaining('Backed up 1 cookie '),
+      });
+    }
   });
 
   withHaproxy.each(readdirSync(join(DEPLOY, 'haproxy')))('is a configuration that HAProxy takes: %s', (file) => {

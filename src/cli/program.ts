@@ -1,9 +1,10 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { CLI } from '../config/program-names.js';
-import { SERVICE_NAME } from '../config/service-name.js';
 import { serviceVersion } from '../config/service-version.js';
 import { RESOURCES, SETTINGS } from '../features.js';
 import { addAuditCommand } from './commands/audit-command.js';
+import { addBackupCommand, addRestoreCommand } from './commands/backup-commands.js';
+import { seconds } from './commands/duration.js';
 import { addExportCommand } from './commands/export-command.js';
 import { addImportCommand } from './commands/import-command.js';
 import type { DoctorOptions } from './doctor/doctor.js';
@@ -42,42 +43,6 @@ export function program(interrupt: AbortSignal): Command {
 
 /** The examples at the end of a command's help. */
 const examples = (...calls: string[]): string => `\nExamples:\n${calls.map((call) => `  ${CLI} ${call}`).join('\n')}`;
-
-function addBackupCommand(cli: Command, interrupt: AbortSignal): void {
-  cli
-    .command('backup')
-    .description('copy the SQLite database, as it is at one moment, into one file, while the service serves')
-    .argument(
-      '<file>',
-      'where to; a file is replaced when the copy is complete and checked, a device or FIFO is written into',
-    )
-    .addHelpText('after', examples(`backup /backups/${SERVICE_NAME}.sqlite`))
-    .action(async (file: string) => {
-      const { backup } = await import('./backup/backup.js');
-      await backup(file, interrupt);
-    });
-}
-
-const RESTORE_NOTE = `Rejects a file that is damaged, comes from a newer version, has another schema than its migrations make, counts other records
-than it holds, or holds one that no request could have stored. The replaced database stays beside the new one, in place
-of the one that an earlier restore kept. Until the last step, which is one rename, the storage is as it was.
-`;
-
-function addRestoreCommand(cli: Command, interrupt: AbortSignal): void {
-  cli
-    .command('restore')
-    .description('put a backup in the place of the SQLite database; the service must be stopped')
-    .argument('<file>', 'the backup; it stays as it is')
-    .option('--skip-record-check', 'do not validate every record: faster, for a backup of your own')
-    .addHelpText(
-      'after',
-      `\n${RESTORE_NOTE}${examples(`restore /backups/${SERVICE_NAME}.sqlite`, `restore /dev/stdin < ${SERVICE_NAME}.sqlite`)}`,
-    )
-    .action(async (file: string, { skipRecordCheck }: { skipRecordCheck?: true }) => {
-      const { restore } = await import('./backup/restore.js');
-      await restore(file, { recordCheck: !skipRecordCheck }, interrupt);
-    });
-}
 
 function addMigrateCommand(cli: Command): void {
   const variables = RESOURCES.map(({ capacity }) => capacity.name).join(' or ');
@@ -122,14 +87,6 @@ function addTokenCommand(cli: Command): void {
       const { printToken } = await import('./token.js');
       await printToken(options);
     });
-}
-
-const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-
-function seconds(duration: string): number {
-  const [, count, unit] = /^([1-9][0-9]{0,8})([smhd])$/.exec(duration) ?? [];
-  if (count === undefined) throw new InvalidArgumentError('It must be a number with s, m, h or d, such as 1h.');
-  return Number(count) * UNITS[unit!]!;
 }
 
 function addRevokeCommand(cli: Command): void {

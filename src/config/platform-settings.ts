@@ -108,6 +108,10 @@ export const PLATFORM_SETTINGS = {
       about: 'run pending migrations at start; `false` leaves them to `npm run migration:run`',
       default: 'true',
     }),
+    backupFolder: setting('BACKUP_DIR', string, {
+      about: 'SQLite: folder of the backups that `cli backup --to` makes, for metrics and `cli doctor`; unset: neither',
+      example: '/backups',
+    }),
   },
   http: {
     connections: setting('MAX_CONNECTIONS', integer(1, 1_000_000), {

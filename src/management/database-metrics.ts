@@ -5,14 +5,15 @@ import { Counter } from 'prom-client';
 import { Config } from '../config/config.js';
 import { ENGINE_ERRORS, type EngineError, engineErrors } from '../database/database-events.js';
 import { addGauge } from './add-gauge.js';
+import { addBackupGauges } from './backup-gauges.js';
 import { Metrics } from './metrics.js';
 
-/** Metrics of the database: errors of the engine and, with SQLite, the size of its files. */
+/** Metrics of the database: errors of the engine and, with SQLite, the size of its files and its last backup. */
 @Injectable()
 export class DatabaseMetrics implements OnModuleDestroy {
   private readonly errors: Counter<'kind'>;
 
-  constructor({ registry }: Metrics, { database: { url } }: Config) {
+  constructor({ registry }: Metrics, { database: { url, backupFolder } }: Config) {
     this.errors = new Counter({
       name: 'database_errors_total',
       help: 'Errors of the database engine: corrupt, io, full, unreachable; without failed statements and locks',
@@ -33,6 +34,7 @@ export class DatabaseMetrics implements OnModuleDestroy {
     // All workers have the same values.
     addGauge(registry, 'database_volume_free_bytes', free, readFree, 'first');
     addGauge(registry, 'database_wal_bytes', 'Size of the write-ahead log', readWal, 'first');
+    if (backupFolder !== undefined) addBackupGauges(registry, backupFolder);
   }
 
   onModuleDestroy(): void {

@@ -1,9 +1,23 @@
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
 import { HOSTILE_CHANGES } from '../faults/hostile-backups.js';
-import { countsOf, folderWith, inDatabase, lines, run } from '../support/command.js';
-import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
+import { SmallVolume } from '../support/faults/small-volume.js';
+import { countsOf, folderWith, inDatabase, lines, type Outcome, run, type RunOptions } from '../support/command.js';
+import { type Answer, Client, COOKIE, type Service, startService, temporaryFolder } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 const startOn = (folder: string): Promise<Service> =>
@@ -23,6 +37,22 @@ describe('cli backup and restore', () => {
     );
   const database = () => readFileSync(join(folder, 'cookies.sqlite'));
   const tamper = (change: (database: Database) => void) => inDatabase(folder, change, 'backup.sqlite');
+
+  /** Names, sizes and times of all files. */
+  const state = (where = folder) =>
+    readdirSync(where).map((name) => [name, statSync(join(where, name)).size, statSync(join(where, name)).mtimeMs]);
+
+  /** Runs `restore --verify` with a temporary folder, which must be empty afterwards, as must be all it had made elsewhere. */
+  async function verify(file: string, options: RunOptions = {}): Promise<Outcome> {
+    const [temporary, before] = [temporaryFolder(), state()];
+    const environment = { TMPDIR: temporary, ...options.environment };
+    const outcome = await run(folder, ['restore', '--verify', file], { ...options, environment });
+    expect([state(), readdirSync(temporary)]).toEqual([before, []]);
+    return outcome;
+  }
+
+  const expectRejectedByVerify = async (file: string, fault: RegExp): Promise<void> =>
+    expect(await verify(file)).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(fault) });
 
   it('copies one state into one sound file while the service is written to', async () => {
     await using service = await startOn(folder);
@@ -160,6 +190,7 @@ describe('cli backup and restore', () => {
     damage();
     const before = database();
     const file = what.includes('another kind') ? 'other.sqlite' : 'backup.sqlite';
+    await expectRejectedByVerify(file, fault);
     const { code, stderr } = await run(folder, ['restore', file]);
     expect(code).toBe(1);
     expect(stderr).toMatch(fault);
@@ -198,12 +229,63 @@ describe('cli backup and restore', () => {
     'rejects a backup with %s',
     async (_name, change) => {
       tamper((copy) => change(copy, (below) => below - 1));
+      await expectRejectedByVerify('backup.sqlite', /backup\.sqlite/);
       const { code, stderr } = await run(folder, ['restore', 'backup.sqlite']);
       expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('The storage is as it was') });
       expect(countsOf(folder)).toEqual({ count: 3000, used: 3000 });
       expect(readdirSync(folder).filter((name) => name.includes('restoring'))).toEqual([]);
     },
   );
+
+  it('verifies a backup while the service serves, and changes nothing, also one from a pipe', async () => {
+    await using service = await startOn(folder);
+    const good = {
+      code: 0,
+      stderr: expect.stringMatching(/can be restored: it holds 3000 cookies\. Nothing was changed/),
+    };
+    expect(await verify('backup.sqlite')).toMatchObject(good);
+    expect(await verify('/dev/stdin', { input: readFileSync(join(folder, 'backup.sqlite')) })).toMatchObject(good);
+    expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
+    expect(await verify('cookies.sqlite')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('the database itself'),
+    });
+  });
+
+  it('verifies a backup in WAL mode with what is only in its WAL, and leaves no file beside it', async () => {
+    mkdirSync(join(folder, 'copied'));
+    tamper((copy) => {
+      copy.exec(
+        `PRAGMA journal_mode = WAL; INSERT INTO cookies (flavor, size, wish) VALUES ('vanilla', 'small', 'new')`,
+      );
+      for (const suffix of ['', '-wal'])
+        cpSync(join(folder, `backup.sqlite${suffix}`), join(folder, `copied/b${suffix}`));
+    });
+    const before = state(join(folder, 'copied'));
+    expect(await verify('copied/b')).toMatchObject({ code: 0, stderr: expect.stringContaining('holds 3001 cookies') });
+    expect(state(join(folder, 'copied'))).toEqual(before);
+  });
+
+  (SmallVolume.mountable ? it : it.skip)(
+    'verifies a backup in WAL mode on a volume that cannot be written',
+    async () => {
+      tamper((copy) => copy.pragma('journal_mode = WAL'));
+      await SmallVolume.use(async (volume) => {
+        cpSync(join(folder, 'backup.sqlite'), join(volume.folder, 'b'));
+        execFileSync('mount', ['-o', 'remount,ro', volume.folder]);
+        expect(await verify(join(volume.folder, 'b'))).toMatchObject({ code: 0 });
+        expect(readdirSync(volume.folder)).toEqual(['b']);
+      });
+    },
+  );
+
+  it('names the temporary folder that has no space for the check', async () => {
+    const environment = { TMPDIR: join(folder, 'nowhere') };
+    expect(await run(folder, ['restore', '--verify', 'backup.sqlite'], { environment })).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/nowhere.*TMPDIR names another folder/),
+    });
+  });
 
   it('leaves the records unchecked with --skip-record-check, and says so', async () => {
     tamper((copy) => HOSTILE_CHANGES['an empty wish']!(copy, () => 1));

@@ -277,6 +277,7 @@ describe('commands that root runs beside a service of another user', () => {
       [['import', 'cookies'], lines(2)],
       [['export', 'cookies', '--output', at('volume/data/out.ndjson')]],
       [['backup', at('volume/data/backup.sqlite')]],
+      [['backup', '--to', at('volume/data')]],
       [['token', '--sub', 'alice']],
       [['doctor']],
       [['restore', at('volume/data/backup.sqlite')]],

@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, utimesSync } from 'node:fs';
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeJwt } from 'jose';
+import { backupName } from '../../src/management/backup-files.js';
 import { RESOURCES } from '../../src/features.js';
 import { folderWith, inDatabase, line, run } from '../support/command.js';
 import { Client, startService, temporaryFolder } from '../support/service.js';
@@ -41,7 +42,6 @@ describe('the command line', () => {
     [['export', 'jars'], `There is no resource "jars"; there are ${THERE_ARE}. For example: `],
     [['import'], `Name the resource first: ${THERE_ARE}. For example: npm run --silent cli -- import `],
     [['import', 'in.ndjson'], `There is no resource "in.ndjson"; there are ${THERE_ARE}. For example: `],
-    [['backup'], "missing required argument 'file'"],
     [['token'], "required option '--sub <who>' not specified"],
     [['token', '--sub', 'a', '--expires', 'soon'], 'It must be a number with s, m, h or d, such as 1h.'],
   ])('%j exits with 2 and says why', async (args, message) => {
@@ -179,6 +179,19 @@ describe('the command line', () => {
       const { code, stdout, stderr } = await run(folder, ['doctor']);
       expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(expected) });
       expect(stderr).toMatch(/of 12 checks failed/);
+    });
+
+    it('says how old the last backup in BACKUP_DIR is, or that there is none', async () => {
+      const environment = { BACKUP_DIR: temporaryFolder() };
+      const none = await run(folder, ['doctor'], { environment });
+      expect(none).toMatchObject({
+        code: 1,
+        stdout: expect.stringMatching(/^FAIL {2}last backup +\S+ has no backup: run /m),
+      });
+      const name = backupName(Date.now() - 90 * 60_000);
+      writeFileSync(join(environment.BACKUP_DIR, name), 'x');
+      const { stdout } = await run(folder, ['doctor'], { environment });
+      expect(stdout).toMatch(new RegExp(`^ok    last backup      ${name}, 1\\.5 hours old, 1 bytes$`, 'm'));
     });
 
     it('says that the folder cannot be written', async () => {

@@ -22,11 +22,15 @@ const ORDER = [
   ['docs/operating.md What the image contains 1', (output) => expectShipped(output)],
   ['docs/operating.md Back up and restore 1'],
   ['docs/operating.md Back up and restore 2', (output) => expect(/Restored 0 cookies/, output)],
+  [
+    'docs/operating.md Backups on a schedule 1',
+    (output) => expect(/can be restored: it holds 0 cookies[^]*last backup/, output),
+  ],
   ['docs/operating.md From one container to a cluster 1', (output) => expect(/"msg":"Ran the migrations /, output)],
   ['docs/operating.md From one container to a cluster 2', (output) => expect(/Imported 0 cookies/, output)],
   ['docs/operating.md From one container to a cluster 3', () => expectNextId(2)],
   ['docs/operating.md Upgrade 1', () => expectReplicas(3)],
-  ['docs/operating.md Back up and restore 3', () => expectReplicas(3)],
+  ['docs/operating.md PostgreSQL 1', () => expectReplicas(3)],
 ];
 
 /** Every bash block of a document by its heading and its number under that. */

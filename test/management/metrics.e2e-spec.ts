@@ -1,8 +1,9 @@
-import { statSync } from 'node:fs';
+import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
+import { backupName } from '../../src/management/backup-files.js';
 import { ReportedResources } from '../../src/management/reported-resources.js';
 import { UsageCounter } from '../../src/resource/usage/usage-counter.js';
 import {
@@ -13,7 +14,7 @@ import {
   type EngineName,
 } from '../support/engine.js';
 import { PostgresServer } from '../support/postgres/postgres-server.js';
-import { Client, COOKIE, type Service, startService, token } from '../support/service.js';
+import { Client, COOKIE, type Service, startService, temporaryFolder, token } from '../support/service.js';
 import { StallingClient } from '../support/faults/stalling-client.js';
 import { growthDuring, metricsOf, untilMetric } from '../support/metrics.js';
 
@@ -181,6 +182,25 @@ describe('GET /metrics', () => {
     const free = metrics.get('database_volume_free_bytes')!;
     expect(free / (bavail * bsize)).toBeCloseTo(1, 1);
     expect(metrics.get('database_wal_bytes')).toBe(statSync(join(service.folder, 'cookies.sqlite-wal')).size);
+  });
+
+  it('says when the last backup began and how large it is, and 0 where there is none', async () => {
+    const folder = temporaryFolder();
+    await using service = await startService({ BACKUP_DIR: folder });
+    const last = async () => {
+      const metrics = await metricsOf(service);
+      return ['timestamp_seconds', 'bytes'].map((name) => metrics.get(`database_last_backup_${name}`));
+    };
+    expect(await last()).toEqual([0, 0]);
+    const newest = Math.floor(Date.now() / 1000) - 60;
+    const sizes = { [newest - 3600]: 1, [newest]: 2, [newest + 3600]: 3 };
+    for (const [time, size] of Object.entries(sizes)) {
+      writeFileSync(join(folder, backupName(Number(time) * 1000)), Buffer.alloc(size));
+    }
+    writeFileSync(join(folder, `${backupName(newest * 1000 + 2000)}.partial`), 'another file');
+    expect(await last()).toEqual([newest, 2]);
+    rmSync(folder, { recursive: true });
+    expect(await last()).toEqual([0, 0]);
   });
 
   describePostgres('while PostgreSQL', () => {

@@ -1,31 +1,24 @@
 import { randomBytes } from 'node:crypto';
-import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { access, constants, copyFile, link, readdir, rename, rm, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { copyFile, link, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { Config, loadConfigFromProcess } from '../../config/config.js';
+import { type Config, loadConfigFromProcess } from '../../config/config.js';
 import { RESOURCES, SETTINGS } from '../../features.js';
 import { acquireExclusiveLock } from '../sqlite-file/exclusive-lock.js';
-import { checkFile, type FileReport, schemaDifferences } from '../sqlite-file/file-check.js';
-import { readingOnly } from '../sqlite-file/file-copy.js';
-import { makePrivateFolder, PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
-import { migrate } from '../../database/schema/migrations.js';
+import type { FileReport } from '../sqlite-file/file-check.js';
+import { makePrivateFolder } from '../../database/sqlite/file/private-file.js';
 import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
-import { auditTriggerNames } from '../../resource/audit/audit-triggers.js';
-import { sqliteTriggerNames } from '../../resource/usage/triggers.js';
-import { openDataSource } from '../resources/open-storage.js';
-import { copy } from './backup.js';
+import { requireReadable, seekable } from './backup-input.js';
+import { atPath, BESIDE, checkedCopy, discardCopy } from './checked-copy.js';
 import { requireValidRecords } from './record-check.js';
-import { destinationOf, followLinks } from '../output/destination.js';
+import { followLinks } from '../output/destination.js';
 import { Failure, UsageError } from '../command-errors.js';
 import { isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
-import { countedRecords, expectedContents } from '../resources/resources.js';
+import { countedRecords } from '../resources/resources.js';
 import { ReplacedError, replaceFile, sync } from '../output/replace-file.js';
 
 /** Suffixes of the files beside a database in WAL mode. */
 const WAL = ['-wal', '-shm'] as const;
-/** Suffixes of all files beside a database, those of the service included. */
-const BESIDE = ['-journal', '-reserve', ...WAL] as const;
 
 export interface RestoreOptions {
   /** Validates every record with its DTO class; a restore without it is faster. */
@@ -42,8 +35,11 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
   const draft = `${path}.restoring`;
   try {
     makePrivateFolder(dirname(path));
-    const source = await seekable(file, draft, interrupt);
-    const { counts, pending } = await prepare(file, source, draft, config, interrupt);
+    // A killed restore may have left the file.
+    await discardCopy(draft);
+    const source = await seekable(file, `${draft}-from`, interrupt);
+    const { counts, pending } = await checkedCopy({ file, source, draft }, config, interrupt);
+    if (source !== file) await rm(source);
     if (options.recordCheck) await requireValidRecords(file, atPath(config, draft), interrupt);
     else console.error('The records were not checked (--skip-record-check).');
     await finish(draft);
@@ -62,27 +58,11 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
       console.error(`${ran} the migrations ${pending.join(', ')}.`);
     }
   } catch (error) {
-    await discard(draft);
+    await discardCopy(draft);
     if (error instanceof ReplacedError) throw error;
     if (interrupt.aborted) throw new Failure('Interrupted. The storage is as it was.', interrupt.reason);
     if (error instanceof Failure) throw new Failure(`${error.message} The storage is as it was.`, error);
     throw new Failure(`${file} is not restored: ${(error as Error).message}. The storage is as it was.`, error);
-  }
-}
-
-/** @throws {Failure} with the user who cannot read the file, who differs from the caller in a container */
-async function requireReadable(file: string): Promise<void> {
-  try {
-    await access(file, constants.R_OK);
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') throw new Failure(`There is no file ${file}.`, error);
-    if (code !== 'EACCES') throw new Failure(`${file} cannot be read: ${message}.`, error);
-    throw new Failure(
-      `${file} cannot be read by the user ${process.geteuid?.()}, as whom this command runs: give that user the right to ` +
-        'read it and to enter its folder, or copy it to where that user may read.',
-      error,
-    );
   }
 }
 
@@ -97,7 +77,7 @@ async function requireOwner(path: string): Promise<void> {
   );
 }
 
-function warnOfCapacity(counts: FileReport['counts'], config: Config): void {
+export function warnOfCapacity(counts: FileReport['counts'], config: Config): void {
   for (const { name, capacity } of RESOURCES) {
     const [stored, allowed] = [counts.get(name.plural) ?? 0, config.get(capacity)];
     if (stored <= allowed) continue;
@@ -106,43 +86,6 @@ function warnOfCapacity(counts: FileReport['counts'], config: Config): void {
         `${stored - allowed + 1} ${name.pluralText} are deleted.`,
     );
   }
-}
-
-/**
- * SQLite reads only files. A backup from a pipe, as in a container, is first written beside the database.
- * @returns the file to read
- */
-async function seekable(file: string, draft: string, signal: AbortSignal): Promise<string> {
-  // A killed restore may have left the file.
-  await discard(draft);
-  const from = await destinationOf(file);
-  if (from.kind === 'file') return file;
-  const received = `${draft}-from`;
-  // stdin may be a socket, which cannot be reopened by its name.
-  const bytes = from.kind === 'descriptor' && from.fd === 0 ? process.stdin : createReadStream(file);
-  await pipeline(bytes, createWriteStream(received, { flags: 'wx', mode: PRIVATE_FILE }), { signal });
-  return received;
-}
-
-/** Makes a checked copy of the backup beside the database, which replaces it later. */
-async function prepare(file: string, source: string, draft: string, config: Config, interrupt: AbortSignal) {
-  const largestIds = RESOURCES.map(
-    ({ name, capacity }) => [name.plural, Number.MAX_SAFE_INTEGER - config.get(capacity)] as const,
-  );
-  const expected = { ...(await expectedContents()), largestIds: new Map(largestIds) };
-  await readingOnly(source, async () => {
-    const { errors, drifts } = checkFile(source, expected);
-    const wrong = [...errors, ...drifts];
-    if (wrong.length > 0) throw new Failure(`${file} cannot be restored: ${wrong.join('; ')}.`);
-    await copy(source, draft, { readonly: true, interrupt });
-  });
-  if (source !== file) await rm(source);
-  // The copy is checked, not the backup: its disk may be damaged.
-  const { errors, counts, migrations } = checkFile(draft, expected);
-  if (errors.length > 0) throw new Failure(`The copy of ${file} is not sound: ${errors.join('; ')}.`);
-  const differences = await differencesFromFresh(draft, migrations, config);
-  if (differences.length > 0) throw new Failure(`${file} cannot be restored: ${differences.join('; ')}.`);
-  return { counts, pending: expected.migrations.filter((name) => !migrations.includes(name)) };
 }
 
 async function finish(draft: string): Promise<void> {
@@ -162,37 +105,6 @@ function renew(draft: string): void {
   const tables = database.prepare(`SELECT name FROM sqlite_schema WHERE name IN ('leases', 'rate_limits')`).pluck();
   for (const table of tables.all() as string[]) database.exec(`DELETE FROM ${table}`);
 }
-
-/** Compares the schema with that of a new database after the same migrations: an additional trigger, for example, would run. */
-async function differencesFromFresh(draft: string, migrations: readonly string[], config: Config): Promise<string[]> {
-  const path = `${draft}-fresh`;
-  {
-    await using dataSource = await openDataSource(atPath(config, path));
-    const had = dataSource.migrations.filter((each) => migrations.includes(each.name ?? each.constructor.name));
-    Object.assign(dataSource, { migrations: had });
-    await migrate(dataSource);
-  }
-  try {
-    for (const file of [draft, path]) dropResourceTriggers(file);
-    return schemaDifferences(draft, path);
-  } finally {
-    for (const suffix of ['', ...BESIDE]) await rm(path + suffix, { force: true });
-  }
-}
-
-/** Drops triggers with the names of the service's, which may be hostile. The next start makes the right ones. */
-function dropResourceTriggers(path: string): void {
-  using database = openDatabase(path);
-  for (const name of RESOURCES.flatMap(({ name: { plural } }) => [
-    ...sqliteTriggerNames(plural),
-    ...auditTriggerNames(plural),
-  ])) {
-    database.exec(`DROP TRIGGER IF EXISTS "${name}"`);
-  }
-}
-
-const atPath = (config: Config, path: string): Config =>
-  new Config({ ...config, database: { ...config.database, url: { engine: 'sqlite', path } } });
 
 /** @returns the new path of the old database */
 async function putInPlace(draft: string, path: string): Promise<string | undefined> {
@@ -246,9 +158,4 @@ async function removeEarlierAsides(path: string, aside: string): Promise<void> {
 function isAside(name: string, database: string): boolean {
   if (!name.startsWith(`${database}.before-`)) return false;
   return /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z(-wal|-shm)?$/.test(name.slice(`${database}.before-`.length));
-}
-
-async function discard(draft: string): Promise<void> {
-  for (const suffix of ['', '-from', '-fresh', ...BESIDE]) await rm(draft + suffix, { force: true });
-  for (const suffix of BESIDE) await rm(`${draft}-fresh${suffix}`, { force: true });
 }

@@ -1,5 +1,7 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { CLI } from '../../config/program-names.js';
+import { lastBackup } from '../../management/backup-files.js';
 import { fileProblem } from '../../database/sqlite/file/file-problem.js';
 import { openDatabase, tryWriting } from '../../database/sqlite/better-sqlite3.js';
 import { checkFile } from '../sqlite-file/file-check.js';
@@ -24,8 +26,11 @@ function inTrialFolder<T>(path: string, trial: (folder: string) => T): T {
   }
 }
 
-/** The checks of a SQLite database at `path`, which may not exist yet. */
-export function sqliteChecks(path: string): Readonly<Record<string, () => string | Promise<string>>> {
+/** The checks of a SQLite database at `path`, which may not exist yet, and of its last backup. */
+export function sqliteChecks(
+  path: string,
+  backupFolder?: string,
+): Readonly<Record<string, () => string | Promise<string>>> {
   return {
     'native module': nativeModule,
     'volume writable': () => folderWritable(path),
@@ -33,6 +38,7 @@ export function sqliteChecks(path: string): Readonly<Record<string, () => string
     'WAL mode': () => walMode(path),
     'real write': () => realWrite(path),
     'database file': () => databaseFile(path),
+    ...(backupFolder !== undefined && { 'last backup': () => ageOfBackup(backupFolder) }),
   };
 }
 
@@ -107,6 +113,13 @@ function requireAccess(path: string): void {
       throw new Error(`${file} cannot be read and written: ${fileProblem(file, error)}`, { cause: error });
     }
   }
+}
+
+async function ageOfBackup(folder: string): Promise<string> {
+  const last = await lastBackup(folder);
+  if (last === undefined) throw new Error(`${folder} has no backup: run ${CLI} backup --to ${folder}`);
+  const hours = ((Date.now() - last.time) / 3_600_000).toFixed(1);
+  return `${last.name}, ${hours} hours old, ${last.size} bytes`;
 }
 
 function remedyFor(errors: readonly string[]): string {

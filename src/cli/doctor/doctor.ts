@@ -22,10 +22,10 @@ export interface DoctorOptions {
 export async function doctor({ fix = false }: DoctorOptions): Promise<void> {
   const config = settings();
   if (fix) for (const line of await fixCounters(config)) say('FIX ', 'counter', line);
-  const { url } = config.database;
+  const { url, backupFolder } = config.database;
   const checks: Readonly<Record<string, Check>> = {
     ...EVERYWHERE,
-    ...(url.engine === 'sqlite' && sqliteChecks(url.path)),
+    ...(url.engine === 'sqlite' && sqliteChecks(url.path, backupFolder)),
     ...STORAGE,
   };
   let failed = 0;

@@ -1,0 +1,127 @@
+import { existsSync } from 'node:fs';
+import { link, mkdtemp, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { Config } from '../../config/config.js';
+import { SERVICE_NAME } from '../../config/service-name.js';
+import { backupName, backupsIn } from '../../management/backup-files.js';
+import { giveToFolderOwner } from '../../database/sqlite/file/private-file.js';
+import { Failure } from '../command-errors.js';
+import { sync } from '../output/replace-file.js';
+import { countedRecords } from '../resources/resources.js';
+import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
+import { copy } from './backup.js';
+import { type Keep, supersededBackups } from './retention.js';
+import { tryRestore } from './verify.js';
+
+/** A folder of backups. */
+export interface BackupFolder {
+  readonly path: string;
+  /** Which older backups stay after a new one; default: all. */
+  readonly keep?: Keep;
+  /** Validates every record of a new backup, as a restore does. */
+  readonly recordCheck: boolean;
+}
+
+const HOST = hostname().replaceAll(/[^\w.]/g, '-');
+
+/** The folder of a backup in progress has the host and the process in its name. */
+const DRAFT = new RegExp(`^\\.${SERVICE_NAME}-backup-(.+)-([0-9]+)-[0-9A-Za-z]{6}$`);
+
+/** Milliseconds after which a draft is that of a dead process, whatever the host. */
+const LONGEST_BACKUP = 24 * 3600 * 1000;
+
+/**
+ * Makes a backup in a folder and tries a restore of it. Then it has a name, and older ones may be removed.
+ * @returns a line for the operator
+ */
+export async function addBackup(folder: BackupFolder, config: Config, interrupt: AbortSignal): Promise<string> {
+  requireDatabase(config);
+  await removeDeadDrafts(folder.path);
+  const draftFolder = await mkdtemp(join(folder.path, `.${SERVICE_NAME}-backup-${HOST}-${process.pid}-`));
+  try {
+    const time = Date.now();
+    const draft = join(draftFolder, 'draft.sqlite');
+    const database = requireSqlite(config, 'backup', 'pg_dump');
+    await copy(database, draft, { readonly: false, interrupt });
+    const trial = { file: `A new backup of ${database}`, source: draft, folder: draftFolder };
+    const { counts } = await tryRestore(trial, config, folder, interrupt);
+    interrupt.throwIfAborted();
+    const { size } = await stat(draft);
+    const path = await publish(draft, folder.path, time);
+    const done = `Backed up ${countedRecords(counts)} to ${path} (${size} bytes), and checked it.`;
+    const removed = await thin(folder).catch((error: Error) => {
+      throw new Failure(`${done} Older ones cannot be removed: ${error.message}`, error);
+    });
+    return removed === 0 ? done : `${done} Older ones removed: ${removed}.`;
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    // SQLite reports a full volume as "disk I/O error", too.
+    const { bavail, bsize } = await statfs(folder.path);
+    const space = `${bavail * bsize} bytes are free on the volume of ${folder.path}`;
+    throw new Failure(`There is no new backup: ${(error as Error).message} (${space}).`, error);
+  } finally {
+    await rm(draftFolder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Gives a draft the first free name from `time` on. No file is ever replaced: another process may have made it.
+ * @returns the path
+ */
+async function publish(draft: string, folder: string, time: number): Promise<string> {
+  giveToFolderOwner(draft, join(folder, backupName(time)));
+  await sync(draft);
+  const path = await moveToFreeName(draft, folder, time);
+  try {
+    await sync(folder);
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw new Failure(`${path} may be gone after a power cut: its folder cannot be put on disk (${reason}).`, error);
+  }
+  return path;
+}
+
+async function moveToFreeName(draft: string, folder: string, from: number): Promise<string> {
+  for (let time = from; ; time += 1000) {
+    const path = join(folder, backupName(time));
+    if (existsSync(path)) continue;
+    try {
+      await link(draft, path);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EEXIST') continue;
+      // Some file systems have no hard links.
+      await rename(draft, path);
+    }
+    return path;
+  }
+}
+
+/** @returns the number of removed backups */
+async function thin({ path, keep }: BackupFolder): Promise<number> {
+  if (keep === undefined) return 0;
+  const superseded = supersededBackups(await backupsIn(path), keep, Date.now());
+  for (const { name } of superseded) await rm(join(path, name), { force: true });
+  return superseded.length;
+}
+
+/** Removes the drafts of killed processes. On another host, such as another container, a process may be alive for a day. */
+async function removeDeadDrafts(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const [, host, pid] = DRAFT.exec(entry.name) ?? [];
+    if (host === undefined || !entry.isDirectory()) continue;
+    const path = join(folder, entry.name);
+    const isOld = Date.now() - (await stat(path)).mtimeMs > LONGEST_BACKUP;
+    if (isOld || (host === HOST && !isAnotherProcess(Number(pid)))) await rm(path, { recursive: true, force: true });
+  }
+}
+
+function isAnotherProcess(pid: number): boolean {
+  if (pid === process.pid) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

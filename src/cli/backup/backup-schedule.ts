@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { loadConfigFromProcess } from '../../config/config.js';
+import { SETTINGS } from '../../features.js';
+import { lastBackup } from '../../management/backup-files.js';
+import { Failure } from '../command-errors.js';
+import { requireSqlite } from '../sqlite-file/database-path.js';
+import { addBackup, type BackupFolder } from './backup-folder.js';
+
+/** Milliseconds; a timer of Node cannot be longer than 24 days. */
+const LONGEST_TIMER = 24 * 3600 * 1000;
+
+/**
+ * Makes one backup in a folder; with `every`, one after the other until the interrupt.
+ * @param every milliseconds from the beginning of a backup to that of the next
+ * @throws {Failure} when the only or the last one failed
+ */
+export async function backupInto(
+  folder: BackupFolder,
+  every: number | undefined,
+  interrupt: AbortSignal,
+): Promise<void> {
+  const config = loadConfigFromProcess(SETTINGS);
+  requireSqlite(config, 'backup', 'pg_dump');
+  const attempt = async (): Promise<Failure | undefined> => {
+    try {
+      console.error(await addBackup(folder, config, interrupt));
+      return undefined;
+    } catch (error) {
+      const { message } = error as Error;
+      const explained = error instanceof Failure ? message : `There is no new backup: ${message}`;
+      return new Failure(explained.replaceAll('\n', ' '), error);
+    }
+  };
+  if (every === undefined) {
+    const failure = await attempt();
+    interrupt.throwIfAborted();
+    if (failure !== undefined) throw failure;
+    return;
+  }
+  await repeat(attempt, { first: await timeToFirst(folder, every), every }, interrupt);
+}
+
+/** Milliseconds until the next backup is due. So a restart makes none too early. */
+async function timeToFirst({ path }: BackupFolder, every: number): Promise<number> {
+  const last = await lastBackup(path).catch(() => undefined);
+  if (last === undefined) return 0;
+  const wait = Math.max(0, last.time + every - Date.now());
+  if (wait > 0) console.error(`${last.name} is there; the next backup begins in ${Math.ceil(wait / 60_000)} minutes.`);
+  return wait;
+}
+
+/** Repeats attempts by the monotonic clock, which nobody sets. */
+async function repeat(
+  attempt: () => Promise<Failure | undefined>,
+  { first, every }: { readonly first: number; readonly every: number },
+  interrupt: AbortSignal,
+): Promise<void> {
+  let failure: Failure | undefined;
+  let next = performance.now() + first;
+  while (await sleepUntil(next, interrupt)) {
+    next = performance.now() + every;
+    const outcome = await attempt();
+    // What was interrupted has not failed.
+    if (interrupt.aborted) break;
+    failure = outcome;
+    if (failure !== undefined) console.error(failure.message);
+  }
+  if (failure !== undefined) throw new Failure('The last backup failed.', failure);
+}
+
+/** @returns whether the time has come; not after an interrupt */
+async function sleepUntil(time: number, signal: AbortSignal): Promise<boolean> {
+  for (let left = time - performance.now(); left > 0 && !signal.aborted; left = time - performance.now()) {
+    await sleep(Math.min(left, LONGEST_TIMER), undefined, { signal }).catch(() => {});
+  }
+  return !signal.aborted;
+}

@@ -1,0 +1,66 @@
+import { createReadStream, existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Config, loadConfigFromProcess } from '../../config/config.js';
+import { SERVICE_NAME } from '../../config/service-name.js';
+import { SETTINGS } from '../../features.js';
+import { Failure, UsageError } from '../command-errors.js';
+import { destinationOf } from '../output/destination.js';
+import { countedRecords } from '../resources/resources.js';
+import { isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
+import { requireReadable, seekable, writePrivately } from './backup-input.js';
+import { atPath, type CheckedCopy, checkedCopy } from './checked-copy.js';
+import { requireValidRecords } from './record-check.js';
+import { type RestoreOptions, warnOfCapacity } from './restore.js';
+
+/**
+ * Restores a backup into a temporary folder, and so rejects whatever a restore would reject. Nothing is opened where the backup
+ * is: SQLite would make files beside it.
+ * @throws {Failure} with the reason why it cannot be restored
+ */
+export async function verifyBackup(file: string, options: RestoreOptions, interrupt: AbortSignal): Promise<void> {
+  const config = loadConfigFromProcess(SETTINGS);
+  const path = requireSqlite(config, 'restore', 'pg_restore');
+  if (await isSameFile(file, path)) throw new UsageError(`${file} is the database itself`);
+  await requireReadable(file);
+  const hint = `The copy for the check is made in ${tmpdir()}; TMPDIR names another folder.`;
+  let folder = '';
+  try {
+    folder = await mkdtemp(join(tmpdir(), `${SERVICE_NAME}-verify-`));
+    const source = await fetchBackup(file, join(folder, 'backup.sqlite'), interrupt);
+    const { counts, pending } = await tryRestore({ file, source, folder }, config, options, interrupt);
+    console.error(`${file} can be restored: it holds ${countedRecords(counts)}. Nothing was changed.`);
+    if (!options.recordCheck) console.error('The records were not checked (--skip-record-check).');
+    warnOfCapacity(counts, config);
+    if (pending.length > 0) console.error(`After a restore, the next start runs the migrations ${pending.join(', ')}.`);
+  } catch (error) {
+    interrupt.throwIfAborted();
+    if (error instanceof Failure || error instanceof UsageError) throw error;
+    throw new Failure(`${file} is not verified: ${(error as Error).message}. ${hint}`, error);
+  } finally {
+    if (folder !== '') await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Copies a backup with the files of SQLite that belong to it. */
+async function fetchBackup(file: string, to: string, signal: AbortSignal): Promise<string> {
+  if ((await destinationOf(file)).kind !== 'file') return seekable(file, to, signal);
+  for (const suffix of ['', '-wal', '-journal'].filter((each) => existsSync(file + each))) {
+    await writePrivately(createReadStream(file + suffix), to + suffix, signal);
+  }
+  return to;
+}
+
+/** Restores a backup into `folder`, in place of the storage. */
+export async function tryRestore(
+  { file, source, folder }: { readonly file: string; readonly source: string; readonly folder: string },
+  config: Config,
+  { recordCheck }: RestoreOptions,
+  interrupt: AbortSignal,
+): Promise<CheckedCopy> {
+  const draft = join(folder, 'trial.sqlite');
+  const checked = await checkedCopy({ file, source, draft }, config, interrupt);
+  if (recordCheck) await requireValidRecords(file, atPath(config, draft), interrupt);
+  return checked;
+}

@@ -1,0 +1,84 @@
+import type { Command } from 'commander';
+import { CLI } from '../../config/program-names.js';
+import { SERVICE_NAME } from '../../config/service-name.js';
+import { type Keep, parseKeep } from '../backup/retention.js';
+import { UsageError } from '../command-errors.js';
+import { seconds } from './duration.js';
+
+const SKIP = ['--skip-record-check', 'do not validate every record: faster, for a backup of your own'] as const;
+
+const BACKUP_NOTE = `
+--to names each backup by its time in UTC, and tries a restore of it before it gets its name. --keep looks only at backups that
+--to has named. With --every, a failure is a line on stderr, and the next try comes at the next time; the exit code is that
+of the last backup.
+
+Examples:
+  ${CLI} backup /backups/${SERVICE_NAME}.sqlite
+  ${CLI} backup --to /backups --keep 24h,7d,4w
+  ${CLI} backup --to /backups --keep 24h,7d,4w --every 1h`;
+
+interface BackupOptions {
+  readonly to?: string;
+  /** Seconds. */
+  readonly every?: number;
+  readonly keep?: Keep;
+  readonly skipRecordCheck?: true;
+}
+
+/** Adds `backup`. */
+export function addBackupCommand(cli: Command, interrupt: AbortSignal): void {
+  cli
+    .command('backup')
+    .description('copy the SQLite database, as it is at one moment, into one file, while the service serves')
+    .usage('[options] <file> | --to <folder>')
+    .argument(
+      '[file]',
+      'where to; a file is replaced when the copy is complete and checked, a device or FIFO is written into',
+    )
+    .option('--to <folder>', 'make a new file in this folder, such as one of another disk')
+    .option('--every <time>', 'with --to: make one after the other, until Ctrl+C or SIGTERM: 30m, 1h, 1d', seconds)
+    .option('--keep <numbers>', 'with --to: keep the newest of each of the last hours, days and weeks', parseKeep)
+    .option(SKIP[0], `with --to: ${SKIP[1]}`)
+    .addHelpText('after', BACKUP_NOTE)
+    .action(async (file: string | undefined, options: BackupOptions) => {
+      const { to, every, keep, skipRecordCheck } = options;
+      if (file === undefined && to === undefined) throw new UsageError('Name the file to write, or a folder with --to');
+      if (file === undefined) {
+        const { backupInto } = await import('../backup/backup-schedule.js');
+        const folder = { path: to!, keep, recordCheck: !skipRecordCheck };
+        return backupInto(folder, every && every * 1000, interrupt);
+      }
+      const [wrong] = Object.keys(options);
+      if (wrong !== undefined) throw new UsageError(`Name the file ${file}, or a folder with --to and its options`);
+      const { backup } = await import('../backup/backup.js');
+      return backup(file, interrupt);
+    });
+}
+
+const RESTORE_NOTE = `
+Rejects a file that is damaged, comes from a newer version, has another schema than its migrations make, counts other records
+than it holds, or holds one that no request could have stored. The replaced database stays beside the new one, in place
+of the one that an earlier restore kept. Until the last step, which is one rename, the storage is as it was.
+--verify restores into a temporary folder (TMPDIR), which needs space for two copies, while the service may serve.
+
+Examples:
+  ${CLI} restore /backups/${SERVICE_NAME}.sqlite
+  ${CLI} restore /dev/stdin < ${SERVICE_NAME}.sqlite
+  ${CLI} restore --verify /backups/${SERVICE_NAME}.sqlite`;
+
+/** Adds `restore`. */
+export function addRestoreCommand(cli: Command, interrupt: AbortSignal): void {
+  cli
+    .command('restore')
+    .description('put a backup in the place of the SQLite database; the service must be stopped')
+    .argument('<file>', 'the backup; it stays as it is')
+    .option('--verify', 'only try whether it can be restored, and change nothing')
+    .option(...SKIP)
+    .addHelpText('after', RESTORE_NOTE)
+    .action(async (file: string, { verify, skipRecordCheck }: { verify?: true; skipRecordCheck?: true }) => {
+      const options = { recordCheck: !skipRecordCheck };
+      const { restore } = await import('../backup/restore.js');
+      const { verifyBackup } = await import('../backup/verify.js');
+      await (verify ? verifyBackup : restore)(file, options, interrupt);
+    });
+}

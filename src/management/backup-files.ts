@@ -1,0 +1,53 @@
+import { opendir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SERVICE_NAME } from '../config/service-name.js';
+
+/** A backup that `cli backup --to` has made. It has its name only after all checks. */
+export interface BackupFile {
+  readonly name: string;
+  /** Milliseconds since the epoch, in whole seconds: when the copy began. */
+  readonly time: number;
+}
+
+/** Most entries of a folder to read, which bounds the time and the memory of a scrape. */
+const MOST_ENTRIES = 10_000;
+
+/** The name of a backup by UTC, so that names sort by time: `<service>-20261124T191200Z.sqlite`. */
+export function backupName(time: number): string {
+  return `${SERVICE_NAME}-${new Date(time).toISOString().replaceAll(/[-:]|\.\d{3}/g, '')}.sqlite`;
+}
+
+/** @returns `undefined` for the name of any other file */
+function backupTime(name: string): number | undefined {
+  const pattern = /^.*-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.sqlite$/;
+  const time = Date.parse(name.replace(pattern, '$1-$2-$3T$4:$5:$6Z'));
+  return !Number.isNaN(time) && backupName(time) === name ? time : undefined;
+}
+
+/**
+ * The backups in a folder, newest first. Other files are left out.
+ * @throws SystemError
+ */
+export async function backupsIn(folder: string): Promise<BackupFile[]> {
+  const found: BackupFile[] = [];
+  let entries = 0;
+  for await (const entry of await opendir(folder)) {
+    if (++entries > MOST_ENTRIES) throw new Error(`${folder} has more than ${MOST_ENTRIES} entries`);
+    const time = entry.isFile() ? backupTime(entry.name) : undefined;
+    if (time !== undefined) found.push({ name: entry.name, time });
+  }
+  return found.sort((one, other) => other.time - one.time);
+}
+
+/** A backup with its size in bytes. */
+export type LastBackup = BackupFile & { readonly size: number };
+
+/**
+ * The newest backup in a folder. A name with a time in the future, of a clock that has gone back, does not count.
+ * @throws SystemError
+ */
+export async function lastBackup(folder: string): Promise<LastBackup | undefined> {
+  const now = Date.now();
+  const last = (await backupsIn(folder)).find(({ time }) => time <= now);
+  return last && { ...last, size: (await stat(join(folder, last.name))).size };
+}

@@ -1,0 +1,230 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { backupName } from '../../src/management/backup-files.js';
+import { HOSTILE_CHANGES } from '../faults/hostile-backups.js';
+import { FileCalls } from '../support/faults/file-calls.js';
+import { SmallVolume } from '../support/faults/small-volume.js';
+import { countsOf, folderWith, inDatabase, lines, outcomeOf, run, startCommand } from '../support/command.js';
+import { until } from '../support/until.js';
+
+const NAME = /^cookies-\d{8}T\d{6}Z\.sqlite$/;
+const HOUR = 3600 * 1000;
+
+describe('cli backup --to', () => {
+  let folder: string;
+  const started: ChildProcess[] = [];
+
+  beforeEach(async () => {
+    folder = await folderWith(lines(3));
+    mkdirSync(at());
+  });
+
+  afterEach(() => started.forEach((child) => child.kill('SIGKILL')));
+
+  const at = (...names: string[]): string => join(folder, 'backups', ...names);
+  const files = (): string[] => readdirSync(at()).sort();
+  const backup = (...args: string[]) => run(folder, ['backup', '--to', 'backups', ...args]);
+  const setUsed = (used: number) =>
+    inDatabase(folder, (database) =>
+      database.prepare("UPDATE storage SET used = ? WHERE resource = 'cookies'").run(used),
+    );
+
+  /** Starts a loop, and collects its lines. */
+  function loop(...args: string[]) {
+    const child = startCommand(folder, ['backup', '--to', 'backups', ...args]);
+    started.push(child);
+    const seen = { child, stderr: '', outcome: outcomeOf(child) };
+    child.stderr!.on('data', (text: string) => (seen.stderr += text));
+    return seen;
+  }
+
+  it('makes a file that is named by UTC, private, and can be restored', async () => {
+    const before = Math.floor(Date.now() / 1000) * 1000;
+    const { code, stderr } = await backup();
+    const [name, ...others] = files();
+    expect({ code, others }).toEqual({ code: 0, others: [] });
+    expect(stderr).toMatch(/^Backed up 3 cookies to backups\/cookies-\S+ \(\d+ bytes\), and checked it\.\n$/);
+    expect(statSync(at(name!)).mode & 0o777).toBe(0o600);
+    expect(name! >= backupName(before) && name! <= backupName(Date.now())).toBe(true);
+    await run(folder, ['import', 'cookies'], { input: lines(1, 4) });
+    expect(await run(folder, ['restore', at(name!)])).toMatchObject({ code: 0 });
+    expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
+  });
+
+  it('makes none of a database that restore would reject, and leaves the others', async () => {
+    await backup();
+    const before = files();
+    setUsed(4);
+    expect(await backup('--keep', '1h')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('counts 4 cookies and holds 3'),
+    });
+    setUsed(3);
+    inDatabase(folder, (database) => HOSTILE_CHANGES['an empty wish']!(database, () => 1));
+    expect(await backup()).toMatchObject({ code: 1, stderr: expect.stringContaining('its record 2 is none') });
+    expect(files()).toEqual(before);
+    expect(await backup('--skip-record-check')).toMatchObject({ code: 0 });
+    expect(files()).toHaveLength(2);
+  });
+
+  it('thins only its own files, and after a new backup', async () => {
+    const now = Date.now();
+    const own = Array.from({ length: 50 }, (_, index) => backupName(now - (index + 1) * HOUR));
+    const future = backupName(now + 5 * HOUR);
+    const foreign = ['cookies.sqlite', 'cookies-20261399T000000Z.sqlite', `${own[40]}.gz`, `my-${own[41]}`, 'notes'];
+    for (const name of [...own, ...foreign, future]) writeFileSync(at(name), 'x');
+    // A folder with such a name is no backup.
+    rmSync(at(own[45]!));
+    mkdirSync(at(own[45]!));
+    const { code, stderr } = await backup('--keep', '5h');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('Older ones removed: 45.') });
+    const made = files().filter((name) => statSync(at(name)).size > 1 && statSync(at(name)).isFile());
+    expect(made).toHaveLength(1);
+    expect(files()).toEqual([...own.slice(0, 4), own[45]!, ...foreign, future, ...made].sort());
+  });
+
+  it('takes a free name where another process has made the backup of that second', async () => {
+    const taken = Array.from({ length: 60 }, (_, index) => backupName(Date.now() + index * 1000));
+    for (const name of taken) writeFileSync(at(name), 'of another process');
+    expect(await backup()).toMatchObject({ code: 0 });
+    expect(files()).toHaveLength(61);
+    for (const name of taken) expect(readFileSync(at(name), 'utf8')).toBe('of another process');
+  });
+
+  it('removes the drafts of processes that are dead, and of no other', async () => {
+    const alive = spawn('sleep', ['60']);
+    started.push(alive);
+    const dead = spawnSync('true');
+    const draft = (host: string, pid = alive.pid) => `.cookies-backup-${host}-${pid}-aB3dE6`;
+    const host = hostname().replaceAll(/[^\w.]/g, '-');
+    const [old, gone, working, elsewhere] = [draft('other', 1), draft(host, dead.pid), draft(host), draft('another')];
+    for (const name of [old, gone, working, elsewhere]) mkdirSync(at(name));
+    writeFileSync(at(gone, 'draft.sqlite'), 'half');
+    const yesterday = Date.now() / 1000 - 25 * 3600;
+    utimesSync(at(old), yesterday, yesterday);
+    writeFileSync(at(draft(host, 1)), 'a file');
+    expect(await backup()).toMatchObject({ code: 0 });
+    expect(files().filter((name) => !NAME.test(name))).toEqual([draft(host, 1), working, elsewhere].sort());
+  });
+
+  const faulty = async (fault: ConstructorParameters<typeof FileCalls>[1], ...args: string[]) => {
+    const calls = new FileCalls(folder, fault);
+    const outcome = await run(folder, ['backup', '--to', 'backups', ...args], { environment: calls.environment });
+    const list = calls.list();
+    calls.remove();
+    return { ...outcome, list };
+  };
+
+  it('puts the file on disk before it gets its name, and then the name', async () => {
+    const { list } = await faulty(undefined);
+    expect(list.slice(-3)).toEqual(['sync draft.sqlite', `link draft.sqlite ${files()[0]}`, 'sync .']);
+  });
+
+  it.each([
+    ['copy draft.sqlite', 'damaged', 1, /^A new backup of \S+ cannot be restored: /],
+    ['sync draft.sqlite', 'EIO', 1, /^There is no new backup: EIO/],
+    ['copy draft.sqlite', 'SIGTERM', 143, /^Interrupted\.\n$/],
+    ['sync draft.sqlite', 'SIGKILL', null, /^$/],
+  ] as const)('leaves no backup after a fault at "%s": %s', async (call, what, code, message) => {
+    const outcome = await faulty({ at: call, what });
+    expect(outcome).toMatchObject({ code, stderr: expect.stringMatching(message) });
+    expect(files().filter((name) => NAME.test(name))).toEqual([]);
+    expect(await backup()).toMatchObject({ code: 0 });
+    expect(files()).toEqual([expect.stringMatching(NAME)]);
+  });
+
+  it('says that a name may not be on disk', async () => {
+    expect(await faulty({ at: 'sync .', what: 'EIO' })).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^backups\/cookies-\S+ may be gone after a power cut: .*EIO/),
+    });
+  });
+
+  (SmallVolume.mountable ? it : it.skip)('leaves the older backups where its volume is full', async () => {
+    await SmallVolume.use(async ({ folder: volume }) => {
+      const good = join(volume, backupName(Date.now() - HOUR));
+      writeFileSync(good, Buffer.alloc(400_000));
+      const { code, stderr } = await run(folder, ['backup', '--to', volume, '--keep', '1h']);
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(/^There is no new backup: .* \(\d{1,5} bytes are free on the volume of /),
+      });
+      expect(readdirSync(volume).map((name) => join(volume, name))).toEqual([good]);
+    });
+  });
+
+  describe('--every', () => {
+    it('makes one after the other beside a second loop, and ends on SIGTERM with 0', async () => {
+      const loops = [loop('--every', '1s'), loop('--every', '1s')];
+      await until(() => loops.every(({ stderr }) => stderr.split('Backed up').length > 3), 'three backups of each');
+      loops.forEach(({ child }) => child.kill('SIGTERM'));
+      const outcomes = await Promise.all(loops.map(({ outcome }) => outcome));
+      expect(outcomes.map(({ code }) => code)).toEqual([0, 0]);
+      const said = outcomes.flatMap(({ stderr }) => [...stderr.matchAll(/to backups\/(\S+)/g)].map(([, name]) => name));
+      expect(files()).toEqual(said.sort());
+      for (const name of files()) expect(countsOf(at(), name)).toEqual({ count: 3, used: 3 });
+    });
+
+    it('goes on after a failure, which is one line, and the exit code is that of the last backup', async () => {
+      setUsed(4);
+      const seen = loop('--every', '1s');
+      const failures = () => seen.stderr.split('counts 4').length - 1;
+      await until(() => failures() > 1, 'two failures');
+      setUsed(3);
+      await until(() => files().some((name) => NAME.test(name)), 'a backup');
+      const before = failures();
+      setUsed(4);
+      await until(() => failures() > before, 'another failure');
+      seen.child.kill('SIGINT');
+      const { code, stderr } = await seen.outcome;
+      expect(code).toBe(1);
+      for (const line of stderr.trimEnd().split('\n').slice(0, -1))
+        expect(line).toMatch(/^(A new backup of|Backed up) /);
+      expect(stderr).toMatch(/\nThe last backup failed\.\n$/);
+      expect(files().filter((name) => !NAME.test(name))).toEqual([]);
+    });
+
+    it('makes none before it is due, as after a restart, and ends at once', async () => {
+      writeFileSync(at(backupName(Date.now() - HOUR / 2)), 'x');
+      const seen = loop('--every', '1h');
+      await until(() => seen.stderr.includes('the next backup begins in 30 minutes'), 'the announcement');
+      seen.child.kill('SIGTERM');
+      expect(await seen.outcome).toMatchObject({ code: 0 });
+      expect(files()).toHaveLength(1);
+    });
+
+    it('does not wait for a time of the future, of a clock that has gone back', async () => {
+      writeFileSync(at(backupName(Date.now() + 24 * HOUR)), 'x');
+      const { child, outcome } = loop('--every', '1h');
+      await until(() => files().length === 2, 'a backup');
+      child.kill('SIGTERM');
+      expect(await outcome).toMatchObject({ code: 0 });
+    });
+
+    it('removes its draft when SIGTERM comes during a backup', async () => {
+      const { code, stderr } = await faulty({ at: 'copy draft.sqlite', what: 'SIGTERM' }, '--every', '1h');
+      expect({ code, stderr, files: files() }).toEqual({ code: 0, stderr: '', files: [] });
+    });
+  });
+
+  it.each([
+    [['backup'], 'Name the file to write, or a folder with --to'],
+    [['backup', 'file', '--to', 'backups'], 'Name the file file, or a folder with --to'],
+    [['backup', 'file', '--every', '1h'], 'Name the file file, or a folder with --to'],
+    [['backup', '--to', 'backups', '--every', '90'], "argument '90' is invalid. It must be a number with s, m, h or d"],
+    [['backup', '--to', 'backups', '--keep', '24x'], "argument '24x' is invalid. It must be numbers of hours, days"],
+  ])('%j exits with 2', async (args, message) => {
+    expect(await run(folder, args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+    expect(existsSync(at()) && files()).toEqual([]);
+  });
+
+  it('says that there is no such folder, and makes none, as the disk may not be mounted', async () => {
+    expect(await run(folder, ['backup', '--to', 'nowhere'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('ENOENT'),
+    });
+    expect(existsSync(join(folder, 'nowhere'))).toBe(false);
+  });
+});
