@@ -9,6 +9,8 @@ export interface ReportedResource {
   readonly text: string;
   /** Largest number of records. */
   readonly capacity: number;
+  /** Whether its changes are in the audit trail. */
+  readonly audited: boolean;
   /** Whether the last read found the `storage` row. */
   readonly hasRow: boolean;
   /** The number of records that `source` sees. */

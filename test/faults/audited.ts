@@ -9,7 +9,7 @@ import { OtherWriter } from './other-writers.js';
 import { onItsOwn } from './postgres.js';
 
 /** Acknowledged writes by the kit between two kills. */
-const WRITES = 4000;
+const WRITES = 2000;
 
 interface Line {
   readonly record: string;

@@ -101,6 +101,18 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
   });
 
   if (engineInUse() === 'sqlite') {
+    it('has its triggers: doctor says when they are missing, and makes them', async () => {
+      const doctor = (...args: string[]) => run(folder, ['doctor', ...args], { environment: AUDITED_COOKIES });
+      expect((await doctor()).stdout).not.toContain('triggers');
+      inDatabase(folder, (database) => database.exec('DROP TRIGGER cookies_audit_update'));
+      expect(await doctor()).toMatchObject({
+        code: 1,
+        stdout: expect.stringContaining('the triggers of the audit trail of the cookies are missing or outdated'),
+      });
+      expect((await doctor('--fix')).stdout).toContain('the triggers of the audit trail of the cookies are made');
+      expect((await doctor()).stdout).not.toContain('triggers');
+    });
+
     it('is in a backup, and goes on after a restore', async () => {
       const client = await Client.of(service, { scope: SCOPE });
       const before = await allLines(client, 'cookies');

@@ -6,6 +6,7 @@ import { committed } from '../../database/engine.js';
 import { RESOURCES } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
 import { findUnfinishedImport } from '../import/import-progress.js';
+import { hasAuditTriggers } from '../../resource/audit/audit-triggers.js';
 import { prepareStorage, recount, storedCount, type StoredCount } from '../../resource/usage/storage-row.js';
 import { hasTriggers } from '../../resource/usage/triggers.js';
 import { databaseExists } from '../sqlite-file/database-path.js';
@@ -47,9 +48,8 @@ export function counters(config: Config): Promise<string> {
       const { used, count } = await countOf(dataSource, resource);
       const { pluralText } = resource.name;
       const capacity = config.get(resource.capacity);
-      if (isComplete && !(await hasTriggers(committed(dataSource), dataSource, resource.name.plural))) {
-        wrong.push(`the triggers that count the ${pluralText} are missing or outdated`);
-      }
+      const triggers = isComplete ? await wrongTriggers(dataSource, resource) : undefined;
+      if (triggers !== undefined) wrong.push(`${triggers} are missing or outdated`);
       if (used === count)
         seen.push(`${used} ${pluralText} of ${capacity}${used > capacity ? ': POST is rejected' : ''}`);
       else wrong.push(`it says ${used}, and there are ${count} ${pluralText}`);
@@ -57,6 +57,14 @@ export function counters(config: Config): Promise<string> {
     if (wrong.length > 0) throw new Error(`${wrong.join('; ')}: run ${CLI} doctor --fix`);
     return seen.join(', ');
   });
+}
+
+/** Names the triggers of a resource that are not as this version makes them. */
+async function wrongTriggers(dataSource: DataSource, { name, audited = false }: Resource): Promise<string | undefined> {
+  const sql = committed(dataSource);
+  if (!(await hasTriggers(sql, dataSource, name.plural))) return `the triggers that count the ${name.pluralText}`;
+  if (await hasAuditTriggers(sql, dataSource, name.plural, audited)) return undefined;
+  return `the triggers of the audit trail of the ${name.pluralText}`;
 }
 
 async function countOf(dataSource: DataSource, { name }: Resource): Promise<StoredCount> {
@@ -73,10 +81,12 @@ export async function fixCounters(config: Config): Promise<string[]> {
   if (!databaseExists(config)) return [];
   await using dataSource = await openDatabase(config, { mayMigrate: false });
   const fixed: string[] = [];
-  for (const { name, capacity } of RESOURCES) {
-    if (!(await hasTriggers(committed(dataSource), dataSource, name.plural))) {
-      await prepareStorage(dataSource, { resource: name.plural, capacity: config.get(capacity) });
-      fixed.push(`the triggers that count the ${name.pluralText} are made`);
+  for (const resource of RESOURCES) {
+    const { name, capacity, audited = false } = resource;
+    const triggers = await wrongTriggers(dataSource, resource);
+    if (triggers !== undefined) {
+      await prepareStorage(dataSource, { resource: name.plural, capacity: config.get(capacity), audited });
+      fixed.push(`${triggers} are made`);
     }
     const before = await storedCount(dataSource, name.plural);
     if (before === undefined || before.used === before.count) continue;

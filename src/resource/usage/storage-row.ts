@@ -10,18 +10,17 @@ const logger = new Logger('Storage');
 
 /**
  * Writes the capacity of a resource into its `storage` row, and makes the triggers of its table where they are missing: a migration
- * that rebuilds a table of SQLite loses them. Without `audited`, those of the audit trail stay as they are.
+ * that rebuilds a table of SQLite loses them.
  */
 export async function prepareStorage(
   dataSource: DataSource,
-  { resource, capacity, audited }: Pick<UsageCounter, 'resource' | 'capacity'> & { readonly audited?: boolean },
+  { resource, capacity, audited }: Pick<UsageCounter, 'resource' | 'capacity' | 'audited'>,
 ): Promise<void> {
   const [row] = await committed(dataSource).sql<{ capacity: number | null }[]>`
     SELECT capacity FROM storage WHERE resource = ${resource}`;
   if (row === undefined) return;
   const isCounted = hasRevisions(dataSource, resource);
-  const isAuditRight = async (sql: Sql): Promise<boolean> =>
-    audited === undefined || hasAuditTriggers(sql, dataSource, resource, audited);
+  const isAuditRight = (sql: Sql): Promise<boolean> => hasAuditTriggers(sql, dataSource, resource, audited);
   const hasAll = async (sql: Sql): Promise<boolean> =>
     !isCounted || ((await hasTriggers(sql, dataSource, resource)) && (await isAuditRight(sql)));
   if (row.capacity === capacity && (await hasAll(committed(dataSource)))) return;
