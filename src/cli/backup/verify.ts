@@ -6,11 +6,9 @@ import { type Config, loadConfigFromProcess } from '../../config/config.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
 import { SETTINGS } from '../../features.js';
 import { Failure, UsageError } from '../command-errors.js';
-import { destinationOf } from '../output/destination.js';
 import { countedRecords } from '../resources/resources.js';
 import { isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
-import { requireReadable, seekable, writePrivately } from './backup-input.js';
-import { atPath, type CheckedCopy, checkedCopy } from './checked-copy.js';
+import { atPath, checkedCopy, requireReadable, seekable, writePrivately } from './checked-copy.js';
 import { requireValidRecords } from './record-check.js';
 import { type RestoreOptions, warnOfCapacity } from './restore.js';
 
@@ -45,7 +43,7 @@ export async function verifyBackup(file: string, options: RestoreOptions, interr
 
 /** Copies a backup with the files of SQLite that belong to it. */
 async function fetchBackup(file: string, to: string, signal: AbortSignal): Promise<string> {
-  if ((await destinationOf(file)).kind !== 'file') return seekable(file, to, signal);
+  if ((await seekable(file, to, signal)) === to) return to;
   for (const suffix of ['', '-wal', '-journal'].filter((each) => existsSync(file + each))) {
     await writePrivately(createReadStream(file + suffix), to + suffix, signal);
   }
@@ -54,11 +52,11 @@ async function fetchBackup(file: string, to: string, signal: AbortSignal): Promi
 
 /** Restores a backup into `folder`, in place of the storage. */
 export async function tryRestore(
-  { file, source, folder }: { readonly file: string; readonly source: string; readonly folder: string },
+  { file, source, folder }: { file: string; source: string; folder: string },
   config: Config,
   { recordCheck }: RestoreOptions,
   interrupt: AbortSignal,
-): Promise<CheckedCopy> {
+) {
   const draft = join(folder, 'trial.sqlite');
   const checked = await checkedCopy({ file, source, draft }, config, interrupt);
   if (recordCheck) await requireValidRecords(file, atPath(config, draft), interrupt);
