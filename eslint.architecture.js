@@ -17,6 +17,7 @@ const LAYERS = [
   'management',
   'http',
   'database',
+  'tracing',
   'config',
   'logging',
 ];

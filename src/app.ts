@@ -8,10 +8,12 @@ import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { readRawBodies } from './http/body/read-raw-bodies.js';
+import { traceStatements } from './database/statement-spans.js';
 import { Connections } from './http/connections/connections.js';
 import { trackResponses } from './http/connections/tracking-hooks.js';
 import { ErrorAdapter, sendProtocolError } from './http/errors/error.filter.js';
 import { trustedProxies } from './http/messages/client-address.js';
+import { traceRequests, withTraceIds } from './http/messages/request-spans.js';
 import { requestId } from './http/messages/request.js';
 import { addResponseHeaders } from './http/messages/response-headers.js';
 import { MAX_PARAM_LENGTH, respondToUnroutedRequests } from './http/routing/method-not-allowed.js';
@@ -19,6 +21,8 @@ import { createLog, NestLogger } from './logging/logger.js';
 import { measureConnections } from './management/http-metrics.js';
 import { Metrics } from './management/metrics.js';
 import { serveDocs } from './openapi/docs-routes.js';
+import type { RunningTracing } from './tracing/sdk.js';
+import { traceIds } from './tracing/spans.js';
 
 /** Milliseconds. Longer than the idle time-outs of common load balancers (60 s), so that the balancer closes first. */
 const KEEP_ALIVE_TIMEOUT = 75_000;
@@ -40,7 +44,8 @@ export async function createApp(
   config: Config,
   create: CreateNest = fromModules(config),
 ): Promise<NestFastifyApplication> {
-  const log = createLog(config);
+  const tracing = config.tracesEndpoint && (await import('./tracing/sdk.js')).startTracing(config.tracesEndpoint);
+  const log = createLog(config, tracing && (() => traceIds()));
   const proxies = trustedProxies(config.trustProxy);
   const limits = { ...config.http, proxies, keepAliveTimeout: KEEP_ALIVE_TIMEOUT };
   const connections = new Connections(limits, config.tls);
@@ -50,7 +55,9 @@ export async function createApp(
     abortOnError: false,
     logger: new NestLogger(log),
   });
-  addHooks(adapter.getInstance<FastifyInstance>(), app, connections, log);
+  const fastify = adapter.getInstance<FastifyInstance>();
+  if (tracing !== undefined) trace(fastify, connections, tracing);
+  addHooks(fastify, app, connections, log);
   if (config.corsOrigins !== undefined) app.enableCors({ delegator: cors(config.corsOrigins) });
   if (config.servesDocs) serveDocs(app);
   return app;
@@ -73,10 +80,21 @@ function createAdapter({ trustProxy }: Config, connections: Connections): Fastif
   });
 }
 
+function trace(fastify: FastifyInstance, connections: Connections, tracing: RunningTracing): void {
+  traceRequests(fastify, connections, tracing);
+  const stopStatements = traceStatements(tracing);
+  fastify.addHook('onClose', async () => {
+    stopStatements();
+    await tracing.stop();
+  });
+}
+
 /** Hooks run in the order in which they are added. */
 function addHooks(fastify: FastifyInstance, app: NestFastifyApplication, connections: Connections, log: Logger): void {
   trackResponses(fastify, connections);
-  connections.requests.onEnd((record, end) => log.info(record, REQUEST_MESSAGES[end]));
+  connections.requests.onEnd((record, end, request) => {
+    log.info(withTraceIds(record, request), REQUEST_MESSAGES[end]);
+  });
   measureConnections(app.get(Metrics, { strict: false }).registry, connections);
   addResponseHeaders(fastify);
   respondToUnroutedRequests(fastify);

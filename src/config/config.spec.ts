@@ -58,6 +58,14 @@ describe('the configuration', () => {
 
   it.each<[environment: Environment, values: object]>([
     [{ HOST: '::1' }, { host: '::1' }],
+    [
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'x',
+        OTEL_SERVICE_NAME: 'x',
+      },
+      { tracesEndpoint: new URL('http://collector:4318') },
+    ],
     [{ WORKERS: 'auto' }, { workers: Math.min(availableParallelism(), 64) }],
     [
       { DATABASE_URL: 'sqlite:///var/cookies.sqlite' },
@@ -155,6 +163,9 @@ describe('the configuration', () => {
     ['CORS_ORIGINS', { CORS_ORIGINS: 'https://a.example/path' }],
     ['CORS_ORIGINS', { CORS_ORIGINS: '*' }],
     ['TRUST_PROXY', { TRUST_PROXY: 'true' }],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://user:secret@collector' }],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector?key=secret' }],
     ['REQUIRE_IF_MATCH', { REQUIRE_IF_MATCH: 'yes' }],
     ['JWT_SCOPE_CLAIM', { JWT_SCOPE_CLAIM: 'a..b' }],
     ['JWT_SECRET', { JWT_SECRET: 'é'.repeat(15) }],

@@ -120,3 +120,13 @@ export const claimPaths: Parse<string[][]> = (value) => {
   if (paths.flat().includes('')) throw new Error('must be claim names joined by single dots; commas separate claims');
   return paths;
 };
+
+/** Address of a collector of traces. It may be on another machine of a private network, so `http:` is accepted. */
+export const collectorUrl: Parse<URL> = (value) => {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
+  if (url === undefined || !isHttp || url.username !== '' || url.search !== '' || url.hash !== '') {
+    throw new Error('must be an http: or https: URL without user, query and fragment');
+  }
+  return url;
+};

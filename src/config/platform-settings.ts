@@ -5,6 +5,7 @@ import {
   boolean,
   certificates,
   claimPaths,
+  collectorUrl,
   databaseUrl,
   integer,
   oneOf,
@@ -243,6 +244,10 @@ export const PLATFORM_SETTINGS = {
   logLevel: setting('LOG_LEVEL', oneOf(LOG_LEVELS), {
     about: `least severe level that is logged: ${LOG_LEVELS.join(', ')}`,
     default: 'info',
+  }),
+  tracesEndpoint: setting('OTEL_EXPORTER_OTLP_ENDPOINT', collectorUrl, {
+    about: 'address of the OpenTelemetry collector that takes traces (OTLP over HTTP, JSON); unset: no traces',
+    example: 'http://localhost:4318',
   }),
   shutdownDelay: setting('SHUTDOWN_DELAY', integer(0, 600_000), {
     about:

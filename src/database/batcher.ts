@@ -1,3 +1,5 @@
+import type { Span } from '@opentelemetry/api';
+import { inSameSpan, inSpan } from '../tracing/spans.js';
 import { DatabaseUnavailableError } from './errors.js';
 import { type Waiter, WaitQueue } from './wait-queue.js';
 
@@ -7,7 +9,18 @@ const MOST_IN_FLIGHT = 2;
 interface Pending<Item, Result> extends Waiter {
   readonly item: Item;
   readonly resolve: (result: Result) => void;
+  readonly trace?: ItemTrace<Item, Result>;
 }
+
+/** The span of an item that is traced: from its request until its result. */
+interface ItemTrace<Item, Result> {
+  readonly span: Span;
+  readonly startedAt: number;
+  /** Runs a batch below the span. */
+  readonly run: RunBatch<Item, Result>;
+}
+
+type RunBatch<Item, Result> = (items: Item[]) => Promise<(Result | Error)[]>;
 
 export interface BatcherOptions {
   /** Most items in a batch. */
@@ -32,7 +45,7 @@ export class Batcher<Item, Result> {
    * items.
    */
   constructor(
-    private readonly run: (items: Item[]) => Promise<(Result | Error)[]>,
+    private readonly run: RunBatch<Item, Result>,
     { maxBatchSize, timeout }: BatcherOptions,
   ) {
     this.maxBatchSize = maxBatchSize;
@@ -44,9 +57,12 @@ export class Batcher<Item, Result> {
 
   /** @throws {DatabaseUnavailableError} when the batch was not sent in time, or too many items wait already */
   load(item: Item): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      this.waiting.push({ item, resolve, reject });
-      this.sendSoon();
+    return inSpan('batch', (span) => {
+      const trace = span && { span, startedAt: performance.now(), run: inSameSpan(this.run) };
+      return new Promise((resolve, reject) => {
+        this.waiting.push({ item, resolve, reject, trace });
+        this.sendSoon();
+      });
     });
   }
 
@@ -62,7 +78,8 @@ export class Batcher<Item, Result> {
     this.inFlight++;
     if (this.waiting.size > 0) this.sendSoon();
     try {
-      const results = await this.run(batch.map(({ item }) => item));
+      const run = traced(batch) ?? this.run;
+      const results = await run(batch.map(({ item }) => item));
       batch.forEach(({ resolve, reject }, index) => {
         const result = results[index];
         if (result instanceof Error) reject(result);
@@ -75,4 +92,19 @@ export class Batcher<Item, Result> {
       if (this.waiting.size > 0) this.sendSoon();
     }
   }
+}
+
+/**
+ * Describes a batch in the spans of its items. The statements are below the span of the first traced item, to which the
+ * others have a link.
+ * @returns what runs the batch; `undefined` if no item is traced
+ */
+function traced<Item, Result>(batch: readonly Pending<Item, Result>[]): RunBatch<Item, Result> | undefined {
+  const traces = batch.flatMap(({ trace }) => trace ?? []);
+  const [first, ...others] = traces;
+  for (const { span, startedAt } of traces) {
+    span.setAttributes({ 'batch.size': batch.length, 'batch.wait_ms': performance.now() - startedAt });
+  }
+  for (const { span } of others) span.addLink({ context: first!.span.spanContext() });
+  return first?.run;
 }

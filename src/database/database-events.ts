@@ -6,9 +6,14 @@ import { SERVICE_NAME } from '../config/service-name.js';
 export interface StatementEvent {
   readonly kind: 'read' | 'write';
   readonly milliseconds: number;
+  /** As in the attribute `db.system.name` of OpenTelemetry. */
+  readonly system: 'sqlite' | 'postgresql';
+  /** The statement without its parameters. */
+  readonly sql: string;
+  readonly error?: unknown;
 }
 
-/** The engines publish each `StatementEvent` here. The metrics subscribe, so that the data layer does not import them. */
+/** The engines publish each `StatementEvent` here. Metrics and traces subscribe, so that the data layer does not import them. */
 export const statements = channel(`${SERVICE_NAME}:database:statement`);
 
 /** Statements that take longer than this many milliseconds are logged. */

@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import { inSpan } from '../tracing/spans.js';
 import { ConnectionLostError, DiskFullError } from './errors.js';
 
 /** Runs SQL as TypeORM's `EntityManager` does, without a query runner, and resolves to the rows. */
@@ -141,7 +142,9 @@ export function transaction<T>(
   work: (transaction: Sql) => Promise<T>,
   { reclaimsSpace = false }: TransactionOptions = {},
 ): Promise<T> {
-  return repeatAfter(DiskFullError, () => engineOf(dataSource).transaction(work, reclaimsSpace));
+  return inSpan('transaction', () =>
+    repeatAfter(DiskFullError, () => engineOf(dataSource).transaction(work, reclaimsSpace)),
+  );
 }
 
 /** Reads committed data outside any transaction, without waiting for writers. */

@@ -9,11 +9,14 @@ export interface LogSettings {
   readonly logLevel: string;
 }
 
-/** The log of the service: JSON lines in production, readable lines otherwise. */
-export function createLog({ environment, logLevel }: LogSettings): Logger {
+/**
+ * The log of the service: JSON lines in production, readable lines otherwise.
+ * @param mixin gives further fields of each line
+ */
+export function createLog({ environment, logLevel }: LogSettings, mixin?: () => object): Logger {
   const buffer = standardOutput();
   const formatters = { level: (level: string) => ({ level }) };
-  const options = { level: logLevel, base: null, timestamp: stdTimeFunctions.isoTime, formatters };
+  const options = { level: logLevel, base: null, timestamp: stdTimeFunctions.isoTime, formatters, mixin };
   const logger = pino(options, environment === 'production' ? buffer : new ReadableLog(buffer));
   buffer.onResume = (dropped, since) =>
     logger.warn({ dropped, since }, 'Log lines were dropped while the reader of the log did not take them');

@@ -151,12 +151,14 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     // A COMMIT must not be cut off once it is sent, because its outcome would be unknown.
     if (commits) this.stopTimer();
     const started = performance.now();
+    let failure: unknown;
     this.inFlight++;
     try {
       const result = (await super.query(this.complete(sql), parameters, true)) as QueryResult;
       if (this.client?.takeUnconfirmed()) throw new OutcomeUnknownError(UNCONFIRMED);
       return useStructuredResult ? result : result.records;
     } catch (error) {
+      failure = error;
       if (this.aborted !== undefined) throw this.aborted;
       const cause = error instanceof QueryFailedError ? (error.driverError as unknown) : error;
       if (cause instanceof UnsafeIntegerError) throw cause;
@@ -165,7 +167,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
       throw (isFinal && outcomeUnknown(cause)) || (translatePostgresError(cause) ?? error);
     } finally {
       this.followTransaction(sql);
-      statementEnded(sql, performance.now() - started);
+      statementEnded(sql, performance.now() - started, failure);
       this.inFlight--;
       if (this.inFlight === 0) this.onSettled?.();
     }

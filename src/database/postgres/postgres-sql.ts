@@ -32,16 +32,18 @@ export async function execute(
 ): Promise<QueryResult<QueryResultRow>> {
   rejectTooManyParameters(parameters);
   const started = performance.now();
+  let failure: unknown;
   try {
     const result = await client.query<QueryResultRow>(sql, parameters);
     if (changesSession(sql)) client.hasOwnState = true;
     if (client.takeUnconfirmed()) throw new OutcomeUnknownError(UNCONFIRMED);
     return result;
   } catch (error) {
+    failure = error;
     publishEngineError(error);
     throw error;
   } finally {
-    statementEnded(sql, performance.now() - started);
+    statementEnded(sql, performance.now() - started, failure);
   }
 }
 
@@ -57,9 +59,9 @@ export function rejectTooManyParameters(parameters: unknown[] | undefined): void
 }
 
 /** Publishes the duration of a statement, and logs it if it was slow. */
-export function statementEnded(sql: string, milliseconds: number): void {
+export function statementEnded(sql: string, milliseconds: number, error?: unknown): void {
   const kind = READS.test(sql) ? 'read' : 'write';
-  statements.publish({ kind, milliseconds } satisfies StatementEvent);
+  statements.publish({ kind, milliseconds, system: 'postgresql', sql, error } satisfies StatementEvent);
   if (milliseconds > SLOW_STATEMENT) logSlowStatement(sql, milliseconds);
 }
 

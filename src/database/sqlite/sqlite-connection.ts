@@ -53,6 +53,7 @@ export class SqliteConnection {
   /** @throws SqliteError */
   run(sql: string, parameters: readonly unknown[] = []): StatementResult {
     const started = performance.now();
+    let failure: unknown;
     try {
       const statement = this.prepare(sql);
       const bound = parameters.map(bindable);
@@ -60,12 +61,14 @@ export class SqliteConnection {
       const rows = statement.all(...bound) as Row[];
       return { rows, source: statement, changes: rows.length };
     } catch (error) {
+      failure = error;
       const kind = engineErrorOf(error);
       if (kind !== undefined) engineErrors.publish(kind);
       throw error;
     } finally {
       const milliseconds = performance.now() - started;
-      statements.publish({ kind: this.kind, milliseconds } satisfies StatementEvent);
+      const { kind } = this;
+      statements.publish({ kind, milliseconds, system: 'sqlite', sql, error: failure } satisfies StatementEvent);
       if (milliseconds > SLOW_STATEMENT) logSlowStatement(sql, milliseconds);
     }
   }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { protocolErrorResponse } from '../errors/error-response.js';
 import { routeOf } from '../messages/request.js';
@@ -24,7 +25,8 @@ interface RequestRecord {
   readonly address?: string;
 }
 
-type RequestListener = (record: RequestRecord, end: RequestEnd) => void;
+/** @param request absent if Node's parser did not find one, and for handshakes of WebSockets */
+type RequestListener = (record: RequestRecord, end: RequestEnd, request?: IncomingMessage) => void;
 
 /** Milliseconds that a handler may run on after its client has disconnected; then its request is recorded without a status. */
 const ORPHAN_TIMEOUT = 60_000;
@@ -84,7 +86,7 @@ export class RequestTracker {
     response.isRecorded = true;
     if (end !== 'dropped') this.inFlight -= 1;
     const record = recordOf(response);
-    for (const listener of this.listeners) listener(record, end);
+    for (const listener of this.listeners) listener(record, end, response.req);
   }
 
   /** Handles a connection that closed before the response was sent. A running handler goes on, and its status is recorded. */

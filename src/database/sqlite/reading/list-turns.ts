@@ -1,3 +1,5 @@
+import { inSameSpan } from '../../../tracing/spans.js';
+
 /** Milliseconds of the event loop for the statements of all lists in one turn. */
 const SHARE = 2;
 
@@ -39,7 +41,7 @@ export class ListTurns {
     if (this.waiting.length === 0 && this.spent < this.share) return this.measured(list, statement);
     return new Promise<T>((resolve) => {
       const start = (): void => resolve(new Promise((done) => done(this.measured(list, statement))));
-      this.waiting.push({ list, start });
+      this.waiting.push({ list, start: inSameSpan(start) });
     });
   }
 

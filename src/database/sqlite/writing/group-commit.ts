@@ -11,7 +11,8 @@ const REACHING_BEYOND = `
 /** A job that waits for the commit: it has succeeded, or was rejected because of rows that are not on disk yet. */
 export interface PendingJob {
   readonly reclaimsSpace: boolean;
-  done(): void;
+  /** @param size transactions that share the commit */
+  done(size: number): void;
   fail(error: Error): void;
 }
 
@@ -139,7 +140,7 @@ export class GroupCommit {
       return;
     }
     this.batch = undefined;
-    for (const job of batch.pending) job.done();
+    for (const job of batch.pending) job.done(batch.pending.length);
   }
 
   /** Undoes the first job of the batch, when no other has joined. */

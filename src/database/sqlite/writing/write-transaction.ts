@@ -1,4 +1,6 @@
+import type { Span } from '@opentelemetry/api';
 import { TypeORMError } from 'typeorm';
+import { inSpan } from '../../../tracing/spans.js';
 import { transactionTooLong } from '../../errors.js';
 import type { Database } from '../better-sqlite3.js';
 import type { OpenTransaction, SqliteConnection, StatementResult } from '../sqlite-connection.js';
@@ -59,15 +61,23 @@ export class WriteTransaction implements OpenTransaction {
     if (!this.isFirst) this.connection.run('RELEASE job');
     this.over = ENDED;
     clearTimeout(this.timer);
-    return new Promise((done, fail) => {
-      this.group.add({ reclaimsSpace: this.reclaimsSpace, done, fail });
-      this.endSlot();
-    });
+    return inSpan('commit', (span) => this.shareCommit(span));
   }
 
   rollback(): Promise<void> {
     if (this.over === undefined) this.undo(ENDED);
     return this.settled ?? Promise.resolve();
+  }
+
+  private shareCommit(span?: Span): Promise<void> {
+    return new Promise((resolve, fail) => {
+      const done = (size: number): void => {
+        span?.setAttribute('commit.transactions', size);
+        resolve();
+      };
+      this.group.add({ reclaimsSpace: this.reclaimsSpace, done, fail });
+      this.endSlot();
+    });
   }
 
   private undo(reason: Error, failure?: unknown): void {

@@ -1,4 +1,5 @@
 import { TypeORMError } from 'typeorm';
+import { inSameSpan } from '../../../tracing/spans.js';
 import { DatabaseUnavailableError, DiskFullError } from '../../errors.js';
 import { repeatAfter } from '../../engine.js';
 import { type Waiter, WaitQueue } from '../../wait-queue.js';
@@ -88,7 +89,7 @@ export class Writer {
         const { group, connection, endSlot } = this;
         resolve(new WriteTransaction(group, connection, reclaimsSpace, this.limits.transactionTimeout, endSlot));
       };
-      this.enqueue({ reclaimsSpace, run, reject });
+      this.enqueue({ reclaimsSpace, run: inSameSpan(run), reject });
     });
   }
 
@@ -121,7 +122,7 @@ export class Writer {
         }
         this.endSlot();
       };
-      this.enqueue({ reclaimsSpace, autocommit, run, reject });
+      this.enqueue({ reclaimsSpace, autocommit, run: inSameSpan(run), reject });
     });
   }
 

@@ -1,0 +1,67 @@
+import type { Attributes } from '@opentelemetry/api';
+import { LRUCache } from 'lru-cache';
+import { errorType, type Tracing } from '../tracing/spans.js';
+import { type StatementEvent, statements } from './database-events.js';
+
+interface Description {
+  /** Such as `INSERT orders`. */
+  readonly name: string;
+  readonly attributes: Attributes;
+}
+
+const descriptions = new LRUCache<string, Description>({ max: 500 });
+
+/** Characters of a statement; one that inserts many records repeats itself. */
+const LONGEST_TEXT = 1000;
+
+/**
+ * Makes a span for each statement that runs inside a span, by OpenTelemetry's conventions for SQL.
+ * @returns stops it
+ */
+export function traceStatements({ api, tracer }: Tracing): () => void {
+  const onStatement = (message: unknown): void => {
+    if (api.trace.getActiveSpan()?.isRecording() !== true) return;
+    const { sql, system, milliseconds, error } = message as StatementEvent;
+    const { name, attributes } = describe(sql);
+    const now = performance.now();
+    const span = tracer.startSpan(name, { kind: api.SpanKind.CLIENT, startTime: now - milliseconds, attributes });
+    span.setAttribute('db.system.name', system);
+    if (error !== undefined) {
+      span.setAttribute('error.type', errorType(error));
+      span.setStatus({ code: api.SpanStatusCode.ERROR });
+    }
+    span.end(now);
+  };
+  statements.subscribe(onStatement);
+  return () => void statements.unsubscribe(onStatement);
+}
+
+function describe(sql: string): Description {
+  let description = descriptions.get(sql);
+  if (description === undefined) {
+    description = parse(sql);
+    descriptions.set(sql, description);
+  }
+  return description;
+}
+
+function parse(sql: string): Description {
+  const operation = /\bCOMMIT\s*$/i.test(sql) ? 'COMMIT' : (/[a-z]+/i.exec(sql)?.[0].toUpperCase() ?? 'SQL');
+  const text = textOf(sql);
+  const table = /\b(?:FROM|INTO|UPDATE)\s+["`]?(\w+)/i.exec(text ?? '')?.[1];
+  return {
+    name: [operation, table].filter(Boolean).join(' '),
+    attributes: { 'db.operation.name': operation, ...(text !== undefined && { 'db.query.text': text }) },
+  };
+}
+
+/** Quoted names, which stay, strings and numbers. */
+const LITERALS = /("[^"]*")|'(?:[^']|'')*'|(?<![\w$.])\d[\w.]*/g;
+
+/** The text without literals, which may be values of clients; `undefined` where they are not found for sure. */
+function textOf(sql: string): string | undefined {
+  const isPlain = !/\\|\$\w*\$|\/\*|--/.test(sql);
+  if (!isPlain) return undefined;
+  const text = sql.replace(LITERALS, (_literal, name?: string) => name ?? '?');
+  return text.replaceAll(/\s+/g, ' ').trim().slice(0, LONGEST_TEXT);
+}

@@ -1,0 +1,59 @@
+import type { IncomingMessage } from 'node:http';
+import type { Attributes, Span } from '@opentelemetry/api';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { traceIds, type Tracing } from '../../tracing/spans.js';
+import type { Connections } from '../connections/connections.js';
+import { routeOf } from './request.js';
+
+/** The methods that a span names; others are `_OTHER`, so that a client cannot make up any number of names. */
+const METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
+
+const spans = new WeakMap<IncomingMessage, Span>();
+
+/**
+ * Makes a span for each request that Fastify routes, below that of a valid `traceparent`. Names and attributes are those
+ * of OpenTelemetry's conventions for HTTP. There is no query and no header field, which may be personal or secret.
+ */
+export function traceRequests(fastify: FastifyInstance, { requests }: Connections, { api, tracer }: Tracing): void {
+  const { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = api;
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    // The running work may be that of another request of the connection.
+    const caller = propagation.extract(ROOT_CONTEXT, request.headers);
+    const attributes = attributesOf(request);
+    const { 'http.request.method': method, 'http.route': route } = attributes;
+    const name = [method === '_OTHER' ? 'HTTP' : method, route].filter(Boolean).join(' ');
+    const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, caller);
+    spans.set(request.raw, span);
+    context.with(trace.setSpan(caller, span), done);
+  });
+  requests.onEnd(({ status, address, requestId }, end, request) => {
+    const span = request && spans.get(request);
+    if (span === undefined) return;
+    const failure = status === undefined ? end : status >= 500 ? String(status) : undefined;
+    span.setAttributes({
+      'http.response.status_code': status,
+      'client.address': address,
+      'http.response.header.x-request-id': [requestId],
+      'error.type': failure,
+    });
+    if (failure !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
+    span.end();
+  });
+}
+
+/** Adds the ids of the request's span. Without a span it removes those of the running work, which is another's. */
+export function withTraceIds(record: object, request?: IncomingMessage): object {
+  const span = request && spans.get(request);
+  return { ...record, ...(span === undefined ? { trace_id: undefined, span_id: undefined } : traceIds(span)) };
+}
+
+function attributesOf(request: FastifyRequest): Attributes {
+  const { method, protocol, url } = request;
+  const route = routeOf(request);
+  return {
+    'http.request.method': METHODS.has(method) ? method : '_OTHER',
+    ...(route !== 'unknown' && { 'http.route': route }),
+    'url.path': url.split('?', 1)[0],
+    'url.scheme': protocol,
+  };
+}

@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+
+/** A span in the JSON of OTLP 1, with its attributes by name. */
+export interface CollectedSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  /** 1 internal, 2 server, 3 client. */
+  readonly kind: number;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly links: readonly { readonly spanId: string }[];
+  /** Code 2 is an error. */
+  readonly status: { readonly code: number };
+  readonly attributes: Readonly<Record<string, any>>;
+  readonly resource: Readonly<Record<string, any>>;
+  readonly scope: string;
+}
+
+/** A collector of OpenTelemetry in the test process: OTLP over HTTP. */
+export class Collector implements AsyncDisposable {
+  readonly spans: CollectedSpan[] = [];
+  readonly requests: { readonly path: string; readonly headers: IncomingMessage['headers'] }[] = [];
+
+  private constructor(private readonly server: Server) {}
+
+  /** @param respond for a collector that does not do what it should */
+  static async start(respond: (response: ServerResponse) => void = (response) => response.end('{}')) {
+    const server = createServer();
+    const collector = new Collector(server);
+    server.on('request', (request, response) => void collector.collect(request).then(() => respond(response)));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    return collector;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  named(name: string): CollectedSpan[] {
+    return this.spans.filter((span) => span.name === name);
+  }
+
+  /** The spans directly below this one. */
+  below({ traceId, spanId }: CollectedSpan): CollectedSpan[] {
+    return this.spans.filter((span) => span.traceId === traceId && span.parentSpanId === spanId);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private async collect(request: IncomingMessage): Promise<void> {
+    this.requests.push({ path: request.url!, headers: request.headers });
+    if (request.method !== 'POST') return;
+    const { resourceSpans } = (await json(request)) as any;
+    for (const { resource, scopeSpans } of resourceSpans) {
+      for (const { scope, spans } of scopeSpans) {
+        const common = { resource: byName(resource.attributes), scope: scope.name };
+        for (const span of spans) this.spans.push({ ...span, ...common, attributes: byName(span.attributes) });
+      }
+    }
+  }
+}
+
+const byName = (pairs: any[]): object => Object.fromEntries(pairs.map(({ key, value }) => [key, plain(value)]));
+
+const plain = (value: any): unknown => value.arrayValue?.values.map(plain) ?? Object.values(value)[0];

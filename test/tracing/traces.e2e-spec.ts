@@ -1,0 +1,220 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Controller, Get, Injectable, Module } from '@nestjs/common';
+import { trace } from '@opentelemetry/api';
+import { DataSource } from 'typeorm';
+import { Public } from '../../src/auth/scopes.decorator.js';
+import { Batcher } from '../../src/database/batcher.js';
+import { engineInUse } from '../support/engine.js';
+import { Client, COOKIE, startService } from '../support/service.js';
+import { type CollectedSpan, Collector } from './collector.js';
+
+const CLIENTS = 64;
+const WRITES = 3;
+const CALLER = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
+const traceparent = `00-${CALLER.traceId}-${CALLER.spanId}-01`;
+const isSqlite = engineInUse() === 'sqlite';
+
+let collector: Collector;
+
+/** A service of a team, which makes spans with the API of OpenTelemetry alone. */
+@Injectable()
+class Bakery {
+  constructor(private readonly dataSource: DataSource) {}
+
+  bake(): Promise<void> {
+    return trace.getTracer('bakery').startActiveSpan('bake', async (span) => {
+      await sleep(5);
+      await this.dataSource.query(`SELECT 'from secret' AS "it's", 42 AS cakes`);
+      await this.dataSource.transaction((manager) => manager.query("SELECT 1 FROM storage WHERE resource = 'x'"));
+      span.end();
+    });
+  }
+}
+
+/** Statements of five callers in batches of two, and three transactions at the same time. */
+async function share(dataSource: DataSource): Promise<void> {
+  const run = async (items: number[]): Promise<number[]> => {
+    await dataSource.query('SELECT 1 FROM storage');
+    return items;
+  };
+  const batcher = new Batcher(run, { maxBatchSize: 2, timeout: 5000 });
+  await Promise.all([1, 2, 3, 4, 5].map((item) => batcher.load(item)));
+  const write = () => dataSource.transaction((manager) => manager.query('UPDATE storage SET used = used'));
+  await Promise.all([write(), write(), write()]);
+}
+
+@Controller('bakery')
+@Public()
+class BakeryController {
+  constructor(
+    private readonly bakery: Bakery,
+    private readonly dataSource: DataSource,
+  ) {}
+
+  @Get('share')
+  share(): Promise<void> {
+    return share(this.dataSource);
+  }
+
+  @Get('bake/:id')
+  bake(): Promise<void> {
+    return this.bakery.bake();
+  }
+
+  @Get('burn')
+  burn(): never {
+    throw new Error('burnt');
+  }
+
+  @Get('order')
+  async order(): Promise<void> {
+    await fetch(`${collector.url}/order`);
+  }
+}
+
+@Module({ controllers: [BakeryController], providers: [Bakery] })
+class BakeryModule {}
+
+describe('the spans that a collector gets', () => {
+  let posted: CollectedSpan;
+  let postedInCrowd: CollectedSpan[];
+
+  beforeAll(async () => {
+    collector = await Collector.start();
+    const service = await startService(
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
+        LOG_LEVEL: 'silent',
+      },
+      [BakeryModule],
+    );
+    try {
+      const client = await Client.of(service);
+      expect((await client.post(COOKIE, { traceparent, 'x-request-id': 'posted' })).status).toBe(201);
+      expect((await client.get('/cookies/1?wish=secret', { traceparent: 'nonsense' })).status).toBe(400);
+      expect((await client.get('/nowhere')).status).toBe(404);
+      expect((await client.get('/bakery/bake/7')).status).toBe(200);
+      expect((await client.get('/bakery/share')).status).toBe(200);
+      expect((await client.get('/bakery/burn')).status).toBe(500);
+      expect((await client.get('/bakery/order', { traceparent })).status).toBe(200);
+      const writers = Array.from({ length: CLIENTS }, async () => {
+        for (let write = 0; write < WRITES; write++) expect((await client.post(COOKIE)).status).toBe(201);
+      });
+      await Promise.all(writers);
+    } finally {
+      await service.stop();
+    }
+    const posts = collector.named('POST /cookies');
+    posted = posts.find(({ traceId }) => traceId === CALLER.traceId)!;
+    postedInCrowd = posts.filter((span) => span !== posted);
+  });
+
+  afterAll(() => collector[Symbol.asyncDispose]());
+
+  const milliseconds = ({ startTimeUnixNano, endTimeUnixNano }: CollectedSpan): number =>
+    Number(BigInt(endTimeUnixNano) - BigInt(startTimeUnixNano)) / 1e6;
+
+  it('have that of a POST below the traceparent of its caller, by the conventions for HTTP', () => {
+    expect(posted).toMatchObject({ parentSpanId: CALLER.spanId, kind: 2, status: { code: 0 } });
+    expect(posted.attributes).toEqual({
+      'http.request.method': 'POST',
+      'http.route': '/cookies',
+      'url.path': '/cookies',
+      'url.scheme': 'http',
+      'http.response.status_code': 201,
+      'http.response.header.x-request-id': ['posted'],
+      'client.address': '127.0.0.1',
+    });
+    expect(milliseconds(posted)).toBeGreaterThan(0);
+    expect(posted.resource).toMatchObject({ 'service.name': 'cookies', 'service.instance.id': expect.any(String) });
+  });
+
+  it('have its batch, its transaction and its statements below it, without any value', () => {
+    const [batch, ...others] = collector.below(posted);
+    expect([batch!.name, others]).toEqual(['batch', []]);
+    expect(batch!.attributes).toEqual({ 'batch.size': 1, 'batch.wait_ms': expect.any(Number) });
+    const [transaction] = collector.below(batch!);
+    expect(transaction!.name).toBe('transaction');
+    const parts = collector.below(transaction!);
+    const insert = parts.find(({ name }) => name === 'INSERT cookies')!;
+    expect(insert).toMatchObject({
+      kind: 3,
+      attributes: {
+        'db.system.name': isSqlite ? 'sqlite' : 'postgresql',
+        'db.operation.name': 'INSERT',
+        'db.query.text': expect.stringMatching(/^INSERT INTO "?cookies/),
+      },
+    });
+    if (isSqlite) {
+      expect(parts.find(({ name }) => name === 'commit')!.attributes).toEqual({ 'commit.transactions': 1 });
+    } else expect(parts.map(({ name }) => name)).toContain('COMMIT');
+    for (const part of parts) expect(milliseconds(part)).toBeLessThanOrEqual(milliseconds(posted));
+    expect(JSON.stringify(collector.spans)).not.toContain(COOKIE.wish);
+  });
+
+  it('begin a trace of their own where the traceparent is invalid, with the route and without the query', () => {
+    const [span] = collector.named('GET /cookies/:id');
+    expect(span!.parentSpanId).toBeUndefined();
+    expect(span!.attributes).toMatchObject({ 'http.route': '/cookies/:id', 'url.path': '/cookies/1' });
+    expect(span!.status.code).toBe(0);
+    expect(JSON.stringify(collector.spans)).not.toContain('secret');
+  });
+
+  it('have the method alone as the name without a route, and an error where the response is 500', () => {
+    const [unrouted] = collector.named('GET');
+    expect(unrouted!.attributes).toMatchObject({ 'url.path': '/nowhere', 'http.response.status_code': 404 });
+    expect(unrouted!.attributes).not.toHaveProperty('http.route');
+    const [failed] = collector.named('GET /bakery/burn');
+    expect(failed).toMatchObject({ status: { code: 2 }, attributes: { 'error.type': '500' } });
+  });
+
+  it('have those that a team makes below that of its request, and its statements below these', () => {
+    const [request] = collector.named('GET /bakery/bake/:id');
+    const [bake, ...others] = collector.below(request!);
+    expect([bake!.name, bake!.scope, others]).toEqual(['bake', 'bakery', []]);
+    const statements = collector.below(bake!);
+    const texts = statements.map(({ attributes }) => attributes['db.query.text'] as string);
+    expect(texts).toContain('SELECT ? AS "it\'s", ? AS cakes');
+    expect(texts.filter((text) => text?.startsWith('SELECT ? FROM storage'))).toHaveLength(1);
+  });
+
+  it('have the statements of each batch below the first of its items, and say who shares a commit', () => {
+    const [request] = collector.named('GET /bakery/share');
+    const batches = collector.below(request!).filter(({ name }) => name === 'batch');
+    expect(batches.map(({ attributes }) => Number(attributes['batch.size'])).sort()).toEqual([1, 2, 2, 2, 2]);
+    const statements = batches.map((batch) => collector.below(batch).map(({ name }) => name));
+    expect(statements.filter((names) => names.length > 0)).toEqual(Array(3).fill(['SELECT storage']));
+    const commits = collector.named('commit').map(({ attributes }) => Number(attributes['commit.transactions']));
+    if (isSqlite) expect(Math.max(...commits)).toBeGreaterThan(1);
+  });
+
+  it('go on in another service that a handler calls by fetch', () => {
+    const [span] = collector.named('GET /bakery/order');
+    const { headers } = collector.requests.find(({ path }) => path === '/order')!;
+    expect(headers['traceparent']).toBe(`00-${CALLER.traceId}-${span!.spanId}-01`);
+  });
+
+  it(`show how ${CLIENTS} clients share transactions: the sizes add up to their writes`, () => {
+    expect(postedInCrowd).toHaveLength(CLIENTS * WRITES);
+    const batches = postedInCrowd.map((request) => {
+      const [batch, ...others] = collector.below(request);
+      expect([batch!.name, others]).toEqual(['batch', []]);
+      return batch!;
+    });
+    const leaders = batches.filter((batch) => collector.below(batch).length > 0);
+    const followers = batches.filter((batch) => !leaders.includes(batch));
+    for (const leader of leaders) expect(collector.below(leader).map(({ name }) => name)).toEqual(['transaction']);
+    const sizes = leaders.map(({ attributes }) => Number(attributes['batch.size']));
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(CLIENTS * WRITES);
+    expect(Math.max(...sizes)).toBeGreaterThan(1);
+    // Each of the others names the batch that has its transaction.
+    const links = followers.flatMap((batch) => batch.links.map(({ spanId }) => spanId));
+    const numbers = leaders.map(({ spanId }) => 1 + links.filter((link) => link === spanId).length);
+    expect(numbers).toEqual(sizes);
+    if (!isSqlite) return;
+    // Each of n transactions of a commit is 1/n of it.
+    const commits = collector.named('commit').map(({ attributes }) => 1 / attributes['commit.transactions']);
+    const statements = collector.named('COMMIT').length;
+    expect(commits.reduce((sum, part) => sum + part, 0)).toBeCloseTo(statements);
+  });
+});
