@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import fastify, { type FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import type { Config } from '../config/config.js';
+import { serviceVersion } from '../config/service-version.js';
 import { Connections } from '../http/connections/connections.js';
 import { trackResponses } from '../http/connections/tracking-hooks.js';
 import { ApiError } from '../http/errors/api-error.js';
@@ -48,12 +49,13 @@ export function createManagementServer({ http, metricsToken }: Config, managed: 
   trackResponses(server, connections);
   addResponseHeaders(server);
   respondToUnroutedRequests(server);
+  const version = serviceVersion();
   server.get('/health/live', async (_request, reply) => {
     const isLive = await managed.isLive();
     return reply
       .code(isLive ? 200 : 503)
       .header('cache-control', 'no-store')
-      .send({ status: isLive ? 'live' : 'not live' });
+      .send({ status: isLive ? 'live' : 'not live', version });
   });
   server.get('/health/ready', async (_request, reply) => {
     const { ready, checks } = await managed.readiness();

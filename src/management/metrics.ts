@@ -3,6 +3,7 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import { levels } from 'pino';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
+import { serviceVersion } from '../config/service-version.js';
 import { committed } from '../database/engine.js';
 import { type StatementEvent, statements } from '../database/database-events.js';
 import { standardOutput } from '../logging/standard-output.js';
@@ -27,6 +28,13 @@ export class Metrics implements OnModuleDestroy {
 
   constructor(resources: ReportedResources, @InjectDataSource() dataSource: DataSource) {
     collectDefaultMetrics({ register: this.registry });
+    new Gauge({
+      name: 'build_info',
+      help: 'Version of the service; the value is always 1',
+      labelNames: ['version'],
+      aggregator: 'first',
+      registers: [this.registry],
+    }).set({ version: serviceVersion() }, 1);
     new Gauge({
       name: 'storage_records',
       help: 'Stored records',

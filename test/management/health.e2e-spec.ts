@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../../src/config/config.js';
+import { serviceVersion } from '../../src/config/service-version.js';
 import { createDataSource } from '../../src/database/data-source.js';
 import { migrate } from '../../src/database/schema/migrations.js';
 import { Health } from '../../src/management/health.js';
@@ -28,7 +29,12 @@ async function probe({ managementUrl }: Service, name: 'live' | 'ready' = 'ready
 
 const OK = { running: 'ok', database: 'ok', migrations: 'ok', storage: 'ok' };
 const READY = { status: 200, cacheControl: 'no-store', retryAfter: null, body: { status: 'ready', checks: OK } };
-const LIVE = { status: 200, cacheControl: 'no-store', retryAfter: null, body: { status: 'live' } };
+const LIVE = {
+  status: 200,
+  cacheControl: 'no-store',
+  retryAfter: null,
+  body: { status: 'live', version: serviceVersion() },
+};
 
 const notReady = (checks: object) => ({
   status: 503,

@@ -3,6 +3,7 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
+import { serviceVersion } from '../../src/config/service-version.js';
 import { backupName } from '../../src/management/backup-files.js';
 import { ReportedResources } from '../../src/management/reported-resources.js';
 import { UsageCounter } from '../../src/resource/usage/usage-counter.js';
@@ -100,6 +101,10 @@ describeEngines('GET /metrics', (engine) => {
     const { headers } = await fetch(`${service.managementUrl}/metrics`);
     expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('names the version of the service', async () => {
+    expect((await metricsOf(service)).get(`build_info{version="${serviceVersion()}"}`)).toBe(1);
   });
 
   it('says how many records are stored and may be stored', async () => {
