@@ -31,7 +31,7 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
     return httpCallOf(context)!.request;
   }
 
-  /** A login or a refresh may bear an expired token, so only a GET checks it. */
+  /** Admits a call of a public route. Only GET and HEAD check a token, because a login may send an expired one. */
   private async admitToPublic(context: ExecutionContext): Promise<boolean> {
     if (context.getType() !== 'http') return true;
     const { request } = httpCallOf(context)!;

@@ -57,7 +57,7 @@ interface DriverError extends Error {
   readonly column?: string;
   readonly constraint?: string;
   readonly where?: string;
-  /** Those of a violated UNIQUE: "Key (code)=(x) already exists." */
+  /** The columns and values of a violated UNIQUE: "Key (code)=(x) already exists." */
   readonly detail?: string;
   readonly table?: string;
 }

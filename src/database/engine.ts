@@ -47,8 +47,8 @@ export interface Engine {
   transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T>;
 
   /**
-   * Advances the id sequence of a table beyond `id`, if it is not there yet. The caller holds the lock of the resource's
-   * `storage` row, so no new id is assigned meanwhile.
+   * Advances the id sequence of a table beyond `id`, if it is not there yet. The caller has locked the `storage` row of
+   * the resource, so no new id is assigned meanwhile.
    */
   advanceIdSequence(transaction: Sql, table: string, id: number): Promise<void>;
 

@@ -6,8 +6,8 @@ import { createManagementServer } from './management-routes.js';
 import { Metrics } from './metrics.js';
 
 /**
- * The management port of a single process; with workers, the primary has it. It opens before the API port and closes after
- * it, so that `/health/ready` responds while the service stops.
+ * The management port of a single process; with workers, the primary has it. It opens before the API port and closes
+ * after it, so that `/health/ready` responds while the service stops.
  */
 @Injectable()
 export class ManagementServer implements OnApplicationBootstrap, OnApplicationShutdown {

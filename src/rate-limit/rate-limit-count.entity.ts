@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** The requests of one subject or address in its current window, counted by all processes (`RATE_LIMIT_STORE=database`). */
+/** The requests of one subject or address in its current window, in all processes (`RATE_LIMIT_STORE=database`). */
 @Entity('rate_limits')
 export class RateLimitCount {
   /** The policy and a hash of the subject or address. */

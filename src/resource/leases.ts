@@ -13,8 +13,8 @@ export interface SharedWork {
   /** Milliseconds after the beginning of a batch in which the next one begins, or another process takes over (default: 60 000). */
   readonly lease?: number;
   /**
-   * Does one part of the work in a transaction, which other writers may have to wait for, and returns whether there is more.
-   * It may run again, and so must only use its argument.
+   * Does one part of the work in a transaction, for which other writers may wait, and returns whether there is more.
+   * The engine may run it again, so it must use nothing but its argument.
    */
   readonly batch: (transaction: Sql) => Promise<boolean>;
 }
@@ -39,9 +39,9 @@ export class Leases implements OnModuleDestroy {
   }
 
   /**
-   * Does the work if it is due and no other run has the lease. Between two batches it waits as long as the last one took,
-   * so that other writers have half of the time.
-   * @returns whether this run has brought the work to its end
+   * Does the work if it is due and no other run has the lease. After each batch it waits as long as that took, so that
+   * other writers have half of the time.
+   * @returns whether this run has finished the work
    */
   async run(work: SharedWork): Promise<boolean> {
     const result = this.runBatches(work, randomUUID());

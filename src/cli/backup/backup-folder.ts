@@ -17,7 +17,7 @@ import { tryRestore } from './verify.js';
 /** A folder of backups. */
 export interface BackupFolder {
   readonly path: string;
-  /** Which older backups stay after a new one; default: all. */
+  /** The older backups to keep after a new one; default: all of them. */
   readonly keep?: Keep;
   /** Validates every record of a new backup, as a restore does. */
   readonly recordCheck: boolean;
@@ -32,7 +32,8 @@ const DRAFT = new RegExp(`^\\.${SERVICE_NAME}-backup-(.+)-([0-9]+)-[0-9A-Za-z]{6
 const LONGEST_BACKUP = 24 * 3600 * 1000;
 
 /**
- * Makes a backup in a folder and tries a restore of it. Then it has a name, and older ones may be removed.
+ * Makes a backup in a folder and restores it on trial. If that succeeds, the backup gets its name, and `keep` decides
+ * which older ones are removed.
  * @returns a line for the operator
  */
 export async function addBackup(folder: BackupFolder, config: Config, interrupt: AbortSignal): Promise<string> {

@@ -40,7 +40,7 @@ export async function backupInto(
   await repeat(attempt, { first: await timeToFirst(folder, every), every }, interrupt);
 }
 
-/** Milliseconds until the next backup is due. So a restart makes none too early. */
+/** Milliseconds until the first backup: `every` after the last one in the folder, also after a restart. */
 async function timeToFirst({ path }: BackupFolder, every: number): Promise<number> {
   const last = await lastBackup(path).catch(() => undefined);
   if (last === undefined) return 0;
@@ -49,7 +49,7 @@ async function timeToFirst({ path }: BackupFolder, every: number): Promise<numbe
   return wait;
 }
 
-/** Repeats attempts by the monotonic clock, which nobody sets. */
+/** Repeats attempts, by the monotonic clock: a change of the system time does not affect it. */
 async function repeat(
   attempt: () => Promise<Failure | undefined>,
   { first, every }: { readonly first: number; readonly every: number },

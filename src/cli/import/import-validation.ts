@@ -20,8 +20,8 @@ export interface ValidatedInput {
 
 /**
  * Validates the whole input without storing it.
- * @param storage what it would be stored in; absent when there is no database yet
- * @throws {Failure} naming every line that could not be stored, or that there are not enough places
+ * @param storage that would get the records; absent when there is no database yet
+ * @throws {Failure} with each line that could not be stored, or when the storage has too few free places
  */
 export async function validateInput(
   storage: OpenStorage | undefined,

@@ -79,7 +79,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     this.hosts = new Hosts(settings.hosts);
   }
 
-  /** The server names a fraction without quotes, and TypeORM compares the texts. */
+  /** The default as PostgreSQL reports it: a fraction has no quotes. TypeORM compares the two as text. */
   override normalizeDefault(column: ColumnMetadata): string | undefined {
     const { default: value } = column;
     const isFraction = typeof value === 'number' && value > 0 && !Number.isInteger(value);

@@ -45,7 +45,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   declare driver: TransactionSettings;
   private client?: PostgresClient;
   private migrating = false;
-  /** TypeORM also releases a runner when its connection breaks. */
+  /** Whether the caller has released the runner. TypeORM also releases one whose connection breaks. */
   private isReleasedByCaller = false;
   /** Ends a transaction that takes too long. */
   private timer?: NodeJS.Timeout;

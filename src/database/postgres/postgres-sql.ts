@@ -76,7 +76,7 @@ export const READS = /^\s*SELECT\b(?![\s\S]*\bFOR\s+UPDATE\b)/i;
 
 const converted = new LRUCache<string, string>({ max: 1000 });
 
-// A placeholder, or a quoted string or name, in which a question mark is none.
+// A placeholder, or a quoted string or name, whose question marks are not placeholders.
 const TOKENS = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g;
 
 /** Replaces each `?` by `$1`, `$2`, ... for PostgreSQL. */

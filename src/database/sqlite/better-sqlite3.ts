@@ -49,8 +49,8 @@ function explained<T>(load: () => T): T {
 }
 
 /**
- * For a module that was built for another version of Node, the first line of dlopen's message is the path and later
- * ones the versions.
+ * The reason in dlopen's message: its first line, or the two versions if the module was built for another version of
+ * Node.
  */
 function reasonOf(message: string): string {
   const [, builtFor, wanted] = /NODE_MODULE_VERSION (\d+)[\s\S]*NODE_MODULE_VERSION (\d+)/.exec(message) ?? [];

@@ -1,7 +1,7 @@
 import type { OpenTransaction, StatementResult } from './sqlite-connection.js';
 import type { Writer } from './writing/writer.js';
 
-/** The rename with which TypeORM sets a table aside for its successor. */
+/** TypeORM's rename of the old table, before the rebuilt one gets its name. */
 const SET_ASIDE = /\bALTER\s+TABLE\b.*\bRENAME\s+TO\b.*\btemporary_/is;
 
 const AUTOCOMMIT = { reclaimsSpace: false, autocommit: true };
@@ -29,14 +29,14 @@ export class TableRebuilds {
     this.areForeignKeysOff = false;
   }
 
-  /** Tells whether the statement sets a table aside for its successor. */
+  /** Tells whether the statement renames the old table, so that the rebuilt one can get its name. */
   isSettingAside(sql: string): boolean {
     return this.areForeignKeysOff && SET_ASIDE.test(sql);
   }
 
   /**
-   * Runs a statement that sets a table aside, so that foreign keys continue to name the table, which is then its
-   * successor.
+   * Runs the rename of the old table. Foreign keys of other tables keep the old name, and so refer to the rebuilt table
+   * when that gets the name.
    */
   setAside(transaction: OpenTransaction, sql: string, parameters: readonly unknown[]): StatementResult {
     const { database } = transaction;

@@ -14,7 +14,7 @@ export class Upload<Fields extends object = object> {
   constructor(
     /** The fields, validated by the DTO class in `@AcceptsBody()`. */
     readonly fields: Fields,
-    /** It ends when the whole form has arrived and is valid. Otherwise it fails with an `ApiError`. */
+    /** The bytes of the file. The stream ends when the whole form is valid; otherwise it fails with an `ApiError`. */
     readonly file: Readable,
     /** The name that the client gives, without folders. It may have any characters. */
     readonly filename: string,

@@ -68,7 +68,7 @@ export class Connection implements ResponseConnection {
     socket.once('end', () => this.handleEnd());
     socket.once('close', () => this.handleClose());
     // Node calls this after the last response. Closing immediately could reset the connection and lose the response
-    // (RFC 9112 section 9.6). It also calls this when the client has closed its side, and an error may be left to send.
+    // (RFC 9112 section 9.6). Node also calls it when the client has closed its side, while an error may be unsent.
     socket.destroySoon = () => {
       if (!this.owesError) this.end();
     };

@@ -7,7 +7,7 @@ import type { TrackedResponse } from './tracked-response.js';
 /** Largest number of header fields; the limit of Node itself would drop fields without an error. */
 const MAX_HEADER_FIELDS = 2000;
 
-/** RFC 9112 section 3.2, RFC 3986 section 3.2.2: a name, an IPv4 address or an IPv6 address in brackets, with or without a port. */
+/** A name or an IP address, IPv6 in brackets, and perhaps a port (RFC 9112 section 3.2, RFC 3986 section 3.2.2). */
 const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=%-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5})?$/;
 
 /** One expectation, perhaps repeated in several fields (RFC 9110 section 10.1.1). */

@@ -115,7 +115,7 @@ export class ErrorAdapter extends FastifyAdapter {
 
 /**
  * Converts an error of Fastify, a hook or a body parser whose `statusCode` is 4xx or 503
- * (https://fastify.dev/docs/latest/Reference/Errors/). Its message is not for clients; its header fields are on the reply.
+ * (https://fastify.dev/docs/latest/Reference/Errors/). Clients do not get its message. The reply has its header fields.
  */
 function rejectionOf<T>(error: T, reply: FastifyReply): T | ApiError {
   if (error instanceof HttpException) return error;

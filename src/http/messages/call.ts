@@ -25,7 +25,7 @@ export function httpCallOf(host: ArgumentsHost): HttpCall | undefined {
   return reply && { request: reply.request, reply };
 }
 
-/** The call for the log: its request and route, or its field, or its message. */
+/** Names a call in the log: by its request and route, with the field in GraphQL, or by the message of a WebSocket. */
 export function originOf(host: ArgumentsHost): string {
   const call = httpCallOf(host);
   if (call === undefined) return `message "${host.switchToWs().getPattern()}" of a WebSocket`;

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 
 /** Sets the header fields of every response. */
 export function addResponseHeaders(app: FastifyInstance): void {
-  // In `onSend`, because a CORS preflight is sent before the `onRequest` hooks of this service run.
+  // The hook is `onSend`, because a CORS preflight is sent before the `onRequest` hooks of this service run.
   app.addHook('onSend', ({ id, method }, reply, payload, done) => {
     reply.header('x-request-id', id).header('x-content-type-options', 'nosniff');
     // A 204 or 304 must not have the length of an absent body (RFC 9110 section 8.6).

@@ -22,7 +22,7 @@ export class RequestValidationPipe implements PipeTransform {
     return value;
   }
 
-  // Nest runs the pipes of all arguments concurrently and sends the first error. Errors of the path and the query come first.
+  // Nest runs the pipes of all arguments concurrently and sends the first error. The path and the query come first.
   private async body(value: unknown, type: unknown): Promise<unknown> {
     if (value === undefined || value === null) throw CONTENT.has(type) ? noContent() : emptyBody();
     if (!(value instanceof RawBody)) return validArgument(value, type);

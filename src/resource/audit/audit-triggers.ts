@@ -34,7 +34,7 @@ export async function dropAuditTriggers(runner: Runner, dataSource: DataSource, 
   }
 }
 
-/** The names of the triggers that there are; on PostgreSQL that of their function. */
+/** Finds the existing audit triggers of a table; on PostgreSQL, their function. */
 function findAuditTriggers(runner: Runner, { options }: DataSource, table: string): Promise<{ name: string }[]> {
   const names = auditTriggerNames(table).join(`', '`);
   return runner.query(
@@ -100,8 +100,8 @@ function sqliteTriggers(dataSource: DataSource, metadata: EntityMetadata): Trigg
 }
 
 /**
- * One call for each statement, whose rows are locked by then. It locks the `storage` row before the chain, as the service and the
- * triggers of the count do, and runs with the rights of its owner: other roles need none on the trail.
+ * The triggers call one function after each statement. It locks the `storage` row, then the chain, in the order of the
+ * service and of the count triggers. It has the rights of its owner, so other roles need no rights on the trail.
  */
 function postgresTriggers(dataSource: DataSource, metadata: EntityMetadata): Triggers {
   const table = metadata.tableName;

@@ -14,7 +14,7 @@ const DAY = 24 * 3_600_000;
 /** Most lines that one transaction deletes. */
 const STEP = 500;
 
-/** Seals the lines of other writers on SQLite, at the start and once a minute, and deletes lines that are too old once a day. */
+/** Once a minute, seals the lines of other writers on SQLite; once a day, deletes lines that are too old. */
 @Injectable()
 export class AuditUpkeep implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger('Audit');

@@ -5,7 +5,7 @@ import { hashOf, readLines } from './audit-lines.js';
 import { ACTORS_SETTING } from './audit-triggers.js';
 import type { AuditChain } from './audit.entity.js';
 
-/** The writes of the kit to an audited resource in one transaction: tells the triggers who makes them. */
+/** Tells the audit triggers who makes the writes of one transaction of the kit. */
 export class AuditedWrites {
   private readonly isPostgres: boolean;
 
@@ -61,8 +61,8 @@ export class AuditedWrites {
 const MOST_LINES = 10_000;
 
 /**
- * Gives hashes to the lines of a resource that have none, in order: on SQLite its triggers write them so. Lines of other writers
- * are sealed with the next write of the kit, or by `AuditUpkeep`.
+ * Gives hashes to the lines that have none, in order, because the triggers on SQLite cannot. The next write of the kit
+ * or `AuditUpkeep` seals the lines of other writers.
  */
 export async function seal(dataSource: DataSource, transaction: Sql, resource: string): Promise<void> {
   const { sealed, hash } = await lockChain(dataSource, transaction, resource);

@@ -58,7 +58,7 @@ export function idempotencyKeyOf(request: FastifyRequest, reply: FastifyReply): 
   return new IdempotencyKey(parsed(String(field)), request, reply);
 }
 
-/** Accepts the string of the draft and, because many clients send it so, the key without quotes. */
+/** Accepts the key as a quoted string, as the draft says, and also without quotes, as many clients send it. */
 function parsed(field: string): string {
   const key = BARE.test(field) ? field : QUOTED.exec(field)?.[1]?.replaceAll(/\\(.)/g, '$1');
   if (key === undefined || key.length > MOST_CHARACTERS) throw invalidKey();

@@ -32,9 +32,9 @@ interface Creation<Entity extends AnyResourceEntity> extends Write {
 }
 
 /**
- * The repository of one resource: records, versions and count, correct under concurrency. Every method may throw
- * `DatabaseUnavailableError` and every write `DiskFullError`; then nothing has changed. A write may throw `OutcomeUnknownError`:
- * it may have been stored or not. The class works without Nest, because the command line uses it.
+ * The repository of one resource: records, versions and count, correct under concurrency. It works without Nest.
+ * Every method may throw `DatabaseUnavailableError`, and every write `DiskFullError`; then nothing has changed. A write
+ * that throws `OutcomeUnknownError` may have been stored or not.
  */
 export class ResourceRepository<Entity extends AnyResourceEntity> {
   private readonly createOne: SingleWrite<Creation<Entity>, StoredRecord<Entity>>;

@@ -65,7 +65,7 @@ export class ResourceTable {
     return `${this.select} WHERE ${condition}`;
   }
 
-  /** Inserts `count` records and returns ids and revisions. Parameters of each: the id if `withIds`, the values, the revision. */
+  /** The INSERT of `count` records. Parameters of each: the id if `withIds`, the values, the revision. */
   insert(count: number, withIds: boolean): string {
     const texts = withIds ? this.insertsWithIds : this.inserts;
     return (texts[count] ??= this.insertText(count, withIds));

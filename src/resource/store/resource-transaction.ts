@@ -203,8 +203,8 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   }
 
   /**
-   * Inserts records in as many statements as they need, and checks the rule.
-   * @param first index of the first one, for an error
+   * Inserts records in as few statements as possible, then checks the rule of the resource.
+   * @param first index of the first record, for the error of the rule
    */
   private async insertAll(
     records: readonly NewRecord<Entity>[],

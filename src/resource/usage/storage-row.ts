@@ -9,8 +9,8 @@ import type { UsageCounter } from './usage-counter.js';
 const logger = new Logger('Storage');
 
 /**
- * Writes the capacity of a resource into its `storage` row, and makes the triggers of its table where they are missing: a migration
- * that rebuilds a table of SQLite loses them.
+ * Writes the capacity of a resource into its `storage` row, and makes missing triggers of its table. On SQLite, a
+ * migration that rebuilds the table drops them.
  */
 export async function prepareStorage(
   dataSource: DataSource,

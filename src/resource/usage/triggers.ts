@@ -106,8 +106,8 @@ async function uniqueKeys(runner: Runner, table: string): Promise<string[][]> {
 }
 
 /**
- * `replaced` is the number of records that the INSERT or UPDATE of a row deletes if it replaces those with the same id or unique
- * values: REPLACE deletes them without a DELETE trigger, unless `recursive_triggers` is on. Both ways give the right count.
+ * The `storage` column `replaced` counts the records that REPLACE deletes because they have the same id or unique
+ * values. SQLite runs no DELETE triggers for them, unless `recursive_triggers` is on. The count is right in both cases.
  */
 function sqliteTriggers(table: string, keys: readonly (readonly string[])[]): Triggers {
   const row = `WHERE resource = '${table}'`;

@@ -152,7 +152,7 @@ export class PostgresClient extends pg.Client {
     return oid === INT8 ? this.toSafeInteger : pg.types.getTypeParser(oid, format);
   }
 
-  /** @throws {UnsafeIntegerError} unless rows are streamed */
+  /** @throws {UnsafeIntegerError} for an unsafe integer; while rows are streamed, it returns the error as the value */
   private readonly toSafeInteger = (digits: string): number | UnsafeIntegerError => {
     const value = Number(digits);
     if (Number.isSafeInteger(value)) return value;

@@ -12,7 +12,7 @@ const SIZE_AGE = 100;
 interface HeldFile {
   readonly path: string;
   readonly inode: string;
-  /** SQLite's descriptor of the file, and its first link target; absent without /proc. */
+  /** SQLite's file descriptor in /proc, and the path to which it linked at first; absent without /proc. */
   descriptor?: { readonly link: string; readonly target: string };
 }
 

@@ -52,7 +52,7 @@ class SharedDescriptor {
 const LARGEST = 1000;
 const SMALLEST = 16;
 
-/** Pages for the WAL index, also at the next start. */
+/** Pages of the reserve for the WAL index, which the next start needs, too. */
 const WAL_INDEX = 8;
 
 // Bytes; https://sqlite.org/walformat.html, section 2.

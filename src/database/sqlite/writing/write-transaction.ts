@@ -92,7 +92,7 @@ export class WriteTransaction implements OpenTransaction {
     this.endSlot();
   }
 
-  /** If that fails, the whole batch is undone, because its commit would include this job. */
+  /** Undoes this job alone. If that fails, the whole batch is undone, because its commit would include this job. */
   private undoSavepoint(): void {
     if (!this.connection.inTransaction) return;
     try {
