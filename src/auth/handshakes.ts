@@ -25,7 +25,7 @@ interface WebSocket {
 
 type Done = (isAccepted: boolean, status?: number, body?: string, headers?: Record<string, string>) => void;
 
-/** Rejects the handshake of a WebSocket without a valid token. docs/transports.md has the adapter of Nest that uses it. */
+/** Rejects the handshake of a WebSocket without a valid token. docs/transports.md has Nest's adapter that uses it. */
 @Injectable()
 export class Handshakes {
   /** Options for a server of the package `ws`. */
@@ -47,7 +47,7 @@ export class Handshakes {
     private readonly adapterHost: HttpAdapterHost,
   ) {}
 
-  /** To be called when a WebSocket is open: its messages have the rights of its token, and it closes when the token expires. */
+  /** Gives the messages of an open WebSocket the rights of its token, and closes it when the token expires. */
   opened(socket: WebSocket, handshake: IncomingMessage): void {
     const principal = this.principals.get(handshake)!;
     principalsOfSockets.set(socket, principal);

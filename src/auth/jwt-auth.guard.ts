@@ -8,8 +8,8 @@ import { type Principal, principalsOfSockets } from './principal.js';
 import { accessOf } from './scopes.decorator.js';
 
 /**
- * The guard of every route, GraphQL resolver and WebSocket message: 401 without a valid token, 403 without the scopes of
- * the handler. `@Public()` opens it to callers without a token; a GET whose token is not valid is 401 there, too.
+ * The guard of every route, GraphQL resolver and WebSocket message: 401 without a valid token, 403 without the scopes
+ * of the handler. `@Public()` opens it to callers without a token; a GET whose token is not valid is 401 there, too.
  */
 @Injectable()
 export class JwtAuthGuard extends AuthGuard('jwt') {

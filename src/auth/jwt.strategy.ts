@@ -25,8 +25,8 @@ export function tokenOf({ headers: { authorization = '' } }: Pick<IncomingMessag
 }
 
 /**
- * passport-jwt with jose as its verifier, because its own jsonwebtoken lacks EdDSA and ignores `crit`. A module can use it
- * with `@UseGuards(AuthGuard('jwt'))`.
+ * passport-jwt with jose as its verifier, because its own jsonwebtoken lacks EdDSA and ignores `crit`. A module can use
+ * it with `@UseGuards(AuthGuard('jwt'))`.
  */
 @Injectable()
 export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') implements OnModuleInit {
@@ -37,7 +37,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') implements On
     super({ jwtFromRequest: tokenOf as never, secretOrKeyProvider: () => undefined });
   }
 
-  /** passport has one registry for the process, so a strategy may get requests of another application: each uses its server's verifier. */
+  /** Gives the server its verifier: passport has one registry for all applications of the process. */
   onModuleInit(): void {
     // An application context has no adapter.
     const adapter = this.adapterHost.httpAdapter as HttpAdapterHost['httpAdapter'] | undefined;

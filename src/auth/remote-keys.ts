@@ -24,8 +24,8 @@ export interface RemoteKeysOptions {
 }
 
 /**
- * The public keys of an identity provider, kept in memory. During an outage of the provider the known keys keep working; tokens
- * with other keys are 503, because they may be valid.
+ * The public keys of an identity provider, kept in memory. During an outage of the provider the known keys keep
+ * working; tokens with other keys are 503, because they may be valid.
  */
 export class RemoteKeys implements TokenKeys {
   private readonly logger = new Logger('Auth');
@@ -51,9 +51,9 @@ export class RemoteKeys implements TokenKeys {
   }
 
   /**
-   * The known keys that may have signed a token, then those that the provider has published since. A token with an unknown
-   * key id waits for one more load. A token that no known key has signed waits only if the last load is over 5 s old: its
-   * key may have replaced another one with the same key id.
+   * The known keys that may have signed a token, then those that the provider has published since. A token with an
+   * unknown key id waits for one more load. A token that no known key has signed waits only if the last load is over 5
+   * s old: its key may have replaced another one with the same key id.
    * @throws {ApiError} 503 if the keys cannot be loaded
    */
   async *candidates(header: JWTHeaderParameters): AsyncGenerator<CryptoKey, undefined> {
@@ -80,7 +80,7 @@ export class RemoteKeys implements TokenKeys {
     }
   }
 
-  /** Loads the keys once for all callers that wait. The load begins after the call, so it has every key that was published before. */
+  /** Loads the keys once for all waiting callers. The load begins after the call, so it has all keys of before. */
   private loadAgain(): Promise<void> {
     const wait = this.startedAt + SHORTEST_INTERVAL - performance.now();
     if (this.failure !== undefined && wait > 0) throw this.unavailable(this.failure);

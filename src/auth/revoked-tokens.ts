@@ -31,7 +31,7 @@ interface Row {
 const seconds = (): number => Math.floor(Date.now() / 1000);
 const keyOf = (claim: string, value: unknown, issuer: unknown): string => JSON.stringify([claim, value, issuer]);
 
-/** Knows the revoked tokens in the table `revoked_tokens`. During an outage of the database it knows those read before. */
+/** The revoked tokens of the table `revoked_tokens`. During an outage of the database, those read before count. */
 @Injectable()
 export class RevokedTokens implements OnModuleInit, OnApplicationShutdown {
   /** Called when the table has changed. */

@@ -16,8 +16,8 @@ export function Scopes(...scopes: [string, ...string[]]): MethodDecorator & Clas
 }
 
 /**
- * Opens a route to requests without a token; a token that a GET bears is checked. `request.user` is absent, because shared caches
- * may store the response.
+ * Opens a route to requests without a token; a token that a GET bears is checked. `request.user` is absent, because
+ * shared caches may store the response.
  */
 export function Public(): MethodDecorator & ClassDecorator {
   return access('public');

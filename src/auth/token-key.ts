@@ -25,7 +25,7 @@ export function tokenSecret(config: Config): string | undefined {
   return config.jwt.secret ?? developmentSecret(developmentSecretFile(config));
 }
 
-/** The options of `JwtService`. Each call adds `sub` and `expiresIn` (seconds); signing throws if there is no secret. */
+/** The options of `JwtService`. Each call adds `sub` and `expiresIn` (seconds). It throws if there is no secret. */
 export function signingOptions(config: Config): JwtModuleOptions {
   const { issuer, audience } = config.jwt;
   const claims = { ...(issuer && { issuer }), ...(audience && { audience }) };

@@ -12,7 +12,7 @@ import { type TrustedIssuer, trustedIssuers } from './token-issuers.js';
 /** Largest length of `sub` and `iss`, which are logged: four times the limit of OpenID Connect Core section 2. */
 const LONGEST_NAME = 1024;
 
-/** Verifies tokens (RFC 7519, RFC 8725) and caches the valid ones until they expire, keys change or tokens are revoked. */
+/** Verifies tokens (RFC 7519, RFC 8725). Valid ones are cached until they expire, keys change or tokens are revoked. */
 @Injectable()
 export class TokenVerifier implements OnApplicationBootstrap, OnApplicationShutdown {
   private verified = new TokenCache();

@@ -1,6 +1,6 @@
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** The reason of an abort by Ctrl+C or SIGTERM. The command ends at its next safe point and prints the state of the data. */
+/** The reason of an abort by Ctrl+C or SIGTERM. The command ends at its next safe point and prints its state. */
 export class Interrupted extends Error {
   /** @param exitCode 128 and the number of the signal, as shells have it */
   constructor(readonly exitCode: number) {

@@ -14,8 +14,8 @@ import type { RevokeOptions } from './revoke.js';
 import type { TokenOptions } from './token.js';
 
 /**
- * The command line. Each command imports its code when it runs, so that `--help` does not load the data layer. All commands read
- * the settings of the service, from the environment or, in development, from `.env`.
+ * The command line. Each command imports its code when it runs, so that `--help` does not load the data layer. All
+ * commands read the settings of the service, from the environment or, in development, from `.env`.
  * @param interrupt aborted when the command shall stop
  */
 export function program(interrupt: AbortSignal): Command {

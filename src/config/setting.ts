@@ -4,8 +4,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export type Parse<T> = (text: string) => T;
 
 /**
- * The declaration of one environment variable. The value in `Config`, the error messages, `.env.example` and the README follow from it.
- * A feature declares its settings in its own folder, lists them in `src/features.ts`, and reads them by `config.get(SETTING)`.
+ * The declaration of one environment variable. The value in `Config`, the error messages, `.env.example` and the README
+ * follow from it. A feature declares its settings in its folder and lists them in `src/features.ts`.
  */
 export interface Setting<T = unknown> {
   /** The whole name of the variable, so that a search finds it. */

@@ -13,7 +13,7 @@ export interface StatementEvent {
   readonly error?: unknown;
 }
 
-/** The engines publish each `StatementEvent` here. Metrics and traces subscribe, so that the data layer does not import them. */
+/** The engines publish each `StatementEvent` here. Metrics and traces subscribe, so the data layer imports neither. */
 export const statements = channel(`${SERVICE_NAME}:database:statement`);
 
 /** Statements that take longer than this many milliseconds are logged. */

@@ -22,8 +22,8 @@ const FINISH_POLL = 20;
 const REPORT_INTERVAL = 60_000;
 
 /**
- * A destination of pino that writes lines together to a non-blocking descriptor, with bounded memory. It never throws, and
- * only {@link LogBuffer.finish} waits. Each write has whole lines, so that several processes can share a pipe. See
+ * A destination of pino that writes lines together to a non-blocking descriptor, with bounded memory. It never throws,
+ * and only {@link LogBuffer.finish} waits. Each write has whole lines, so that several processes can share a pipe. See
  * docs/adr/0053-non-blocking-log-buffer.md.
  */
 export class LogBuffer implements DestinationStream {

@@ -21,7 +21,7 @@ interface Entry {
 /** Characters that end a line, move the cursor, reorder other characters or are invisible. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** The log for development: one line for each entry, and below it the indented stack of an error, written immediately. */
+/** The log for development: a line for each entry, with the indented stack of an error below, written immediately. */
 export class ReadableLog implements DestinationStream {
   /** Makes pino set `lastLevel` before each `write`. */
   readonly [symbols.needsMetadataGsym] = true;

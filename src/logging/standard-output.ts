@@ -5,8 +5,8 @@ import { LogBuffer } from './log-buffer.js';
 const STDOUT = 1;
 
 /**
- * The descriptor under which a worker inherits the standard output of its primary. It is not 0, 1 or 2: Node makes those
- * blocking when a process starts and ends, for all processes that share them.
+ * The descriptor under which a worker inherits the standard output of its primary. It is not 0, 1 or 2: Node makes
+ * those blocking when a process starts and ends, for all processes that share them.
  */
 export const WORKER_LOG = 4;
 
@@ -25,8 +25,8 @@ export function standardOutput(descriptor?: number): LogBuffer {
 }
 
 /**
- * Standard output in non-blocking mode. A blocking write to a stalled pipe or terminal would stop the process or a thread
- * of its pool, and `process.exit` waits for these threads.
+ * Standard output in non-blocking mode. A blocking write to a stalled pipe or terminal would stop the process or a
+ * thread of its pool, and `process.exit` waits for these threads.
  */
 function nonBlockingDescriptor(): number {
   if (!isatty(STDOUT)) {

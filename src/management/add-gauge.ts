@@ -1,7 +1,7 @@
 import { type Aggregator, Gauge, type Registry } from 'prom-client';
 
 /**
- * Adds a gauge that is read for each response. After an error it is left out, and the other metrics are still available.
+ * Adds a gauge that is read for each response. After an error it is left out; the other metrics stay.
  * @param aggregator how the values of several workers become one (default: their sum)
  */
 export function addGauge(

@@ -3,7 +3,7 @@ import { type LastBackup, lastBackup } from './backup-files.js';
 import { addGauge } from './add-gauge.js';
 import { withinTimeout } from './database-timeout.js';
 
-/** Adds the time and the size of the last backup in a folder. Both are 0 if there is none, or if the folder cannot be read. */
+/** Adds time and size of the last backup in a folder. Both are 0 if there is none, or if the folder cannot be read. */
 export function addBackupGauges(registry: Registry, folder: string): void {
   let reading: Promise<LastBackup | undefined> | undefined;
   // One reading at a time: on a network drive that does not respond, each would block a thread of Node's file system.

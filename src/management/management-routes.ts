@@ -16,7 +16,7 @@ const LIMITS = {
   connections: 200,
   connectionsPerAddress: 200,
   bufferedBytes: 8 * 1024 * 1024,
-  // Longer than their usual intervals.
+  // Longer than the usual intervals of probes and scrapers.
   keepAliveTimeout: 75_000,
 } as const;
 

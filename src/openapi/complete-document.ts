@@ -33,8 +33,8 @@ function operationsOf({ paths }: OpenAPIObject): OperationObject[] {
 }
 
 /**
- * Replaces each `{ allOf: [{ $ref }] }` by the `$ref`. `@nestjs/swagger` wraps named enums so, and generators of clients
- * make a type for each wrapper. A nullable one becomes `oneOf` with null, which `allOf` would exclude.
+ * Replaces each `{ allOf: [{ $ref }] }` by the `$ref`. `@nestjs/swagger` wraps named enums so, and generators of
+ * clients make a type for each wrapper. A nullable one becomes `oneOf` with null, which `allOf` would exclude.
  */
 function unwrapReferences(node: Node): void {
   for (const [key, value] of Object.entries(node)) {
@@ -67,8 +67,8 @@ function onlyReference(node: Node): Node | undefined {
 }
 
 /**
- * Sets `additionalProperties: false` in request bodies, whose unknown properties are 400, and in classes with `ApiClosed`.
- * Other schemas stay open, so that a later version can add properties.
+ * Sets `additionalProperties: false` in request bodies, whose unknown properties are 400, and in classes with
+ * `ApiClosed`. Other schemas stay open, so that a later version can add properties.
  */
 function closeSchemas(document: OpenAPIObject): void {
   const schemas: Schemas = document.components?.schemas ?? {};

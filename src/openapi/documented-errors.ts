@@ -93,7 +93,7 @@ function protocolError(
   return { status, description, examples: Object.fromEntries(examples) as DescribedError['examples'] };
 }
 
-/** Errors of the request as HTTP, which come before any operation (`connections/protocol-error.ts` and Node's parser). */
+/** Errors of the request as HTTP, before any operation (`connections/protocol-error.ts` and Node's parser). */
 const PROTOCOL_ERRORS: readonly DescribedError[] = [
   protocolError(400, {
     http: messageOfStatus(400),

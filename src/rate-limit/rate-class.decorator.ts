@@ -6,7 +6,7 @@ export type RouteClass = 'read' | 'write' | 'list';
 
 const ROUTE_CLASS = 'rate-limit:class';
 
-/** Sets the class in which the requests of a route are counted. Without it, GET and HEAD are `read`, other methods `write`. */
+/** Sets the class in which requests of a route count. Without it, GET and HEAD are `read`, other methods `write`. */
 export const RateClass = (routeClass: RouteClass) => SetMetadata(ROUTE_CLASS, routeClass);
 
 export function routeClassOf(reflector: Reflector, context: ExecutionContext, method: string): RouteClass {

@@ -14,9 +14,9 @@ import type { RequestsInProgress } from './requests-in-progress.js';
 const DELAY = 100;
 
 /**
- * Counts every request with a valid token and permission, and every request of a public route: 429 beyond a limit. It runs
- * behind the guard of `auth`, so that a stranger without a token cannot use up the limit of an address. A GraphQL request
- * counts once for each of its resolvers; messages of WebSockets do not count.
+ * Counts every request with a valid token and permission, and every request of a public route: 429 beyond a limit. It
+ * runs behind the guard of `auth`, so that a stranger without a token cannot use up the limit of an address. A GraphQL
+ * request counts once for each of its resolvers; messages of WebSockets do not count.
  */
 export class RateLimitGuard implements CanActivate {
   /** @param limits of each class of routes, in the order in which they are checked */

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 
-/** Each so many counts of this process, it deletes twice as many expired ones: the table shrinks faster than it grows. */
+/** After so many new counts, the process deletes up to twice as many expired ones, so that the table can shrink. */
 const PRUNE_EACH = 500;
 
 /** The requests in a window, and its end in milliseconds since 1970. */

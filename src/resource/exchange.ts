@@ -33,7 +33,7 @@ export class ResourceExchange {
     return (this.given ??= preconditionsOf(this.request, this.reply));
   }
 
-  /** Lets shared caches store the response of a public route; the guard has made the others private (RFC 9111 section 5.2.2). */
+  /** Lets shared caches store the response of a public route (RFC 9111 section 5.2.2). Others are private. */
   allowSharedCaches(): void {
     const { request, reply } = this;
     if (request.user === undefined && !reply.hasHeader('cache-control'))
@@ -83,6 +83,6 @@ export class ParseIdPipe implements PipeTransform<string, Id> {
   }
 }
 
-/** Parameter decorator: injects the id of the path; with the name of a resource whose ids are no integers. */
+/** Parameter decorator: injects the id of the path. Give it the name of the resource if the ids are not integers. */
 export const RecordId = ({ ids }: Pick<ResourceName, 'ids'> = { ids: INTEGER_IDS }): ParameterDecorator =>
   Param('id', new ParseIdPipe(ids));

@@ -10,7 +10,7 @@ export interface SharedWork {
   readonly name: string;
   /** Milliseconds from one beginning of the work to the next; until then `run` does nothing. */
   readonly every: number;
-  /** Milliseconds after the beginning of a batch in which the next one begins, or another process takes over (default: 60 000). */
+  /** Milliseconds within which a batch must follow the one before, or another process takes over (default: 60 000). */
   readonly lease?: number;
   /**
    * Does one part of the work in a transaction, for which other writers may wait, and returns whether there is more.
@@ -20,9 +20,9 @@ export interface SharedWork {
 }
 
 /**
- * Lets one process of all workers and replicas do scheduled work. The row of the work in `leases` names its holder until it
- * expires, by the clock of the database. Each batch renews the lease in its own transaction, so that a process that has lost
- * the lease changes nothing any more.
+ * Lets one process of all workers and replicas do scheduled work. The row of the work in `leases` names its holder
+ * until it expires, by the clock of the database. Each batch renews the lease in its own transaction, so that a process
+ * that has lost the lease changes nothing any more.
  */
 @Injectable()
 export class Leases implements OnModuleDestroy {

@@ -162,7 +162,7 @@ export const ApiReplace = (
     ),
   );
 
-/** Tells whether the body has every property of the record except the id: only then a PUT may send an ETag (RFC 9110 section 9.3.4). */
+/** Tells whether the body has all properties but the id: only then a PUT may send an ETag (RFC 9110 section 9.3.4). */
 function isWhole(record: Type, body: Type): boolean {
   const sent = propertiesOf(body).declared;
   return [...propertiesOf(record).declared].every((property) => property === 'id' || sent.has(property));
@@ -218,8 +218,8 @@ export const ApiDelete = (name: ResourceName, { description, errors = [] }: Oper
   );
 
 /**
- * Describes an action on a record, such as `POST /bookings/{id}/cancel`, with status 200. Its write gets the preconditions of
- * the exchange, so that it has an `Idempotency-Key`, too.
+ * Describes an action on a record, such as `POST /bookings/{id}/cancel`, with status 200. Its write gets the
+ * preconditions of the exchange, so that it has an `Idempotency-Key`, too.
  * @param action its last part in the path
  */
 export const ApiAction = (

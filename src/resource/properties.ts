@@ -28,7 +28,7 @@ export interface PropertyOptions {
   readonly example?: unknown;
   /** The property may be absent or `null`. */
   readonly isOptional?: boolean;
-  /** The value of a new record without the property, equal to the default in the entity. PUT needs it from the controller. */
+  /** The value of a new record without the property, equal to the default in the entity. The controller uses it. */
   readonly default?: string | number | boolean;
 }
 
@@ -79,8 +79,8 @@ export function IdProperty({
 }
 
 /**
- * A decimal of at most `precision` digits, `scale` of them behind the point, such as money; a string in JSON, so that no client
- * rounds it. `12.5` becomes `12.50`.
+ * A decimal of at most `precision` digits, `scale` of them behind the point, such as money; a string in JSON, so that
+ * no client rounds it. `12.5` becomes `12.50`.
  * @param precision at most 15, which is what SQLite keeps
  * @param options `minimum`: the least value, which a schema of a string can only mention
  */
@@ -141,8 +141,9 @@ export function UuidProperty(options?: PropertyOptions): PropertyDecorator {
 }
 
 /**
- * An object with a DTO class of its own, such as an address. Its column is `@Column('simple-json')`, JSON as text on both
- * engines. PATCH replaces it whole; lists have no filter or sort by it. An instant inside it is a string in records.
+ * An object with a DTO class of its own, such as an address. Its column is `@Column('simple-json')`, JSON as text on
+ * both engines. PATCH replaces it whole; lists have no filter or sort by it. An instant inside it is a string in
+ * records.
  */
 export function JsonProperty(dto: () => Type, options?: Omit<PropertyOptions, 'default'>): PropertyDecorator {
   const message = { message: 'must be an object' };

@@ -24,8 +24,8 @@ export interface ReferenceOptions {
 }
 
 /**
- * A foreign key to a record of another resource. A write with an unknown id is 400; the deletion of a referenced record is 409.
- * The other entity is given by its name, because a feature does not import the entity of another one.
+ * A foreign key to a record of another resource. A write with an unknown id is 400; the deletion of a referenced record
+ * is 409. The other entity is given by its name, because a feature does not import the entity of another one.
  */
 export function References(
   entity: string,

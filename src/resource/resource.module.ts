@@ -27,7 +27,7 @@ export interface CountedResource {
   readonly audited?: boolean;
 }
 
-/** Counts records of a feature with a table of its own that `createResourceTable` has made; `UsageCounter` reads the count. */
+/** Counts records of a feature whose own table `createResourceTable` has made; `UsageCounter` reads the count. */
 @Module({})
 export class UsageModule {
   static forFeature({ resource, capacity, audited }: CountedResource): DynamicModule {
@@ -60,8 +60,8 @@ export interface ResourceFeature {
 }
 
 /**
- * `ResourceModule` itself is imported once. A feature imports `ResourceModule.forFeature({ ...ORDERS, entity: Order })`, and injects the entity's
- * `ResourceRepository` by `@InjectResource(Entity)`, or its TypeORM repository.
+ * `ResourceModule` is imported once, `ResourceModule.forFeature({ ...ORDERS, entity: Order })` by each feature, which
+ * injects the `ResourceRepository` of its entity by `@InjectResource(Entity)`, or its TypeORM repository.
  */
 @Global()
 @Module({

@@ -4,7 +4,7 @@ import type { Sql } from '../database/engine.js';
 import { type Id, type IdKind, INTEGER_IDS } from './id-kinds.js';
 import type { PublicRecord, AnyResourceEntity } from './resource-entity.js';
 
-/** The singular and plural name of a resource, and the kind of its ids. URL, messages and error codes derive from it. */
+/** Singular and plural name of a resource, and the kind of its ids. URL, messages and error codes derive from it. */
 export class ResourceName<I extends Id = Id> {
   /**
    * @param singular in lower case, such as `order` or `gift-card`; words are joined by hyphens
@@ -74,8 +74,8 @@ export interface RecordChange<Entity extends AnyResourceEntity> {
 /** The transaction of a write, for a rule. */
 export interface RuleTransaction extends Sql {
   /**
-   * Reads a row of a resource and locks it until the transaction ends. A rule locks what it compares with: then a write of
-   * another resource waits, and its own rule sees this write.
+   * Reads a row of a resource and locks it until the transaction ends. A rule locks what it compares with: then a write
+   * of another resource waits, and its own rule sees this write.
    */
   lock<Row>(table: string, id: Id): Promise<Row | undefined>;
   /** Reads and locks the rows that exist, in the order of their ids, which prevents deadlocks. */
@@ -83,9 +83,10 @@ export interface RuleTransaction extends Sql {
 }
 
 /**
- * What must hold across records: of one resource, or of several. It runs inside the transaction of each POST, PUT, PATCH and
- * import of the resource, after the write: SQL reads what would be stored. When it throws an `ApiError` or an exception of
- * Nest, the write is undone, and that is the response. It may run again, and so must only use its arguments.
+ * What must hold across records: of one resource, or of several. It runs inside the transaction of each POST, PUT,
+ * PATCH and import of the resource, after the write: SQL reads what would be stored. When it throws an `ApiError` or an
+ * exception of Nest, the write is undone, and that is the response. It may run again, and so must only use its
+ * arguments.
  */
 export type Rule<Entity extends AnyResourceEntity> = RuleForOne<Entity> | RuleForAll<Entity>;
 
@@ -95,8 +96,8 @@ export interface RuleForOne<Entity extends AnyResourceEntity> {
 }
 
 /**
- * A rule that runs once for all records of a transaction: POSTs that wait together, or a batch of an import. When it throws, it
- * runs for each of them alone, so it need not say which record is wrong.
+ * A rule that runs once for all records of a transaction: POSTs that wait together, or a batch of an import. When it
+ * throws, it runs for each of them alone, so it need not say which record is wrong.
  */
 export interface RuleForAll<Entity extends AnyResourceEntity> {
   checkAll(changes: readonly RecordChange<Entity>[], transaction: RuleTransaction): Promise<void>;
@@ -106,8 +107,8 @@ export interface RuleForAll<Entity extends AnyResourceEntity> {
 export type RecordClass<T = object> = new (...args: never[]) => T;
 
 /**
- * The declaration of a resource for the configuration and the command line, listed in `src/features.ts`. Entity and DTO are
- * loaded only when a command needs them, so that `--help` is fast.
+ * The declaration of a resource for the configuration and the command line, listed in `src/features.ts`. Entity and DTO
+ * are loaded only when a command needs them, so that `--help` is fast.
  */
 export interface Resource<Entity extends AnyResourceEntity = AnyResourceEntity> {
   readonly name: ResourceName;

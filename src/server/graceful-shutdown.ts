@@ -37,7 +37,7 @@ export interface ShutdownSteps {
   requestsFinished(): Promise<unknown>;
 }
 
-/** Stops a worker on SIGTERM and after an uncaught error. The primary handles SIGINT, and kills a worker that is too slow. */
+/** Stops a worker on SIGTERM and after an uncaught error. The primary handles SIGINT, and kills a slow worker. */
 export function shutDownWorker(app: NestFastifyApplication, config: Config, steps: ShutdownSteps): void {
   const shutdown = new Shutdown(app, config, steps);
   process.on('SIGTERM', (signal) => {

@@ -20,8 +20,8 @@ const [SHORTEST_PAUSE, LONGEST_PAUSE] = [1000, 30_000];
 const MOST_FAILURES = 5;
 
 /**
- * Starts and replaces the workers, and serves the management port for all of them. It serves no API request and opens no
- * database. SIGTERM and SIGINT stop the service, SIGHUP replaces the workers. See docs/adr/0110-workers.md.
+ * Starts and replaces the workers, and serves the management port for all of them. It serves no API request and opens
+ * no database. SIGTERM and SIGINT stop the service, SIGHUP replaces the workers. See docs/adr/0110-workers.md.
  */
 export class Primary {
   private readonly logger = new Logger('Service');
@@ -44,7 +44,7 @@ export class Primary {
     cluster.setupPrimary({ exec, serialization: 'advanced', stdio });
   }
 
-  /** Resolves when all workers serve. The first one starts alone, so that it runs the migrations and an error is printed once. */
+  /** Resolves when all workers serve. The first one starts alone: it runs migrations, and an error is printed once. */
   async start(): Promise<void> {
     const { host, managementHost = host, managementPort: port, workers } = this.config;
     const onSignal = (signal: NodeJS.Signals): void => {

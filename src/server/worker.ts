@@ -8,7 +8,7 @@ import { shutDownWorker } from './graceful-shutdown.js';
 import { logStartupBanner } from './startup-banner.js';
 import { WorkerChannel } from './worker-channel.js';
 
-/** Serves the API as one of several processes, until SIGTERM. A worker without its primary exits, as `node:cluster` does. */
+/** Serves the API as one of several processes, until SIGTERM. `node:cluster` ends a worker without its primary. */
 export async function start(config: Config, { id, process: self }: Worker): Promise<void> {
   // A terminal sends these signals to every process; only the primary handles them.
   for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});

@@ -56,7 +56,7 @@ export class WorkersManagement implements Managed {
   }
 }
 
-/** Sums the metrics. Averages become the maximum, since a mean hides one blocked worker; omitted metrics the minimum. */
+/** Sums the metrics. Averages become the maximum, since a mean hides a blocked worker; omitted metrics the minimum. */
 function sum(processes: MetricValues[][]): Registry {
   for (const metric of processes.flat()) {
     if (metric.aggregator === 'average') metric.aggregator = 'max';

@@ -107,7 +107,7 @@ async function thin({ path, keep }: BackupFolder): Promise<number> {
   return superseded.length;
 }
 
-/** Removes the drafts of killed processes. On another host, such as another container, a process may be alive for a day. */
+/** Removes the drafts of killed processes. A draft of another host, such as another container, stays for a day. */
 async function removeDeadDrafts(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const [, host, pid] = DRAFT.exec(entry.name) ?? [];

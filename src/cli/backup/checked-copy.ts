@@ -20,7 +20,7 @@ import { copy } from './backup.js';
 export const BESIDE = ['-journal', '-reserve', '-wal', '-shm'] as const;
 
 /**
- * Copies a backup from `source` to `draft`, and checks pages, counters, ids and schema of both; `file` names it in messages.
+ * Copies a backup from `source` to `draft`, and checks pages, counters, ids and schema of both. Messages name `file`.
  * @returns the records of each resource, and the migrations that the next start will run
  * @throws {Failure} with the reason why the backup cannot be restored
  */
@@ -47,7 +47,7 @@ export async function checkedCopy(
   return { counts, pending: expected.migrations.filter((name) => !migrations.includes(name)) };
 }
 
-/** Compares the schema with that of a new database after the same migrations: an additional trigger, for example, would run. */
+/** Compares the schema with that of a new database after the same migrations: an additional trigger would run. */
 async function differencesFromFresh(draft: string, migrations: readonly string[], config: Config): Promise<string[]> {
   const path = `${draft}-fresh`;
   {

@@ -53,8 +53,8 @@ async function requireValid(
 }
 
 /**
- * The records of a page, as clients would get them. The engine writes the JSON from what the file has: SQLite stores texts that are
- * no UTF-8, and numbers and dates that are none.
+ * The records of a page, as clients would get them. The engine writes the JSON from what the file has: SQLite stores
+ * texts that are no UTF-8, and numbers and dates that are none.
  * @throws {Failure}
  */
 function recordsIn(file: string, chunks: readonly Buffer[], plural: string): PublicRecord<AnyResourceEntity>[] {

@@ -95,8 +95,8 @@ async function finish(draft: string): Promise<void> {
 }
 
 /**
- * Gives a copy a new epoch, so that older ETags never match again, and deletes what processes have stored for themselves. That may be
- * made up: a lease without end would stop its work for good.
+ * Gives a copy a new epoch, so that older ETags never match again, and deletes what processes have stored for
+ * themselves. That may be made up: a lease without end would stop its work for good.
  */
 function renew(draft: string): void {
   using database = openDatabase(draft, { fileMustExist: true });

@@ -35,8 +35,8 @@ export function parseKeep(text: string): Keep {
 }
 
 /**
- * The backups to remove. The newest one of each of the last hours, days and weeks stays. A period without a backup does not
- * count, as in `restic forget` and `borg prune`, so after a long pause nothing more is removed.
+ * The backups to remove. The newest one of each of the last hours, days and weeks stays. A period without a backup does
+ * not count, as in `restic forget` and `borg prune`, so after a long pause nothing more is removed.
  * @param backups newest first
  * @param now in milliseconds; a later backup, of a clock that has gone back, neither counts nor is removed
  */

@@ -13,8 +13,8 @@ import { requireValidRecords } from './record-check.js';
 import { type RestoreOptions, warnOfCapacity } from './restore.js';
 
 /**
- * Restores a backup into a temporary folder, and so rejects whatever a restore would reject. Nothing is opened where the backup
- * is: SQLite would make files beside it.
+ * Restores a backup into a temporary folder, and so rejects whatever a restore would reject. Nothing is opened where
+ * the backup is: SQLite would make files beside it.
  * @throws {Failure} with the reason why it cannot be restored
  */
 export async function verifyBackup(file: string, options: RestoreOptions, interrupt: AbortSignal): Promise<void> {

@@ -74,7 +74,7 @@ async function countOf(dataSource: DataSource, { name }: Resource): Promise<Stor
 }
 
 /**
- * Makes missing triggers, and corrects every count that differs from the number of records; the service may run meanwhile.
+ * Makes missing triggers, and corrects every count that differs from the number of records. The service may run.
  * @returns what was changed, a line for each change
  */
 export async function fixCounters(config: Config): Promise<string[]> {

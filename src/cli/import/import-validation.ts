@@ -52,7 +52,7 @@ export async function validateInput(
   return { records, ids: input.ids, free };
 }
 
-/** Finds the lines of a batch that the database would reject: duplicate ids or unique values, and missing references. */
+/** Finds the lines that the database would reject: duplicate ids or unique values, and missing references. */
 export async function problemsOf(storage: OpenStorage, batch: Batch, unique: UniqueValues): Promise<LineProblem[]> {
   const { store } = storage;
   const existing = new Set(batch.ids.length > 0 ? await store.existing(batch.ids) : []);

@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * Progress of an unfinished import. It is saved in the transaction that stores the records, so a resumed import neither repeats
- * nor skips a record after a crash.
+ * Progress of an unfinished import. It is saved in the transaction that stores the records, so a resumed import neither
+ * repeats nor skips a record after a crash.
  */
 @Entity('imports')
 export class UnfinishedImport {

@@ -33,7 +33,7 @@ export async function importRecords(
     interrupt,
     file: isRead ? file : undefined,
     open: () => openInput(file, interrupt),
-    // The ids after it must suffice for the whole capacity.
+    // Enough larger ids must be left for the whole capacity.
     largestId: Number.MAX_SAFE_INTEGER - config.get(resource.capacity),
   };
   if (options.dryRun) return dryRun(config, job);

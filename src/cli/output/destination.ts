@@ -64,7 +64,7 @@ export async function openDestination(
   return (await open(destination.path, constants.O_WRONLY)).createWriteStream();
 }
 
-/** A stream to a descriptor. `process.stdout` writes to a pipe synchronously, so a stalled reader would block Ctrl+C. */
+/** A stream to a descriptor. `process.stdout` writes to a pipe synchronously: a stalled reader would block Ctrl+C. */
 function descriptorStream(fd: number): Writable {
   const kind = fstatSync(fd);
   if (kind.isFIFO() || kind.isSocket()) return new Socket({ fd, readable: false, writable: true });

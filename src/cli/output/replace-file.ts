@@ -4,7 +4,7 @@ import { giveToFolderOwner } from '../../database/sqlite/file/private-file.js';
 import { Failure } from '../command-errors.js';
 
 /**
- * Replaces a file atomically by a finished draft in the same folder, also across a power failure. Owner and permissions stay.
+ * Replaces a file atomically by a draft in the same folder, also across a power failure. Owner and permissions stay.
  * @throws {ReplacedError} when the new file is in place, and after a power cut the old one may be there again
  * @throws SystemError when the old file is still in place
  */
@@ -32,8 +32,8 @@ export class ReplacedError extends Failure {
 }
 
 /**
- * Copies owner, group and mode of the file to the draft; without permission for that, only the current user may read it. For a
- * new file, root uses the owner of the folder.
+ * Copies owner, group and mode of the file to the draft; without permission for that, only the current user may read
+ * it. For a new file, root uses the owner of the folder.
  */
 async function inheritAccess(draft: string, path: string): Promise<void> {
   const [old, made] = await Promise.all([stat(path).catch(() => undefined), stat(draft)]);

@@ -93,7 +93,7 @@ export class RecordReader<Entity extends AnyResourceEntity> {
   }
 }
 
-/** Rejects duplicate properties: in a file they are a sign of damage, and JSON.parse keeps the last one without a word. */
+/** Rejects duplicate properties: in a file they are a sign of damage, and JSON.parse keeps the last one silently. */
 function rejectRepeatedProperties(text: string): void {
   const objects: Set<string>[] = [];
   // The text is valid JSON here, so a string before a colon is a property name.
@@ -124,7 +124,7 @@ function lineDto(createDto: Type, recordDto: Type = createDto, ids: IdKind = INT
   return IntersectionType(ImportedId(ids), createDto, ofService);
 }
 
-/** Turns the error of a record into one line of text for the command line; rethrows one that is not an HTTP exception. */
+/** Turns the HTTP exception of a record into one line of text for the command line; rethrows any other error. */
 export function problemsIn(error: unknown): string {
   if (!(error instanceof HttpException)) throw error;
   const details = error instanceof ApiError ? (error.details ?? []) : [];

@@ -8,7 +8,7 @@ import {
   OutcomeUnknownError,
 } from '../errors.js';
 
-/** The SQLSTATE of the server (https://www.postgresql.org/docs/current/errcodes-appendix.html), or Node's code of a socket. */
+/** The SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html), or Node's code of a socket. */
 function codeOf(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === 'string' ? code : '';

@@ -44,7 +44,7 @@ export function kindOf(sql: string): StatementKind {
   return kind;
 }
 
-/** `PRAGMA name = value` or `PRAGMA name(value)`, also with a schema and in quotes (https://sqlite.org/pragma.html#syntax). */
+/** `PRAGMA name = value` or `PRAGMA name(value)`, with a schema or quotes (https://sqlite.org/pragma.html#syntax). */
 const ASSIGNMENT = /^PRAGMA\s+(?:["'`[]?\w+["'`\]]?\s*\.\s*)?["'`[]?(\w+)["'`\]]?\s*[=(]\s*['"`[]?([-+]?\w+)/i;
 const ON = /^(?:on|yes|true|[1-9]\d*)$/i;
 

@@ -123,7 +123,7 @@ export class Connection implements ResponseConnection {
     this.hasServed = true;
     if (this.overdue !== undefined) this.overdue.request ??= response.req;
     if (this.endedAt !== undefined) return this.owner.requests.end(response, 'dropped');
-    // Checked now, because Node's parser still has the packet.
+    // The check comes now, because Node's parser has the bytes of the request only until it returns.
     response.rejection = protocolError(response.req);
     if (isLastOfConnection(response.req)) response.shouldKeepAlive = false;
     if (this.isIdle) return this.start(response);
@@ -136,8 +136,8 @@ export class Connection implements ResponseConnection {
   }
 
   /**
-   * Ends the connection with an error for bytes that Node's parser rejected, or for CONNECT. Complete requests before it
-   * get their responses first. A request that already has a response gets no second one.
+   * Ends the connection with an error for bytes that Node's parser rejected, or for CONNECT. Complete requests before
+   * it get their responses first. A request that already has a response gets no second one.
    * @param request the CONNECT request
    */
   reject(error: Error, request?: IncomingMessage): void {
@@ -160,7 +160,7 @@ export class Connection implements ResponseConnection {
     this.checkOverdue(performance.now(), requestTimeout);
   }
 
-  /** Rejects an overdue request, unless the service has not read for so long: until then its client could not send the rest. */
+  /** Rejects an overdue request, unless the service has not read for so long: its client could not send the rest. */
   checkOverdue(now: number, requestTimeout: number): void {
     if (this.overdue === undefined) return;
     const { request, error } = this.overdue;

@@ -14,7 +14,7 @@ import { TrackedResponse } from './tracked-response.js';
 /** Milliseconds between two checks of all connections. */
 const SWEEP_INTERVAL = 1000;
 
-/** Milliseconds without reading after which a client may be disconnected if memory is short, and if the limit is exceeded. */
+/** Milliseconds without reading after which a client may be disconnected: if memory is short, and above the limit. */
 const SHORT_STALL = 250;
 const SHORTEST_STALL = 50;
 
@@ -55,7 +55,7 @@ export class Connections implements ConnectionOwner {
   /** Fastify's option `serverFactory`: makes the server whose connections are tracked here. */
   readonly serverFactory = (handler: RequestHandler): Server => {
     this.requestHandler = handler;
-    // Node 24 passes only WebSockets to `upgrade`. Older lines pass every request with `Upgrade`, if there is a listener.
+    // Node 24 passes only WebSockets to `upgrade`. Older lines pass every request with `Upgrade` to a listener.
     const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean =>
       server.listenerCount('upgrade') > 0 && headers.upgrade?.toLowerCase() === 'websocket';
     const server = this.createServer(Object.assign(serverOptions(this.limits), { shouldUpgradeCallback }));
@@ -88,7 +88,7 @@ export class Connections implements ConnectionOwner {
     return server;
   };
 
-  /** Fastify's option `clientErrorHandler`: handles errors of Node's parser and requests that did not arrive in time. */
+  /** Fastify's option `clientErrorHandler`: handles errors of Node's parser and overdue requests. */
   readonly clientErrorHandler = (error: Error & { code?: string }, socket: Socket): void => {
     // A client that has gone, or that has never sent anything, gets no response.
     const connection = this.bySocket.get(socket);
@@ -114,7 +114,7 @@ export class Connections implements ConnectionOwner {
     return true;
   }
 
-  /** Closes connections between two requests, WebSockets, and those before the first byte or in a handshake, which Node does not count as idle. */
+  /** Closes idle connections. Node does not count WebSockets, nor those before the first byte or in a handshake. */
   closeIdle(): void {
     this.server.closeIdleConnections();
     for (const { socket, isWebSocket } of this.all) {
@@ -189,8 +189,8 @@ export class Connections implements ConnectionOwner {
     const handshake = [...this.all].find(isBelow);
     if (handshake === undefined) return void socket.destroy();
     this.all.delete(handshake);
-    // A data listener makes Node pass the bytes to its parser by way of the stream. Directly, they would reach a parser that
-    // is paused, which rejects them.
+    // A data listener makes Node pass the bytes to its parser through the stream. Otherwise they would reach a paused
+    // parser, which rejects them.
     socket.on('data', () => {});
     this.accept(socket, handshake.socket);
   }

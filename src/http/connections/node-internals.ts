@@ -2,9 +2,10 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Non-public properties of Node's sockets and responses; `node-internals.spec.ts` fails when a version of Node changes them.
- * Without them, requests behind a slow one would be read without limit, a slow reader would look like a stalled one,
- * RTSP/1.0 would pass as HTTP/1.0, and a client that has closed its side would not get the error for its last bytes.
+ * Non-public properties of Node's sockets and responses; `node-internals.spec.ts` fails when a version of Node changes
+ * them. Without them, requests behind a slow one would be read without limit, a slow reader would look like a stalled
+ * one, RTSP/1.0 would pass as HTTP/1.0, and a client that has closed its side would not get the error for its last
+ * bytes.
  */
 interface SocketInternals {
   /** Whether Node's HTTP server has paused reading. */
@@ -40,7 +41,7 @@ export class SocketFlow {
     return now - this.sentAt;
   }
 
-  /** @returns milliseconds since reading was last resumed, by the service or by Node's HTTP server; 0 while it is paused */
+  /** @returns milliseconds since the service or Node's HTTP server resumed reading; 0 while it is paused */
   readingFor(now: number): number {
     return this.isReading && internalsOf(this.socket)._paused !== true ? now - this.resumedAt : 0;
   }

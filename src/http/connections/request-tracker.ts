@@ -28,7 +28,7 @@ interface RequestRecord {
 /** @param request absent if Node's parser did not find one, and for handshakes of WebSockets */
 type RequestListener = (record: RequestRecord, end: RequestEnd, request?: IncomingMessage) => void;
 
-/** Milliseconds that a handler may run on after its client has disconnected; then its request is recorded without a status. */
+/** Milliseconds that a handler may run after its client has disconnected; then it is recorded without status. */
 const ORPHAN_TIMEOUT = 60_000;
 
 /**
@@ -89,7 +89,7 @@ export class RequestTracker {
     for (const listener of this.listeners) listener(record, end, response.req);
   }
 
-  /** Handles a connection that closed before the response was sent. A running handler goes on, and its status is recorded. */
+  /** Handles a connection that closed before the response was sent. The status of a running handler is recorded. */
   cutOff(response: TrackedResponse): void {
     const isRunning = response.reply !== undefined && !response.isAnswered && !response.headersSent;
     if (isRunning) this.orphans.add(response);

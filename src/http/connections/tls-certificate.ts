@@ -20,8 +20,8 @@ export class TlsCertificate {
   }
 
   /**
-   * Calls `use` with each new certificate. While the files do not fit together, as between the writing of one and the other, the
-   * certificate before stays.
+   * Calls `use` with each new certificate. While the files do not fit together, as between the writing of one and the
+   * other, the certificate before stays.
    * @returns ends that
    */
   watch(use: (files: TlsFiles) => void): () => void {

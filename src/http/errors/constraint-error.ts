@@ -68,7 +68,7 @@ export function notUnique(properties: readonly string[], sent: readonly string[]
   return new ApiError(409, 'ALREADY_EXISTS', message, { details: details.length > 0 ? details : undefined });
 }
 
-/** The side of a violated foreign key, which the database does not name: a write that sends the reference has no parent. */
+/** The side of a violated foreign key, which the database does not name: a write with the reference has no parent. */
 function rejectionKind(
   kind: Exclude<ViolationKind, 'unique'>,
   verb: ConstraintViolation['verb'],

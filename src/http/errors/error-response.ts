@@ -28,8 +28,8 @@ export const OUTCOME_UNKNOWN_WITH_KEY =
   'The storage did not confirm the change: it may have been made or not. Repeat the request with the same Idempotency-Key';
 
 /**
- * The response to an error of a guard, a pipe or a handler. Only errors of this service and of Nest have a status here (for
- * other libraries see `error.filter.ts`). Any other error is a 500 without details.
+ * The response to an error of a guard, a pipe or a handler. Only errors of this service and of Nest have a status here
+ * (for other libraries see `error.filter.ts`). Any other error is a 500 without details.
  */
 export function errorResponse(error: unknown, requestId: string): ErrorResponse {
   return responseOf(toApiError(error), requestId);

@@ -99,7 +99,7 @@ function detail(error: unknown): string {
 
 type FastifyErrorHandler = Parameters<FastifyAdapter['setErrorHandler']>[0];
 
-/** Nest's adapter. It converts errors of Fastify and its plugins, which come to Fastify's error handler, to ApiErrors. */
+/** Nest's adapter. It converts errors of Fastify and its plugins in Fastify's error handler to ApiErrors. */
 export class ErrorAdapter extends FastifyAdapter {
   static {
     // Packages such as nestjs-cls recognise the adapter by the name of its class.

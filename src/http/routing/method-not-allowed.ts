@@ -13,7 +13,7 @@ export const MAX_PARAM_LENGTH = 65_536;
 /** A path that ends in a slash. The router takes `/orders/` for `/orders/:id` with an empty id. */
 const ENDS_IN_SLASH = /\/(?:[?#]|$)/;
 
-/** Handles requests without a route, before authentication: 204 with `Allow` for OPTIONS, 405 for a known path, else 404. */
+/** Handles requests without a route, before authentication: 204 for OPTIONS, 405 for a known path, else 404. */
 export function respondToUnroutedRequests(app: FastifyInstance): void {
   const router = FindMyWay({ maxParamLength: MAX_PARAM_LENGTH });
   /** The methods of each path pattern. */

@@ -6,14 +6,14 @@ export function IsOptionalNotNull(): PropertyDecorator {
 }
 
 /**
- * The `pattern` of JSON Schema (ECMA-262) for strings without NUL and lone surrogates. It is correct with and without the
- * flag `u`, which JSON Schema recommends and many generators omit.
+ * The `pattern` of JSON Schema (ECMA-262) for strings without NUL and lone surrogates. It is correct with and without
+ * the flag `u`, which JSON Schema recommends and many generators omit.
  */
 export const TEXT_PATTERN = String.raw`^(?:[^\u0000\uD800-\uDFFF]|[\uD800-\uDBFF][\uDC00-\uDFFF])*$`;
 
 /**
- * Validates a string of `min` to `max` Unicode code points, as JSON Schema, SQLite and PostgreSQL count them; `Length` of
- * class-validator ignores variation selectors. NUL and lone surrogates are rejected, since PostgreSQL cannot store them.
+ * Validates a string of `min` to `max` Unicode code points, as JSON Schema, SQLite and PostgreSQL count them; `Length`
+ * of class-validator ignores variation selectors. PostgreSQL cannot store NUL and lone surrogates: they are rejected.
  */
 export function IsCodePointLength(min: number, max: number, options?: ValidationOptions): PropertyDecorator {
   return ValidateBy(

@@ -7,7 +7,7 @@ import { propertiesOf } from './dto-properties.js';
 import { argumentsOf, type HandlerArgument, Handlers } from '../routing/handlers.js';
 import { CONTENT, isDtoType } from './validation.pipe.js';
 
-/** An error of the start: handlers have arguments that cannot be validated. The message names them and the correction. */
+/** An error of the start: handlers have arguments that cannot be validated. The message names them and a correction. */
 export class RouteError extends Error {
   constructor(errors: readonly string[]) {
     super(

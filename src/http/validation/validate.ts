@@ -41,7 +41,7 @@ const pipe = new DtoPipe({
   exceptionFactory: (errors) => new ValidationFailure(errors),
 });
 
-/** Validates an object; `undefined` if a validator throws synchronously. A rejected promise is an error of the service. */
+/** Validates an object; `undefined` if a validator throws synchronously. A rejection is an error of the service. */
 function attempt(object: object, options?: classValidator.ValidatorOptions): Promise<ValidationError[]> | undefined {
   try {
     return classValidator.validate(object, options);
@@ -118,8 +118,8 @@ export function messageOfNull(dto: Type, property: string): string {
 }
 
 /**
- * Rejects properties that the class and its nested DTOs do not declare. The whitelist of class-validator accepts names of
- * `Object.prototype`, such as `toString`, and `@ValidateNested()` accepts an array for an object.
+ * Rejects properties that the class and its nested DTOs do not declare. The whitelist of class-validator accepts names
+ * of `Object.prototype`, such as `toString`, and `@ValidateNested()` accepts an array for an object.
  */
 function requireDeclared(dto: Type, plain: object, detail: Detail, path: readonly string[]): void {
   const { declared, nested } = propertiesOf(dto);

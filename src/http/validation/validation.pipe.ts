@@ -8,8 +8,9 @@ import { propertiesOf } from './dto-properties.js';
 import { parameterDetail, propertyDetail, toDto, validObject } from './validate.js';
 
 /**
- * Validates bodies, queries and path parameters with Nest's `ValidationPipe` and the DTO class of the argument. It coerces
- * no value, and rejects undeclared properties, also in nested DTOs. `RouteCheck` rejects other types of arguments at start.
+ * Validates bodies, queries and path parameters with Nest's `ValidationPipe` and the DTO class of the argument. It
+ * coerces no value, and rejects undeclared properties, also in nested DTOs. `RouteCheck` rejects other types of
+ * arguments at start.
  */
 @Injectable()
 export class RequestValidationPipe implements PipeTransform {
@@ -43,13 +44,13 @@ async function read(body: RawBody, type: unknown): Promise<unknown> {
   return type === Upload ? Upload.read(body) : body.json();
 }
 
-/** Validates an argument of GraphQL or a message of a WebSocket, which comes parsed, if its class has validation decorators. */
+/** Validates a parsed argument of GraphQL or message of a WebSocket, if its class has validation decorators. */
 function validArgument(value: unknown, type: unknown): unknown {
   return isDtoType(type) && propertiesOf(type).declared.size > 0 ? validObject(type, value) : value;
 }
 
 /**
- * `@Body(arrayOf(ItemDto)) items: ItemDto[]`: a body that is an array of DTOs. TypeScript emits only `Array` as its type.
+ * `@Body(arrayOf(ItemDto)) items: ItemDto[]`: a body that is an array of DTOs. TypeScript emits only `Array`.
  * @param most largest number of items; 16 KiB, the default of a body, allows about 1000
  */
 export function arrayOf(dto: Type, most = 1000): PipeTransform<unknown, Promise<object[]>> {

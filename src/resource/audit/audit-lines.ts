@@ -27,8 +27,8 @@ const SELECTED = COLUMNS.map(([property, column]) => `audit."${column}" AS "${pr
 export const CONTENT_COLUMNS = Object.values(CONTENT).map((column) => `"${column}"`);
 
 /**
- * SHA-256 in hexadecimal digits of a JSON array: the hash of the line before, then the content. The triggers on PostgreSQL make the
- * same text by `json_build_array`.
+ * SHA-256 in hexadecimal digits of a JSON array: the hash of the line before, then the content. The triggers on
+ * PostgreSQL make the same text by `json_build_array`.
  */
 export function hashOf(line: Content, previous: string): string {
   const values = [previous, ...Object.keys(CONTENT).map((property) => line[property as keyof Content])];

@@ -62,8 +62,8 @@ function triggersOf(dataSource: DataSource, table: string): Triggers {
 }
 
 /**
- * The SQL expression of a row as JSON, as a GET returns the record. If a value that no GET can return makes it NULL, it has the
- * values as they are stored.
+ * The SQL expression of a row as JSON, as a GET returns the record. If a value that no GET can return makes it NULL, it
+ * has the values as they are stored.
  */
 function rowJson(dataSource: DataSource, metadata: EntityMetadata, row: string): string {
   const columns = recordColumns(dataSource, metadata, row);

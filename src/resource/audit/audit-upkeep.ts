@@ -48,7 +48,7 @@ export class AuditUpkeep implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  /** Deletes the lines that are older, in milliseconds. */
+  /** Deletes the lines that are older than `age` milliseconds. */
   async prune(age: number): Promise<void> {
     await this.leases.run({ name: 'prune-audit', every: DAY, batch: (tx) => this.pruneSome(tx, age) });
   }

@@ -1,8 +1,8 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
- * One change of a record of an audited resource, written by the triggers of its table in the transaction of the change. The line
- * `prune` names lines that were too old.
+ * One change of a record of an audited resource, written by the triggers of its table in the transaction of the change.
+ * The line `prune` names lines that were too old.
  */
 @Entity('audit')
 @Index('audit_record', ['resource', 'record', 'sequence'])

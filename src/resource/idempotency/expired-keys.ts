@@ -9,8 +9,9 @@ const INTERVAL = 60_000;
 const MOST_KEYS = 500;
 
 /**
- * Deletes expired keys, so that there are as many as writes with a key were acknowledged in the last 24 hours. Every process
- * does it: there is nothing left to delete for the others. `Leases` would write first, which a full volume does not allow.
+ * Deletes expired keys, so that there are as many as writes with a key were acknowledged in the last 24 hours. Every
+ * process does it: there is nothing left to delete for the others. `Leases` would write first, which a full volume does
+ * not allow.
  */
 @Injectable()
 export class ExpiredKeys implements OnModuleInit, OnModuleDestroy {

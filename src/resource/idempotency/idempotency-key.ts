@@ -11,8 +11,8 @@ const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])+)"$/;
 const MOST_CHARACTERS = 255;
 
 /**
- * The `Idempotency-Key` of a POST (draft-ietf-httpapi-idempotency-key-header-06). The table has hashes, because a key may
- * be long, and the table should name nobody.
+ * The `Idempotency-Key` of a POST (draft-ietf-httpapi-idempotency-key-header-06). The table has hashes, because a key
+ * may be long, and the table should name nobody.
  */
 export class IdempotencyKey {
   /** Hash of issuer, subject, path and key: others may use the same key for requests of their own. */
@@ -33,7 +33,7 @@ export class IdempotencyKey {
     this.fingerprint = hashOf(JSON.stringify(query ?? ''), content);
   }
 
-  /** @throws {Error} when the request has used its key for another write, whose result would be taken for that of this one */
+  /** @throws {Error} when the request has used its key for another write: a repetition would get one result for both */
   use(): void {
     if (this.isUsed) {
       throw new Error('Only one write of a request may get its preconditions: make all writes in one transaction');

@@ -19,11 +19,11 @@ export interface KeyedResult {
 }
 
 /**
- * Runs `write`, or returns what it has returned at an earlier request with this key; without a key it just runs. The response
- * follows from the result, so a repetition gets the same one. `write` stores its result by `saveResults`.
+ * Runs `write`, or returns what it has returned at an earlier request with this key; without a key it just runs. The
+ * response follows from the result, so a repetition gets the same one. `write` stores its result by `saveResults`.
  *
- * Only successes are stored, where the draft stores errors, too: an error has changed nothing, and the client may correct its
- * request and send it again.
+ * Only successes are stored, where the draft stores errors, too: an error has changed nothing, and the client may
+ * correct its request and send it again.
  * @throws {ApiError} 409 when a request with this key is in progress, 422 when another request had the key
  */
 export function writeOnce<T>(
@@ -63,7 +63,7 @@ async function replayOrWrite<T>(dataSource: DataSource, key: IdempotencyKey, wri
     return await write();
   } catch (error) {
     if (error instanceof OutcomeUnknownError) throw new OutcomeUnknownError(error.message, error.cause, true);
-    // Another process may have been faster. Then this write has failed because of its change, if not because of the key.
+    // Another process may have been faster: then its key, or its change, has made this write fail.
     const faster = await findResult(dataSource, key).catch(() => undefined);
     if (faster === undefined) throw error;
     return replay(key, faster);

@@ -30,8 +30,8 @@ export interface JsonArrayOptions {
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * The body of a list: a Buffer when it is a single page, else a stream that holds one page at a time. A client that does not
- * read is disconnected, because other clients need its snapshot.
+ * The body of a list: a Buffer when it is a single page, else a stream that holds one page at a time. A client that
+ * does not read is disconnected, because other clients need its snapshot.
  */
 export async function jsonArray(
   pages: AsyncIterator<JsonRecords>,
@@ -156,8 +156,8 @@ function inOne(chunks: readonly Buffer[]): Buffer {
 }
 
 /**
- * The body of a long list as a stream of chunks. It drops its chunks when it closes, because Nest keeps a reference to the first
- * stream of a connection until the connection closes.
+ * The body of a long list as a stream of chunks. It drops its chunks when it closes, because Nest keeps a reference to
+ * the first stream of a connection until the connection closes.
  */
 export class ListStream extends Readable {
   private chunks?: AsyncIterator<Buffer> | Iterator<Buffer>;

@@ -36,8 +36,8 @@ function ownMemory(bytes: Buffer): Buffer {
 }
 
 /**
- * The cache of lists by URL. A change to the resource changes its ETag, and the next list replaces the old one. Old lists that
- * clients still read count as well: together they stay below `LIST_CACHE_BYTES`.
+ * The cache of lists by URL. A change to the resource changes its ETag, and the next list replaces the old one. Old
+ * lists that clients still read count as well: together they stay below `LIST_CACHE_BYTES`.
  */
 @Injectable()
 export class ListCache {

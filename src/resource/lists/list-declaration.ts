@@ -187,7 +187,7 @@ const COLUMNS: Readonly<Record<ValueType, string>> = {
 
 /**
  * Compares the declared filters, ranges and sorts of a resource with its table at start.
- * @throws {Error} for properties that the records do not have, that are of another type, or that have no index to sort by
+ * @throws {Error} for properties that the records do not have, of another type, or without an index to sort by
  */
 export function checkLists(name: ResourceName, table: ResourceTable): void {
   for (const declaration of declarationsOf(name)) checkList(declaration, table);

@@ -17,8 +17,8 @@ const MAX_LIMIT = 1000;
 
 export interface ListOptions {
   /**
-   * Types of the properties to sort by, besides the id. Each needs an index on its column and the id; without one the start
-   * fails, and the message names the index.
+   * Types of the properties to sort by, besides the id. Each needs an index on its column and the id; without one the
+   * start fails, and the message names the index.
    */
   readonly sorts?: Sorts;
 }
@@ -28,8 +28,8 @@ export const LIMIT_ERROR = `must be given once, as a whole number from 1 to ${MA
 const limitError = { message: LIMIT_ERROR };
 
 /**
- * The base class of a list query, used like `PickType(...)`. Mapped types of it, such as `OmitType(...)`, work as for any DTO. Each resource has its own, because the document names the type of
- * its `sort` parameter.
+ * The base class of a list query, used like `PickType(...)`. Mapped types of it, such as `OmitType(...)`, work as for
+ * any DTO. Each resource has its own, because the document names the type of its `sort` parameter.
  */
 export function ListQueryOf(name: ResourceName, { sorts = {} }: ListOptions = {}): Type<ListQuery> {
   class ResourceListQuery implements ListQuery {
@@ -109,10 +109,10 @@ export interface RangeLimits {
 }
 
 /**
- * A range parameter: `quantityFrom` selects `quantity >= value`, `quantityTo` selects `quantity <= value`. Records without a value
- * are in no range. A range whose end is before its start selects nothing.
- * @param type of the column: `integer`, `number` for `double precision`, `decimal` or `date`, whose bounds are strings, or `date-time`,
- * which makes the property a `Date`
+ * A range parameter: `quantityFrom` selects `quantity >= value`, `quantityTo` selects `quantity <= value`. Records
+ * without a value are in no range. A range whose end is before its start selects nothing.
+ * @param type of the column: `integer`, `number` for `double precision`, `decimal` or `date`, whose bounds are strings,
+ * or `date-time`, which makes the property a `Date`
  * @throws {Error} for a property whose name ends neither in `From` nor in `To`
  */
 export function RangeFilter(type: ValueType, description: string, limits: RangeLimits = {}): PropertyDecorator {

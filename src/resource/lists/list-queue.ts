@@ -22,8 +22,8 @@ interface ListWaiter extends Waiter {
 }
 
 /**
- * Limits how many pages and beginnings of long lists are read at the same time. Subjects are served round-robin, and no subject
- * gets all slots. A waiting request holds neither a snapshot nor a response.
+ * Limits how many pages and beginnings of long lists are read at the same time. Subjects are served round-robin, and no
+ * subject gets all slots. A waiting request holds neither a snapshot nor a response.
  */
 @Injectable()
 export class ListQueue {

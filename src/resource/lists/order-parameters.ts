@@ -97,8 +97,8 @@ function isPlace(value: unknown, sort: unknown, sorts: Sorts, ids: IdKind): bool
 }
 
 /**
- * A cursor of a sorted list: the sort property, and the value and id of the last record of the page. That record may be deleted
- * meanwhile. The cursor contains only what the client has already received.
+ * A cursor of a sorted list: the sort property, and the value and id of the last record of the page. That record may be
+ * deleted meanwhile. The cursor contains only what the client has already received.
  */
 export function cursorOf(property: string, { value, id }: SortPosition): string {
   return Buffer.from(JSON.stringify([property, value, id])).toString('base64url');
@@ -141,7 +141,7 @@ function isParsed(type: ValueType): (value: unknown) => boolean {
   return (value) => typeof value === 'string' && PARSERS[type](value) !== undefined;
 }
 
-/** An instant in UTC as `exactDate` of the engine writes it: PostgreSQL has microseconds. The engine rejects invalid days. */
+/** An instant in UTC as `exactDate` of the engine writes it: PostgreSQL has microseconds. The engine checks the day. */
 function isStoredMoment(value: unknown): boolean {
   if (typeof value !== 'string' || !/^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}(?:\.[0-9]{1,6})?$/.test(value)) return false;
   const seconds = value.slice(0, 19).replace(' ', 'T');

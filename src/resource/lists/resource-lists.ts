@@ -29,8 +29,8 @@ export interface ListSource {
   readonly scopeKey?: string;
   usage(): Promise<ResourceUsage>;
   /**
-   * Calls `read` with a snapshot, and again with another one if the connection breaks. `read` closes the snapshot, and must not
-   * have sent anything to the client when it rejects.
+   * Calls `read` with a snapshot, and again with another one if the connection breaks. `read` closes the snapshot, and
+   * must not have sent anything to the client when it rejects.
    */
   readSnapshot<T>(read: (snapshot: ListSnapshot) => Promise<T>): Promise<T>;
 }
@@ -39,8 +39,8 @@ export interface ListSource {
 export type ListBody = Buffer | StreamableFile;
 
 /**
- * Responds to GET of a list: 304, a page with its `Link`, or all records as a stream from one snapshot in bounded memory. It uses
- * the queue, the cache and the limits on slow readers.
+ * Responds to GET of a list: 304, a page with its `Link`, or all records as a stream from one snapshot in bounded
+ * memory. It uses the queue, the cache and the limits on slow readers.
  */
 @Injectable()
 export class ResourceLists {

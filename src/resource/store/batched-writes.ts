@@ -63,8 +63,8 @@ export class BatchedWrites<Entity extends AnyResourceEntity> {
   }
 
   /**
-   * Runs the writes in one transaction. If the database, the rule or a key rejects one, each runs alone, so that the others do not
-   * fail.
+   * Runs the writes in one transaction. If the database, the rule or a key rejects one, each runs alone, so that the
+   * others do not fail.
    */
   private async runAll<Item extends Write, Result>(
     items: Item[],

@@ -49,8 +49,8 @@ export class PageQuery {
   }
 
   /**
-   * The segments after a position: greater ids with the same value, then greater values, then records without a value. A row
-   * value comparison `(value, id) > (?, ?)` would join the first two, but SQLite 3.53 uses only its first column.
+   * The segments after a position: greater ids with the same value, then greater values, then records without a value.
+   * A row value comparison `(value, id) > (?, ?)` would join the first two, but SQLite 3.53 uses only its first column.
    */
   segmentsBeyond(after: SortPosition | undefined): Segment[] {
     const { name, cursorPlaceholder: placeholder, isNullable } = this.column;
@@ -88,8 +88,8 @@ export class PageQuery {
   }
 
   /**
-   * The matching rows among the first `scannedRows` of the segment. The inner LIMIT stops SQLite from using the index of a filter
-   * and sorting the result.
+   * The matching rows among the first `scannedRows` of the segment. The inner LIMIT stops SQLite from using the index
+   * of a filter and sorting the result.
    */
   scanned(segment: Segment, scannedRows: number): Statement {
     const { sql, parameters } = this.all(segment);
@@ -107,7 +107,7 @@ export class PageQuery {
     };
   }
 
-  /** Selects the first `limit` rows of `source` in one row: `records` as JSON, `count`, and in a list by id the `last` id. */
+  /** Selects the first `limit` rows of `source` as one row: `records` as JSON, `count`, and by id also `last`. */
   records({ sql, parameters }: Statement, limit: number): Statement {
     const { recordJson, engine } = this.table;
     const columns = this.isById ? 'id' : `sorted_value ${this.direction}, id`;

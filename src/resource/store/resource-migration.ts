@@ -17,7 +17,7 @@ export interface ResourceTableOptions {
   readonly references?: Readonly<Record<string, string>>;
   /** Columns of each index, equal to `@Index` in the entity: `['quantity', 'id']` allows sorting by quantity. */
   readonly indices?: readonly (readonly string[])[];
-  /** Columns that are unique together, equal to `@Index(['code'], { unique: true })` in the entity: `[['code'], ['row', 'seat']]`. */
+  /** Columns that are unique together, as in `@Index(['row', 'seat'], { unique: true })`: `[['row', 'seat']]`. */
   readonly unique?: readonly (readonly string[])[];
 }
 

@@ -58,7 +58,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   ) {
     if (name.ids !== this.table.ids) throw new Error(wrongKind(name, this.table.ids));
     const writes = new BatchedWrites<Entity>(this.dataSource, (tx) => this.in(tx));
-    // PostgreSQL locks single records: an update that waits for its lock would delay the others of a shared transaction.
+    // PostgreSQL locks single records: an update that waits for a lock would delay the others of a shared transaction.
     const sharing = this.table.engine.hasSingleWriter ? 'shared' : 'alone';
     this.createOne = writes.shared<Creation<Entity>, StoredRecord<Entity>>((tx, creations) =>
       tx.createUpTo(
@@ -90,7 +90,8 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   }
 
   /**
-   * The records with these values (`null`: without one). For all methods but `create` and `usage` there are no others: they are 404 and in no list.
+   * The records with these values (`null`: without one). For all methods but `create` and `usage` there are no others:
+   * they are 404 and in no list.
    * @throws {Error} for `undefined`
    */
   where(values: Partial<PublicRecord<Entity>>): ResourceRepository<Entity> {
@@ -131,8 +132,8 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
 
   /**
    * Updates the given properties. If their values are the stored ones, the version stays as well.
-   * @param changes or a function of the record as it is stored, which runs inside the transaction after the preconditions.
-   * It may throw an error of the feature. It may run again, and so must only use its argument.
+   * @param changes or a function of the record as it is stored, which runs inside the transaction after the
+   * preconditions. It may throw an error of the feature. It may run again, and so must only use its argument.
    * @throws {ResourceNotFoundError}
    * @throws {ApiError} 412 or 428 when the preconditions do not hold
    */
@@ -162,8 +163,9 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   }
 
   /**
-   * Runs `work` in a transaction in which several resources take part by `in`. It may run again, and so must only use its argument.
-   * @param preconditions of a POST: with an `Idempotency-Key`, a repetition returns the first result, a structured clone
+   * Runs `work` in a transaction in which several resources take part by `in`. It may run again, and so must only use
+   * its argument.
+   * @param preconditions of a POST: with an `Idempotency-Key`, a repetition returns a clone of the first result
    */
   transaction<T>(work: (transaction: Sql) => Promise<T>, { key }: Preconditions = NO_PRECONDITIONS): Promise<T> {
     return transactionOnce(this.dataSource, key, work);
@@ -191,8 +193,8 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   }
 
   /**
-   * Calls `read` with a snapshot, and again with another one if the connection breaks. `read` closes the snapshot, and must not
-   * have sent anything to the client when it rejects.
+   * Calls `read` with a snapshot, and again with another one if the connection breaks. `read` closes the snapshot, and
+   * must not have sent anything to the client when it rejects.
    */
   readSnapshot<T>(read: (snapshot: ResourceSnapshot<Entity>) => Promise<T>): Promise<T> {
     return repeatRead(async () => read(await this.openSnapshot()));

@@ -11,7 +11,7 @@ import { conditionsOf, type Selection, type SortPosition } from './selection.js'
 const PAGE = 1000;
 
 /**
- * Records as JSON array elements in UTF-8, each after a comma, so that chunks can be concatenated. The engine writes the JSON.
+ * Records as JSON array elements in UTF-8, each after a comma, so that chunks can be concatenated. The engine makes it.
  */
 export interface JsonPage {
   readonly chunks: readonly Buffer[];
@@ -86,7 +86,7 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
   }
 
   /**
-   * All selected records as objects by ascending id, page by page. For the command line only: a statement may take long.
+   * All selected records as objects by ascending id, page by page. Only for the command line: it may take long.
    * @param after an id; only records with greater ids are selected
    */
   async *records(

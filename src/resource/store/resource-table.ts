@@ -79,8 +79,8 @@ export class ResourceTable {
   }
 
   /**
-   * Makes a record with its properties in the order of the columns. An absent one has its default, or is `null`; an absent id stays
-   * so if the database gives it.
+   * Makes a record with its properties in the order of the columns. An absent one has its default, or is `null`; an
+   * absent id stays so if the database gives it.
    */
   newRecord(values: Values): Record<string, unknown> {
     const record: Record<string, unknown> = { id: values['id'] ?? this.ids.next?.() };
@@ -116,7 +116,7 @@ export class ResourceTable {
     return column;
   }
 
-  /** Tells whether there is an index of this column alone. SQLite reads the rows of one value there by ascending integer id. */
+  /** Tells whether this column alone has an index. SQLite reads the rows of one value there by ascending integer id. */
   isIndexed(property: string): boolean {
     if (this.column('id').kind !== 'integer') return false;
     return this.metadata.indices.some(({ columns: [first, second], where }) => {

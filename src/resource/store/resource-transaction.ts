@@ -33,8 +33,8 @@ const MOST_PARAMETERS = 30_000;
 type Values = Readonly<Record<string, unknown>>;
 
 /**
- * The operations on one resource in a transaction of the caller. Transactions that write several resources must write them in the
- * same order everywhere, or they deadlock.
+ * The operations on one resource in a transaction of the caller. Transactions that write several resources must write
+ * them in the same order everywhere, or they deadlock.
  */
 export class ResourceTransaction<Entity extends AnyResourceEntity> {
   /** Absent if the resource is not audited. */
@@ -125,7 +125,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return result;
   }
 
-  /** Runs several updates in order. If the check or the change of one throws, the record stays and the result is that error. */
+  /** Runs updates in order. If the check or the change of one throws, its record stays, and its result is the error. */
   updateAll(updates: readonly RecordUpdate<Entity>[]): Promise<(StoredRecord<Entity> | undefined | Error)[]> {
     return this.write(() => this.updateEach(updates));
   }

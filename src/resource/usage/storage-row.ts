@@ -60,7 +60,7 @@ export interface StoredCount {
 const PAUSE = 5;
 
 /**
- * Counts the records of a resource in one snapshot. On SQLite it counts in pieces, because a statement blocks the event loop.
+ * Counts the records of a resource in one snapshot. On SQLite it counts in pieces, so as not to block requests.
  * @param signal ends the counting
  * @returns `undefined` when the resource has no table of its name, or no row in `storage`
  * @throws {DatabaseUnavailableError} when it takes longer than a statement may

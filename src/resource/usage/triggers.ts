@@ -37,12 +37,12 @@ export function findOnPostgres(table: string, body: string): Triggers['find'] {
   };
 }
 
-/** A revision that is further ahead is made up, and is replaced. */
+/** Largest plausible step between two revisions. A record that brings a revision further ahead gets the next one. */
 const LARGEST_STEP = 1_000_000;
 
 /**
- * The triggers that keep the `storage` row of a table right for every writer: count, capacity and revision. A record keeps the
- * revision that its writer brings if it is above that of the row; otherwise it gets the next one.
+ * The triggers that keep the `storage` row of a table right for every writer: count, capacity and revision. A record
+ * keeps the revision that its writer brings if it is above that of the row; otherwise it gets the next one.
  */
 async function triggersOf(runner: Runner, { options }: DataSource, table: string, ids: IdKind): Promise<Triggers> {
   if (options.type === 'postgres') return postgresTriggers(table, ids);
@@ -58,7 +58,7 @@ export async function hasTriggers(runner: Runner, dataSource: DataSource, table:
   return areMade(runner, await triggersOf(runner, dataSource, table, idsOf(dataSource, table)));
 }
 
-/** Makes the triggers of a table. Without them its records may have changed, so they are counted and get a new epoch. */
+/** Makes the triggers of a table. Records may have changed without them, so they are counted and get a new epoch. */
 export async function makeTriggers(
   runner: Runner,
   dataSource: DataSource,
@@ -145,8 +145,8 @@ END`,
 }
 
 /**
- * One call for each statement, after all its rows are locked: as in the service, the records are locked first and the `storage`
- * row last.
+ * One call for each statement, after all its rows are locked: as in the service, the records are locked first and the
+ * `storage` row last.
  */
 function postgresTriggers(table: string, { next }: IdKind): Triggers {
   const row = `WHERE resource = '${table}'`;

@@ -43,8 +43,8 @@ export class UsageCounter implements ReportedResource {
   }
 
   /**
-   * Locks the `storage` row until the transaction ends, so that no other one takes a revision meanwhile. A record that is then
-   * written with a revision above it keeps that one: the triggers of its table change the row.
+   * Locks the `storage` row until the transaction ends, so that no other one takes a revision meanwhile. The caller
+   * writes records with revisions above that of the row. The triggers of the table then change the row.
    */
   lock(transaction: Sql, dialect: Dialect): Promise<LockedUsage> {
     const free = `coalesce(capacity, ${this.capacity}) - used AS free`;

@@ -37,7 +37,7 @@ export class Hosts {
   }
 }
 
-// Otherwise `pg` writes a date in the zone of the process and drops the seconds of its offset, which many zones once had.
+// Otherwise `pg` writes a date in the zone of the process, and drops the seconds of an old offset.
 pg.defaults.parseInputDatesAsUTC = true;
 
 const INT8 = 20;

@@ -43,7 +43,7 @@ const FULL_PAUSE = 100;
 const UNKNOWN = 'The COMMIT failed, and may be found in the file all the same';
 
 /**
- * One transaction of SQLite for many jobs. The disk flush of the commit costs most, so jobs that wait together share one:
+ * One transaction of SQLite for many jobs. The disk flush of the commit costs most, so waiting jobs share one:
  *
  *     BEGIN IMMEDIATE
  *       ...A's statements...                                    A asks to commit, and gets no response yet
