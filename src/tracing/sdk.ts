@@ -25,8 +25,8 @@ export interface RunningTracing extends Tracing {
 }
 
 /**
- * Starts the SDK of OpenTelemetry for this process. `@opentelemetry/api` of every module uses it from then on. Spans wait
- * in a queue of bounded length; if the collector does not take them, they are dropped, and the log says so. The SDK reads
+ * Starts the SDK of OpenTelemetry for this process. `@opentelemetry/api` of every module uses it from then on. Spans
+ * wait in a bounded queue. If the collector does not take them, they are dropped, and the log says so. The SDK reads
  * the other `OTEL_` variables: headers, sampler, limits.
  * @param endpoint address of the collector, without `/v1/traces`
  */

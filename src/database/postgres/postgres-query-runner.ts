@@ -174,8 +174,8 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   }
 
   /**
-   * A statement that arrives while the transaction of its runner ends must not become a transaction. TypeORM releases
-   * the runner of `dataSource.transaction` by the next turn of the event loop.
+   * Waits for the end of the transaction, then rejects the statement if its runner was released: it would run outside.
+   * TypeORM releases the runner of `dataSource.transaction` by the next turn of the event loop.
    */
   private async stayOpen(sql: string): Promise<void> {
     await this.ending?.catch(() => undefined);

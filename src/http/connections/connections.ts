@@ -104,7 +104,7 @@ export class Connections implements ConnectionOwner {
   }
 
   /**
-   * Makes the connection of a handshake that of a WebSocket, and records the request with 101.
+   * Turns the connection of a handshake into that of a WebSocket, and records the request with 101.
    * @returns false if another request is in progress on the connection
    */
   upgrade(request: IncomingMessage, id: string): boolean {

@@ -85,7 +85,7 @@ const AFTER_ID_OR_CURSOR = {
 
 const sortOf = ({ object }: ValidationArguments): string => (object as { sort?: string }).sort ?? 'id';
 
-/** @param value a whole number, or the string it was */
+/** Tells whether a value of `after` fits the sort: an id, 0, or a cursor. An integer has been parsed already. */
 function isPlace(value: unknown, sort: unknown, sorts: Sorts, ids: IdKind): boolean {
   if (value === 0) return true;
   if (typeof sort !== 'string' || ID_SORTS.includes(sort)) return ids.isId(value);
