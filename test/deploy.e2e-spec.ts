@@ -71,11 +71,30 @@ describe('what is deployed beside the service', () => {
     }
     const files = UNITS.map((unit) => join(folder, unit));
     const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', ...files], { encoding: 'utf8' });
-    expect({ status, stderr: stderr.split('\n').filter((line) => line.includes('cookies-backup')) }).toEqual({
+    expect({ status, stderr: stderr.split('\n').filter((line) => line.includes('cookies')) }).toEqual({
       status: 0,
       stderr: [],
     });
     rmSync(folder, { recursive: true });
+  });
+
+  withSystemd('are services that systemd rates as hardened: an exposure of at most 1.5 of 10', () => {
+    for (const unit of UNITS.filter((name) => name.endsWith('.service'))) {
+      const args = ['security', '--offline=true', '--threshold=15', join(DEPLOY, 'systemd', unit)];
+      const { status, stderr } = spawnSync('systemd-analyze', args, { encoding: 'utf8' });
+      expect({ unit, status, stderr }).toEqual({ unit, status: 0, stderr: '' });
+    }
+  });
+
+  it('is a unit of the program that serves, with known settings and time to stop', () => {
+    const unit = read('systemd/cookies.service');
+    expect(read('../package.json')).toContain(` ${/^ExecStart=\S+ (.*)$/m.exec(unit)![1]}"`);
+    const set = /^Environment=(.*)$/m
+      .exec(unit)![1]!
+      .split(' ')
+      .map((each) => each.split('=')[0]!);
+    expect(set.filter((name) => !read('../.env.example').includes(`\n${name}=`))).toEqual([]);
+    expect(Number(/^TimeoutStopSec=(\d+)s$/m.exec(unit)![1])).toBeGreaterThan(10 + 6);
   });
 
   it('has commands for backups that the command line takes', async () => {
