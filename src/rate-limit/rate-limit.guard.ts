@@ -3,14 +3,14 @@ import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import type { Reflector } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
 import { subjectOf } from '../auth/principal.js';
-import { httpCallOf } from '../http/messages/call.js';
+import { type HttpCall, httpCallOf } from '../http/messages/call.js';
 import { addressKey } from '../http/messages/client-address.js';
 import type { Limit } from './limit.js';
 import { type RouteClass, routeClassOf } from './rate-class.decorator.js';
 import { tooManyRequests } from './rate-limit-errors.js';
 import type { RequestsInProgress } from './requests-in-progress.js';
 
-/** Milliseconds before the 429 of a full window, because clients that repeat at once would use up the CPU. */
+/** Milliseconds before a 429, because clients that repeat at once would use up the CPU. */
 const DELAY = 100;
 
 /**
@@ -29,14 +29,23 @@ export class RateLimitGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const call = httpCallOf(context);
     if (call === undefined) return true;
-    const { request, reply } = call;
+    try {
+      await this.count(call, routeClassOf(this.reflector, context, call.request.method));
+      return true;
+    } catch (error) {
+      await setTimeout(DELAY);
+      throw error;
+    }
+  }
+
+  /** @throws {ApiError} 429 */
+  private async count({ request, reply }: HttpCall, routeClass: RouteClass): Promise<void> {
     const subject = request.user === undefined ? undefined : subjectOf(request);
     if (subject !== undefined) this.inProgress.add(subject, reply.raw);
-    for (const limit of this.limits[routeClassOf(this.reflector, context, request.method)]) {
+    for (const limit of this.limits[routeClass]) {
       const key = limit.counted === 'subject' ? subject : addressKey(request.ip);
       if (key !== undefined) await check(limit, key, reply);
     }
-    return true;
   }
 }
 
@@ -49,9 +58,7 @@ async function check(limit: Limit, key: string, reply: FastifyReply): Promise<vo
   const { isExceeded, remaining, seconds } = await limit.count(key);
   append(reply, 'ratelimit-policy', `"${name}";q=${requests};w=${window}`);
   append(reply, 'ratelimit', `"${name}";r=${remaining};t=${seconds}`);
-  if (!isExceeded) return;
-  await setTimeout(DELAY);
-  throw tooManyRequests(counted, requests, window, seconds);
+  if (isExceeded) throw tooManyRequests(counted, requests, window, seconds);
 }
 
 /** Appends to a list of structured fields (RFC 9651). */
