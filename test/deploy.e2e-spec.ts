@@ -97,6 +97,19 @@ describe('what is deployed beside the service', () => {
     expect(Number(/^TimeoutStopSec=(\d+)s$/m.exec(unit)![1])).toBeGreaterThan(10 + 6);
   });
 
+  it('passes certificate and key on by compose.tls.yaml, from the files that docs/operating.md makes', () => {
+    const override = read('../compose.tls.yaml');
+    const settings = [...override.matchAll(/^ {6}(\w+): \/run\/secrets\/(\w+)$/gm)];
+    expect(settings.map(([, name]) => name)).toEqual(['TLS_CERT_FILE', 'TLS_KEY_FILE']);
+    const secrets = settings.map(([, , secret]) => secret!);
+    expect(override).toContain(`    secrets: [${secrets.join(', ')}]\n`);
+    for (const secret of secrets) {
+      expect(override).toContain(`  ${secret}: { file: ./secrets/${secret} }\n`);
+      expect(read('../docs/operating.md')).toContain(`out secrets/${secret}`);
+    }
+    for (const file of [override, read('../compose.yaml')]) expect(file).toContain('services:\n  service:\n');
+  });
+
   it('has commands for backups that the command line takes', async () => {
     const folder = await folderWith(lines(1));
     const unit = /^ExecStart=.*main\.js (backup .*)$/m.exec(read('systemd/cookies-backup.service'))![1]!;

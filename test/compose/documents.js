@@ -22,6 +22,7 @@ const ORDER = [
   ['README.md A tour with curl 1', (output) => expectTour(output)],
   ['docs/operating.md One container 1', (output) => expect(/^ey[\w-]+\.[\w-]+\.[\w-]+$/m, output)],
   ['docs/operating.md One container 2', () => expectCapacity('compose.yaml', 1_000_000)],
+  ['docs/operating.md TLS 1', () => expectHttps()],
   ['docs/operating.md What the image contains 1', (output) => expectShipped(output)],
   ['docs/operating.md Back up and restore 1'],
   ['docs/operating.md Back up and restore 2', (output) => expect(/Restored 0 cookies/, output)],
@@ -91,6 +92,12 @@ function expectShipped(output) {
 
 function expectCapacity(file, capacity) {
   expect(new RegExp(`of ${capacity}$`, 'm'), run(`docker compose -f ${file} exec -T service cli doctor`));
+}
+
+/** 401 comes from the service, by its own certificate. */
+function expectHttps() {
+  const address = API.replace('http://127.0.0.1', 'https://localhost');
+  expect(/^401$/, run(`curl -s -o /dev/null -w '%{http_code}' --cacert secrets/tls_certificate ${address}/cookies`));
 }
 
 function expectReplicas(count) {
