@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { STATUS_CODES } from 'node:http';
 import { join } from 'node:path';
+import { codeOfStatus } from '../src/http/errors/api-error.js';
 import { canMakeCertificates, makeCertificate } from './support/certificate.js';
 import { folderWith, lines, run } from './support/command.js';
 import { Client, COOKIE, type Service, startService, temporaryFolder } from './support/service.js';
@@ -122,6 +124,21 @@ describe('what is deployed beside the service', () => {
         code: 0,
         stderr: expect.stringContaining('Backed up 1 cookie '),
       });
+    }
+  });
+
+  it.each(readdirSync(join(DEPLOY, 'haproxy')))('has errors of its own in the one shape of errors: %s', (file) => {
+    const errors = [...read(join('haproxy', file)).matchAll(/http-error status (\d+) .* lf-string '(.*?)' (.*)$/gm)];
+    expect(errors.map(([, status]) => status)).toEqual(['400', '408', '502', '503', '504']);
+    for (const [, status, body, fields] of errors) {
+      expect(JSON.parse(body!)).toEqual({
+        statusCode: Number(status),
+        error: STATUS_CODES[status!],
+        message: expect.any(String),
+        errorCode: codeOfStatus(Number(status)),
+        requestId: '%[unique-id]',
+      });
+      expect(fields!.includes('hdr Retry-After 1')).toBe(status === '503');
     }
   });
 
