@@ -29,6 +29,15 @@ const METHODS: Record<Kind, string> = {
   options: 'OPTIONS',
 };
 
+/** A POST with an `Idempotency-Key`, and its response. */
+interface KeyedCreate {
+  readonly draft: Draft;
+  readonly response: HttpResponse;
+}
+
+/** Requests with a key that a client may repeat. */
+const MOST_KEYED = 20;
+
 /** A request, and the response that the model expects. */
 export interface Attempt {
   /** Its `X-Request-Id`. */
@@ -39,12 +48,15 @@ export interface Attempt {
   readonly rejection?: Rejection;
   /** Whether a read must be 304. */
   readonly isNotModified: boolean;
+  /** The request that this one repeats with its key; it may have another body. */
+  readonly repeats?: KeyedCreate;
 }
 
 /** A client with its next request and its knowledge. No other client writes its records. */
 export class ModelClient {
   readonly records = new Map<number, KnownRecord>();
   private readonly deleted: number[] = [];
+  private readonly keyed: KeyedCreate[] = [];
   private step = 0;
 
   constructor(
@@ -59,6 +71,7 @@ export class ModelClient {
 
   next(): Attempt {
     const { random } = this;
+    if (this.keyed.length > 0 && random.chance(0.06)) return this.repetition(random.pick(this.keyed));
     const kind = random.weighted(KINDS);
     const isOnRecord = !['create', 'list'].includes(kind) && (kind !== 'options' || random.chance(0.5));
     const id = this.anyId();
@@ -82,7 +95,7 @@ export class ModelClient {
     before: RecordCount['before'],
   ): string | undefined {
     const violation = outcomeViolation(attempt, response, this, counts, before);
-    if (violation !== undefined || response.status >= 300) return violation;
+    if (violation !== undefined || response.status >= 300 || attempt.repeats !== undefined) return violation;
     const { draft, record } = attempt;
     const etag = response.headers.get('etag');
     if (draft.method === 'DELETE') {
@@ -91,6 +104,8 @@ export class ModelClient {
     } else if (draft.method === 'POST') {
       const created = JSON.parse(response.content.toString()) as KnownRecord;
       this.records.set(created.id, { ...created, etag });
+      if (draft.headers['idempotency-key'] !== undefined) this.keyed.push({ draft, response });
+      if (this.keyed.length > MOST_KEYED) this.keyed.shift();
     } else if (record !== undefined && draft.method !== 'OPTIONS') {
       this.records.set(record.id, changed(record, draft, etag));
     }
@@ -107,6 +122,7 @@ export class ModelClient {
       draft.body = body.bytes;
       isAccepted = body.isAccepted;
     }
+    if (kind === 'create' && random.chance(0.25)) draft.headers['idempotency-key'] = id;
     let rejection = kind === 'options' ? undefined : spoil(draft, random, this.tokens);
     if (!isAccepted) rejection ??= { status: 400 };
     if (/^\/cookies\/\d+$/.test(draft.path) && record === undefined && kind !== 'options') {
@@ -117,6 +133,13 @@ export class ModelClient {
     return { id, draft, record, rejection, isNotModified: set.isNotModified };
   }
 
+  private repetition(repeats: KeyedCreate): Attempt {
+    const attempt = { id: `${this.name}.${this.step++}`, draft: repeats.draft, isNotModified: false, repeats };
+    if (!this.random.chance(0.2)) return attempt;
+    const draft = { ...repeats.draft, body: withOtherSize(repeats.draft.body!) };
+    return { ...attempt, draft, rejection: { status: 422, errorCode: 'IDEMPOTENCY_KEY_REUSED' } };
+  }
+
   private anyId(): number {
     const { random } = this;
     if (this.records.size > 0 && !random.chance(0.06)) return random.pick([...this.records.keys()]);
@@ -124,6 +147,13 @@ export class ModelClient {
       ? random.pick(this.deleted)
       : 9_000_000_000 + random.below(1000);
   }
+}
+
+/** @param body in latin1, a character for each byte */
+function withOtherSize(body: string): string {
+  const cookie = JSON.parse(Buffer.from(body, 'latin1').toString()) as KnownRecord;
+  const other = { ...cookie, size: cookie.size === 'small' ? 'large' : 'small' };
+  return Buffer.from(JSON.stringify(other)).toString('latin1');
 }
 
 /** A record after a successful change or read. */

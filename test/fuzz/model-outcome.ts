@@ -25,6 +25,7 @@ export function outcomeViolation(
   const { draft, rejection, isNotModified } = attempt;
   if (response.status === 503) return undefined;
   if (rejection !== undefined) return rejectionViolation(attempt, response);
+  if (attempt.repeats !== undefined) return replayViolation(attempt.repeats.response, response);
   if (draft.method === 'POST') return createViolation(attempt, response, counts, before);
   const expected = isNotModified ? 304 : SUCCESS[draft.method]!;
   if (response.status !== expected) return `${response.status} instead of ${expected}${saying(response)}`;
@@ -44,6 +45,14 @@ function rejectionViolation({ rejection }: Attempt, response: HttpResponse): str
   return body.errorCode === errorCode ? undefined : `${body.errorCode} instead of ${errorCode}`;
 }
 
+/** A repeated POST has the response of the first one, whatever has become of its record and of the storage. */
+function replayViolation(first: HttpResponse, { status, headers, content }: HttpResponse): string | undefined {
+  if (status !== 201) return `${status} instead of the 201 of the first request with this key`;
+  if (headers.get('idempotency-replayed') !== 'true') return 'A repeated POST was done again';
+  const isSame = content.equals(first.content) && headers.get('location') === first.headers.get('location');
+  return isSame ? undefined : `The repeated response is ${content.toString()} instead of ${first.content.toString()}`;
+}
+
 /** 201 needs a free place; 507 needs a moment without one. */
 function createViolation(
   { draft }: Attempt,
@@ -61,6 +70,7 @@ function createViolation(
   const sent = JSON.parse(Buffer.from(draft.body!, 'latin1').toString()) as object;
   if (!sameFields(created, sent)) return `The record created is ${JSON.stringify(created)}`;
   if (response.headers.get('location') !== `/cookies/${id}`) return `Location is ${response.headers.get('location')}`;
+  if (response.headers.has('idempotency-replayed')) return 'A first POST is said to be a repetition';
   return response.headers.has('etag') ? undefined : 'The response to POST has no ETag';
 }
 
