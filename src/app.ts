@@ -57,7 +57,8 @@ export async function createApp(
   });
   const fastify = adapter.getInstance<FastifyInstance>();
   if (tracing !== undefined) trace(fastify, connections, tracing);
-  addHooks(fastify, app, connections, log);
+  logRequests(connections, log, tracing !== undefined);
+  addHooks(fastify, app, connections);
   if (config.corsOrigins !== undefined) app.enableCors({ delegator: cors(config.corsOrigins) });
   if (config.servesDocs) serveDocs(app);
   return app;
@@ -89,12 +90,15 @@ function trace(fastify: FastifyInstance, connections: Connections, tracing: Runn
   });
 }
 
-/** Hooks run in the order in which they are added. */
-function addHooks(fastify: FastifyInstance, app: NestFastifyApplication, connections: Connections, log: Logger): void {
-  trackResponses(fastify, connections);
-  connections.requests.onEnd((record, end, request) => {
-    log.info(withTraceIds(record, request), REQUEST_MESSAGES[end]);
+function logRequests({ requests }: Connections, log: Logger, isTraced: boolean): void {
+  requests.onEnd((record, end, request) => {
+    log.info(isTraced ? withTraceIds(record, request) : record, REQUEST_MESSAGES[end]);
   });
+}
+
+/** Hooks run in the order in which they are added. */
+function addHooks(fastify: FastifyInstance, app: NestFastifyApplication, connections: Connections): void {
+  trackResponses(fastify, connections);
   measureConnections(app.get(Metrics, { strict: false }).registry, connections);
   addResponseHeaders(fastify);
   respondToUnroutedRequests(fastify);

@@ -25,7 +25,7 @@ export class Health implements OnApplicationBootstrap {
     await outcome(this.checkStorage());
   }
 
-  /** Checks that the service runs on, the database responds, no migration is due, and `storage` has all rows. */
+  /** Checks that the service is not stopping, the database responds, no migration is due, and `storage` has all rows. */
   async readiness(): Promise<Readiness> {
     const database = await withinTimeout(this.checkOnce(), SILENT);
     const running = this.isStopping ? 'the service is shutting down' : 'ok';

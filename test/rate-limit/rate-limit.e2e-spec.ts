@@ -206,7 +206,9 @@ describe('a subject with RATE_LIMIT_IN_PROGRESS=2', () => {
       () => releases.length === 2,
       () => 'both requests are in progress',
     );
+    const before = performance.now();
     const rejected = await client.get('/cookies');
+    expect(performance.now() - before).toBeGreaterThanOrEqual(99);
     expectError(rejected, 429, 'RATE_LIMITED');
     expect(rejected.headers.get('retry-after')).toBe('1');
     expect((await (await Client.of(service, { subject: 'bob' })).get('/cookies')).status).toBe(200);

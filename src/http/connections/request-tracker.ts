@@ -28,7 +28,7 @@ interface RequestRecord {
 /** @param request absent if Node's parser did not find one, and for handshakes of WebSockets */
 type RequestListener = (record: RequestRecord, end: RequestEnd, request?: IncomingMessage) => void;
 
-/** Milliseconds that a handler may run after its client has disconnected; then it is recorded without status. */
+/** Milliseconds a handler may run after its client has disconnected; then its request is recorded without a status. */
 const ORPHAN_TIMEOUT = 60_000;
 
 /**
