@@ -214,8 +214,13 @@ export const ATTACKS: readonly Attack[] = [
     name: 'docs-reset',
     run: reset(20, () => request('GET', '/docs/swagger-ui-bundle.js').repeat(10), 200),
   },
-  { name: 'lists-unread-10k', records: 10_000, run: several(3, reader('/cookies')) },
-  { name: 'lists-unread-100k', records: 100_000, run: several(3, reader('/cookies')) },
+  ...['10k', '100k'].map((records) => ({
+    name: `lists-unread-${records}`,
+    records: 1000 * parseInt(records),
+    // The service makes its first long lists during the attack: 28 MB, however many records it has.
+    bounds: { mostGrowth: 1.35 },
+    run: several(3, reader('/cookies')),
+  })),
   // A page of about a megabyte. A shorter one would fit into the buffers of the operating system.
   { name: 'pages-unread', records: 10_000, wish: '🍪'.repeat(240), run: several(20, reader('/cookies?limit=1000')) },
   { name: 'lists-of-one-subject', records: 100_000, othersList: '/cookies', run: several(1, reader('/cookies')) },
@@ -224,10 +229,10 @@ export const ATTACKS: readonly Attack[] = [
     records: 10_000,
     wish: '🍪'.repeat(180),
     // The service makes long lists before its memory is measured. The cache of lists, which has 32 MB, fills during the
-    // attack.
+    // attack and stays.
     othersList: '/cookies',
     attackers,
-    bounds: { mostHeld: 50 + 32 },
+    bounds: { mostHeld: 50 + 32, mostGrowth: 1.4 },
     run: several(1, idleReader),
   })),
   {

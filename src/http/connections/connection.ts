@@ -66,6 +66,7 @@ export class Connection implements ResponseConnection {
     socket.on('error', () => {});
     socket.on('drain', () => this.handleDrain());
     socket.once('end', () => this.handleEnd());
+    socket.prependOnceListener('close', () => this.dropWaiting());
     socket.once('close', () => this.handleClose());
     // Node calls this after the last response. Closing immediately could reset the connection and lose the response
     // (RFC 9112 section 9.6). Node also calls it when the client has closed its side, while an error may be unsent.
@@ -247,13 +248,20 @@ export class Connection implements ResponseConnection {
     }
   }
 
+  /** Ends the waiting requests before Node does, which would make an error with a stack for each of them. */
+  private dropWaiting(): void {
+    this.owner.budget.bytes -= this.waiting.length * WAITING_REQUEST_BYTES;
+    for (const response of this.waiting.splice(0)) {
+      response.req.destroy();
+      this.owner.requests.end(response, 'dropped');
+    }
+  }
+
   private handleClose(): void {
     this.owner.closed(this);
-    const { current, waiting } = this;
+    const { current } = this;
     this.current = undefined;
     if (current !== undefined) this.owner.requests.cutOff(current);
-    this.owner.budget.bytes -= waiting.length * WAITING_REQUEST_BYTES;
-    for (const response of waiting.splice(0)) this.owner.requests.end(response, 'dropped');
   }
 }
 
