@@ -36,11 +36,13 @@ RUN node scripts/sbom.js > sbom.cdx.json
 FROM ${DEBIAN_IMAGE}
 ARG VERSION=1.0.0
 ARG REVISION=unknown
+ARG SOURCE
 LABEL org.opencontainers.image.title="Cookie Storage Service" \
     org.opencontainers.image.description="A REST service that stores cookie records" \
     org.opencontainers.image.licenses="MIT" \
     org.opencontainers.image.version="${VERSION}" \
-    org.opencontainers.image.revision="${REVISION}"
+    org.opencontainers.image.revision="${REVISION}" \
+    org.opencontainers.image.source="${SOURCE}"
 COPY --from=dependencies /usr/local/bin/node /usr/local/bin/node
 COPY --chmod=755 deploy/cli.sh /usr/local/bin/cli
 # A named volume takes its owner from these folders; a number, because orchestrators cannot look names up.

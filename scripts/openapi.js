@@ -1,6 +1,6 @@
 /**
  * Writes the OpenAPI document to `docs/openapi.json`: the contract of a release, with which a test compares later documents.
- * `npm run openapi` builds the service first.
+ * `npm run openapi` builds the service first. An argument names another file.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 
-const FILE = fileURLToPath(new URL('../docs/openapi.json', import.meta.url));
+const FILE = process.argv[2] ?? fileURLToPath(new URL('../docs/openapi.json', import.meta.url));
 
 /** @param {string} path */
 const built = (path) => import(new URL(`../dist/src/${path}`, import.meta.url).href);

@@ -1,6 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { SERVICE_TITLE } from '../config/service-name.js';
+import { serviceVersion } from '../config/service-version.js';
 import { headerComponents, REQUEST_ID_PARAMETER } from './header-fields.js';
 import { type ReportedResource, ReportedResources } from '../management/reported-resources.js';
 import { completeDocument } from './complete-document.js';
@@ -33,7 +34,7 @@ export function openApiDocument(app: NestFastifyApplication): OpenAPIObject {
   const builder = new DocumentBuilder()
     .setTitle(SERVICE_TITLE)
     .setDescription(descriptionOf(resources))
-    .setVersion('1.0.0')
+    .setVersion(serviceVersion())
     .setLicense('MIT', 'https://opensource.org/license/mit')
     .addServer('/', 'This service')
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: BEARER })

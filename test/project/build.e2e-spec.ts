@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodeMajor } from '../../src/config/node-version.js';
+import { serviceVersion } from '../../src/config/service-version.js';
 import { ProjectCopy } from '../support/project/project-copy.js';
 import { startService } from '../support/service.js';
 
@@ -17,7 +18,10 @@ describe('the command line of a project', () => {
 
   it('is built again where a source has changed, without what the build of another branch has left behind', async () => {
     const runOnce = async () =>
-      expect(await copy.node('scripts/cli.js', '--version')).toMatchObject({ status: 0, stdout: '1.0.0\n' });
+      expect(await copy.node('scripts/cli.js', '--version')).toMatchObject({
+        status: 0,
+        stdout: `${serviceVersion()}\n`,
+      });
     await runOnce();
     writeFileSync(join(copy.folder, 'dist/migrations/1799999999999-add-price.js'), 'throw new Error("stale");');
     await runOnce();

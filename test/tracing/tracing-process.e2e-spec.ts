@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { serviceVersion } from '../../src/config/service-version.js';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { exchange } from '../support/raw-http.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -46,7 +47,7 @@ describe('a service with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     expect(spans.map(({ attributes }) => attributes['http.response.status_code'])).toEqual([201, 503, 404]);
     expect(spans[0]!.resource).toMatchObject({
       'service.name': 'bakery',
-      'service.version': '1.0.0',
+      'service.version': serviceVersion(),
       'deployment.environment.name': 'test',
     });
     expect(collector.requests[0]).toMatchObject({
