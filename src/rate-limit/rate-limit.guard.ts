@@ -10,8 +10,8 @@ import { type RouteClass, routeClassOf } from './rate-class.decorator.js';
 import { tooManyRequests } from './rate-limit-errors.js';
 import type { RequestsInProgress } from './requests-in-progress.js';
 
-/** Milliseconds before a 429, because clients that repeat at once would use up the CPU. */
-const DELAY = 100;
+/** The shortest and longest time before a 429 in milliseconds: clients that repeat at once would use up the CPU. */
+const DELAY = { least: 250, most: 750 };
 
 /**
  * Counts every request with a valid token and permission, and every request of a public route: 429 beyond a limit. It
@@ -33,7 +33,8 @@ export class RateLimitGuard implements CanActivate {
       await this.count(call, routeClassOf(this.reflector, context, call.request.method));
       return true;
     } catch (error) {
-      await setTimeout(DELAY);
+      // A random time, so that greedy clients do not come back all together.
+      await setTimeout(DELAY.least + Math.random() * (DELAY.most - DELAY.least));
       throw error;
     }
   }
