@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { commandBlocks } from './support/project/command-blocks.js';
 
 const ROOT = join(import.meta.dirname, '..');
 const DOCS = ['docs/operating.md', 'docs/extending.md', 'docs/typeorm.md', 'docs/security.md'];
@@ -16,9 +17,9 @@ describe('the command blocks of README.md and docs/operating.md', () => {
 
   it('are valid bash', () => {
     for (const file of ['README.md', 'docs/operating.md']) {
-      const blocks = [...read(file).matchAll(/^ *```bash\n([\s\S]*?)^ *```$/gm)].map(([, block]) => block!);
+      const blocks = [...commandBlocks(file).values()];
       expect(blocks.length).toBeGreaterThan(3);
-      for (const block of blocks) execFileSync('bash', ['-n'], { input: block });
+      for (const { script } of blocks) execFileSync('bash', ['-n'], { input: script });
     }
   });
 

@@ -201,6 +201,17 @@ describe('cli backup and restore', () => {
 
   const DROPPED = "a trigger that deletes records, with a name of the service's";
 
+  it('restores a copy that Litestream has made, without the tables of Litestream', async () => {
+    tamper((backup) =>
+      backup.exec('CREATE TABLE _litestream_seq (seq INTEGER); CREATE TABLE _litestream_lock (id INTEGER)'),
+    );
+    expect(await verify('backup.sqlite')).toMatchObject({ code: 0 });
+    expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject({ code: 0 });
+    const tables = inDatabase(folder, (one) => one.prepare('SELECT name FROM sqlite_schema').pluck().all());
+    expect(tables).toEqual(expect.not.arrayContaining([expect.stringContaining('litestream')]));
+    expect(countsOf(folder)).toEqual({ count: 3000, used: 3000 });
+  });
+
   it('restores all records of a backup with a trigger that has the name of one of the service, and drops it', async () => {
     tamper((copy) => HOSTILE_CHANGES[DROPPED]!(copy, () => 1));
     expect(await run(folder, ['restore', 'backup.sqlite', '--skip-record-check'])).toMatchObject({ code: 0 });

@@ -5,6 +5,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { commandBlocks } from '../support/project/command-blocks.js';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PORT = process.env['DOCUMENTS_PORT'] ?? '3900';
@@ -13,8 +14,12 @@ const API = `http://127.0.0.1:${PORT}`;
 /** Run by .ci/run and test/readme.e2e-spec.ts: they are about a checkout, not about containers. */
 const ELSEWHERE = ['README.md Start 1', 'README.md Start 2'];
 
-/** Needs a cluster of Kubernetes. */
-const NOT_RUN = ['docs/operating.md Kubernetes 1'];
+/** Need a cluster of Kubernetes, Litestream, pgBackRest, or the image of an earlier version; test/operating.e2e-spec.ts runs the last one. */
+const NOT_RUN = [
+  'docs/operating.md Kubernetes 1',
+  ...[1, 2, 3, 4].map((number) => `docs/operating.md Point in time ${number}`),
+  'docs/operating.md Go back 1',
+];
 
 /** Every other block, in an order in which each finds what it needs, and what must hold after it. */
 const ORDER = [
@@ -36,31 +41,6 @@ const ORDER = [
   ['docs/operating.md Upgrade 1', () => expectReplicas(3)],
   ['docs/operating.md PostgreSQL 1', () => expectReplicas(3)],
 ];
-
-/** Every bash block of a document by its heading and its number under that. */
-function blocksOf(file) {
-  const blocks = new Map();
-  let heading = '';
-  let name;
-  let indent = '';
-  for (const line of readFileSync(join(ROOT, file), 'utf8').split('\n')) {
-    const fence = /^( *)```(\w*)$/.exec(line);
-    if (fence !== null && name !== undefined) name = undefined;
-    else if (fence?.[2] === 'bash') {
-      indent = fence[1];
-      name = nextName(blocks, `${file} ${heading}`);
-      blocks.set(name, '');
-    } else if (name !== undefined) blocks.set(name, `${blocks.get(name)}${line.replace(indent, '')}\n`);
-    else heading = /^#+ (.*)$/.exec(line)?.[1] ?? heading;
-  }
-  return blocks;
-}
-
-function nextName(blocks, prefix) {
-  let number = 1;
-  while (blocks.has(`${prefix} ${number}`)) number++;
-  return `${prefix} ${number}`;
-}
 
 function expect(pattern, text) {
   if (!pattern.test(text)) throw new Error(`${pattern} is not in what was printed`);
@@ -137,7 +117,11 @@ function adapted(block) {
   return block.replaceAll('2026-11-21', today).replaceAll('http://127.0.0.1:3000', API);
 }
 
-const blocks = new Map([...blocksOf('README.md'), ...blocksOf('docs/operating.md')]);
+const blocks = new Map(
+  ['README.md', 'docs/operating.md'].flatMap((file) =>
+    [...commandBlocks(file)].map(([name, { script }]) => [`${file} ${name}`, script]),
+  ),
+);
 const listed = [...ELSEWHERE, ...NOT_RUN, ...ORDER.map(([name]) => name)];
 const unlisted = [...blocks.keys()].filter((name) => !listed.includes(name));
 const gone = listed.filter((name) => !blocks.has(name));

@@ -14,6 +14,8 @@ export interface SpawnOptions {
   readonly stdout?: number;
   /** A command that is started with the service's command line behind it, and becomes the service (`exec`). */
   readonly through?: readonly string[];
+  /** Folder of the project whose service starts; default: this project. */
+  readonly project?: string;
 }
 
 /** A line of the log in production. */
@@ -45,13 +47,13 @@ export class ServiceProcess implements AsyncDisposable {
   static spawn(
     folder: string,
     environment: Environment = {},
-    { stdout, uid, gid, through = [] }: SpawnOptions = {},
+    { stdout, uid, gid, through = [], project = '' }: SpawnOptions = {},
   ): ServiceProcess {
     const env = {
       PATH: process.env['PATH'],
       ...environmentIn(folder, { LOG_LEVEL: 'info', NODE_ENV: 'production', ...environment }),
     };
-    const [program, ...args] = [...through, process.execPath, resolve('dist/src/main.js')];
+    const [program, ...args] = [...through, process.execPath, resolve(project, 'dist/src/main.js')];
     const child = spawn(program, args, {
       cwd: folder,
       env,

@@ -57,16 +57,23 @@ async function differencesFromFresh(draft: string, migrations: readonly string[]
     await migrate(dataSource);
   }
   try {
-    for (const file of [draft, path]) dropResourceTriggers(file);
+    for (const file of [draft, path]) dropRecreatedParts(file);
     return schemaDifferences(draft, path);
   } finally {
     for (const suffix of ['', ...BESIDE]) await rm(path + suffix, { force: true });
   }
 }
 
-/** Drops triggers with the names of the service's, which may be hostile. The next start makes the right ones. */
-function dropResourceTriggers(path: string): void {
+/** Tables that Litestream keeps in a database which it replicates. */
+const LITESTREAM = ['_litestream_lock', '_litestream_seq'];
+
+/**
+ * Drops triggers with the names of the service's, which may be hostile, and the tables of Litestream. The next start of each makes
+ * the right ones.
+ */
+function dropRecreatedParts(path: string): void {
   using database = openDatabase(path);
+  for (const name of LITESTREAM) database.exec(`DROP TABLE IF EXISTS ${name}`);
   for (const name of RESOURCES.flatMap(({ name: { plural } }) => [
     ...sqliteTriggerNames(plural),
     ...auditTriggerNames(plural),

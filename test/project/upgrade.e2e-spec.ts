@@ -1,0 +1,169 @@
+import { execFile } from 'node:child_process';
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { unpackProgram } from '../../scripts/released-program.js';
+import type { Environment } from '../../src/config/config.js';
+import { outcomeOf, startCommand } from '../support/command.js';
+import { createDatabase, describeEngines, dropDatabases } from '../support/engine.js';
+import { expectKeptIn, Ledger, type Stored, storedIn, storedOn, writeUntil } from '../support/load/ledger.js';
+import { freePort } from '../support/postgres/postgres-server.js';
+import { Client, COOKIE, environmentIn, temporaryFolder } from '../support/service.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+const ROOT = join(import.meta.dirname, '../..');
+/** Cookies that exist before the load and that it leaves alone. */
+const OLD_COOKIES = 20;
+const CLIENTS = 4;
+
+/** Writers that connect again when their connection ends, each to the next of the services that are listed at that time. */
+class Load {
+  readonly services: { readonly url: string }[] = [];
+  readonly ledger = new Ledger();
+  private readonly stopping = new AbortController();
+  private readonly writers: Promise<unknown>;
+
+  constructor(...services: { readonly url: string }[]) {
+    this.services.push(...services);
+    this.writers = Promise.all(Array.from({ length: CLIENTS }, (_, index) => this.write(index)));
+  }
+
+  private async write(turn: number): Promise<void> {
+    const { signal } = this.stopping;
+    for (; !signal.aborted; turn++) {
+      await writeUntil(signal, this.services[turn % this.services.length]!, this.ledger, 1);
+      await sleep(10);
+    }
+  }
+
+  /** Waits until this many more changes are acknowledged. */
+  async acknowledged(more: number): Promise<void> {
+    const wanted = this.ledger.answered(/ 2\d\d$/) + more;
+    while (this.ledger.answered(/ 2\d\d$/) < wanted) await Promise.race([sleep(10), this.writers]);
+  }
+
+  async end(): Promise<void> {
+    this.stopping.abort();
+    await this.writers;
+  }
+}
+
+interface Read {
+  /** The cookies from before the load, as JSON. */
+  readonly oldCookies: string;
+  readonly all: string;
+}
+
+async function readBy(service: ServiceProcess): Promise<Read> {
+  const client = await Client.of(service);
+  const oldCookies = await client.get(`/cookies?limit=${OLD_COOKIES}`);
+  return { oldCookies: oldCookies.text, all: (await client.get('/cookies')).text };
+}
+
+describeEngines('an upgrade from the last release, under load,', (engine) => {
+  let released: string;
+  let folder: string;
+  let environment: Environment;
+  const running: ServiceProcess[] = [];
+
+  beforeAll(() => {
+    released = temporaryFolder();
+    unpackProgram(released);
+    symlinkSync(join(ROOT, 'node_modules'), join(released, 'node_modules'));
+  });
+
+  beforeEach(async () => {
+    folder = temporaryFolder();
+    const url = `sqlite:${join(folder, 'cookies.sqlite')}`;
+    environment = { DATABASE_URL: engine === 'sqlite' ? url : await createDatabase(`upgrade_${process.pid}`) };
+  });
+
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((service) => service.end('SIGKILL')));
+    await dropDatabases();
+  });
+
+  async function start(project: string, more: Environment = {}): Promise<ServiceProcess> {
+    const service = await ServiceProcess.start(folder, { ...environment, ...more }, { project });
+    running.push(service);
+    return service;
+  }
+
+  const stored = (): Promise<Stored> | Stored =>
+    engine === 'sqlite' ? storedIn(folder) : storedOn(environment['DATABASE_URL']!);
+
+  async function makeOldCookies(service: ServiceProcess): Promise<Read> {
+    const client = await Client.of(service);
+    for (let id = 1; id <= OLD_COOKIES; id++) {
+      expect((await client.post({ ...COOKIE, wish: `old ${id}` })).body.id).toBe(id);
+    }
+    return readBy(service);
+  }
+
+  /** Goes back as docs/operating.md says, and forward again. */
+  async function expectWayBack(service: ServiceProcess, migrations: readonly string[]): Promise<void> {
+    const before = await readBy(service);
+    expect(await service.end()).toBe(0);
+    if (migrations.length > 0) {
+      const rejected = ServiceProcess.spawn(folder, environment, { project: released });
+      expect(await rejected.exit()).toBe(1);
+      const newestFirst = migrations.toReversed().join(', ');
+      expect(rejected.output).toContain(`the migrations ${newestFirst}, which this version does not know`);
+    }
+    const revert = ['node_modules/typeorm/cli.js', 'migration:revert', '-d', 'dist/ormconfig.js'];
+    const env = { PATH: process.env['PATH'], ...environmentIn(folder, environment) };
+    for (const _ of migrations) await promisify(execFile)(process.execPath, revert, { cwd: ROOT, env });
+    const old = await start(released);
+    expect(await readBy(old)).toEqual(before);
+    const { status, body } = await (await Client.of(old)).post(COOKIE);
+    expect({ status, isNew: body.id > (await stored()).count }).toEqual({ status: 201, isNew: true });
+    const after = await readBy(old);
+    expect(await old.end()).toBe(0);
+    expect(await readBy(await start(ROOT))).toEqual(after);
+  }
+
+  const ranMigrations = (output: string): string[] =>
+    /Ran the migrations ([^"]+)"/.exec(output)?.[1]!.split(', ') ?? [];
+
+  if (engine === 'sqlite')
+    it('of one process keeps every record while its clients retry, and so does the way back', async () => {
+      const port = { PORT: String(await freePort()) };
+      const old = await start(released, port);
+      const { oldCookies } = await makeOldCookies(old);
+      const load = new Load({ url: old.url });
+      await load.acknowledged(200);
+      expect(await old.end()).toBe(0);
+      const service = await start(ROOT, port);
+      await load.acknowledged(200);
+      await load.end();
+      expectKeptIn(await stored(), load.ledger);
+      expect(await readBy(service)).toMatchObject({ oldCookies });
+      await expectWayBack(service, ranMigrations(service.output));
+    });
+  else
+    it('of two replicas fails no request and keeps every record, and so does the way back', async () => {
+      const olds = [await start(released), await start(released)];
+      const { oldCookies } = await makeOldCookies(olds[0]!);
+      const load = new Load(...olds);
+      await load.acknowledged(200);
+      const migrate = startCommand(folder, ['migrate', '--check-capacity'], { ...environment, LOG_LEVEL: 'info' });
+      const { code, stdout } = await outcomeOf(migrate);
+      expect(code).toBe(0);
+      await load.acknowledged(200);
+      for (const old of olds) {
+        load.services.push(await start(ROOT, { MIGRATE_ON_START: 'false' }));
+        load.services.shift();
+        await sleep(50);
+        expect(await old.end()).toBe(0);
+        await load.acknowledged(200);
+      }
+      await load.end();
+      expect(load.ledger.answered(/ (unknown|[345]\d\d|503 OUTCOME_UNKNOWN)$/)).toBe(0);
+      expectKeptIn(await stored(), load.ledger);
+      const [, , one, other] = running;
+      expect(await readBy(one!)).toMatchObject({ oldCookies });
+      expect(await one!.end()).toBe(0);
+      await expectWayBack(other!, ranMigrations(stdout));
+    });
+});
