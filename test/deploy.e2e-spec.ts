@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { codeOfStatus } from '../src/http/errors/api-error.js';
 import { canMakeCertificates, makeCertificate } from './support/certificate.js';
 import { folderWith, lines, run } from './support/command.js';
+import { createDatabase, describeEngines, dropDatabases } from './support/engine.js';
 import { Client, COOKIE, type Service, startService, temporaryFolder } from './support/service.js';
 
 const DEPLOY = join(import.meta.dirname, '../deploy');
 const read = (file: string) => readFileSync(join(DEPLOY, file), 'utf8');
 /** `up` is Prometheus's own. */
-const METRIC = /\b(?:http|storage|database|nodejs|process)_[a-z0-9_]+/g;
+const METRIC = /\b(?:http|storage|database|log|nodejs|process)_[a-z0-9_]+/g;
 
 /** The load balancer itself, where it is installed; `HAPROXY_PATH` names another. */
 const HAPROXY = process.env['HAPROXY_PATH'] ?? 'haproxy';
@@ -19,36 +20,55 @@ const withHaproxy = canMakeCertificates && spawnSync(HAPROXY, ['-v']).status ===
 const UNITS = readdirSync(join(DEPLOY, 'systemd'));
 const withSystemd = spawnSync('systemd-analyze', ['--version']).status === 0 ? it : it.skip;
 
+/** `promtool` comes with Debian's package `prometheus`. */
+const withPromtool = spawnSync('promtool', ['--version']).status === 0 ? it : it.skip;
+
+/** What a PostgreSQL server does not tell the service. */
+const SQLITE_ONLY = ['database_last_backup_timestamp_seconds', 'database_volume_free_bytes', 'database_wal_bytes'];
+
 interface Dashboard {
+  templating: { list: { name: string; query: string }[] };
   panels: { title: string; targets: { expr: string; datasource: { uid: string } }[] }[];
 }
 
 describe('what is deployed beside the service', () => {
   const dashboard = JSON.parse(read('grafana/dashboards/cookies.json')) as Dashboard;
   const targets = dashboard.panels.flatMap((panel) => panel.targets);
-  let service: Service;
-  let exposed: string;
+  const rules = read('prometheus/alerts.yml');
+  const alerts = [...rules.matchAll(/alert: (\w+)/g)].map(([, name]) => name!);
 
-  beforeAll(async () => {
-    service = await startService({ BACKUP_DIR: DEPLOY });
-    await (await Client.of(service)).post(COOKIE);
-    exposed = await (await fetch(`${service.managementUrl}/metrics`)).text();
-  });
+  describeEngines('a metric', (engine) => {
+    let service: Service;
+    let exposed: string;
 
-  afterAll(() => service.stop());
+    beforeAll(async () => {
+      const database = engine === 'postgres' && { DATABASE_URL: await createDatabase(`deploy_${process.pid}`) };
+      service = await startService({ BACKUP_DIR: DEPLOY, ...database });
+      await (await Client.of(service)).post(COOKIE);
+      exposed = await (await fetch(`${service.managementUrl}/metrics`)).text();
+    });
 
-  it.each([
-    ['an alert', () => [...read('prometheus/alerts.yml').matchAll(/expr: ([\s\S]*?)\n +(?:for|labels):/g)].map(String)],
-    ['the dashboard', () => targets.map(({ expr }) => expr)],
-  ])('never asks in %s for a figure that the service does not give', (_where, expressions) => {
-    const asked = new Set(expressions().flatMap((expression) => expression.match(METRIC) ?? []));
-    expect(asked.size).toBeGreaterThan(3);
-    const given = new Set([...exposed.matchAll(/^([a-z_0-9]+)[{ ]/gm)].map(([, name]) => name));
-    expect([...asked].filter((name) => !given.has(name))).toEqual([]);
-  });
+    afterAll(async () => {
+      await service.stop();
+      await dropDatabases();
+    });
 
-  it('gives the bucket of 0.5 s, from which an alert counts', () => {
-    expect(exposed).toMatch(/^http_request_duration_seconds_bucket\{.*le="0\.5".*\} 1$/m);
+    it.each([
+      ['an alert', () => [...rules.matchAll(/expr: ([\s\S]*?)\n +(?:for|labels):/g)].map(String)],
+      ['the dashboard', () => targets.map(({ expr }) => expr)],
+      ['its variables', () => dashboard.templating.list.map(({ query }) => query)],
+    ])('of %s is one that the service gives', (_where, expressions) => {
+      const asked = new Set(expressions().flatMap((expression) => expression.match(METRIC) ?? []));
+      expect(asked.size).toBeGreaterThan(0);
+      // A counter of what has not happened yet has a type and no value.
+      const given = new Set([...exposed.matchAll(/^(?:# TYPE )?([a-z_0-9]+)[{ ]/gm)].map(([, name]) => name));
+      const missing = [...asked].filter((name) => !given.has(name));
+      expect(missing.filter((name) => engine === 'sqlite' || !SQLITE_ONLY.includes(name))).toEqual([]);
+    });
+
+    it('counts the bucket of 0.5 s, which an alert needs', () => {
+      expect(exposed).toMatch(/^http_request_duration_seconds_bucket\{.*le="0\.5".*\} 1$/m);
+    });
   });
 
   it('draws every panel from the source of data that is provisioned', () => {
@@ -57,11 +77,30 @@ describe('what is deployed beside the service', () => {
     for (const { title } of dashboard.panels) expect(title).not.toBe('');
   });
 
-  it('explains every alert in docs/operating.md', () => {
+  it('explains in docs/operating.md what every alert means, what to look at and what to do', () => {
     const guide = read('../docs/operating.md');
-    const names = [...read('prometheus/alerts.yml').matchAll(/alert: (\w+)/g)].map(([, name]) => name!);
-    expect(names.length).toBeGreaterThan(5);
-    expect(names.filter((name) => !guide.includes(`\`${name}\``))).toEqual([]);
+    const explained = [...guide.matchAll(/^\| `(\w+)` +(?:\| +\S[^|]*){3}\|$/gm)].map(([, name]) => name!);
+    expect(alerts.length).toBeGreaterThan(5);
+    expect(alerts.filter((name) => !explained.includes(name))).toEqual([]);
+  });
+
+  it('has a test of every alert in which it fires', () => {
+    const tested = [...read('prometheus/alerts.test.yml').matchAll(/alertname: (\w+)\n +exp_alerts:\n/g)];
+    const names = tested.map(([, name]) => name);
+    expect(alerts.filter((name) => !names.includes(name))).toEqual([]);
+  });
+
+  withPromtool('has alerts that pass their tests, and a configuration that Prometheus takes', () => {
+    for (const args of [
+      ['test', 'rules', 'alerts.test.yml'],
+      ['check', 'config', 'prometheus.yml'],
+    ]) {
+      const { status, stdout, stderr } = spawnSync('promtool', args, {
+        cwd: join(DEPLOY, 'prometheus'),
+        encoding: 'utf8',
+      });
+      expect({ status, stdout, stderr }).toMatchObject({ status: 0 });
+    }
   });
 
   withSystemd('are units that systemd takes, and the service runs a command that the command line takes', () => {

@@ -3,7 +3,7 @@ import { Batcher } from './batcher.js';
 import { DatabaseUnavailableError } from './errors.js';
 import { MOST_WAITING } from './wait-queue.js';
 
-const OPTIONS = { maxBatchSize: 500, timeout: 5000 };
+const OPTIONS = { kind: 'read', maxBatchSize: 500, timeout: 5000 } as const;
 
 describe('a batcher', () => {
   it('loads items together, each with a result of its own', async () => {
@@ -48,6 +48,7 @@ describe('a batcher', () => {
   ])('rejects a whole batch when its run %s, and runs more batches than may be in flight', async (_how, fail) => {
     let failing = true;
     const reads = new Batcher<number, number>((items) => (failing ? fail() : Promise.resolve(items)), {
+      ...OPTIONS,
       maxBatchSize: 2,
       timeout: 1000,
     });
@@ -78,6 +79,7 @@ describe('a batcher', () => {
   it('rejects what was not sent in time, says after how many milliseconds, and sends the rest when a batch is done', async () => {
     const pending: (() => void)[] = [];
     const reads = new Batcher<number, number>((items) => new Promise((resolve) => pending.push(() => resolve(items))), {
+      ...OPTIONS,
       maxBatchSize: 1,
       timeout: 100,
     });
@@ -99,6 +101,7 @@ describe('a batcher', () => {
   it('rejects immediately what comes when too many wait', async () => {
     const pending: (() => void)[] = [];
     const reads = new Batcher<number, number>((items) => new Promise((resolve) => pending.push(() => resolve(items))), {
+      ...OPTIONS,
       maxBatchSize: 1,
       timeout: 60_000,
     });

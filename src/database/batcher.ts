@@ -1,5 +1,6 @@
 import type { Span } from '@opentelemetry/api';
 import { inSameSpan, inSpan } from '../tracing/spans.js';
+import { type BatchEvent, batches } from './database-events.js';
 import { DatabaseUnavailableError } from './errors.js';
 import { type Waiter, WaitQueue } from './wait-queue.js';
 
@@ -8,6 +9,8 @@ const MOST_IN_FLIGHT = 2;
 
 interface Pending<Item, Result> extends Waiter {
   readonly item: Item;
+  /** When it was requested, on the clock of `performance.now()`. */
+  readonly startedAt: number;
   readonly resolve: (result: Result) => void;
   readonly trace?: ItemTrace<Item, Result>;
 }
@@ -15,7 +18,6 @@ interface Pending<Item, Result> extends Waiter {
 /** The span of an item that is traced: from its request until its result. */
 interface ItemTrace<Item, Result> {
   readonly span: Span;
-  readonly startedAt: number;
   /** Runs a batch below the span. */
   readonly run: RunBatch<Item, Result>;
 }
@@ -23,6 +25,8 @@ interface ItemTrace<Item, Result> {
 type RunBatch<Item, Result> = (items: Item[]) => Promise<(Result | Error)[]>;
 
 export interface BatcherOptions {
+  /** For the metrics. */
+  readonly kind: BatchEvent['kind'];
   /** Most items in a batch. */
   readonly maxBatchSize: number;
   /** Milliseconds an item may wait until its batch is sent. */
@@ -37,6 +41,7 @@ export interface BatcherOptions {
 export class Batcher<Item, Result> {
   private readonly waiting: WaitQueue<Pending<Item, Result>>;
   private readonly maxBatchSize: number;
+  private readonly kind: BatchEvent['kind'];
   private inFlight = 0;
   private next?: NodeJS.Immediate;
 
@@ -46,8 +51,9 @@ export class Batcher<Item, Result> {
    */
   constructor(
     private readonly run: RunBatch<Item, Result>,
-    { maxBatchSize, timeout }: BatcherOptions,
+    { kind, maxBatchSize, timeout }: BatcherOptions,
   ) {
+    this.kind = kind;
     this.maxBatchSize = maxBatchSize;
     this.waiting = new WaitQueue(
       timeout,
@@ -58,9 +64,10 @@ export class Batcher<Item, Result> {
   /** @throws {DatabaseUnavailableError} when the batch was not sent in time, or too many items wait already */
   load(item: Item): Promise<Result> {
     return inSpan('batch', (span) => {
-      const trace = span && { span, startedAt: performance.now(), run: inSameSpan(this.run) };
+      const startedAt = performance.now();
+      const trace = span && { span, run: inSameSpan(this.run) };
       return new Promise((resolve, reject) => {
-        this.waiting.push({ item, resolve, reject, trace });
+        this.waiting.push({ item, startedAt, resolve, reject, trace });
         this.sendSoon();
       });
     });
@@ -75,6 +82,8 @@ export class Batcher<Item, Result> {
     this.next = undefined;
     const batch = this.waiting.take(this.maxBatchSize);
     if (batch.length === 0) return;
+    const waitMilliseconds = performance.now() - batch[0]!.startedAt;
+    batches.publish({ kind: this.kind, size: batch.length, waitMilliseconds } satisfies BatchEvent);
     this.inFlight++;
     if (this.waiting.size > 0) this.sendSoon();
     try {
@@ -100,7 +109,7 @@ export class Batcher<Item, Result> {
  * @returns what runs the batch; `undefined` if no item is traced
  */
 function traced<Item, Result>(batch: readonly Pending<Item, Result>[]): RunBatch<Item, Result> | undefined {
-  const traces = batch.flatMap(({ trace }) => trace ?? []);
+  const traces = batch.flatMap(({ trace, startedAt }) => (trace === undefined ? [] : { ...trace, startedAt }));
   const [first, ...others] = traces;
   for (const { span, startedAt } of traces) {
     span.setAttributes({ 'batch.size': batch.length, 'batch.wait_ms': performance.now() - startedAt });

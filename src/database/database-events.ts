@@ -16,6 +16,17 @@ export interface StatementEvent {
 /** The engines publish each `StatementEvent` here. Metrics and traces subscribe, so the data layer imports neither. */
 export const statements = channel(`${SERVICE_NAME}:database:statement`);
 
+/** A batch of reads or writes that is sent: one statement or transaction. */
+export interface BatchEvent {
+  readonly kind: 'read' | 'write';
+  readonly size: number;
+  /** How long its first item waited. */
+  readonly waitMilliseconds: number;
+}
+
+/** The batcher publishes each `BatchEvent` here. */
+export const batches = channel(`${SERVICE_NAME}:database:batch`);
+
 /** Statements that take longer than this many milliseconds are logged. */
 export const SLOW_STATEMENT = 200;
 

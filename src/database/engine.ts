@@ -40,6 +40,9 @@ export interface Engine {
   /** Milliseconds to wait for a lock, a connection or a slot. */
   readonly busyTimeout: number;
 
+  /** The connections of this process, for the metrics; empty before the start. */
+  readonly connections: readonly ConnectionUsage[];
+
   /** Reads committed data outside any transaction, without waiting for writers. */
   readonly committed: Sql;
 
@@ -75,6 +78,17 @@ export interface StatementLimits {
   readonly jsonBytes: number;
   /** Records to return as JSON while their length is unknown. */
   readonly firstRecords: number;
+}
+
+/** How many connections of one pool are in use. */
+export interface ConnectionUsage {
+  readonly pool: string;
+  /** Connections that callers hold. */
+  readonly used: number;
+  /** Most connections that callers may hold at the same time. */
+  readonly limit: number;
+  /** Callers that wait for a connection. */
+  readonly waiting: number;
 }
 
 export interface BatchedReads {

@@ -26,6 +26,14 @@ export class Metrics implements OnModuleDestroy {
     registers: [this.registry],
   });
 
+  /** Counts lists that the service ended after their first bytes; the resource layer does it. */
+  readonly cutOffLists = new Counter({
+    name: 'http_lists_cut_off_total',
+    help: 'Lists that ended incomplete: read too slowly, displaced by other readers, or failed while they were read',
+    labelNames: ['route'],
+    registers: [this.registry],
+  });
+
   constructor(resources: ReportedResources, @InjectDataSource() dataSource: DataSource) {
     collectDefaultMetrics({ register: this.registry });
     new Gauge({

@@ -18,6 +18,7 @@ import { PostgresServer } from '../support/postgres/postgres-server.js';
 import { Client, COOKIE, type Service, startService, temporaryFolder, token } from '../support/service.js';
 import { StallingClient } from '../support/faults/stalling-client.js';
 import { growthDuring, metricsOf, untilMetric } from '../support/metrics.js';
+import { until } from '../support/until.js';
 
 const COUNT = 'http_request_duration_seconds_count';
 const SUM = 'http_request_duration_seconds_sum';
@@ -147,6 +148,47 @@ describeEngines('GET /metrics', (engine) => {
       client.request('PATCH', '/cookies/1', { body: { size: 'medium' } }),
     );
     expect(writing.get(count('write'))).toBeGreaterThan(0);
+  });
+
+  it('measures how many writes share a transaction, and how long they wait for the ones before', async () => {
+    const names = ['size_sum', 'size_count', 'wait_seconds_sum'].map((name) => `database_batch_${name}{kind="write"}`);
+    const growth = await growthDuring(service, async () => {
+      const { release } = await holdWrites(service);
+      const posts: Promise<unknown>[] = [];
+      for (let count = 1; count <= 10; count++) {
+        posts.push(client.post(COOKIE));
+        await untilMetric(service, 'http_requests_in_flight', count);
+      }
+      await sleep(250);
+      await release();
+      await Promise.all(posts);
+    });
+    const [size, count, wait] = names.map((name) => growth.get(name));
+    // Two transactions are waiting for the row, and the third takes all others.
+    expect([size, count]).toEqual([10, 3]);
+    expect(wait).toBeGreaterThan(0.2);
+    expect(wait).toBeLessThan(60);
+  });
+
+  it('says how many connections of each pool are in use, may be, and are waited for', async () => {
+    const pools = { sqlite: ['writer', 'lists'], postgres: ['requests', 'lists', 'checks'] }[engine];
+    const pool = pools[0]!;
+    const { release } = await holdWrites(service);
+    const writing = service.app
+      .get(DataSource)
+      .transaction((manager) => manager.query('UPDATE storage SET used = used'));
+    const held = { sqlite: { used: 1, waiting: 1 }, postgres: { used: 2, waiting: 0 } }[engine];
+    for (const [name, value] of Object.entries(held)) {
+      await until(
+        async () => (await metricsOf(service)).get(`database_connections_${name}{pool="${pool}"}`)! >= value,
+        () => `database_connections_${name} of ${pool} stays below ${value}`,
+      );
+    }
+    await release();
+    await writing;
+    await untilMetric(service, `database_connections_used{pool="lists"}`, 0);
+    const metrics = await metricsOf(service);
+    for (const each of pools) expect(metrics.get(`database_connections_limit{pool="${each}"}`)).toBeGreaterThan(0);
   });
 
   it('measures statements in seconds', async () => {

@@ -364,6 +364,19 @@ function exposedGc(): () => void {
   return runInNewContext('gc') as () => void;
 }
 
+const CUT_OFF = 'http_lists_cut_off_total{route="/cookies"}';
+
+describe('a reader of GET /cookies that leaves', () => {
+  it('is not counted as a list that the service cut off', async () => {
+    await start(LONG);
+    const reader = await StallingClient.get(service);
+    await reader.read(50_000);
+    reader.reset();
+    await untilMetric(service, IN_FLIGHT, 0);
+    expect((await metricsOf(service)).get(CUT_OFF)).toBe(0);
+  });
+});
+
 describe('a reader of GET /cookies that stalls', () => {
   it.each([
     ['read from the database', '0'],
@@ -379,7 +392,9 @@ describe('a reader of GET /cookies that stalls', () => {
     expect(performance.now() - began).toBeGreaterThan(2800);
     await reader.readAll();
     expect({ status: reader.status, isWhole: reader.isWhole }).toEqual({ status: 200, isWhole: false });
-    expect((await metricsOf(service)).get('http_connections_cut_total{reason="stalled"}')).toBe(0);
+    const metrics = await metricsOf(service);
+    expect(metrics.get('http_connections_cut_total{reason="stalled"}')).toBe(0);
+    expect(metrics.get(CUT_OFF)).toBe(1);
   });
 
   it('is cut off after RESPONSE_STALL_TIMEOUT, and one that reads on slowly for longer gets all of it', async () => {

@@ -4,6 +4,7 @@ import { PostgresDriver as TypeOrmPostgresDriver } from 'typeorm/driver/postgres
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import {
   type BatchedReads,
+  type ConnectionUsage,
   type Dialect,
   ENGINE,
   type Engine,
@@ -112,6 +113,10 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     for (const runner of [...this.connectedQueryRunners]) await runner.release();
     await this.pools.close();
     this.master = undefined;
+  }
+
+  get connections(): ConnectionUsage[] {
+    return this.pools?.all.map(({ usage }) => usage) ?? [];
   }
 
   explain(error: unknown): unknown {

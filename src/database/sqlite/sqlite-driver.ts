@@ -3,7 +3,15 @@ import { type DataSource, QueryFailedError, type ReplicationMode } from 'typeorm
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { DatabaseStartError } from '../errors.js';
-import { type Dialect, ENGINE, type Engine, type Snapshot, type Sql, type StatementLimits } from '../engine.js';
+import {
+  type ConnectionUsage,
+  type Dialect,
+  ENGINE,
+  type Engine,
+  type Snapshot,
+  type Sql,
+  type StatementLimits,
+} from '../engine.js';
 import { rejectRoundedIntegers, retryWhileBusy, SqliteConnection, type StatementResult } from './sqlite-connection.js';
 import { DatabaseFile } from './file/database-file.js';
 import { tryWriting } from './better-sqlite3.js';
@@ -109,6 +117,10 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     this.file = new DatabaseFile(path);
     this.writer = new Writer(this.writing, this.reserve, this.file, this.limits, () => this.largeWal.shrink());
     this.tableRebuilds = new TableRebuilds(this.writer);
+  }
+
+  get connections(): ConnectionUsage[] {
+    return this.writer === undefined ? [] : [this.writer.usage, this.snapshots.usage];
   }
 
   /**

@@ -1,7 +1,9 @@
-import { Injectable, type StreamableFile } from '@nestjs/common';
+import { Injectable, StreamableFile } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../config/config.js';
 import { ErrorLog } from '../../http/errors/error-log.js';
+import { routeOf } from '../../http/messages/request.js';
+import { Metrics } from '../../management/metrics.js';
 import type { ResourceExchange } from '../exchange.js';
 import { etagOf } from '../preconditions.js';
 import type { JsonPage } from '../store/resource-snapshot.js';
@@ -50,6 +52,7 @@ export class ResourceLists {
     private readonly readers: ListReaders,
     private readonly errors: ErrorLog,
     private readonly config: Config,
+    private readonly metrics: Metrics,
   ) {}
 
   /**
@@ -70,7 +73,7 @@ export class ResourceLists {
     const cached = this.cache.get(etagOf(usage), cacheKey(source, request));
     if (cached !== undefined) {
       if (cached.link !== undefined) reply.header('link', cached.link);
-      return replay(cached, this.cache, this.config.listTimeout, request.method);
+      return this.counted(replay(cached, this.cache, this.config.listTimeout, request.method), request);
     }
     // The records may have changed meanwhile: the header describes the snapshot.
     const make = (snapshot: ListSnapshot): Promise<ListBody> => {
@@ -125,6 +128,16 @@ export class ResourceLists {
       collected: (chunks) => this.cache.collected(etag, key, chunks),
     });
     if (body instanceof Buffer) this.cache.add(etag, key, body);
+    return this.counted(body, request);
+  }
+
+  /** Counts a stream that ends with an error; the departure of the client is none. */
+  private counted(body: ListBody, request: FastifyRequest): ListBody {
+    if (!(body instanceof StreamableFile)) return body;
+    const route = { route: routeOf(request) };
+    // The counter starts at 0, so that the first cut is an increase.
+    this.metrics.cutOffLists.inc(route, 0);
+    body.getStream().once('error', () => this.metrics.cutOffLists.inc(route));
     return body;
   }
 }

@@ -43,6 +43,7 @@ export class BatchedWrites<Entity extends AnyResourceEntity> {
   ): SingleWrite<Item, Result> {
     const { busyTimeout: timeout } = engineOf(this.dataSource);
     const batcher = new Batcher<Item, Result>((items) => this.runAll(items, write, options), {
+      kind: 'write',
       maxBatchSize: LARGEST_WRITE,
       timeout,
     });

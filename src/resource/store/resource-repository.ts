@@ -72,7 +72,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     if (batchedReads === undefined) return;
     const { maxBatchSize, isOneOf } = batchedReads;
     const statement = this.table.findAll([isOneOf('id'), ...this.scope.sql].join(' AND '));
-    this.reads = new Batcher((ids) => this.findAll(statement, ids), { maxBatchSize, timeout });
+    this.reads = new Batcher((ids) => this.findAll(statement, ids), { kind: 'read', maxBatchSize, timeout });
   }
 
   get table(): ResourceTable {

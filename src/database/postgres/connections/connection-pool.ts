@@ -4,6 +4,7 @@ import type { Config } from '../../../config/config.js';
 import type { PostgresUrl } from '../../../config/postgres-url.js';
 import { SERVICE_NAME } from '../../../config/service-name.js';
 import { Outage } from '../../../logging/outage.js';
+import type { ConnectionUsage } from '../../engine.js';
 import { DatabaseUnavailableError } from '../../errors.js';
 import { type Waiter, WaitQueue } from '../../wait-queue.js';
 import { type Hosts, PostgresClient, type PostgresClientConfig, tlsOf } from './postgres-client.js';
@@ -18,6 +19,8 @@ import {
 export type PostgresSettings = PostgresUrl & Config['database'] & Pick<Config, 'listTimeout'>;
 
 export interface ConnectionPoolOptions {
+  /** For the metrics. */
+  readonly name: string;
   /** Most connections. */
   readonly max: number;
   /** Milliseconds that the client waits for the response to a statement. */
@@ -122,6 +125,10 @@ export class ConnectionPool {
   /** Closes a connection whose state is unknown. */
   discard(client: PostgresClient): void {
     this.release(client, true);
+  }
+
+  get usage(): ConnectionUsage {
+    return { pool: this.options.name, used: this.taken, limit: this.limit, waiting: this.waiting.size };
   }
 
   get size(): number {

@@ -17,11 +17,11 @@ export class ConnectionPools {
   readonly checks: ConnectionPool;
 
   constructor(settings: PostgresSettings, hosts: Hosts) {
-    const make = (max: number, queryTimeout = settings.statementTimeout + GRACE): ConnectionPool =>
-      new ConnectionPool(settings, hosts, { max, queryTimeout, onStarved: () => this.giveUpOne() });
-    this.ordinary = make(settings.poolSize);
-    this.lists = make(settings.listPoolSize);
-    this.checks = make(1, CHECK_TIMEOUT);
+    const make = (name: string, max: number, queryTimeout = settings.statementTimeout + GRACE): ConnectionPool =>
+      new ConnectionPool(settings, hosts, { name, max, queryTimeout, onStarved: () => this.giveUpOne() });
+    this.ordinary = make('requests', settings.poolSize);
+    this.lists = make('lists', settings.listPoolSize);
+    this.checks = make('checks', 1, CHECK_TIMEOUT);
   }
 
   async close(): Promise<void> {
@@ -34,7 +34,7 @@ export class ConnectionPools {
     largest!.giveUpOne();
   }
 
-  private get all(): ConnectionPool[] {
+  get all(): ConnectionPool[] {
     return [this.ordinary, this.lists, this.checks];
   }
 }

@@ -1,6 +1,7 @@
 import { TypeORMError } from 'typeorm';
 import { DatabaseUnavailableError } from '../../errors.js';
 import { type Waiter, WaitQueue } from '../../wait-queue.js';
+import type { ConnectionUsage } from '../../engine.js';
 import type { Database } from '../better-sqlite3.js';
 import { type OpenTransaction, retryWhileBusy, SqliteConnection, type StatementResult } from '../sqlite-connection.js';
 
@@ -75,6 +76,10 @@ export class Snapshots {
     );
     for (const transaction of this.running) transaction.end(reason);
     return size;
+  }
+
+  get usage(): ConnectionUsage {
+    return { pool: 'lists', used: this.running.size, limit: this.limit, waiting: this.waiting.size };
   }
 
   private take(): SqliteConnection | Promise<SqliteConnection> {

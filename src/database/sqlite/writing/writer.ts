@@ -1,7 +1,7 @@
 import { TypeORMError } from 'typeorm';
 import { inSameSpan } from '../../../tracing/spans.js';
 import { DatabaseUnavailableError, DiskFullError } from '../../errors.js';
-import { repeatAfter } from '../../engine.js';
+import { type ConnectionUsage, repeatAfter } from '../../engine.js';
 import { type Waiter, WaitQueue } from '../../wait-queue.js';
 import { type OpenTransaction, retryDelay, type SqliteConnection, type StatementResult } from '../sqlite-connection.js';
 import type { DatabaseFile } from '../file/database-file.js';
@@ -91,6 +91,10 @@ export class Writer {
       };
       this.enqueue({ reclaimsSpace, run: inSameSpan(run), reject });
     });
+  }
+
+  get usage(): ConnectionUsage {
+    return { pool: 'writer', used: this.isIdle() ? 0 : 1, limit: 1, waiting: this.queue.size };
   }
 
   /** Accepts no further job. Resolves when all accepted jobs have ended. */
