@@ -10,6 +10,7 @@ const LAYERS = [
   'server',
   'cli',
   'FEATURES',
+  'admin',
   'resource',
   'openapi',
   'rate-limit',

@@ -50,4 +50,14 @@ export default tseslint.config(
       ),
     },
   },
+  {
+    files: ['src/admin/page/*.js'],
+    languageOptions: {
+      globals: Object.fromEntries(
+        ['document', 'location', 'sessionStorage', 'crypto', 'addEventListener', 'FormData', 'URLSearchParams'].map(
+          (name) => [name, 'readonly'],
+        ),
+      ),
+    },
+  },
 );

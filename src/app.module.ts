@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { AdminModule } from './admin/admin.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
@@ -25,6 +26,7 @@ export class AppModule {
         HttpModule,
         ResourceModule,
         ManagementModule,
+        AdminModule.forRoot(config),
         // features
         CookiesModule,
       ],

@@ -5,6 +5,7 @@ import type { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyCorsOptionsDelegateCallback } from '@fastify/cors';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { serveAdminPage } from './admin/admin-routes.js';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { readRawBodies } from './http/body/read-raw-bodies.js';
@@ -61,6 +62,7 @@ export async function createApp(
   addHooks(fastify, app, connections);
   if (config.corsOrigins !== undefined) app.enableCors({ delegator: cors(config.corsOrigins) });
   if (config.servesDocs) serveDocs(app);
+  if (config.adminPage) serveAdminPage(app);
   return app;
 }
 

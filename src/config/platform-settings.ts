@@ -241,6 +241,12 @@ export const PLATFORM_SETTINGS = {
     about: '`true`: serve `/openapi.json` and `/docs`; unset, they are served unless `NODE_ENV` is `production`',
     example: 'true',
   }),
+  adminPage: setting('ADMIN_PAGE', boolean, {
+    about:
+      '`true`: serve the page `/admin`, which shows resources, records, health and backups to tokens with `admin:read`',
+    default: 'false',
+    example: 'true',
+  }),
   logLevel: setting('LOG_LEVEL', oneOf(LOG_LEVELS), {
     about: `least severe level that is logged: ${LOG_LEVELS.join(', ')}`,
     default: 'info',

@@ -40,14 +40,24 @@ export async function backupsIn(folder: string): Promise<BackupFile[]> {
 }
 
 /** A backup with its size in bytes. */
-export type LastBackup = BackupFile & { readonly size: number };
+export type SizedBackup = BackupFile & { readonly size: number };
 
 /**
- * The newest backup in a folder. A name with a time in the future, of a clock that has gone back, does not count.
+ * The newest backups in a folder, newest first. A name with a time in the future, of a clock that has gone back, does
+ * not count.
  * @throws SystemError
  */
-export async function lastBackup(folder: string): Promise<LastBackup | undefined> {
+export async function newestBackups(folder: string, most: number): Promise<SizedBackup[]> {
   const now = Date.now();
-  const last = (await backupsIn(folder)).find(({ time }) => time <= now);
-  return last && { ...last, size: (await stat(join(folder, last.name))).size };
+  const newest = (await backupsIn(folder)).filter(({ time }) => time <= now).slice(0, most);
+  const withSize = async (backup: BackupFile) => ({ ...backup, size: (await stat(join(folder, backup.name))).size });
+  return Promise.all(newest.map(withSize));
+}
+
+/**
+ * The newest backup in a folder, by the rules of `newestBackups`.
+ * @throws SystemError
+ */
+export async function lastBackup(folder: string): Promise<SizedBackup | undefined> {
+  return (await newestBackups(folder, 1))[0];
 }

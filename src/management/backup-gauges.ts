@@ -1,13 +1,13 @@
 import type { Registry } from 'prom-client';
-import { type LastBackup, lastBackup } from './backup-files.js';
+import { lastBackup, type SizedBackup } from './backup-files.js';
 import { addGauge } from './add-gauge.js';
 import { withinTimeout } from './database-timeout.js';
 
 /** Adds time and size of the last backup in a folder. Both are 0 if there is none, or if the folder cannot be read. */
 export function addBackupGauges(registry: Registry, folder: string): void {
-  let reading: Promise<LastBackup | undefined> | undefined;
+  let reading: Promise<SizedBackup | undefined> | undefined;
   // One reading at a time: on a network drive that does not respond, each would block a thread of Node's file system.
-  const last = (): Promise<LastBackup | undefined> => {
+  const last = (): Promise<SizedBackup | undefined> => {
     reading ??= lastBackup(folder)
       .catch(() => undefined)
       .finally(() => (reading = undefined));

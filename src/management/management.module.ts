@@ -8,6 +8,6 @@ import { ReportedResources } from './reported-resources.js';
 @Global()
 @Module({
   providers: [Health, Metrics, DatabaseMetrics, ManagementServer, ReportedResources],
-  exports: [Metrics, ReportedResources],
+  exports: [Health, Metrics, ReportedResources],
 })
 export class ManagementModule {}

@@ -1,15 +1,11 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { SERVICE_TITLE } from '../config/service-name.js';
-import { hasEntityTag } from '../http/messages/request.js';
+import { CSS, HTML, PAGE_SECURITY_POLICY, SCRIPT, serveFile, StaticFile } from '../http/routing/static-file.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
-const HTML = 'text/html; charset=utf-8';
-const CSS = 'text/css; charset=utf-8';
-const SCRIPT = 'text/javascript; charset=utf-8';
 
 const { resolve } = createRequire(import.meta.url);
 
@@ -48,19 +44,6 @@ const DOCS_INITIALIZER = `SwaggerUIBundle({
 });
 `;
 
-/** Allows scripts, styles and requests of this origin only, and no frame around the page. */
-const DOCS_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  // The style sheet of Swagger UI contains its icons as data.
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-  "form-action 'none'",
-].join('; ');
-
 /** The paths of the docs with their files. Other files of Swagger UI are not served. */
 const DOCS: Readonly<Record<string, () => StaticFile>> = {
   '/docs': () => new StaticFile(HTML, Buffer.from(docsPage('docs/'))),
@@ -75,9 +58,9 @@ const DOCS: Readonly<Record<string, () => StaticFile>> = {
 /** Serves the OpenAPI document at `/openapi.json` and Swagger UI at `/docs`, from memory. */
 export function serveDocs(app: NestFastifyApplication): void {
   const fastify: FastifyInstance = app.getHttpAdapter().getInstance();
-  serve(fastify, '/openapi.json', () => documentOf(app));
+  serveFile(fastify, '/openapi.json', () => documentOf(app));
   for (const [path, make] of Object.entries(DOCS)) {
-    serve(fastify, path, make, { 'content-security-policy': DOCS_SECURITY_POLICY });
+    serveFile(fastify, path, make, { 'content-security-policy': PAGE_SECURITY_POLICY });
   }
 }
 
@@ -87,51 +70,6 @@ async function documentOf(app: NestFastifyApplication): Promise<StaticFile> {
   return new StaticFile(JSON_TYPE, Buffer.from(JSON.stringify(openApiDocument(app))));
 }
 
-/** Registers a route whose file is made at the first request; after an error, the next request tries again. */
-function serve(
-  fastify: FastifyInstance,
-  path: string,
-  make: () => StaticFile | Promise<StaticFile>,
-  headers: Record<string, string> = {},
-) {
-  let file: Promise<StaticFile> | undefined;
-  fastify.route({
-    method: ['GET', 'HEAD'],
-    url: path,
-    handler: async (request, reply) => {
-      file ??= Promise.resolve(make()).catch((error: unknown) => {
-        file = undefined;
-        throw error;
-      });
-      const made = await file;
-      reply.headers(headers);
-      made.send(request, reply);
-      return reply;
-    },
-  });
-}
-
 function swaggerUiFile(name: string, mediaType: string): StaticFile {
   return new StaticFile(mediaType, readFileSync(resolve(`swagger-ui-dist/${name}`)));
-}
-
-/** A file in memory. A slow client keeps no descriptor open, and all responses share one Buffer. */
-class StaticFile {
-  /** Strong, and equal in all replicas, because it is a hash of the content. */
-  private readonly etag: string;
-
-  constructor(
-    private readonly mediaType: string,
-    private readonly content: Buffer,
-  ) {
-    this.etag = `"${createHash('sha256').update(content).digest('base64url')}"`;
-  }
-
-  /** Sends the content, or 304 to a client that has it (RFC 9110 section 13.1.2). */
-  send(request: FastifyRequest, reply: FastifyReply): void {
-    reply.headers({ etag: this.etag, 'cache-control': 'no-cache' });
-    const condition = request.headers['if-none-match'];
-    if (condition !== undefined && hasEntityTag(condition, this.etag, 'weak')) reply.code(304).send();
-    else reply.type(this.mediaType).send(this.content);
-  }
 }

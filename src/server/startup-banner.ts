@@ -15,6 +15,7 @@ export async function logStartupBanner(app: NestFastifyApplication, config: Conf
   const resources = app.get(ReportedResources, { strict: false }).all;
   for (const { resource, text } of resources) logger.log(`${labelOf(text)} ${api}/${resource}${where}`);
   if (config.servesDocs) logger.log(`Docs:        ${api}/docs (document: ${api}/openapi.json)`);
+  if (config.adminPage) logger.log(`Admin page:  ${api}/admin${where}`);
   logger.log(`Management:  ${managementUrl}/health/ready and /metrics${where}`);
   logger.log(`Database:    ${nameOf(config.database.url)} (${capacities(resources)})`);
   if (!signsTokens(config)) return;
@@ -23,7 +24,9 @@ export async function logStartupBanner(app: NestFastifyApplication, config: Conf
       `No token key is configured; this development start uses the secret in ${developmentSecretFile(config)}`,
     );
   }
-  logger.log(`A token:     ${CLI} token --sub alice --scope "${scopesOf(resources)}" --expires 1h${where}`);
+  logger.log(
+    `A token:     ${CLI} token --sub alice --scope "${scopesOf(resources)}${config.adminPage ? ' admin:read' : ''}" --expires 1h${where}`,
+  );
 }
 
 /** A label padded to the width of the other lines, such as `Gift cards: `. */

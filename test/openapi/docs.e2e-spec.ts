@@ -1,25 +1,8 @@
-import { existsSync } from 'node:fs';
-import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { describeInBrowser, launchBrowser } from '../support/browser.js';
 import { Client, COOKIE, type Service, startService, token } from '../support/service.js';
 
-const CHROMIUM = process.env['CHROMIUM_PATH'] || '/usr/bin/chromium';
-const ARGUMENTS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-
-// Where every change is judged, a browser that is missing is a failure.
-const canRun = existsSync(CHROMIUM) || Boolean(process.env['CI']);
-if (!canRun) {
-  console.warn(`Skipped: the docs page needs a browser, and there is no chromium at ${CHROMIUM} (CHROMIUM_PATH)`);
-}
-
-(canRun ? describe : describe.skip)('the docs page', () => {
+describeInBrowser('the docs page', () => {
   let service: Service;
   let browser: Browser;
   let page: Page;
@@ -28,7 +11,7 @@ if (!canRun) {
 
   beforeAll(async () => {
     service = await startService();
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+    browser = await launchBrowser();
   });
 
   afterAll(async () => {

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import type { FastifyInstance } from 'fastify';
+import { CSS, HTML, PAGE_SECURITY_POLICY, SCRIPT, serveFile, StaticFile } from '../http/routing/static-file.js';
+import { AdminController } from './admin.controller.js';
+
+/** Also makes browsers reject every assignment of a string to `innerHTML` and its like. */
+const SECURITY_POLICY = `${PAGE_SECURITY_POLICY}; require-trusted-types-for 'script'; trusted-types 'none'`;
+
+const text = (name: string): string => readFileSync(new URL(`page/${name}`, import.meta.url), 'utf8');
+
+const FILES: Readonly<Record<string, () => StaticFile>> = {
+  '/admin': () => new StaticFile(HTML, Buffer.from(text('admin.html'))),
+  // The files are relative to the page, because a proxy may add a prefix.
+  '/admin/': () => new StaticFile(HTML, Buffer.from(text('admin.html').replaceAll('"admin/', '"'))),
+  '/admin/admin.css': () => new StaticFile(CSS, Buffer.from(text('admin.css'))),
+  '/admin/admin.js': () => new StaticFile(SCRIPT, Buffer.from(text('admin.js'))),
+};
+
+/** Serves the page at `/admin`, from memory. The page itself needs no token; its data do. */
+export function serveAdminPage(app: NestFastifyApplication): void {
+  let document: OpenAPIObject | undefined;
+  app.get(AdminController, { strict: false }).makeDocument = async () => {
+    const { openApiDocument } = await import('../openapi/document.js');
+    return (document ??= openApiDocument(app));
+  };
+  const fastify: FastifyInstance = app.getHttpAdapter().getInstance();
+  for (const [path, make] of Object.entries(FILES)) {
+    serveFile(fastify, path, make, { 'content-security-policy': SECURITY_POLICY });
+  }
+}
