@@ -59,7 +59,7 @@ export async function createApp(
   const fastify = adapter.getInstance<FastifyInstance>();
   if (tracing !== undefined) trace(fastify, connections, tracing);
   logRequests(connections, log, tracing !== undefined);
-  addHooks(fastify, app, connections);
+  addHooks(fastify, app, connections, tracing !== undefined);
   if (config.corsOrigins !== undefined) app.enableCors({ delegator: cors(config.corsOrigins) });
   if (config.servesDocs) serveDocs(app);
   if (config.adminPage) serveAdminPage(app);
@@ -99,9 +99,14 @@ function logRequests({ requests }: Connections, log: Logger, isTraced: boolean):
 }
 
 /** Hooks run in the order in which they are added. */
-function addHooks(fastify: FastifyInstance, app: NestFastifyApplication, connections: Connections): void {
+function addHooks(
+  fastify: FastifyInstance,
+  app: NestFastifyApplication,
+  connections: Connections,
+  isTraced: boolean,
+): void {
   trackResponses(fastify, connections);
-  measureConnections(app.get(Metrics, { strict: false }).registry, connections);
+  measureConnections(app.get(Metrics, { strict: false }).registry, connections, isTraced);
   addResponseHeaders(fastify);
   respondToUnroutedRequests(fastify);
   readRawBodies(fastify);

@@ -1,24 +1,34 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Connections } from '../http/connections/connections.js';
+import { sampledTrace } from '../http/messages/request-spans.js';
 import { addGauge } from './add-gauge.js';
 
 // Seconds, from a cached response to a long list.
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Measures the requests and connections of a server. */
-export function measureConnections(registry: Registry, connections: Connections): void {
+/**
+ * Measures the requests and connections of a server.
+ * @param isTraced whether the durations have the trace of a request as exemplar
+ */
+export function measureConnections(registry: Registry, connections: Connections, isTraced: boolean): void {
   const registers = [registry];
   const { budget, requests } = connections;
   const gauge = (name: string, help: string, value: () => number) => addGauge(registry, name, help, value);
-  const durations = new Histogram({
+  const durations: Histogram = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Time from the arrival of a request until its response is sent or its connection closes; status "none" without a response',
     labelNames: ['method', 'route', 'status'],
     buckets: REQUEST_BUCKETS,
-    registers,
+    enableExemplars: isTraced,
+    // prom-client would reject exemplars for a registry of plain text; `openMetrics` exposes them.
+    registers: [],
   });
-  requests.onEnd(({ method, route, status = 'none', milliseconds }) => {
-    durations.observe({ method, route, status }, milliseconds / 1000);
+  registry.registerMetric(durations);
+  requests.onEnd(({ method, route, status = 'none', milliseconds }, _end, request) => {
+    const labels = { method, route, status };
+    const value = milliseconds / 1000;
+    if (isTraced) durations.observe({ labels, value, exemplarLabels: sampledTrace(request) });
+    else durations.observe(labels, value);
   });
   gauge('http_requests_in_flight', 'Requests in flight', () => requests.inFlight);
   gauge('http_connections_open', 'Open connections of clients', () => connections.open);

@@ -33,6 +33,8 @@ export interface Managed {
   readiness(): Promise<Readiness>;
   /** All metrics, in the text format of Prometheus. */
   metrics(): Promise<string>;
+  /** All metrics with exemplars, in the format OpenMetrics; absent if there are no exemplars. */
+  readonly openMetrics?: () => Promise<string>;
 }
 
 /** The server of the management port, which is separate so that health and metrics are not published with the API. */
@@ -64,11 +66,14 @@ export function createManagementServer({ http, metricsToken }: Config, managed: 
       .headers({ 'cache-control': 'no-store', ...(!ready && { 'retry-after': '1' }) })
       .send({ status: ready ? 'ready' : 'not ready', checks });
   });
-  server.get('/metrics', async ({ headers: { authorization } }, reply) => {
+  server.get('/metrics', async ({ headers: { authorization, accept } }, reply) => {
     if (metricsToken !== undefined && !isEqual(authorization, `Bearer ${metricsToken}`)) throw noMetricsToken();
-    return reply
-      .headers({ 'content-type': Registry.PROMETHEUS_CONTENT_TYPE, 'cache-control': 'no-store' })
-      .send(await managed.metrics());
+    reply.header('cache-control', 'no-store');
+    const { openMetrics } = managed;
+    if (openMetrics !== undefined && accept?.includes('application/openmetrics-text')) {
+      return reply.type(Registry.OPENMETRICS_CONTENT_TYPE).send(await openMetrics());
+    }
+    return reply.type(Registry.PROMETHEUS_CONTENT_TYPE).send(await managed.metrics());
   });
   return server;
 }

@@ -42,6 +42,13 @@ export function traceRequests(fastify: FastifyInstance, { requests }: Connection
   });
 }
 
+/** The trace of a request for exemplars of metrics; without ids if the request is not sampled. */
+export function sampledTrace(request?: IncomingMessage): { trace_id?: string } {
+  const { traceId, traceFlags = 0 } = (request && spans.get(request)?.spanContext()) ?? {};
+  // The flag "sampled" of W3C Trace Context, section 3.2.2.5.1.
+  return traceFlags & 1 ? { trace_id: traceId } : {};
+}
+
 /** Adds the ids of the request's span. Without a span it removes those of the running work, which is another's. */
 export function withTraceIds(record: object, request?: IncomingMessage): object {
   const span = request && spans.get(request);
