@@ -22,7 +22,7 @@ export class AppModule {
         // Global guards run in this order. The token is checked first, so that a request without one gets no other
         // error, and counted before anything else of it is looked at.
         AuthModule,
-        RateLimitModule.forRoot(config),
+        RateLimitModule,
         HttpModule,
         ResourceModule,
         ManagementModule,

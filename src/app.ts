@@ -10,6 +10,7 @@ import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
 import { readRawBodies } from './http/body/read-raw-bodies.js';
 import { traceStatements } from './database/statement-spans.js';
+import { LiveConfig } from './database/polling/live-config.js';
 import { Connections } from './http/connections/connections.js';
 import { trackResponses } from './http/connections/tracking-hooks.js';
 import { ErrorAdapter, sendProtocolError } from './http/errors/error.filter.js';
@@ -58,6 +59,9 @@ export async function createApp(
   });
   const fastify = adapter.getInstance<FastifyInstance>();
   if (tracing !== undefined) trace(fastify, connections, tracing);
+  await app.get(LiveConfig, { strict: false }).onChange(({ logLevel }) => {
+    log.level = logLevel;
+  });
   logRequests(connections, log, tracing !== undefined);
   addHooks(fastify, app, connections, tracing !== undefined);
   if (config.corsOrigins !== undefined) app.enableCors({ delegator: cors(config.corsOrigins) });

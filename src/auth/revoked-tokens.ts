@@ -1,12 +1,11 @@
-import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { JWTPayload } from 'jose';
 import type { DataSource } from 'typeorm';
-import { committed, type Sql, transaction } from '../database/engine.js';
+import { type Sql, transaction } from '../database/engine.js';
+import { type PolledRow, PolledTables } from '../database/polling/polled-tables.js';
 import { CLOCK_SKEW } from './token-form.js';
 
-/** Milliseconds between two reads of the table: a revocation reaches every process within 5 s. */
-const POLL_INTERVAL = 2000;
 /** Most rows, because every process keeps them in memory and reads them again and again. */
 const MOST_ROWS = 10_000;
 
@@ -20,39 +19,31 @@ export interface Revocation {
   readonly lifetime: number;
 }
 
-interface Row {
-  readonly claim: string;
-  readonly value: string;
-  readonly issuer: string;
-  readonly revoked: string;
-  readonly expires: string;
-}
+type Row = PolledRow<'claim' | 'value' | 'issuer' | 'revoked' | 'expires'>;
 
 const seconds = (): number => Math.floor(Date.now() / 1000);
 const keyOf = (claim: string, value: unknown, issuer: unknown): string => JSON.stringify([claim, value, issuer]);
 
 /** The revoked tokens of the table `revoked_tokens`. During an outage of the database, those read before count. */
 @Injectable()
-export class RevokedTokens implements OnModuleInit, OnApplicationShutdown {
+export class RevokedTokens implements OnModuleInit {
   /** Called when the table has changed. */
   onChange: () => void = () => {};
-  private readonly logger = new Logger('Auth');
   /** The times of revocation in seconds, by claim, value and issuer. */
   private times: ReadonlyMap<string, number> = new Map();
-  private known = '';
-  private isFailing = false;
-  private timer?: NodeJS.Timeout;
 
-  constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
+  constructor(
+    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly polled: PolledTables,
+  ) {}
 
+  /** The table reaches every process within 5 s. */
   async onModuleInit(): Promise<void> {
-    await this.read();
-    this.timer = setTimeout(() => void this.poll(), POLL_INTERVAL).unref();
-  }
-
-  onApplicationShutdown(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
+    await this.polled.watch({
+      name: 'revoked_tokens',
+      columns: ['claim', 'value', 'issuer', 'revoked', 'expires'],
+      onRead: (rows, isChanged) => this.read(rows, isChanged),
+    });
   }
 
   includes({ jti, sub, iss, iat }: JWTPayload): boolean {
@@ -64,27 +55,9 @@ export class RevokedTokens implements OnModuleInit, OnApplicationShutdown {
     });
   }
 
-  private async poll(): Promise<void> {
-    try {
-      await this.read();
-      this.isFailing = false;
-    } catch (error) {
-      if (!this.isFailing) this.logger.warn(`Revoked tokens cannot be read: ${(error as Error).message}`);
-      this.isFailing = true;
-    }
-    if (this.timer !== undefined) this.timer = setTimeout(() => void this.poll(), POLL_INTERVAL).unref();
-  }
-
-  private async read(): Promise<void> {
-    // As texts, because an integer of 64 bits, as a restored file may have, would be an error.
-    const rows = await committed(this.dataSource).sql<Row[]>`
-      SELECT claim, value, issuer, CAST(revoked AS text) AS revoked, CAST(expires AS text) AS expires
-      FROM revoked_tokens ORDER BY claim, value, issuer`;
-    const times = rows.map((row) => [keyOf(row.claim, row.value, row.issuer), Number(row.revoked)] as const);
-    const known = JSON.stringify(times);
-    if (known !== this.known) {
-      this.times = new Map(times);
-      this.known = known;
+  private async read(rows: readonly Row[], isChanged: boolean): Promise<void> {
+    if (isChanged) {
+      this.times = new Map(rows.map((row) => [keyOf(row.claim, row.value, row.issuer), Number(row.revoked)] as const));
       this.onChange();
     }
     if (rows.some(({ expires }) => Number(expires) < seconds())) await this.prune();

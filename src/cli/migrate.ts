@@ -8,7 +8,7 @@ import { RESOURCES, SETTINGS } from '../features.js';
 import { createLog, NestLogger } from '../logging/logger.js';
 import { prepareStorage } from '../resource/usage/storage-row.js';
 import { Failure } from './command-errors.js';
-import { rejectNewerSchema } from './resources/open-storage.js';
+import { configInForce, rejectNewerSchema } from './resources/open-storage.js';
 
 export interface MigrateOptions {
   readonly checkCapacity?: true;
@@ -22,11 +22,12 @@ export async function runMigrations({ checkCapacity }: MigrateOptions): Promise<
   const dataSource = await (await createDataSource(config)).initialize();
   try {
     await rejectNewerSchema(dataSource);
-    if (checkCapacity) await requireCapacity(dataSource, config);
+    if (checkCapacity) await requireCapacity(dataSource, await configInForce(dataSource, config));
     const names = await migrate(dataSource);
+    const current = await configInForce(dataSource, config);
     // The role of the service may own no tables; then it could not make triggers at its start.
     for (const { name, capacity, audited = false } of RESOURCES) {
-      await prepareStorage(dataSource, { resource: name.plural, capacity: config.get(capacity), audited });
+      await prepareStorage(dataSource, { resource: name.plural, capacity: current.get(capacity), audited });
     }
     logger.log(names.length > 0 ? `Ran the migrations ${names.join(', ')}` : 'No migration is pending');
   } catch (error) {

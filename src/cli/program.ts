@@ -11,6 +11,7 @@ import type { DoctorOptions } from './doctor/doctor.js';
 import type { MigrateOptions } from './migrate.js';
 import { NAMES } from './resources/resources.js';
 import type { RevokeOptions } from './revoke.js';
+import type { SetOptions } from './set.js';
 import type { TokenOptions } from './token.js';
 
 /**
@@ -34,6 +35,7 @@ export function program(interrupt: AbortSignal): Command {
   addDoctorCommand(cli);
   addTokenCommand(cli);
   addRevokeCommand(cli);
+  addSetCommand(cli);
   addAuditCommand(cli, interrupt);
   for (const command of [cli, ...cli.commands]) {
     command.version(serviceVersion(), '-V, --version', 'print the version of the service');
@@ -100,5 +102,22 @@ function addRevokeCommand(cli: Command): void {
     .action(async (options: RevokeOptions) => {
       const { revokeTokens } = await import('./revoke.js');
       await revokeTokens(options);
+    });
+}
+
+function addSetCommand(cli: Command): void {
+  cli
+    .command('set')
+    .description(
+      'change settings while the service runs, in all its processes and replicas within 5 s; the database keeps them, so ' +
+        'they count after a restart, too, instead of the environment',
+    )
+    .argument('[NAME=VALUE...]', 'the settings with their new values')
+    .option('--unset <names...>', 'settings for which the environment shall count again')
+    .option('--list', 'print the settings that can be set, with their values in force')
+    .addHelpText('after', examples('set MAINTENANCE=true', 'set --unset MAINTENANCE', 'set --list'))
+    .action(async (assignments: string[], options: SetOptions) => {
+      const { setSettings } = await import('./set.js');
+      await setSettings(assignments, options);
     });
 }

@@ -4,7 +4,7 @@ import { familyOf, nearMisses } from './near-misses.js';
 import { PLATFORM_SETTINGS } from './platform-settings.js';
 import { isSet, readSetting } from './read-setting.js';
 import { type PlatformValues, RULES } from './rules.js';
-import { type Environment, type Setting, settingsIn, valuesIn } from './setting.js';
+import { type Environment, namedValues, problemOf, replacedIn, type Setting, settingsIn, valuesIn } from './setting.js';
 
 export type { Environment };
 
@@ -24,13 +24,30 @@ export interface Config extends PlatformValues {
   };
   /** The values of the settings of features, by name; see `get`. */
   readonly settings: ReadonlyMap<string, unknown>;
+  /** The settings that may change while the service runs, by name. */
+  readonly live: ReadonlyMap<string, Setting>;
 }
 
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging
 export class Config {
-  constructor(values: Pick<Config, keyof PlatformValues | 'worker' | 'settings'>) {
+  constructor(values: Pick<Config, keyof PlatformValues | 'worker' | 'settings' | 'live'>) {
     Object.assign(this, values);
     Object.freeze(this);
+  }
+
+  /** This configuration with other values of settings, by name. */
+  with(values: ReadonlyMap<string, unknown>): Config {
+    const platform: PlatformValues = replacedIn(PLATFORM_SETTINGS, this, values);
+    const settings = [...this.settings].map(
+      ([name, value]) => [name, values.has(name) ? values.get(name) : value] as const,
+    );
+    return new Config({ ...this, ...platform, settings: new Map(settings) });
+  }
+
+  /** The values in this configuration of the settings that may change while the service runs, by name. */
+  get liveValues(): [name: string, value: unknown][] {
+    const all: [string, unknown][] = [...namedValues(PLATFORM_SETTINGS, this), ...this.settings];
+    return all.filter(([name]) => this.live.has(name));
   }
 
   get servesDocs(): boolean {
@@ -85,8 +102,7 @@ export function loadConfig(environment: Environment, ofFeatures: readonly Settin
     try {
       values.set(setting, readSetting(setting, environment));
     } catch (error) {
-      const { name, example = setting.default } = setting;
-      errors.push(`${name} ${(error as Error).message}. Example: ${name}=${example}`);
+      errors.push(problemOf(setting, error));
     }
   }
   errors.push(...misspelledNames(environment, settings, ofFeatures));
@@ -96,6 +112,7 @@ export function loadConfig(environment: Environment, ofFeatures: readonly Settin
   return new Config({
     ...platform,
     settings: new Map(ofFeatures.map((setting) => [setting.name, values.get(setting)])),
+    live: new Map(settings.filter(({ live }) => live).map((setting) => [setting.name, setting])),
   });
 }
 

@@ -26,6 +26,7 @@ const limit = (name: string, requests: string) =>
   setting(name, integer(1, 1_000_000_000), {
     about: `most ${requests} in the window; above it 429; unset: no limit`,
     example: '600',
+    live: true,
   });
 
 /**
@@ -197,6 +198,7 @@ export const PLATFORM_SETTINGS = {
     window: setting('RATE_LIMIT_WINDOW', integer(1, 86_400), {
       about: 'seconds in which the limits below are counted',
       default: '60',
+      live: true,
     }),
     subject: {
       read: limit('RATE_LIMIT_SUBJECT_READ', 'reads of single records by one subject'),
@@ -211,6 +213,7 @@ export const PLATFORM_SETTINGS = {
     inProgress: setting('RATE_LIMIT_IN_PROGRESS', integer(1, 1_000_000), {
       about: 'most requests of one subject without a complete response, in one process; above it 429; unset: no limit',
       example: '20',
+      live: true,
     }),
     store: setting('RATE_LIMIT_STORE', oneOf(['local', 'database']), {
       about: '`local`: each process counts for itself; `database`: all processes and replicas count together',
@@ -250,6 +253,13 @@ export const PLATFORM_SETTINGS = {
   logLevel: setting('LOG_LEVEL', oneOf(LOG_LEVELS), {
     about: `least severe level that is logged: ${LOG_LEVELS.join(', ')}`,
     default: 'info',
+    live: true,
+  }),
+  maintenance: setting('MAINTENANCE', boolean, {
+    about: '`true`: POST, PUT, PATCH and DELETE are 503, and reads go on; best by `cli set MAINTENANCE=true`',
+    default: 'false',
+    example: 'true',
+    live: true,
   }),
   tracesEndpoint: setting('OTEL_EXPORTER_OTLP_ENDPOINT', collectorUrl, {
     about: 'address of the OpenTelemetry collector that takes traces (OTLP over HTTP, JSON); unset: no traces',

@@ -19,6 +19,8 @@ export interface Setting<T = unknown> {
   readonly example?: string;
   /** Whether `<NAME>_FILE` may name a file that holds the value (container secrets). */
   readonly file?: boolean;
+  /** Whether `cli set` may change it while the service runs; see `LiveConfig`. */
+  readonly live?: boolean;
 }
 
 /** Declares a setting. */
@@ -28,6 +30,11 @@ export function setting<T, const Options extends Omit<Setting, 'name' | 'parse'>
   options: Options,
 ): Setting<T> & Options {
   return { name, parse, ...options };
+}
+
+/** One line for a wrong value of a setting. @param error that `parse` has thrown */
+export function problemOf({ name, default: value, example = value }: Setting, error: unknown): string {
+  return `${name} ${(error as Error).message}. Example: ${name}=${example}`;
 }
 
 /** Settings in groups: the shape of their values in `Config`. */
@@ -59,6 +66,28 @@ export function valuesIn<Tree extends SettingsTree>(
     isSetting(node) ? valueOf(node) : valuesIn(node, valueOf),
   ]);
   return Object.fromEntries(entries) as ValuesOf<Tree>;
+}
+
+/** Replaces the values of settings in a tree of values by those that `values` has, by name. */
+export function replacedIn<Tree extends SettingsTree>(
+  tree: Tree,
+  old: ValuesOf<Tree>,
+  values: ReadonlyMap<string, unknown>,
+): ValuesOf<Tree> {
+  const entries = Object.entries(tree).map(([key, node]) => {
+    const value = old[key] as ValuesOf<SettingsTree>;
+    if (!isSetting(node)) return [key, replacedIn(node, value, values)];
+    return [key, values.has(node.name) ? values.get(node.name) : value];
+  });
+  return Object.fromEntries(entries) as ValuesOf<Tree>;
+}
+
+/** The values of the settings of a tree, by name. */
+export function namedValues<Tree extends SettingsTree>(tree: Tree, values: ValuesOf<Tree>): [string, unknown][] {
+  return Object.entries(tree).flatMap(([key, node]) => {
+    const value = values[key] as ValuesOf<SettingsTree>;
+    return isSetting(node) ? [[node.name, value] as [string, unknown]] : namedValues(node, value);
+  });
 }
 
 function isSetting(node: Setting | SettingsTree): node is Setting {

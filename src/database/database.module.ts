@@ -6,14 +6,29 @@ import { MIGRATE, REVERT } from '../config/program-names.js';
 import { type Class, createDataSource } from './data-source.js';
 import { engineOf } from './engine.js';
 import { DatabaseStartError } from './errors.js';
+import { LiveConfig } from './polling/live-config.js';
+import { PolledTables } from './polling/polled-tables.js';
 import { migrate, pendingMigrations, unknownMigrations } from './schema/migrations.js';
 
-/** Provides the data source for `TypeOrmModule.forFeature([...])` and `@InjectRepository()` in every module. */
+/**
+ * Provides the data source for `TypeOrmModule.forFeature([...])` and `@InjectRepository()` in every module, and
+ * `LiveConfig`, the configuration in force.
+ */
 @Module({})
 export class DatabaseModule {
   static forRoot(): DynamicModule {
     return {
       module: DatabaseModule,
+      global: true,
+      providers: [
+        PolledTables,
+        {
+          provide: LiveConfig,
+          inject: [Config, PolledTables],
+          useFactory: (config: Config, polled: PolledTables) => LiveConfig.load(config, polled),
+        },
+      ],
+      exports: [PolledTables, LiveConfig],
       imports: [
         TypeOrmModule.forRootAsync({
           inject: [Config],

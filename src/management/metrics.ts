@@ -5,9 +5,11 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { DataSource } from 'typeorm';
 import { serviceVersion } from '../config/service-version.js';
 import { committed } from '../database/engine.js';
+import { LiveConfig } from '../database/polling/live-config.js';
 import { type StatementEvent, statements } from '../database/database-events.js';
 import { standardOutput } from '../logging/standard-output.js';
 import { ReportedResources } from './reported-resources.js';
+import { addSettingsGauge } from './settings-gauge.js';
 import { withinTimeout } from './database-timeout.js';
 
 // Seconds.
@@ -34,7 +36,7 @@ export class Metrics implements OnModuleDestroy {
     registers: [this.registry],
   });
 
-  constructor(resources: ReportedResources, @InjectDataSource() dataSource: DataSource) {
+  constructor(resources: ReportedResources, live: LiveConfig, @InjectDataSource() dataSource: DataSource) {
     collectDefaultMetrics({ register: this.registry });
     new Gauge({
       name: 'build_info',
@@ -74,6 +76,7 @@ export class Metrics implements OnModuleDestroy {
         for (const { resource, capacity } of resources.all) this.set({ resource }, capacity);
       },
     });
+    addSettingsGauge(this.registry, live);
     new Counter({
       name: 'log_lines_dropped_total',
       help: 'Log lines that were dropped because the reader of the log stalled',

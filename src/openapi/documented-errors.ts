@@ -3,6 +3,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { type ApiError, codeOfStatus, type ErrorDetail } from '../http/errors/api-error.js';
 import { errorResponse, messageOfStatus, OUTCOME_UNKNOWN } from '../http/errors/error-response.js';
+import { inMaintenance } from '../http/maintenance.guard.js';
 import { tooManyRequests } from '../rate-limit/rate-limit-errors.js';
 import { ErrorDto } from './error.dto.js';
 import { errorHeaders, type HeaderName, REQUEST_ID_EXAMPLE } from './header-fields.js';
@@ -73,11 +74,13 @@ function commonErrors(scope: string): readonly DescribedError[] {
     {
       status: 503,
       description: scope.endsWith(':write')
-        ? 'The service or its database cannot be reached at the moment, and nothing has changed; or, with `OUTCOME_UNKNOWN`, the ' +
+        ? 'The service or its database cannot be reached at the moment, or is in maintenance, and nothing has changed; or, with `OUTCOME_UNKNOWN`, the ' +
           'confirmation of the change was lost, and it may have been made or not. A POST with an `Idempotency-Key` can be ' +
           'repeated in each case; then the response has `Retry-After`'
         : 'The service or its database cannot be reached at the moment',
-      examples: scope.endsWith(':write') ? { unavailable, outcomeUnknown } : { unavailable },
+      examples: scope.endsWith(':write')
+        ? { unavailable, maintenance: exampleOf(inMaintenance()), outcomeUnknown }
+        : { unavailable },
       headers: ['Retry-After'],
     },
   ];

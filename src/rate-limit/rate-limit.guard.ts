@@ -8,7 +8,7 @@ import { addressKey } from '../http/messages/client-address.js';
 import type { Limit } from './limit.js';
 import { type RouteClass, routeClassOf } from './rate-class.decorator.js';
 import { tooManyRequests } from './rate-limit-errors.js';
-import type { RequestsInProgress } from './requests-in-progress.js';
+import { RequestsInProgress } from './requests-in-progress.js';
 
 /** The shortest and longest time before a 429 in milliseconds: clients that repeat at once would use up the CPU. */
 const DELAY = { least: 250, most: 750 };
@@ -19,12 +19,11 @@ const DELAY = { least: 250, most: 750 };
  * request counts once for each of its resolvers; messages of WebSockets do not count.
  */
 export class RateLimitGuard implements CanActivate {
-  /** @param limits of each class of routes, in the order in which they are checked */
-  constructor(
-    private readonly limits: Readonly<Record<RouteClass, readonly Limit[]>>,
-    private readonly inProgress: RequestsInProgress,
-    private readonly reflector: Reflector,
-  ) {}
+  readonly inProgress = new RequestsInProgress();
+  /** The limits of each class of routes, in the order in which they are checked. */
+  limits: Readonly<Record<RouteClass, readonly Limit[]>> = { read: [], write: [], list: [] };
+
+  constructor(private readonly reflector: Reflector) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const call = httpCallOf(context);

@@ -3,11 +3,10 @@ import { rateLimited } from './rate-limit-errors.js';
 
 /** Counts the requests of each subject that have no complete response yet, in this process. */
 export class RequestsInProgress {
+  /** Most requests of one subject; `undefined` for no limit. */
+  most?: number;
   private readonly counts = new Map<string, number>();
   private readonly counted = new WeakSet<ServerResponse>();
-
-  /** @param most of one subject; `undefined` for no limit */
-  constructor(private readonly most: number | undefined) {}
 
   /**
    * Counts a request until its response is sent or its connection closes. A repeated call for one response counts once.

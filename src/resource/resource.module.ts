@@ -2,6 +2,7 @@ import { type DynamicModule, Global, Inject, Module, type Type } from '@nestjs/c
 import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { Config } from '../config/config.js';
+import { LiveConfig } from '../database/polling/live-config.js';
 import { ReportedResources } from '../management/reported-resources.js';
 import { AuditModule } from './audit/audit.module.js';
 import { ExpiredKeys } from './idempotency/expired-keys.js';
@@ -36,9 +37,12 @@ export class UsageModule {
       providers: [
         {
           provide: UsageCounter,
-          inject: [Config, ReportedResources],
-          useFactory: (config: Config, reported: ReportedResources) => {
-            const counter = new UsageCounter(resource, capacity(config), audited);
+          inject: [LiveConfig, ReportedResources],
+          useFactory: async (live: LiveConfig, reported: ReportedResources) => {
+            const counter = new UsageCounter(resource, capacity(live.current), audited);
+            await live.onChange((config) => {
+              counter.capacity = capacity(config);
+            });
             reported.add(counter);
             return counter;
           },

@@ -139,5 +139,6 @@ export function capacitySetting(
   return setting(variable, integer(0, Number.MAX_SAFE_INTEGER), {
     about: `most ${pluralText} that may be stored; above it POST is 507`,
     default: String(records),
+    live: true,
   });
 }

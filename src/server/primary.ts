@@ -25,6 +25,7 @@ const MOST_FAILURES = 5;
  */
 export class Primary {
   private readonly logger = new Logger('Service');
+  private readonly log: ReturnType<typeof createLog>;
   private readonly workers = new Set<WorkerProcess>();
   private readonly management = new WorkersManagement(this.workers);
   /** Whether the first start of all workers has succeeded. */
@@ -37,7 +38,8 @@ export class Primary {
   private exitCode = 0;
 
   constructor(private readonly config: Config) {
-    Logger.overrideLogger(new NestLogger(createLog(config)));
+    this.log = createLog(config);
+    Logger.overrideLogger(new NestLogger(this.log));
     const exec = fileURLToPath(new URL('../main.js', import.meta.url));
     // `advanced`, because JSON turns NaN into null. The last descriptor is `WORKER_LOG`.
     const stdio = ['ignore' as const, 'pipe' as const, 'pipe' as const, 'ipc' as const, standardOutput().descriptor];
@@ -69,7 +71,9 @@ export class Primary {
   }
 
   private fork(): WorkerProcess {
-    const worker = new WorkerProcess();
+    const worker = new WorkerProcess((level) => {
+      this.log.level = level;
+    });
     this.workers.add(worker);
     void worker.ended.then(() => this.handleEnd(worker));
     return worker;

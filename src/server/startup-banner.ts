@@ -4,6 +4,7 @@ import { developmentSecretFile, signsTokens } from '../auth/token-key.js';
 import type { Config } from '../config/config.js';
 import type { DatabaseUrl } from '../config/parse.js';
 import { CLI, isImage } from '../config/program-names.js';
+import { describeStored, LiveConfig } from '../database/polling/live-config.js';
 import { type ReportedResource, ReportedResources } from '../management/reported-resources.js';
 
 /** Logs the addresses, the database and a command for a first token, when the service listens. */
@@ -18,6 +19,8 @@ export async function logStartupBanner(app: NestFastifyApplication, config: Conf
   if (config.adminPage) logger.log(`Admin page:  ${api}/admin${where}`);
   logger.log(`Management:  ${managementUrl}/health/ready and /metrics${where}`);
   logger.log(`Database:    ${nameOf(config.database.url)} (${capacities(resources)})`);
+  const { stored } = app.get(LiveConfig, { strict: false });
+  for (const row of stored) logger.log(`In force:    ${describeStored(row)} (${CLI} set)`);
   if (!signsTokens(config)) return;
   if (config.jwt.secret === undefined) {
     logger.warn(

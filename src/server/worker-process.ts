@@ -33,9 +33,11 @@ export class WorkerProcess {
     metrics: (metrics) => {
       this.metrics = metrics as MetricValues[];
     },
+    logLevel: (level) => this.onLogLevel(String(level)),
   });
 
-  constructor() {
+  /** @param onLogLevel called with the log level in force, which the database may have */
+  constructor(private readonly onLogLevel: (level: string) => void) {
     const { stdout, stderr } = this.process;
     // `close` follows the last output of the worker, so that its error message is printed first.
     this.process.once('close', () => this.resolveStarted(false));

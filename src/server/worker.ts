@@ -1,6 +1,7 @@
 import type { Worker } from 'node:cluster';
 import { createApp } from '../app.js';
 import { Config } from '../config/config.js';
+import { LiveConfig } from '../database/polling/live-config.js';
 import { standardOutput, WORKER_LOG } from '../logging/standard-output.js';
 import { Health } from '../management/health.js';
 import { Metrics } from '../management/metrics.js';
@@ -22,6 +23,7 @@ export async function start(config: Config, { id, process: self }: Worker): Prom
     metrics,
     banner: (managementUrl) => logStartupBanner(app, own, String(managementUrl)),
   });
+  await app.get(LiveConfig, { strict: false }).onChange(({ logLevel }) => void primary.ask('logLevel', logLevel));
   shutDownWorker(app, own, {
     // The reply arrives after all connections that the primary has passed on. Other workers get the later ones.
     portClosed: () => primary.ask('portClosed'),

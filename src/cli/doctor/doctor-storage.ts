@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { CLI, MIGRATE } from '../../config/program-names.js';
 import { pendingMigrations, unknownMigrations } from '../../database/schema/migrations.js';
+import { describeStored, inForce, storedSettings } from '../../database/polling/live-config.js';
 import { committed } from '../../database/engine.js';
 import { RESOURCES } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
@@ -10,7 +11,7 @@ import { hasAuditTriggers } from '../../resource/audit/audit-triggers.js';
 import { prepareStorage, recount, storedCount, type StoredCount } from '../../resource/usage/storage-row.js';
 import { hasTriggers } from '../../resource/usage/triggers.js';
 import { databaseExists } from '../sqlite-file/database-path.js';
-import { openDatabase, openDataSource } from '../resources/open-storage.js';
+import { configInForce, openDatabase, openDataSource } from '../resources/open-storage.js';
 
 const NONE_YET = 'there is no database yet';
 
@@ -41,13 +42,14 @@ export function counters(config: Config): Promise<string> {
     const counted = new Set(rows.map(({ resource }) => resource));
     // A pending migration may create the table.
     const isComplete = pending.length === 0;
+    const current = await configInForce(dataSource, config);
     const seen: string[] = [];
     const wrong: string[] = [];
     for (const resource of RESOURCES) {
       if (!counted.has(resource.name.plural) && !isComplete) continue;
       const { used, count } = await countOf(dataSource, resource);
       const { pluralText } = resource.name;
-      const capacity = config.get(resource.capacity);
+      const capacity = current.get(resource.capacity);
       const triggers = isComplete ? await wrongTriggers(dataSource, resource) : undefined;
       if (triggers !== undefined) wrong.push(`${triggers} are missing or outdated`);
       if (used === count)
@@ -80,12 +82,13 @@ async function countOf(dataSource: DataSource, { name }: Resource): Promise<Stor
 export async function fixCounters(config: Config): Promise<string[]> {
   if (!databaseExists(config)) return [];
   await using dataSource = await openDatabase(config, { mayMigrate: false });
+  const current = await configInForce(dataSource, config);
   const fixed: string[] = [];
   for (const resource of RESOURCES) {
     const { name, capacity, audited = false } = resource;
     const triggers = await wrongTriggers(dataSource, resource);
     if (triggers !== undefined) {
-      await prepareStorage(dataSource, { resource: name.plural, capacity: config.get(capacity), audited });
+      await prepareStorage(dataSource, { resource: name.plural, capacity: current.get(capacity), audited });
       fixed.push(`${triggers} are made`);
     }
     const before = await storedCount(dataSource, name.plural);
@@ -94,6 +97,17 @@ export async function fixCounters(config: Config): Promise<string[]> {
     fixed.push(`counted again: there are ${count} ${name.pluralText}, the counter said ${before.used}`);
   }
   return fixed;
+}
+
+/** The values of `cli set`, which count instead of those of the environment. */
+export function liveSettings(config: Config): Promise<string> {
+  return withDatabase(config, async (dataSource) => {
+    if ((await pendingMigrations(dataSource)).length > 0) return 'not known before the migrations have run';
+    const { stored, problems } = inForce(config, await storedSettings(dataSource));
+    if (problems.length > 0) throw new Error(`${problems.join('; ')}: run ${CLI} set --unset NAME`);
+    if (stored.length === 0) return 'nothing is set while the service runs: the environment counts';
+    return `${stored.map(describeStored).join('; ')}: these count, not the environment`;
+  });
 }
 
 export function unfinishedImports(config: Config): Promise<string> {

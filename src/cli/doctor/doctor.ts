@@ -6,14 +6,19 @@ import { developmentSecretFile, signsTokens } from '../../auth/token-key.js';
 import { type Config, ConfigError, loadConfigFromProcess } from '../../config/config.js';
 import { RESOURCES, SETTINGS } from '../../features.js';
 import { sqliteChecks } from './doctor-sqlite.js';
-import { counters, fixCounters, migrations, unfinishedImports } from './doctor-storage.js';
+import { counters, fixCounters, liveSettings, migrations, unfinishedImports } from './doctor-storage.js';
 import { Failure } from '../command-errors.js';
 
 /** One check: returns a text, or throws an error whose message says what is wrong and, after a colon, what to do. */
 export type Check = (config: Config) => string | Promise<string>;
 
 const EVERYWHERE: Readonly<Record<string, Check>> = { keys, clock };
-const STORAGE: Readonly<Record<string, Check>> = { migrations, counter: counters, import: unfinishedImports };
+const STORAGE: Readonly<Record<string, Check>> = {
+  migrations,
+  set: liveSettings,
+  counter: counters,
+  import: unfinishedImports,
+};
 
 export interface DoctorOptions {
   readonly fix?: boolean;

@@ -89,7 +89,8 @@ async function dryRun(config: Config, job: ImportJob): Promise<void> {
   const { resource } = job;
   await using storage = databaseExists(config) ? await openStorage(config, resource, { mayMigrate: false }) : undefined;
   if (storage === undefined) await rejectReferences(resource);
-  const { records, ids, free } = await validateInput(storage, config.get(resource.capacity), job);
+  const capacity = storage?.store.counter.capacity ?? config.get(resource.capacity);
+  const { records, ids, free } = await validateInput(storage, capacity, job);
   const outcome = ids === 'keep' ? 'with the ids they have' : 'with new ids';
   console.error(
     `All is well: ${resource.name.counted(records)} can be imported ${outcome}; ${free} places are free. Nothing is stored.`,

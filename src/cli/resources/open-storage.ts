@@ -3,6 +3,7 @@ import type { DataSource, Repository } from 'typeorm';
 import { Config } from '../../config/config.js';
 import { MIGRATE } from '../../config/program-names.js';
 import { createDataSource } from '../../database/data-source.js';
+import { inForce, storedSettings } from '../../database/polling/live-config.js';
 import { migrate, pendingMigrations, unknownMigrations } from '../../database/schema/migrations.js';
 import type { Resource } from '../../resource/resource.js';
 import type { AnyResourceEntity } from '../../resource/resource-entity.js';
@@ -45,7 +46,9 @@ export async function openDataSource(config: Config): Promise<OpenDataSource> {
 /** Opens the database and the repository of a resource, as the start of the service does; see `openDatabase`. */
 export async function openStorage(config: Config, resource: Resource, options: OpenOptions): Promise<OpenStorage> {
   const dataSource = await openDatabase(config, options);
-  const counter = new UsageCounter(resource.name.plural, config.get(resource.capacity), resource.audited);
+  const { capacity } = resource;
+  const current = await configInForce(dataSource, config);
+  const counter = new UsageCounter(resource.name.plural, current.get(capacity), resource.audited);
   if (options.mayMigrate) await prepareStorage(dataSource, counter);
   const repository = dataSource.getRepository<AnyResourceEntity>(await resource.entity());
   return {
@@ -72,6 +75,13 @@ export async function openDatabase(config: Config, { mayMigrate }: OpenOptions):
     throw error;
   }
   return dataSource;
+}
+
+/** The configuration with the values of `cli set`, which a database has since the migration of their table. */
+export async function configInForce(dataSource: DataSource, config: Config): Promise<Config> {
+  const pending = await pendingMigrations(dataSource);
+  if (pending.some((name) => name.startsWith('CreateLiveSettings'))) return config;
+  return inForce(config, await storedSettings(dataSource)).config;
 }
 
 async function requireSchema(dataSource: DataSource, mayMigrate: boolean): Promise<void> {

@@ -25,6 +25,16 @@ export function httpCallOf(host: ArgumentsHost): HttpCall | undefined {
   return reply && { request: reply.request, reply };
 }
 
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** Tells whether a call may write: a route by its method, or a GraphQL mutation. Messages of WebSockets are not known. */
+export function mayWrite(host: ArgumentsHost): boolean {
+  const call = httpCallOf(host);
+  if (call === undefined) return false;
+  if (host.getType<string>() === 'http') return !READS.has(call.request.method);
+  return host.getArgByIndex<ResolvedField>(3).parentType.name === 'Mutation';
+}
+
 /** Names a call in the log: by its request and route, with the field in GraphQL, or by the message of a WebSocket. */
 export function originOf(host: ArgumentsHost): string {
   const call = httpCallOf(host);

@@ -9,11 +9,12 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { Config } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
+import { LiveConfig } from '../../database/polling/live-config.js';
 import { ReportedResources } from '../../management/reported-resources.js';
 import { prepareStorage, storedCount } from './storage-row.js';
 
 /**
- * Prepares the `storage` rows before the start, and compares each count with the records once after it, while the
+ * Prepares the `storage` rows before the start and when a capacity changes, and compares each count with the records once after it, while the
  * service runs. They differ only if `storage` was changed by hand, triggers were switched off, or the file is damaged.
  */
 @Injectable()
@@ -25,11 +26,15 @@ export class CountCheck implements OnModuleInit, OnApplicationBootstrap, OnModul
   constructor(
     private readonly resources: ReportedResources,
     private readonly config: Config,
+    private readonly live: LiveConfig,
     @InjectDataSource() private readonly dataSource: DataSource,
   ) {}
 
   async onModuleInit(): Promise<void> {
-    for (const resource of this.resources.all) await prepareStorage(this.dataSource, resource);
+    // The counters have the new capacities by then: their listeners are older.
+    await this.live.onChange(async () => {
+      for (const resource of this.resources.all) await prepareStorage(this.dataSource, resource);
+    });
   }
 
   onApplicationBootstrap(): void {

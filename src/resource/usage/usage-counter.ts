@@ -27,7 +27,7 @@ export class UsageCounter implements ReportedResource {
    */
   constructor(
     readonly resource: string,
-    readonly capacity: number,
+    public capacity: number,
     readonly audited = false,
   ) {}
 

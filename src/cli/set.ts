@@ -1,0 +1,89 @@
+import { hostname, userInfo } from 'node:os';
+import { type Config, loadConfigFromProcess } from '../config/config.js';
+import { liveSetting, liveValue } from '../config/live-values.js';
+import { CLI } from '../config/program-names.js';
+import {
+  describeStored,
+  inForce,
+  settingsInForce,
+  storedSettings,
+  type StoredSetting,
+  storeSettings,
+} from '../database/polling/live-config.js';
+import { SETTINGS } from '../features.js';
+import { UsageError } from './command-errors.js';
+import { openDatabase } from './resources/open-storage.js';
+
+export interface SetOptions {
+  readonly list?: boolean;
+  readonly unset?: readonly string[];
+}
+
+/** Changes settings of a running service, or prints those that can be changed. */
+export async function setSettings(assignments: readonly string[], { list = false, unset = [] }: SetOptions) {
+  const isChange = assignments.length + unset.length > 0;
+  if (list === isChange) throw new UsageError('give NAME=VALUE, --unset NAME, or --list');
+  const config = loadConfigFromProcess(SETTINGS);
+  const changes = withoutProblems(assignments, (assignment) => parsed(config, assignment));
+  await using dataSource = await openDatabase(config, { mayMigrate: false });
+  const stored = await storedSettings(dataSource);
+  if (list) return print(config, stored);
+  // A row of another version may have a name that is not known here.
+  const removed = withoutProblems(unset, (name) => {
+    if (!stored.some((row) => row.name === name)) liveSetting(config.live, name);
+    return [name, undefined] as const;
+  });
+  await storeSettings(dataSource, new Map<string, string | undefined>([...changes, ...removed]), operator(config));
+  for (const [name, value] of changes) console.log(`${name}=${value} (to end it: ${CLI} set --unset ${name})`);
+  for (const [name] of removed) console.log(`${name} is unset: the environment of the service counts`);
+  console.log('In force within 5 s, in all processes of the service on this database, and after a restart.');
+}
+
+/** @throws {UsageError} with the problems of all inputs */
+function withoutProblems<T>(inputs: readonly string[], parse: (input: string) => T): T[] {
+  const problems: string[] = [];
+  const results = inputs.flatMap((input) => {
+    try {
+      return [parse(input)];
+    } catch (error) {
+      problems.push((error as Error).message);
+      return [];
+    }
+  });
+  if (problems.length > 0) throw new UsageError(`${problems.join('\n')}\nNothing was changed.`);
+  return results;
+}
+
+/** @throws {Error} for a name that cannot be set, and for a value that the start would reject */
+function parsed({ live }: Config, assignment: string): readonly [name: string, value: string] {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
+  if (name === undefined || value === undefined) throw new Error(`"${assignment}" is not NAME=VALUE`);
+  liveSetting(live, name);
+  if (value === '') throw new Error(`${name} has no value: give one, or --unset ${name}`);
+  liveValue(live, name, value);
+  return [name, value];
+}
+
+/** Who runs the command: the user of the PostgreSQL database, or of this machine, and the machine. */
+function operator({ database: { url } }: Config): string {
+  return `${url.engine === 'postgres' ? url.user : userOfMachine()}@${hostname()}`;
+}
+
+function userOfMachine(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run under an id that has no name.
+    return String(process.getuid?.());
+  }
+}
+
+function print(config: Config, rows: readonly StoredSetting[]): void {
+  const { config: current, stored, problems } = inForce(config, rows);
+  for (const setting of settingsInForce(current, stored)) {
+    const { name, value } = setting;
+    if (setting.stored !== undefined) console.log(describeStored(setting.stored));
+    else console.log(`${name}${value === '' ? ' has no value' : `=${value}`}, by the environment of this command`);
+  }
+  for (const problem of problems) console.error(`A row of live_settings does not count: ${problem}`);
+}

@@ -1,0 +1,31 @@
+import { familyOf, nearMisses } from './near-misses.js';
+import { PLATFORM_SETTINGS } from './platform-settings.js';
+import { problemOf, type Setting, settingsIn } from './setting.js';
+
+/**
+ * Parses the value of a setting that may change while the service runs, by the rules of the start.
+ * @param live these settings by name
+ * @throws {Error} for a wrong value, and for a name that is none of these settings
+ */
+export function liveValue(live: ReadonlyMap<string, Setting>, name: string, text: string): unknown {
+  const setting = liveSetting(live, name);
+  try {
+    return setting.parse(text);
+  } catch (error) {
+    throw new Error(problemOf(setting, error), { cause: error });
+  }
+}
+
+/** @throws {Error} for a name that is no setting which may change while the service runs */
+export function liveSetting(live: ReadonlyMap<string, Setting>, name: string): Setting {
+  const setting = live.get(name);
+  if (setting !== undefined) return setting;
+  const names = new Set(live.keys());
+  const choice = `These can be set while the service runs: ${[...names].join(', ')}`;
+  if (settingsIn(PLATFORM_SETTINGS).some((each) => each.name === name)) {
+    throw new Error(`${name} is read at the start only: set it in the environment, and restart. ${choice}`);
+  }
+  const [near] = nearMisses({ [name]: '' }, names, new Set([...names].map(familyOf)));
+  const meant = near === undefined ? '' : `; did you mean ${near[1]}?`;
+  throw new Error(`${name} is not a setting of this service${meant || `. ${choice}`}`);
+}

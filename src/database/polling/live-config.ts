@@ -1,0 +1,139 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { DataSource } from 'typeorm';
+import type { Config } from '../../config/config.js';
+import { liveValue } from '../../config/live-values.js';
+import { committed, transaction } from '../engine.js';
+import { type PolledRow, type PolledTables, readTables } from './polled-tables.js';
+
+export const LIVE_SETTINGS = { name: 'live_settings', columns: ['name', 'value', 'changed', 'changed_by'] } as const;
+
+/** A value that `cli set` has stored. `changed` is in milliseconds since 1970. */
+export type StoredSetting = PolledRow<(typeof LIVE_SETTINGS.columns)[number]>;
+
+/** Called with the configuration in force. If it rejects, it is called again after some seconds. */
+type Listener = (config: Config) => void | Promise<void>;
+
+/**
+ * The configuration in force while the service runs: that of the environment, with the values of the table
+ * `live_settings`, which `cli set` writes. They count in all workers and replicas, and after a restart, until they are
+ * unset.
+ */
+@Injectable()
+export class LiveConfig {
+  /** The valid rows of the table. */
+  stored: readonly StoredSetting[] = [];
+  current: Config;
+  private readonly logger = new Logger('Settings');
+  private readonly listeners: Listener[] = [];
+
+  /** @param config of the environment */
+  private constructor(private readonly config: Config) {
+    this.current = config;
+  }
+
+  static async load(config: Config, polled: PolledTables): Promise<LiveConfig> {
+    const live = new LiveConfig(config);
+    await polled.watch({
+      ...LIVE_SETTINGS,
+      onRead: (rows, isChanged) => (isChanged ? live.apply(rows) : undefined),
+    });
+    return live;
+  }
+
+  /** Calls the listener with the configuration in force, now and after each change. */
+  async onChange(listener: Listener): Promise<void> {
+    await listener(this.current);
+    this.listeners.push(listener);
+  }
+
+  private async apply(rows: readonly StoredSetting[]): Promise<void> {
+    const { config, stored, problems } = inForce(this.config, rows);
+    this.current = config;
+    for (const listener of this.listeners) await listener(config);
+    for (const problem of problems) this.logger.warn(`A row of live_settings is ignored: ${problem}`);
+    this.logChanges(stored);
+    this.stored = stored;
+  }
+
+  private logChanges(stored: readonly StoredSetting[]): void {
+    const before = new Set(this.stored.map(describeStored));
+    for (const text of stored.map(describeStored).filter((each) => !before.has(each))) this.logger.log(text);
+    const names = new Set(stored.map(({ name }) => name));
+    for (const { name } of this.stored.filter((each) => !names.has(each.name))) {
+      this.logger.log(`${name} is unset; the environment counts again`);
+    }
+  }
+}
+
+/** A stored setting in one line, with the time of its change and who made it. */
+export function describeStored({ name, value, changed, changed_by }: StoredSetting): string {
+  return `${name}=${value}, set ${new Date(Number(changed)).toISOString()} by ${changed_by}`;
+}
+
+/** A setting that may change while the service runs, with its value in force; `stored` if that is one of `cli set`. */
+export interface SettingInForce {
+  readonly name: string;
+  /** Empty without a value. */
+  readonly value: string;
+  readonly stored?: StoredSetting;
+}
+
+/** @param config in force, with the values of the rows */
+export function settingsInForce(config: Config, rows: readonly StoredSetting[]): SettingInForce[] {
+  return config.liveValues.map(([name, value]) => {
+    return {
+      name,
+      value: value === undefined ? '' : String(value as string | number | boolean),
+      stored: rows.find((row) => row.name === name),
+    };
+  });
+}
+
+/**
+ * Stores values of settings by name, and deletes those that are `undefined`, in one transaction.
+ * @param by names who does it
+ */
+export async function storeSettings(
+  dataSource: DataSource,
+  changes: ReadonlyMap<string, string | undefined>,
+  by: string,
+): Promise<void> {
+  await transaction(
+    dataSource,
+    async (tx) => {
+      for (const [name, value] of changes) {
+        if (value === undefined) await tx.sql`DELETE FROM live_settings WHERE name = ${name}`;
+        else {
+          await tx.sql`
+            INSERT INTO live_settings (name, value, changed, changed_by) VALUES (${name}, ${value}, ${Date.now()}, ${by})
+            ON CONFLICT (name) DO UPDATE
+            SET value = excluded.value, changed = excluded.changed, changed_by = excluded.changed_by`;
+        }
+      }
+    },
+    // On a full volume, maintenance must be possible.
+    { reclaimsSpace: true },
+  );
+}
+
+/** The values of the table `live_settings`, sorted by name. */
+export async function storedSettings(dataSource: DataSource): Promise<StoredSetting[]> {
+  const [rows] = await readTables(committed(dataSource), [LIVE_SETTINGS]);
+  return rows as StoredSetting[];
+}
+
+/** The configuration with the values of the rows. A row with a problem does not count. */
+export function inForce(config: Config, rows: readonly StoredSetting[]) {
+  const values = new Map<string, unknown>();
+  const stored: StoredSetting[] = [];
+  const problems: string[] = [];
+  for (const row of rows) {
+    try {
+      values.set(row.name, liveValue(config.live, row.name, row.value));
+      stored.push(row);
+    } catch (error) {
+      problems.push((error as Error).message);
+    }
+  }
+  return { config: config.with(values), stored, problems };
+}

@@ -1,0 +1,101 @@
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { InjectDataSource } from '@nestjs/typeorm';
+import type { DataSource } from 'typeorm';
+import { committed, type Sql } from '../engine.js';
+
+/** Milliseconds between two reads of the tables: a change reaches every process within 5 s. */
+const POLL_INTERVAL = 2000;
+
+/** A row with its columns as texts, because an integer of 64 bits, as a restored file may have, would be an error. */
+export type PolledRow<Column extends string = string> = Readonly<Record<Column, string>>;
+
+/** A small table that every process keeps in memory. */
+export interface PolledTable<Column extends string = string> {
+  readonly name: string;
+  /** The rows are sorted by these columns. */
+  readonly columns: readonly Column[];
+  /** Gets the rows of each read. After an error, the rows count as changed in the next read. */
+  onRead(rows: readonly PolledRow<Column>[], isChanged: boolean): void | Promise<void>;
+}
+
+/**
+ * Reads small tables again and again, all of them in one statement, so that a change reaches every worker and replica
+ * within 5 s. During an outage of the database, the rows read before it count.
+ */
+@Injectable()
+export class PolledTables implements OnApplicationShutdown {
+  private readonly logger = new Logger('Database');
+  private readonly tables: PolledTable[] = [];
+  /** The last rows of each table as JSON. */
+  private readonly known = new Map<PolledTable, string>();
+  private isFailing = false;
+  private isStopped = false;
+  private timer?: NodeJS.Timeout;
+
+  constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
+
+  /** Reads the table now, and again and again. */
+  async watch<Column extends string>(table: PolledTable<Column>): Promise<void> {
+    await this.read([table as unknown as PolledTable]);
+    this.tables.push(table as unknown as PolledTable);
+    if (this.timer === undefined) this.schedule();
+  }
+
+  onApplicationShutdown(): void {
+    this.isStopped = true;
+    clearTimeout(this.timer);
+  }
+
+  private schedule(): void {
+    if (!this.isStopped) this.timer = setTimeout(() => void this.poll(), POLL_INTERVAL).unref();
+  }
+
+  private async poll(): Promise<void> {
+    try {
+      await this.read(this.tables);
+      this.isFailing = false;
+    } catch (error) {
+      const names = this.tables.map(({ name }) => name).join(' and ');
+      if (!this.isFailing) this.logger.warn(`Changes of ${names} cannot be read: ${(error as Error).message}`);
+      this.isFailing = true;
+    }
+    this.schedule();
+  }
+
+  private async read(tables: readonly PolledTable[]): Promise<void> {
+    const all = await readTables(committed(this.dataSource), tables);
+    for (const [index, table] of tables.entries()) {
+      const rows = all[index]!;
+      const known = JSON.stringify(rows);
+      const isChanged = known !== this.known.get(table);
+      if (isChanged) this.known.delete(table);
+      await table.onRead(rows, isChanged);
+      this.known.set(table, known);
+    }
+  }
+}
+
+/** The rows of each table, read in one statement. */
+export async function readTables(
+  sql: Sql,
+  tables: readonly Pick<PolledTable, 'name' | 'columns'>[],
+): Promise<PolledRow[][]> {
+  const width = Math.max(...tables.map(({ columns }) => columns.length));
+  const selects = tables.map(({ name, columns }, table) => {
+    const values = Array.from(
+      { length: width },
+      (_, index) => `CAST(${columns[index] ?? 'NULL'} AS text) AS c${index}`,
+    );
+    return `SELECT ${table} AS source, ${values.join(', ')} FROM ${name}`;
+  });
+  const order = Array.from({ length: width + 1 }, (_, index) => index + 1).join(', ');
+  const found = await sql.query<({ source: number } & PolledRow)[]>(
+    `${selects.join(' UNION ALL ')} ORDER BY ${order}`,
+    [],
+  );
+  return tables.map(({ columns }, table) =>
+    found
+      .filter(({ source }) => source === table)
+      .map((row) => Object.fromEntries(columns.map((column, index) => [column, row[`c${index}`]!]))),
+  );
+}

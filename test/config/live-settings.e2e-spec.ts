@@ -1,0 +1,241 @@
+import { getDataSourceToken } from '@nestjs/typeorm';
+import type { DataSource } from 'typeorm';
+import { transaction } from '../../src/database/engine.js';
+import { run } from '../support/command.js';
+import { databaseUrlFor, engineInUse } from '../support/engine.js';
+import { metricsOf } from '../support/metrics.js';
+import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
+import { ServiceProcess } from '../support/service-process.js';
+import { until } from '../support/until.js';
+
+/** Milliseconds in which a change must reach every process. */
+const REACH = 5000;
+
+describe('cli set, with two services on one database', () => {
+  let services: readonly [Service, Service];
+  let clients: Client[];
+
+  beforeAll(async () => {
+    const first = await startService({ COOKIES_CAPACITY: '3' });
+    const second = await startService({ COOKIES_CAPACITY: '3', DATABASE_URL: databaseUrlFor(first.folder) });
+    services = [first, second];
+    clients = await Promise.all(services.map((service) => Client.of(service)));
+  });
+
+  afterAll(async () => {
+    for (const service of services.toReversed()) await service.stop();
+  });
+
+  const set = (...args: string[]) => run(services[0].folder, ['set', ...args]);
+
+  async function change(...args: string[]): Promise<void> {
+    expect(await set(...args)).toMatchObject({ code: 0, stderr: '' });
+  }
+
+  /** Waits until the response of each service is as expected. */
+  async function everywhere(send: (client: Client) => Promise<Answer>, expected: (answer: Answer) => boolean) {
+    for (const client of clients) {
+      let last: Answer | undefined;
+      const isReached = async (): Promise<boolean> => expected((last = await send(client)));
+      await until(isReached, () => `it is ${last?.status}: ${last?.text}`, REACH);
+    }
+  }
+
+  const statusOf = (send: (client: Client) => Promise<Answer>, status: number) =>
+    everywhere(send, (answer) => answer.status === status);
+
+  const put = (client: Client) => client.request('PUT', '/cookies/999', { body: { flavor: 'vanilla', size: 'small' } });
+
+  it('MAINTENANCE=true rejects writes with 503 and Retry-After, and reads go on, until it is unset', async () => {
+    await statusOf(put, 404);
+    await change('MAINTENANCE=true');
+    await statusOf(put, 503);
+    for (const client of clients) {
+      const answer = await client.post(COOKIE);
+      expect(answer.body).toMatchObject({ statusCode: 503, errorCode: 'MAINTENANCE' });
+      expect(answer.headers.get('retry-after')).toBe('30');
+      for (const method of ['PATCH', 'DELETE']) {
+        expect((await client.request(method, '/cookies/1', { body: {} })).status).toBe(503);
+      }
+      expect((await client.post('{')).status).toBe(503);
+      expect((await client.get('/cookies')).status).toBe(200);
+      expect((await client.request('HEAD', '/cookies')).status).toBe(200);
+      expect((await client.request('OPTIONS', '/cookies')).status).toBe(204);
+    }
+    for (const service of services) {
+      expect((await Client.bearing(service).post(COOKIE)).status).toBe(401);
+      const reader = await Client.of(service, { scope: 'cookies:read' });
+      expect((await reader.post(COOKIE)).status).toBe(403);
+      expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
+    }
+    expect(await run(services[0].folder, ['import', 'cookies'], { input: JSON.stringify(COOKIE) })).toMatchObject({
+      code: 0,
+    });
+    await change('--unset', 'MAINTENANCE');
+    await statusOf(put, 404);
+    await statusOf((client) => client.request('DELETE', '/cookies/999'), 404);
+  });
+
+  it('COOKIES_CAPACITY=... changes what POST, import, doctor and the metric go by, and --unset changes it back', async () => {
+    const path = (await clients[0]!.get('/cookies')).body as { id: number }[];
+    for (const { id } of path) await clients[0]!.request('DELETE', `/cookies/${id}`);
+    await change('COOKIES_CAPACITY=1');
+    const series = 'storage_capacity_records{resource="cookies"}';
+    const capacityIs = async (capacity: number): Promise<void> => {
+      for (const service of services) {
+        await until(async () => (await metricsOf(service)).get(series) === capacity, `capacity ${capacity}`, REACH);
+      }
+    };
+    await capacityIs(1);
+    expect((await clients[0]!.post(COOKIE)).status).toBe(201);
+    for (const client of clients) expect((await client.post(COOKIE)).status).toBe(507);
+    const imported = await run(services[0].folder, ['import', 'cookies'], { input: JSON.stringify(COOKIE) });
+    expect(imported).toMatchObject({ code: 1, stderr: expect.stringContaining('0 of 1 places are free') });
+    // The import has not written the capacity of its environment.
+    for (const client of clients) expect((await client.post(COOKIE)).status).toBe(507);
+    const doctor = await run(services[0].folder, ['doctor']);
+    expect(doctor.stdout).toContain('1 cookies of 1');
+    expect(doctor.stdout).toMatch(
+      /ok +set +COOKIES_CAPACITY=1, set 20\S+Z by \S+@\S+: these count, not the environment/,
+    );
+    await change('--unset', 'COOKIES_CAPACITY');
+    await capacityIs(3);
+    for (const client of clients) expect((await client.post(COOKIE)).status).toBe(201);
+    expect((await clients[1]!.post(COOKIE)).status).toBe(507);
+  });
+
+  it('RATE_LIMIT_... begins, changes and ends limits, and an unchanged limit keeps its counts', async () => {
+    await change('RATE_LIMIT_SUBJECT_READ=1000', 'RATE_LIMIT_SUBJECT_LIST=2');
+    const policy = (value: RegExp | undefined) => (answer: Answer) => {
+      const field = answer.headers.get('ratelimit-policy');
+      return value === undefined ? field === null : value.test(field ?? '');
+    };
+    const read = (client: Client) => client.get('/cookies/999');
+    await everywhere(read, policy(/^"subject-read";q=1000;w=60$/));
+    for (const service of services) {
+      const client = await Client.of(service, { subject: 'reader of lists' });
+      const statuses = [];
+      for (let sent = 0; sent < 3; sent++) statuses.push((await client.get('/cookies')).status);
+      expect(statuses).toEqual([200, 200, 429]);
+    }
+    await change('RATE_LIMIT_SUBJECT_READ=500');
+    await everywhere(read, policy(/^"subject-read";q=500;w=60$/));
+    for (const service of services) {
+      const client = await Client.of(service, { subject: 'reader of lists' });
+      expect((await client.get('/cookies')).status).toBe(429);
+    }
+    await change('--unset', 'RATE_LIMIT_SUBJECT_READ', 'RATE_LIMIT_SUBJECT_LIST');
+    await everywhere(read, policy(undefined));
+  });
+
+  it('--list and the metric say each value, since when, and by whom', async () => {
+    const before = Date.now();
+    await change('LOG_LEVEL=fatal');
+    const { stdout } = await set('--list');
+    const [, changed, by] = /^LOG_LEVEL=fatal, set (\S+) by (\S+)$/m.exec(stdout)!;
+    expect(Date.parse(changed!)).toBeGreaterThanOrEqual(before);
+    if (engineInUse() === 'postgres') expect(by).toMatch(new RegExp(`^${new URL(databaseUrlFor('')).username}@`));
+    expect(stdout).toContain('MAINTENANCE=false, by the environment of this command');
+    expect(stdout).toContain('RATE_LIMIT_IN_PROGRESS has no value');
+    for (const service of services) {
+      const series = 'setting_in_force_timestamp_seconds{name="LOG_LEVEL",value="fatal",source="database"}';
+      const since = async () => (await metricsOf(service)).get(series);
+      await until(async () => (await since()) !== undefined, 'the metric', REACH);
+      expect(await since()).toBe(Date.parse(changed!) / 1000);
+      const others = [...(await metricsOf(service)).keys()].filter((name) => name.includes('name="MAINTENANCE"'));
+      expect(others).toEqual([
+        'setting_in_force_timestamp_seconds{name="MAINTENANCE",value="false",source="environment"}',
+      ]);
+    }
+    await change('--unset', 'LOG_LEVEL');
+  });
+
+  it.each([
+    [['COOKIES_CAPACITY=many'], 'COOKIES_CAPACITY must be a whole number from 0 to'],
+    [
+      ['LOG_LEVEL=loud'],
+      'LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent. Example: LOG_LEVEL=info',
+    ],
+    [['MAINTENENCE=true'], 'MAINTENENCE is not a setting of this service; did you mean MAINTENANCE?'],
+    [['--unset', 'COOKIE_CAPACITY'], 'did you mean COOKIES_CAPACITY?'],
+    [['PORT=80'], 'PORT is read at the start only: set it in the environment, and restart. These can be set'],
+    [['MAINTENANCE='], 'MAINTENANCE has no value: give one, or --unset MAINTENANCE'],
+    [['MAINTENANCE'], '"MAINTENANCE" is not NAME=VALUE'],
+    [[], 'give NAME=VALUE, --unset NAME, or --list'],
+    [['--list', 'MAINTENANCE=true'], 'give NAME=VALUE, --unset NAME, or --list'],
+  ])('%j is called wrongly', async (args, message) => {
+    expect(await set(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+  });
+
+  it('names all wrong values, and then changes nothing', async () => {
+    const { code, stderr } = await set('MAINTENANCE=true', 'LOG_LEVEL=loud', 'RATE_LIMIT_WINDOW=0');
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/LOG_LEVEL must[^]*RATE_LIMIT_WINDOW must[^]*Nothing was changed/);
+    expect((await set('--list')).stdout).toContain('MAINTENANCE=false, by the environment');
+  });
+
+  it('a row with a wrong value, or of another version, is ignored, doctor says so, and --unset removes it', async () => {
+    const source = services[0].app.get<DataSource>(getDataSourceToken(), { strict: false });
+    await transaction(
+      source,
+      (sql) => sql.sql`INSERT INTO live_settings (name, value, changed, changed_by)
+        VALUES ('LOG_LEVEL', 'loud', 9223372036854775807, 'hand'), ('OF_LATER', '1', 1, 'hand')`,
+    );
+    await change('RATE_LIMIT_SUBJECT_READ=77');
+    await everywhere(
+      (client) => client.get('/cookies/999'),
+      ({ headers }) => headers.get('ratelimit-policy')?.includes('q=77') === true,
+    );
+    const doctor = await run(services[0].folder, ['doctor']);
+    expect(doctor.stdout).toMatch(/FAIL +set +LOG_LEVEL must be one of .*; OF_LATER is not a setting/);
+    await change('--unset', 'LOG_LEVEL', 'OF_LATER', 'RATE_LIMIT_SUBJECT_READ');
+    expect((await run(services[0].folder, ['doctor'])).stdout).toMatch(/ok +set +nothing is set/);
+  });
+});
+
+describe('a process', () => {
+  it('has the values of cli set after kill -9 and a restart, and says so, whatever its environment', async () => {
+    const { folder, app, stop } = await startService();
+    try {
+      await app.close();
+      const first = await ServiceProcess.start(folder, { COOKIES_CAPACITY: '5' });
+      expect(await run(folder, ['set', 'MAINTENANCE=true', 'COOKIES_CAPACITY=2'])).toMatchObject({ code: 0 });
+      await first.end('SIGKILL');
+      await using second = await ServiceProcess.start(folder, { COOKIES_CAPACITY: '5' });
+      const client = await Client.of(second);
+      expect((await client.post(COOKIE)).body).toMatchObject({ errorCode: 'MAINTENANCE' });
+      expect(second.output).toMatch(/In force: +MAINTENANCE=true, set 20\S+Z by /);
+      expect(second.output).toContain('capacity: cookies 2)');
+      await run(folder, ['set', '--unset', 'MAINTENANCE']);
+      await second.printed('MAINTENANCE is unset; the environment counts again', REACH);
+      expect((await client.post(COOKIE)).status).toBe(201);
+      expect((await client.post(COOKIE)).status).toBe(201);
+      expect((await client.post(COOKIE)).status).toBe(507);
+    } finally {
+      await stop();
+    }
+  });
+
+  it('with two workers changes the log level and maintenance of each, and of the primary', async () => {
+    const { folder, app, stop } = await startService();
+    try {
+      await app.close();
+      await using service = await ServiceProcess.start(folder, { WORKERS: '2' });
+      await until(() => service.output.match(/request_id|"msg":"request"/g) === null, 'no request yet');
+      const client = await Client.of(service);
+      await run(folder, ['set', 'LOG_LEVEL=silent', 'MAINTENANCE=true']);
+      const posts = async () => {
+        const options = { headers: { connection: 'close' }, body: COOKIE };
+        const sent = Array.from({ length: 6 }, () => client.request('POST', '/cookies', options));
+        return (await Promise.all(sent)).map(({ status }) => status);
+      };
+      await until(async () => (await posts()).every((status) => status === 503), 'maintenance in both', REACH);
+      const { length } = service.output;
+      await posts();
+      expect(await service.end()).toBe(0);
+      expect(service.output.slice(length)).toBe('');
+    } finally {
+      await stop();
+    }
+  });
+});
