@@ -51,6 +51,7 @@ describe('the OpenAPI document', () => {
     document = described.json;
     await driveProtocolErrors();
     await driveLateRequests();
+    await driveMaintenance();
     await driveRateLimits();
     await driveFullStorage();
     await driveFullVolume();
@@ -104,6 +105,12 @@ describe('the OpenAPI document', () => {
       for (const operation of OPERATIONS) {
         for (let request = 0; request < 11; request++) await drive(client, operation);
       }
+    });
+  }
+
+  async function driveMaintenance(): Promise<void> {
+    await onServiceWith({ MAINTENANCE: 'true' }, async (client) => {
+      for (const operation of OPERATIONS) await drive(client, operation);
     });
   }
 
