@@ -24,44 +24,35 @@ export async function setSettings(assignments: readonly string[], { list = false
   const isChange = assignments.length + unset.length > 0;
   if (list === isChange) throw new UsageError('give NAME=VALUE, --unset NAME, or --list');
   const config = loadConfigFromProcess(SETTINGS);
-  const changes = withoutProblems(assignments, (assignment) => parsed(config, assignment));
+  const changes = assignments.map((assignment) => parsed(config, assignment));
   await using dataSource = await openDatabase(config, { mayMigrate: false });
   const stored = await storedSettings(dataSource);
   if (list) return print(config, stored);
   // A row of another version may have a name that is not known here.
-  const removed = withoutProblems(unset, (name) => {
-    if (!stored.some((row) => row.name === name)) liveSetting(config.live, name);
-    return [name, undefined] as const;
-  });
+  for (const name of unset) if (!stored.some((row) => row.name === name)) checked(() => liveSetting(config.live, name));
+  const removed = unset.map((name) => [name, undefined] as const);
   await storeSettings(dataSource, new Map<string, string | undefined>([...changes, ...removed]), operator(config));
   for (const [name, value] of changes) console.log(`${name}=${value} (to end it: ${CLI} set --unset ${name})`);
-  for (const [name] of removed) console.log(`${name} is unset: the environment of the service counts`);
+  for (const name of unset) console.log(`${name} is unset: the environment of the service counts`);
   console.log('In force within 5 s, in all processes of the service on this database, and after a restart.');
 }
 
-/** @throws {UsageError} with the problems of all inputs */
-function withoutProblems<T>(inputs: readonly string[], parse: (input: string) => T): T[] {
-  const problems: string[] = [];
-  const results = inputs.flatMap((input) => {
-    try {
-      return [parse(input)];
-    } catch (error) {
-      problems.push((error as Error).message);
-      return [];
-    }
-  });
-  if (problems.length > 0) throw new UsageError(`${problems.join('\n')}\nNothing was changed.`);
-  return results;
-}
-
-/** @throws {Error} for a name that cannot be set, and for a value that the start would reject */
+/** @throws {UsageError} for a name that cannot be set, and for a value that the start would reject */
 function parsed({ live }: Config, assignment: string): readonly [name: string, value: string] {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
-  if (name === undefined || value === undefined) throw new Error(`"${assignment}" is not NAME=VALUE`);
-  liveSetting(live, name);
-  if (value === '') throw new Error(`${name} has no value: give one, or --unset ${name}`);
-  liveValue(live, name, value);
+  if (name === undefined || value === undefined) throw new UsageError(`"${assignment}" is not NAME=VALUE`);
+  checked(() => liveSetting(live, name));
+  if (value === '') throw new UsageError(`${name} has no value: give one, or --unset ${name}`);
+  checked(() => liveValue(live, name, value));
   return [name, value];
+}
+
+function checked(check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message}\nNothing was changed.`);
+  }
 }
 
 /** Who runs the command: the user of the PostgreSQL database, or of this machine, and the machine. */

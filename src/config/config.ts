@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import type { LiveSettings } from './live-values.js';
 import { familyOf, nearMisses } from './near-misses.js';
 import { PLATFORM_SETTINGS } from './platform-settings.js';
 import { isSet, readSetting } from './read-setting.js';
 import { type PlatformValues, RULES } from './rules.js';
-import { type Environment, namedValues, problemOf, replacedIn, type Setting, settingsIn, valuesIn } from './setting.js';
+import { type Environment, problemOf, replacedIn, type Setting, settingsIn, valuesIn } from './setting.js';
 
 export type { Environment };
 
@@ -25,7 +26,7 @@ export interface Config extends PlatformValues {
   /** The values of the settings of features, by name; see `get`. */
   readonly settings: ReadonlyMap<string, unknown>;
   /** The settings that may change while the service runs, by name. */
-  readonly live: ReadonlyMap<string, Setting>;
+  readonly live: LiveSettings;
 }
 
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging
@@ -37,17 +38,13 @@ export class Config {
 
   /** This configuration with other values of settings, by name. */
   with(values: ReadonlyMap<string, unknown>): Config {
-    const platform: PlatformValues = replacedIn(PLATFORM_SETTINGS, this, values);
-    const settings = [...this.settings].map(
-      ([name, value]) => [name, values.has(name) ? values.get(name) : value] as const,
-    );
-    return new Config({ ...this, ...platform, settings: new Map(settings) });
-  }
-
-  /** The values in this configuration of the settings that may change while the service runs, by name. */
-  get liveValues(): [name: string, value: unknown][] {
-    const all: [string, unknown][] = [...namedValues(PLATFORM_SETTINGS, this), ...this.settings];
-    return all.filter(([name]) => this.live.has(name));
+    const replaced = (name: string, value: unknown): unknown => (values.has(name) ? values.get(name) : value);
+    return new Config({
+      ...this,
+      ...(replacedIn(PLATFORM_SETTINGS, this, values) as PlatformValues),
+      settings: new Map([...this.settings].map(([name, value]) => [name, replaced(name, value)])),
+      live: new Map([...this.live].map(([name, old]) => [name, { ...old, value: replaced(name, old.value) }])),
+    });
   }
 
   get servesDocs(): boolean {
@@ -112,7 +109,9 @@ export function loadConfig(environment: Environment, ofFeatures: readonly Settin
   return new Config({
     ...platform,
     settings: new Map(ofFeatures.map((setting) => [setting.name, values.get(setting)])),
-    live: new Map(settings.filter(({ live }) => live).map((setting) => [setting.name, setting])),
+    live: new Map(
+      settings.filter(({ live }) => live).map((setting) => [setting.name, { setting, value: values.get(setting) }]),
+    ),
   });
 }
 

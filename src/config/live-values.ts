@@ -2,12 +2,14 @@ import { familyOf, nearMisses } from './near-misses.js';
 import { PLATFORM_SETTINGS } from './platform-settings.js';
 import { problemOf, type Setting, settingsIn } from './setting.js';
 
+/** Settings that may change while the service runs, with their values, by name. */
+export type LiveSettings = ReadonlyMap<string, { readonly setting: Setting; readonly value: unknown }>;
+
 /**
  * Parses the value of a setting that may change while the service runs, by the rules of the start.
- * @param live these settings by name
  * @throws {Error} for a wrong value, and for a name that is none of these settings
  */
-export function liveValue(live: ReadonlyMap<string, Setting>, name: string, text: string): unknown {
+export function liveValue(live: LiveSettings, name: string, text: string): unknown {
   const setting = liveSetting(live, name);
   try {
     return setting.parse(text);
@@ -17,8 +19,8 @@ export function liveValue(live: ReadonlyMap<string, Setting>, name: string, text
 }
 
 /** @throws {Error} for a name that is no setting which may change while the service runs */
-export function liveSetting(live: ReadonlyMap<string, Setting>, name: string): Setting {
-  const setting = live.get(name);
+export function liveSetting(live: LiveSettings, name: string): Setting {
+  const setting = live.get(name)?.setting;
   if (setting !== undefined) return setting;
   const names = new Set(live.keys());
   const choice = `These can be set while the service runs: ${[...names].join(', ')}`;

@@ -82,14 +82,6 @@ export function replacedIn<Tree extends SettingsTree>(
   return Object.fromEntries(entries) as ValuesOf<Tree>;
 }
 
-/** The values of the settings of a tree, by name. */
-export function namedValues<Tree extends SettingsTree>(tree: Tree, values: ValuesOf<Tree>): [string, unknown][] {
-  return Object.entries(tree).flatMap(([key, node]) => {
-    const value = values[key] as ValuesOf<SettingsTree>;
-    return isSetting(node) ? [[node.name, value] as [string, unknown]] : namedValues(node, value);
-  });
-}
-
 function isSetting(node: Setting | SettingsTree): node is Setting {
   return typeof node.parse === 'function';
 }

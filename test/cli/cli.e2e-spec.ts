@@ -178,7 +178,7 @@ describe('the command line', () => {
       damage();
       const { code, stdout, stderr } = await run(folder, ['doctor']);
       expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(expected) });
-      expect(stderr).toMatch(/of 12 checks failed/);
+      expect(stderr).toMatch(/of 13 checks failed/);
     });
 
     it('says how old the last backup in BACKUP_DIR is, or that there is none', async () => {

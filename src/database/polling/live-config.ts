@@ -80,7 +80,7 @@ export interface SettingInForce {
 
 /** @param config in force, with the values of the rows */
 export function settingsInForce(config: Config, rows: readonly StoredSetting[]): SettingInForce[] {
-  return config.liveValues.map(([name, value]) => {
+  return [...config.live].map(([name, { value }]) => {
     return {
       name,
       value: value === undefined ? '' : String(value as string | number | boolean),
