@@ -196,7 +196,8 @@ describe('cli set, with two services on one database', () => {
 
 describe('a process', () => {
   it('has the values of cli set after kill -9 and a restart, and says so, whatever its environment', async () => {
-    const { folder, app, stop } = await startService();
+    const service = await startService();
+    const { folder, app } = service;
     try {
       await app.close();
       const first = await ServiceProcess.start(folder, { COOKIES_CAPACITY: '5' });
@@ -213,27 +214,28 @@ describe('a process', () => {
       expect((await client.post(COOKIE)).status).toBe(201);
       expect((await client.post(COOKIE)).status).toBe(507);
     } finally {
-      await stop();
+      await service.stop();
     }
   });
 
   it('with two workers changes the log level and maintenance of each, and of the primary', async () => {
-    const { folder, app, stop } = await startService();
+    const service = await startService();
+    const { folder, app } = service;
     try {
       await app.close();
-      await using service = await ServiceProcess.start(folder, { WORKERS: '2' });
+      await using workers = await ServiceProcess.start(folder, { WORKERS: '2' });
       await run(folder, ['set', 'LOG_LEVEL=silent', 'MAINTENANCE=true']);
       const areRejected = async (): Promise<boolean> => {
-        const sent = Array.from({ length: 10 }, () => sendAlone(service, { method: 'POST' }));
+        const sent = Array.from({ length: 10 }, () => sendAlone(workers, { method: 'POST' }));
         return (await Promise.all(sent)).every(({ status }) => status === 503);
       };
       await until(areRejected, 'maintenance in both workers', REACH);
       const silentSince = new Date().toISOString();
       expect(await areRejected()).toBe(true);
-      expect(await service.end()).toBe(0);
-      expect(service.lines.filter(({ time }) => String(time) > silentSince)).toEqual([]);
+      expect(await workers.end()).toBe(0);
+      expect(workers.lines.filter(({ time }) => String(time) > silentSince)).toEqual([]);
     } finally {
-      await stop();
+      await service.stop();
     }
   });
 });

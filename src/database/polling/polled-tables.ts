@@ -36,8 +36,8 @@ export class PolledTables implements OnApplicationShutdown {
 
   /** Reads the table now, and again and again. */
   async watch<Column extends string>(table: PolledTable<Column>): Promise<void> {
-    await this.read([table as unknown as PolledTable]);
-    this.tables.push(table as unknown as PolledTable);
+    await this.read([table]);
+    this.tables.push(table);
     if (this.timer === undefined) this.schedule();
   }
 
