@@ -39,9 +39,10 @@ export class Config {
   /** This configuration with other values of settings, by name. */
   with(values: ReadonlyMap<string, unknown>): Config {
     const replaced = (name: string, value: unknown): unknown => (values.has(name) ? values.get(name) : value);
+    const platform: PlatformValues = replacedIn(PLATFORM_SETTINGS, this, values);
     return new Config({
       ...this,
-      ...(replacedIn(PLATFORM_SETTINGS, this, values) as PlatformValues),
+      ...platform,
       settings: new Map([...this.settings].map(([name, value]) => [name, replaced(name, value)])),
       live: new Map([...this.live].map(([name, old]) => [name, { ...old, value: replaced(name, old.value) }])),
     });
