@@ -83,7 +83,7 @@ export function settingsInForce(config: Config, rows: readonly StoredSetting[]):
   return [...config.live].map(([name, { value }]) => {
     return {
       name,
-      value: value === undefined ? '' : String(value),
+      value: value === undefined ? '' : JSON.stringify(value).replaceAll('"', ''),
       stored: rows.find((row) => row.name === name),
     };
   });
