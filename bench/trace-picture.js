@@ -1,14 +1,12 @@
 /**
  * Draws one durable POST among 64 clients as a collector of OpenTelemetry sees it: `node bench/trace-picture.js` after
- * `npm run build`. The SVG goes to stdout.
+ * `npm run build && npx tsc -p bench`. The SVG goes to stdout.
  */
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import process from 'node:process';
-import { json } from 'node:stream/consumers';
 import { promisify } from 'node:util';
+import { Collector } from '../dist/test/tracing/collector.js';
 import { service } from './programs.js';
 import { Stage } from './stage.js';
 
@@ -17,24 +15,11 @@ const SECONDS = 6;
 const SHARE = 0.02;
 const [WIDTH, LABEL, ROW] = [960, 250, 34];
 
-async function collect(spans) {
-  const server = createServer((request, response) => {
-    const add = ({ resourceSpans }) =>
-      spans.push(...resourceSpans.flatMap((one) => one.scopeSpans.flatMap((scope) => scope.spans)));
-    void json(request)
-      .then(add)
-      .then(() => response.end('{}'));
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return server;
-}
-
 async function spansOfPosts() {
-  const spans = [];
-  const collector = await collect(spans);
+  const collector = await Collector.start();
   const stage = new Stage((line) => console.error(line));
   const environment = {
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collector.address().port}`,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_TRACES_SAMPLER: 'traceidratio',
     OTEL_TRACES_SAMPLER_ARG: String(SHARE),
   };
@@ -54,9 +39,9 @@ async function spansOfPosts() {
   } finally {
     // The service sends its last spans when it ends.
     await stage.close();
-    collector.close();
+    await collector[Symbol.asyncDispose]();
   }
-  return spans;
+  return collector.spans;
 }
 
 const start = (span) => Number(BigInt(span.startTimeUnixNano) / 1000n);
@@ -82,10 +67,8 @@ function rowOf(span, index, [root]) {
   const x = LABEL + ((start(span) - start(root)) / 1000) * scale;
   const width = Math.max(milliseconds(span) * scale, 2);
   const y = 40 + index * ROW;
-  const facts = span.attributes.filter(({ key }) => /^(batch|commit)\./.test(key));
-  const text = facts.map(
-    ({ key, value }) => `${key} ${Number(Object.values(value)[0]).toFixed(2).replace(/\.00$/, '')}`,
-  );
+  const facts = Object.entries(span.attributes).filter(([key]) => /^(batch|commit)\./.test(key));
+  const text = facts.map(([key, value]) => `${key} ${Number(value.toFixed(2))}`);
   return `<text x="12" y="${y + 14}">${span.name}</text>
 <rect x="${x.toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="18" rx="3" fill="#295fa6"/>
 <text x="${(x + width + 6).toFixed(1)}" y="${y + 14}">${milliseconds(span).toFixed(2)} ms</text>

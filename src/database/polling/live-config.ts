@@ -5,7 +5,7 @@ import { liveValue } from '../../config/live-values.js';
 import { committed, transaction } from '../engine.js';
 import { type PolledRow, type PolledTables, readTables } from './polled-tables.js';
 
-export const LIVE_SETTINGS = { name: 'live_settings', columns: ['name', 'value', 'changed', 'changed_by'] } as const;
+const LIVE_SETTINGS = { name: 'live_settings', columns: ['name', 'value', 'changed', 'changed_by'] } as const;
 
 /** A value that `cli set` has stored. `changed` is in milliseconds since 1970. */
 export type StoredSetting = PolledRow<(typeof LIVE_SETTINGS.columns)[number]>;
