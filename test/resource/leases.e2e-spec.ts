@@ -108,14 +108,19 @@ describe(`a lease (${engineInUse()})`, () => {
 
   it('lets a process that was held up longer than its lease change nothing any more', async () => {
     const { runBy, runners } = workOf(3, { lease: 400 });
+    // The lease is held when the batch begins; before, the other process could be the first to take it.
+    let isHeld = false;
     const heldUp = {
       ...runBy(0),
-      batch: (tx: Sql) =>
-        runBy(0)
+      batch: (tx: Sql) => {
+        isHeld = true;
+        return runBy(0)
           .batch(tx)
-          .finally(() => delay(800)),
+          .finally(() => delay(800));
+      },
     };
     const first = processes[0]!.run(heldUp);
+    while (!isHeld) await delay(5);
     let isDone = false;
     for (let tries = 0; !isDone && tries < 400; tries++) {
       isDone = await processes[1]!.run(runBy(1));
