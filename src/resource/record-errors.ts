@@ -1,4 +1,4 @@
-import { ApiError, invalidRequest } from '../http/errors/api-error.js';
+import { ApiError, invalidRequest, STORAGE_FULL } from '../http/errors/api-error.js';
 import type { Id, IdKind } from './id-kinds.js';
 import type { ResourceName } from './resource.js';
 
@@ -17,7 +17,7 @@ export class ResourceNotFoundError extends ApiError {
 /** 507: the resource has reached its capacity. */
 export class StorageFullError extends ApiError {
   constructor(readonly resource: string) {
-    super(507, 'STORAGE_FULL', 'Storage is full');
+    super(507, 'STORAGE_FULL', STORAGE_FULL);
     this.name = 'StorageFullError';
   }
 }

@@ -107,10 +107,12 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
       inDatabase(folder, (database) => database.exec('DROP TRIGGER cookies_audit_update'));
       expect(await doctor()).toMatchObject({
         code: 1,
-        stdout: expect.stringContaining('the triggers of the audit trail of the cookies are missing or outdated'),
+        stdout: expect.stringContaining('the triggers that audit the cookies are missing or outdated'),
       });
-      expect((await doctor('--fix')).stdout).toContain('the triggers of the audit trail of the cookies are made');
+      expect((await doctor('--fix')).stdout).toContain('the triggers that audit the cookies are made');
       expect((await doctor()).stdout).not.toContain('triggers');
+      inDatabase(folder, (database) => database.exec('DROP TRIGGER cookies_audit_update; DROP TRIGGER cookies_insert'));
+      expect((await doctor('--fix')).stdout).toContain('the triggers that count and audit the cookies are made');
     });
 
     it('is in a backup, and goes on after a restore', async () => {

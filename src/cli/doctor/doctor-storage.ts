@@ -64,9 +64,11 @@ export function counters(config: Config): Promise<string> {
 /** Names the triggers of a resource that are not as this version makes them. */
 async function wrongTriggers(dataSource: DataSource, { name, audited = false }: Resource): Promise<string | undefined> {
   const sql = committed(dataSource);
-  if (!(await hasTriggers(sql, dataSource, name.plural))) return `the triggers that count the ${name.pluralText}`;
-  if (await hasAuditTriggers(sql, dataSource, name.plural, audited)) return undefined;
-  return `the triggers of the audit trail of the ${name.pluralText}`;
+  const counting = await hasTriggers(sql, dataSource, name.plural);
+  const auditing = await hasAuditTriggers(sql, dataSource, name.plural, audited);
+  if (counting && auditing) return undefined;
+  const kinds = [...(counting ? [] : ['count']), ...(auditing ? [] : ['audit'])];
+  return `the triggers that ${kinds.join(' and ')} the ${name.pluralText}`;
 }
 
 async function countOf(dataSource: DataSource, { name }: Resource): Promise<StoredCount> {

@@ -30,6 +30,9 @@ export class ApiError extends HttpException {
   }
 }
 
+/** Message of each 507: the contract's text. */
+export const STORAGE_FULL = 'Storage is full';
+
 /** 400 for errors in properties of the body or in parameters. */
 export function invalidRequest(details: readonly ErrorDetail[]): ApiError {
   const [first, ...more] = details;

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { ConstraintViolation, ViolationKind } from '../../database/constraint-violation.js';
 import { RawBody } from '../body/raw-body.js';
-import { ApiError } from './api-error.js';
+import { ApiError, STORAGE_FULL } from './api-error.js';
 
 interface Rejection {
   readonly status: 400 | 409 | 507;
@@ -35,7 +35,7 @@ const REJECTIONS: Readonly<Record<RejectionKind, Rejection>> = {
   },
   rule: INVALID_VALUE,
   value: INVALID_VALUE,
-  capacity: { status: 507, errorCode: 'STORAGE_FULL', message: 'Storage is full' },
+  capacity: { status: 507, errorCode: 'STORAGE_FULL', message: STORAGE_FULL },
 };
 
 /**

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
 import { EntityNotFoundError } from 'typeorm';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
-import { ApiError, codeOfStatus, type ErrorDetail, overloaded } from './api-error.js';
+import { ApiError, codeOfStatus, type ErrorDetail, overloaded, STORAGE_FULL } from './api-error.js';
 
 /** The body of every error. */
 export interface ErrorBody {
@@ -65,7 +65,7 @@ function responseOf(error: ApiError, requestId: string): ErrorResponse {
 
 function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (error instanceof DiskFullError) return new ApiError(507, 'DISK_FULL', 'Storage is full');
+  if (error instanceof DiskFullError) return new ApiError(507, 'DISK_FULL', STORAGE_FULL);
   if (error instanceof DatabaseUnavailableError) {
     return overloaded('The storage cannot be reached at the moment; try again');
   }
