@@ -1,3 +1,5 @@
+import { COLLECTOR } from './collector.js';
+
 /**
  * The compared programs. Each reads the environment variables of the service (HOST, PORT, DATABASE_URL, JWT_SECRET,
  * COOKIES_CAPACITY) and ends on SIGTERM.
@@ -40,6 +42,19 @@ export const audited = {
   program: 'bench/variants/audited/main.js',
   about: 'the service with an audit trail of cookies',
 };
+
+/** The service with traces of this share of the requests. */
+const tracedShare = (share) => ({
+  ...service,
+  name: `service, traces ${share}`,
+  about: `the service that sends the spans of ${share} of the requests to a collector on the core of the load`,
+  environment: {
+    OTEL_EXPORTER_OTLP_ENDPOINT: COLLECTOR,
+    OTEL_TRACES_SAMPLER: 'traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: String(share),
+  },
+});
+export const traced = [1, 0.01].map(tracedShare);
 
 export const byHand = {
   name: 'by hand',

@@ -1,4 +1,5 @@
 import { changedLine } from './changed-line.js';
+import { compareTraced } from './collector.js';
 import { compare } from './compare.js';
 import {
   audited,
@@ -9,6 +10,7 @@ import {
   ruledForOne,
   service,
   stockNest,
+  traced,
 } from './programs.js';
 import { starts } from './starts.js';
 
@@ -104,6 +106,17 @@ export const scenarios = [
       { figure: 'rate', of: audited.name, against: 'service' },
     ],
   })),
+  ...[
+    ['get', 'GET of one record, 16 connections', 16],
+    ['post', 'durable POST, 64 connections', 64],
+  ].map(([operation, what, connections]) => ({
+    name: `traced-${operation}`,
+    what: `traces: ${what}`,
+    connections,
+    lanes: each([service, ...traced], operation, RECORDS),
+    figures: traced.map(({ name }) => ({ figure: 'cost', of: name, against: 'service' })),
+    compare: compareTraced,
+  })),
   {
     name: 'start',
     what: 'start until ready, built, files cached; half a second later its memory',
@@ -131,4 +144,4 @@ export const scenarios = [
     lanes: each([service, byHand], operation, RECORDS, { engine: 'postgres' }),
     figures: [{ figure, of: 'service', against: 'by hand' }],
   })),
-].map((scenario) => ({ run: (...args) => compare(scenario, ...args), ...scenario }));
+].map((scenario) => ({ run: (...args) => (scenario.compare ?? compare)(scenario, ...args), ...scenario }));

@@ -1,0 +1,18 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { compare } from './compare.js';
+
+/** Where programs under test send their spans: the port of OTLP over HTTP. */
+export const COLLECTOR = 'http://127.0.0.1:4318';
+
+/** Compares the lanes of a scenario while a collector takes the spans, and drops them. */
+export async function compareTraced(scenario, ...args) {
+  const collector = createServer((request, response) => request.resume().once('end', () => response.end('{}')));
+  await once(collector.listen(4318, '127.0.0.1'), 'listening');
+  try {
+    return await compare(scenario, ...args);
+  } finally {
+    collector.close();
+    collector.closeAllConnections();
+  }
+}
