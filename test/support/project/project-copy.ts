@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { temporaryFolder } from '../service.js';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const FOLDERS = ['src', 'migrations', 'test', 'scripts', 'dist'];
+const FOLDERS = ['src', 'migrations', 'test', 'scripts', 'deploy', 'dist'];
 const FILES =
   /^(ormconfig\.ts|package\.json|nest-cli\.json|jest\.config\.js|tsconfig.*\.json|eslint\..*\.js|\.prettier.*|\.env\.example|README\.md|compose.*\.yaml)$/;
 
