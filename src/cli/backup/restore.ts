@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { copyFile, link, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -89,18 +88,17 @@ export function warnOfCapacity(counts: FileReport['counts'], config: Config): vo
 
 async function finish(draft: string): Promise<void> {
   for (const suffix of BESIDE) await rm(draft + suffix, { force: true });
-  renew(draft);
+  forgetProcesses(draft);
   // `sync` comes before the lock is taken, because a signal can still be handled here.
   await sync(draft);
 }
 
 /**
- * Gives a copy a new epoch, so that older ETags never match again, and deletes what processes have stored for
- * themselves. That may be made up: a lease without end would stop its work for good.
+ * Deletes what processes have stored for themselves. That may be made up: a lease without end would stop its work for
+ * good. A new epoch comes with the triggers (`makeTriggers`), which every copy lacks.
  */
-function renew(draft: string): void {
+function forgetProcesses(draft: string): void {
   using database = openDatabase(draft, { fileMustExist: true });
-  database.prepare('UPDATE storage SET epoch = ?').run(randomBytes(6).toString('hex'));
   const tables = database.prepare(`SELECT name FROM sqlite_schema WHERE name IN ('leases', 'rate_limits')`).pluck();
   for (const table of tables.all() as string[]) database.exec(`DELETE FROM ${table}`);
 }
