@@ -12,16 +12,16 @@ export interface BackupFile {
 /** Most entries of a folder to read, which bounds the time and the memory of a scrape. */
 const MOST_ENTRIES = 10_000;
 
-/** The name of a backup by UTC, so that names sort by time: `<service>-20261124T191200Z.sqlite`. */
+/** The name of a backup by UTC, so that names sort by time: `<service>-20261124T191200Z.sqlite`. gzip adds `.gz`. */
 export function backupName(time: number): string {
   return `${SERVICE_NAME}-${new Date(time).toISOString().replaceAll(/[-:]|\.\d{3}/g, '')}.sqlite`;
 }
 
 /** @returns `undefined` for the name of any other file */
 function backupTime(name: string): number | undefined {
-  const pattern = /^.*-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.sqlite$/;
+  const pattern = /^.*-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.sqlite(\.gz)?$/;
   const time = Date.parse(name.replace(pattern, '$1-$2-$3T$4:$5:$6Z'));
-  return !Number.isNaN(time) && backupName(time) === name ? time : undefined;
+  return !Number.isNaN(time) && backupName(time) === name.replace(/\.gz$/, '') ? time : undefined;
 }
 
 /**

@@ -73,7 +73,7 @@ describe('cli backup --to', () => {
     const now = Date.now();
     const own = Array.from({ length: 50 }, (_, index) => backupName(now - (index + 1) * HOUR));
     const future = backupName(now + 5 * HOUR);
-    const foreign = ['cookies.sqlite', 'cookies-20261399T000000Z.sqlite', `${own[40]}.gz`, `my-${own[41]}`, 'notes'];
+    const foreign = ['cookies.sqlite', 'cookies-20261399T000000Z.sqlite', `${own[40]}.xz`, `my-${own[41]}`, 'notes'];
     for (const name of [...own, ...foreign, future]) writeFileSync(at(name), 'x');
     // A folder with such a name is no backup.
     rmSync(at(own[45]!));
@@ -83,6 +83,19 @@ describe('cli backup --to', () => {
     const made = files().filter((name) => statSync(at(name)).size > 1 && statSync(at(name)).isFile());
     expect(made).toHaveLength(1);
     expect(files()).toEqual([...own.slice(0, 4), own[45]!, ...foreign, future, ...made].sort());
+  });
+
+  it('packs with --gzip, counts packed and plain ones together, and doctor reads them', async () => {
+    const now = Date.now();
+    const own = Array.from({ length: 4 }, (_, index) => backupName(now - (index + 1) * HOUR));
+    for (const [index, name] of own.entries()) writeFileSync(at(index % 2 ? name : `${name}.gz`), 'x');
+    expect(await backup('--keep', '3h', '--gzip')).toMatchObject({ code: 0 });
+    const [oldest, older, made, ...more] = files();
+    expect([oldest, older, more]).toEqual([own[1], `${own[0]}.gz`, []]);
+    expect(made).toMatch(/^cookies-\d{8}T\d{6}Z\.sqlite\.gz$/);
+    expect(await run(folder, ['restore', '--verify', at(made!)])).toMatchObject({ code: 0 });
+    const doctor = await run(folder, ['doctor'], { environment: { BACKUP_DIR: at() } });
+    expect(doctor.stdout).toContain(made);
   });
 
   it('takes a free name where another process has made the backup of that second', async () => {
@@ -133,6 +146,14 @@ describe('cli backup --to', () => {
     expect(files().filter((name) => NAME.test(name))).toEqual([]);
     expect(await backup()).toMatchObject({ code: 0 });
     expect(files()).toEqual([expect.stringMatching(NAME)]);
+  });
+
+  it('reads what it has packed once more, which a bad disk may have changed', async () => {
+    expect(await faulty({ at: 'open draft.sqlite.gz', what: 'damaged' }, '--gzip')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^There is no new backup: (invalid|incorrect|unexpected)/),
+    });
+    expect(files()).toEqual([]);
   });
 
   it('says that a name may not be on disk', async () => {
@@ -223,7 +244,7 @@ describe('cli backup --to', () => {
   it('says that there is no such folder, and makes none, as the disk may not be mounted', async () => {
     expect(await run(folder, ['backup', '--to', 'nowhere'])).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('ENOENT'),
+      stderr: expect.stringContaining('nowhere is no folder. Make it, or mount its disk'),
     });
     expect(existsSync(join(folder, 'nowhere'))).toBe(false);
   });

@@ -13,6 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
 import { HOSTILE_CHANGES } from '../faults/hostile-backups.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
@@ -22,6 +23,13 @@ import { ServiceProcess } from '../support/service-process.js';
 
 const startOn = (folder: string): Promise<Service> =>
   startService({ DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` });
+
+/** The last eight bytes of gzip are checksum and length. */
+function withWrongChecksum(bytes: Buffer): Buffer {
+  const packed = gzipSync(bytes);
+  packed[packed.length - 8]! ^= 1;
+  return packed;
+}
 
 describe('cli backup and restore', () => {
   let folder: string;
@@ -261,6 +269,50 @@ describe('cli backup and restore', () => {
       code: 2,
       stderr: expect.stringContaining('the database itself'),
     });
+  });
+
+  it('packs a backup whose name ends with .gz, and restores that from a file or a pipe', async () => {
+    const { code, stderr } = await run(folder, ['backup', 'packed.gz']);
+    const packed = readFileSync(join(folder, 'packed.gz'));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`(${packed.length} bytes)`) });
+    expect(gunzipSync(packed).equals(readFileSync(join(folder, 'backup.sqlite')))).toBe(true);
+    expect(statSync(join(folder, 'packed.gz')).mode & 0o777).toBe(0o600);
+    expect(await verify('packed.gz')).toMatchObject({ code: 0 });
+    expect(await verify('/dev/stdin', { input: packed })).toMatchObject({ code: 0 });
+    await run(folder, ['import', 'cookies'], { input: lines(5, 3001) });
+    expect(await run(folder, ['restore', 'packed.gz'])).toMatchObject({ code: 0 });
+    expect(countsOf(folder)).toEqual({ count: 3000, used: 3000 });
+    expect(readdirSync(folder).filter((name) => /partial|restoring/.test(name))).toEqual([]);
+  });
+
+  it.each<[string, (backup: Buffer) => Buffer, RegExp]>([
+    ['ends too early', (backup) => gzipSync(backup).subarray(0, -20), /unexpected end of file/],
+    ['has a wrong checksum', withWrongChecksum, /incorrect data check/],
+    ['is packed twice', (backup) => gzipSync(gzipSync(backup)), /is not a SQLite database/],
+    ['holds nothing', () => gzipSync(''), /storage/],
+    ['holds no database', () => gzipSync(Buffer.alloc(2 ** 28)), /is not a SQLite database/],
+    [
+      'holds many times what its header says',
+      (backup) => gzipSync(Buffer.concat([backup, Buffer.alloc(2 ** 28)])),
+      /is longer than the \d+ bytes of its header/,
+    ],
+    [
+      'says that it is larger than the volume',
+      (backup) => gzipSync(Buffer.concat([backup.subarray(0, 28), Buffer.alloc(4, 0xff), backup.subarray(32)])),
+      /holds \d+ bytes, and \d+ are free/,
+    ],
+  ])('rejects a packed backup that %s, and leaves nothing of it', async (_, bytes, reason) => {
+    writeFileSync(join(folder, 'hostile.gz'), bytes(readFileSync(join(folder, 'backup.sqlite'))));
+    const before = database();
+    const names = readdirSync(folder);
+    await expectRejectedByVerify('hostile.gz', reason);
+    expect(await run(folder, ['restore', 'hostile.gz'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(reason),
+    });
+    expect(database().equals(before)).toBe(true);
+    expect(readdirSync(folder)).toEqual(names);
   });
 
   it('verifies a backup in WAL mode with what is only in its WAL, and leaves no file beside it', async () => {

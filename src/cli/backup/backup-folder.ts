@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { link, mkdtemp, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Config } from '../../config/config.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
 import { backupName, backupsIn } from '../../management/backup-files.js';
@@ -11,6 +11,7 @@ import { sync } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
 import { copy } from './backup.js';
+import { pack } from './pack.js';
 import { type Keep, supersededBackups } from './retention.js';
 import { tryRestore } from './verify.js';
 
@@ -21,6 +22,8 @@ export interface BackupFolder {
   readonly keep?: Keep;
   /** Validates every record of a new backup, as a restore does. */
   readonly recordCheck: boolean;
+  /** Packs a new backup with gzip. */
+  readonly gzip: boolean;
 }
 
 const HOST = hostname().replaceAll(/[^\w.]/g, '-');
@@ -38,6 +41,7 @@ const LONGEST_BACKUP = 24 * 3600 * 1000;
  */
 export async function addBackup(folder: BackupFolder, config: Config, interrupt: AbortSignal): Promise<string> {
   requireDatabase(config);
+  await requireFolder(folder.path);
   await removeDeadDrafts(folder.path);
   const draftFolder = await mkdtemp(join(folder.path, `.${SERVICE_NAME}-backup-${HOST}-${process.pid}-`));
   try {
@@ -48,8 +52,9 @@ export async function addBackup(folder: BackupFolder, config: Config, interrupt:
     const trial = { file: `A new backup of ${database}`, source: draft, folder: draftFolder };
     const { counts } = await tryRestore(trial, config, folder, interrupt);
     interrupt.throwIfAborted();
-    const { size } = await stat(draft);
-    const path = await publish(draft, folder.path, time);
+    const copied = folder.gzip ? await pack(draft, interrupt) : draft;
+    const { size } = await stat(copied);
+    const path = await publish(copied, folder, time);
     const done = `Backed up ${countedRecords(counts)} to ${path} (${size} bytes), and checked it.`;
     const removed = await thin(folder).catch((error: Error) => {
       throw new Failure(`${done} Older ones cannot be removed: ${error.message}`, error);
@@ -66,16 +71,22 @@ export async function addBackup(folder: BackupFolder, config: Config, interrupt:
   }
 }
 
+/** A missing folder is not made: it may be where a disk is to be mounted. */
+async function requireFolder(path: string): Promise<void> {
+  if ((await stat(path).catch(() => undefined))?.isDirectory()) return;
+  throw new Failure(`There is no new backup: ${path} is no folder. Make it, or mount its disk.`);
+}
+
 /**
  * Gives a draft the first free name from `time` on. No file is ever replaced: another process may have made it.
  * @returns the path
  */
-async function publish(draft: string, folder: string, time: number): Promise<string> {
-  giveToFolderOwner(draft, join(folder, backupName(time)));
+async function publish(draft: string, folder: BackupFolder, time: number): Promise<string> {
+  giveToFolderOwner(draft, join(folder.path, basename(draft)));
   await sync(draft);
   const path = await moveToFreeName(draft, folder, time);
   try {
-    await sync(folder);
+    await sync(folder.path);
   } catch (error) {
     const reason = (error as Error).message;
     throw new Failure(`${path} may be gone after a power cut: its folder cannot be put on disk (${reason}).`, error);
@@ -83,9 +94,9 @@ async function publish(draft: string, folder: string, time: number): Promise<str
   return path;
 }
 
-async function moveToFreeName(draft: string, folder: string, from: number): Promise<string> {
+async function moveToFreeName(draft: string, { path: folder, gzip }: BackupFolder, from: number): Promise<string> {
   for (let time = from; ; time += 1000) {
-    const path = join(folder, backupName(time));
+    const path = join(folder, backupName(time) + (gzip ? '.gz' : ''));
     if (existsSync(path)) continue;
     try {
       await link(draft, path);

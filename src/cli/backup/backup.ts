@@ -12,6 +12,7 @@ import { rejectDatabaseFile, requireDatabase, requireSqlite } from '../sqlite-fi
 import { countedRecords, expectedContents } from '../resources/resources.js';
 import { Progress } from '../output/progress.js';
 import { ReplacedError, replaceFile } from '../output/replace-file.js';
+import { pack } from './pack.js';
 
 export async function backup(file: string, interrupt: AbortSignal): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
@@ -23,11 +24,13 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
   const draft = `${destination.kind === 'file' ? destination.path : path}.partial-${process.pid}`;
   try {
     const counts = await makeDraft(path, draft, interrupt);
-    const { size } = await stat(draft);
-    await deliver(draft, destination, interrupt);
+    const copied = file.endsWith('.gz') ? await pack(draft, interrupt) : draft;
+    const { size } = await stat(copied);
+    await deliver(copied, destination, interrupt);
     console.error(`Backed up ${countedRecords(counts)} to ${file} (${size} bytes), and checked it.`);
   } catch (error) {
-    for (const leftover of [draft, `${draft}-journal`]) await rm(leftover, { force: true }).catch(() => {});
+    for (const leftover of [draft, `${draft}-journal`, `${draft}.gz`])
+      await rm(leftover, { force: true }).catch(() => {});
     if (error instanceof ReplacedError) throw error;
     interrupt.throwIfAborted();
     throw new Failure(`There is no new backup: ${(error as Error).message}`, error);

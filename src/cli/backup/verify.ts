@@ -8,7 +8,8 @@ import { SETTINGS } from '../../features.js';
 import { Failure, UsageError } from '../command-errors.js';
 import { countedRecords } from '../resources/resources.js';
 import { isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
-import { atPath, checkedCopy, requireReadable, seekable, writePrivately } from './checked-copy.js';
+import { requireReadable, seekable, writePrivately } from './backup-source.js';
+import { atPath, checkedCopy } from './checked-copy.js';
 import { requireValidRecords } from './record-check.js';
 import { type RestoreOptions, warnOfCapacity } from './restore.js';
 

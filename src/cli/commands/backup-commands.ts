@@ -15,7 +15,7 @@ of the last backup.
 Examples:
   ${CLI} backup /backups/${SERVICE_NAME}.sqlite
   ${CLI} backup --to /backups --keep 24h,7d,4w
-  ${CLI} backup --to /backups --keep 24h,7d,4w --every 1h`;
+  ${CLI} backup --to /backups --keep 24h,7d,4w --every 1h --gzip`;
 
 interface BackupOptions {
   readonly to?: string;
@@ -23,6 +23,7 @@ interface BackupOptions {
   readonly every?: number;
   readonly keep?: Keep;
   readonly skipRecordCheck?: true;
+  readonly gzip?: true;
 }
 
 /** Adds `backup`. */
@@ -33,19 +34,20 @@ export function addBackupCommand(cli: Command, interrupt: AbortSignal): void {
     .usage('[options] <file> | --to <folder>')
     .argument(
       '[file]',
-      'where to; a file is replaced when the copy is complete and checked, a device or FIFO is written into',
+      'where to; a file is replaced when the copy is complete and checked, a device or FIFO is written into; .gz is packed with gzip',
     )
     .option('--to <folder>', 'make a new file in this folder, such as one of another disk')
     .option('--every <time>', 'with --to: make one after the other, until Ctrl+C or SIGTERM: 30m, 1h, 1d', seconds)
     .option('--keep <numbers>', 'with --to: keep the newest of each of the last hours, days and weeks', parseKeep)
+    .option('--gzip', 'with --to: pack it with gzip')
     .option(SKIP[0], `with --to: ${SKIP[1]}`)
     .addHelpText('after', BACKUP_NOTE)
     .action(async (file: string | undefined, options: BackupOptions) => {
-      const { to, every, keep, skipRecordCheck } = options;
+      const { to, every, keep, skipRecordCheck, gzip = false } = options;
       if (file === undefined && to === undefined) throw new UsageError('Name the file to write, or a folder with --to');
       if (file === undefined) {
         const { backupInto } = await import('../backup/backup-schedule.js');
-        const folder = { path: to!, keep, recordCheck: !skipRecordCheck };
+        const folder = { path: to!, keep, recordCheck: !skipRecordCheck, gzip };
         return backupInto(folder, every && every * 1000, interrupt);
       }
       const [wrong] = Object.keys(options);
@@ -71,7 +73,7 @@ export function addRestoreCommand(cli: Command, interrupt: AbortSignal): void {
   cli
     .command('restore')
     .description('put a backup in the place of the SQLite database; the service must be stopped')
-    .argument('<file>', 'the backup; it stays as it is')
+    .argument('<file>', 'the backup, plain or packed with gzip; it stays as it is')
     .option('--verify', 'only try whether it can be restored, and change nothing')
     .option(...SKIP)
     .addHelpText('after', RESTORE_NOTE)

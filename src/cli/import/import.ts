@@ -8,7 +8,7 @@ import { committed, transaction } from '../../database/engine.js';
 import { deleteProgress, findUnfinishedImport, type UnfinishedImport } from './import-progress.js';
 import { Failure, UsageError } from '../command-errors.js';
 import type { ImportJob, ImportOptions } from './import-job.js';
-import { isRepeatable, openInput } from './input.js';
+import { isRepeatable, openInput } from '../input.js';
 import { storeAtOnce, storeInBatches } from './import-store.js';
 import { validateInput } from './import-validation.js';
 import { databaseExists } from '../sqlite-file/database-path.js';

@@ -60,7 +60,7 @@ const PROGRAM = `
     if (fault?.at !== call) return;
     if (fault.what === 'EIO') throw Object.assign(new Error('EIO: i/o error, ' + call), { code: 'EIO' });
     if (fault.what === 'hangs') await new Promise(() => setInterval(() => {}, 1000));
-    if (fault.what === 'damaged') damage(path);
+    if (fault.what === 'damaged' && fs.existsSync(path)) damage(path);
     if (fault.what.startsWith('SIG')) await signal(fault.what);
   }
 

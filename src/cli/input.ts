@@ -4,11 +4,11 @@ import { Socket } from 'node:net';
 import { addAbortSignal, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { Failure } from '../command-errors.js';
-import { destinationOf } from '../output/destination.js';
+import { Failure } from './command-errors.js';
+import { destinationOf } from './output/destination.js';
 
-/** Magic bytes of gzip (RFC 1952 section 2.3.1); NDJSON never begins with them. */
-const GZIP = Buffer.from([0x1f, 0x8b]);
+/** Magic bytes of gzip (RFC 1952 section 2.3.1). Neither NDJSON nor a database begins with them. */
+export const GZIP = Buffer.from([0x1f, 0x8b]);
 
 const CHUNK = 256 * 1024;
 
