@@ -6,6 +6,7 @@ import type { Config } from '../config/config.js';
 import { createLog, NestLogger } from '../logging/logger.js';
 import { standardOutput } from '../logging/standard-output.js';
 import { createManagementServer } from '../management/management-routes.js';
+import { hasSocket } from './listen.js';
 import { WorkerProcess } from './worker-process.js';
 import { WorkersManagement } from './workers-management.js';
 
@@ -48,6 +49,11 @@ export class Primary {
 
   /** Resolves when all workers serve. The first one starts alone: it runs migrations, and an error is printed once. */
   async start(): Promise<void> {
+    if (hasSocket()) {
+      throw new Error(
+        'A socket of systemd and WORKERS do not go together: remove WORKERS, or disable the .socket unit',
+      );
+    }
     const { host, managementHost = host, managementPort: port, workers } = this.config;
     const onSignal = (signal: NodeJS.Signals): void => {
       if (this.management.isStopping) this.exit(1);

@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { environmentIn, temporaryFolder, token } from '../support/service.js';
+import { ServiceProcess } from '../support/service-process.js';
+
+const MAIN = join(import.meta.dirname, '../../dist/src/main.js');
+
+/** Starts the service again and again, as systemd does, with the socket of descriptor 3. */
+const SUPERVISOR = `
+  while [ ! -e stop ]; do
+    sh -c 'echo $$ > pid; export LISTEN_PID=$$ LISTEN_FDS=1; exec "$0" "$1"' "$0" "$1"
+  done`;
+
+/** Runs a program with LISTEN_PID, as systemd sets it. */
+const activated = (sockets: number): string[] => [
+  'sh',
+  '-c',
+  `export LISTEN_PID=$$ LISTEN_FDS=${sockets}; exec "$0" "$@"`,
+];
+
+describe('a socket of systemd', () => {
+  let supervisor: ChildProcess | undefined;
+
+  afterEach(() => {
+    // With its service, if a test has failed.
+    if (supervisor?.exitCode === null) process.kill(-supervisor.pid!, 'SIGKILL');
+  });
+
+  /** Starts the service under a supervisor, which alone keeps the socket open. */
+  async function supervised(folder: string): Promise<string> {
+    const server: Server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const { fd } = (server as unknown as { _handle: { fd: number } })._handle;
+    const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }) };
+    supervisor = spawn('sh', ['-c', SUPERVISOR, process.execPath, MAIN], {
+      cwd: folder,
+      detached: true,
+      env,
+      stdio: ['ignore', 'ignore', 'inherit', fd],
+    });
+    server.close();
+    return `http://127.0.0.1:${port}`;
+  }
+
+  it('loses no request and rejects no connection while the service restarts', async () => {
+    const folder = temporaryFolder();
+    const url = await supervised(folder);
+    const pid = (): number => Number(readFileSync(join(folder, 'pid'), 'utf8'));
+    const headers = { authorization: `Bearer ${await token()}`, connection: 'close' };
+    let over = false;
+    const statuses = new Map<number, number>();
+    const client = async (): Promise<void> => {
+      while (!over) {
+        const { status } = await fetch(`${url}/cookies?limit=1`, { headers, signal: AbortSignal.timeout(30_000) });
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    };
+    // The first connection comes before the service listens.
+    const clients = Array.from({ length: 8 }, client);
+    try {
+      for (let restart = 0; restart < 2; restart++) {
+        const before = statuses.get(200) ?? 0;
+        while ((statuses.get(200) ?? 0) < before + 50) await Promise.race([sleep(20), Promise.all(clients)]);
+        if (restart === 1) writeFileSync(join(folder, 'stop'), '');
+        else process.kill(pid(), 'SIGTERM');
+      }
+    } finally {
+      over = true;
+    }
+    await Promise.all(clients);
+    expect([...statuses.keys()]).toEqual([200]);
+    process.kill(pid(), 'SIGTERM');
+    expect(await once(supervisor!, 'exit')).toEqual([0, null]);
+  });
+
+  it.each([
+    [{}, 2, 'systemd has passed 2 sockets (LISTEN_FDS), and the service takes one'],
+    [{ WORKERS: '2' }, 1, 'A socket of systemd and WORKERS do not go together'],
+  ])('stops the start with %j and LISTEN_FDS=%i, and says why', async (environment, sockets, message) => {
+    await using service = ServiceProcess.spawn(temporaryFolder(), environment, { through: activated(sockets) });
+    expect(await service.exit()).toBe(1);
+    expect(service.output).toContain(message);
+  });
+
+  it('is not taken from the variables of a parent process', async () => {
+    const through = ['env', `LISTEN_PID=${process.pid}`, 'LISTEN_FDS=1'];
+    await using service = await ServiceProcess.start(temporaryFolder(), {}, { through });
+    expect((await fetch(`${service.url}/cookies`)).status).toBe(401);
+  });
+});
