@@ -87,7 +87,7 @@ export interface ConnectionUsage {
   readonly used: number;
   /** Most connections that callers may hold at the same time. */
   readonly limit: number;
-  /** Callers that wait for a connection. */
+  /** Callers that wait because the connections are in use; not those for whom one is being fetched. */
   readonly waiting: number;
 }
 

@@ -86,7 +86,7 @@ function measurePools(registry: Registry, dataSource: DataSource): void {
   const helps = {
     used: 'Connections to the database that are in use',
     limit: 'Connections to the database that may be in use',
-    waiting: 'Requests that wait for a connection to the database',
+    waiting: 'Requests that wait until a connection to the database is free',
   };
   for (const [property, help] of Object.entries(helps)) {
     new Gauge({

@@ -188,7 +188,11 @@ describeEngines('GET /metrics', (engine) => {
     await writing;
     await untilMetric(service, `database_connections_used{pool="lists"}`, 0);
     const metrics = await metricsOf(service);
-    for (const each of pools) expect(metrics.get(`database_connections_limit{pool="${each}"}`)).toBeGreaterThan(0);
+    for (const each of pools) {
+      expect(metrics.get(`database_connections_limit{pool="${each}"}`)).toBeGreaterThan(0);
+      // The scrape itself takes a connection.
+      expect([each, metrics.get(`database_connections_waiting{pool="${each}"}`)]).toEqual([each, 0]);
+    }
   });
 
   it('measures statements in seconds', async () => {

@@ -59,6 +59,8 @@ export class ConnectionPool {
   private readonly waiting: WaitQueue<ConnectionWaiter>;
   /** Connections that callers hold or that are being fetched for them. */
   private taken = 0;
+  /** Connections that are being fetched, each for a caller that waits. */
+  private fetching = 0;
   /** Most connections that the server accepts, as far as known. It grows back to `max` one by one. */
   private limit: number;
   private growth?: NodeJS.Timeout;
@@ -128,7 +130,8 @@ export class ConnectionPool {
   }
 
   get usage(): ConnectionUsage {
-    return { pool: this.options.name, used: this.taken, limit: this.limit, waiting: this.waiting.size };
+    const waiting = Math.max(0, this.waiting.size - this.fetching);
+    return { pool: this.options.name, used: this.taken, limit: this.limit, waiting };
   }
 
   get size(): number {
@@ -157,10 +160,13 @@ export class ConnectionPool {
     if (this.waiting.size === 0 || this.taken >= this.limit) return;
     if (this.isPaused && this.pool.idleCount === 0) return;
     this.taken++;
-    void this.connect().then(
-      (client) => this.serve(client),
-      (error: unknown) => this.connectFailed(error),
-    );
+    this.fetching++;
+    void this.connect()
+      .finally(() => this.fetching--)
+      .then(
+        (client) => this.serve(client),
+        (error: unknown) => this.connectFailed(error),
+      );
   }
 
   private serve(client: PostgresClient): void {
