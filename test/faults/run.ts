@@ -6,9 +6,11 @@
  *   npm run faults -- killed --times 200
  *   npm run faults -- two-services --seconds 600
  *   npm run faults -- hostile-clients --seconds 60 --attacks slow-headers,docs-reset
+ *   npm run faults -- year-cluster --picture docs/dashboard.svg
  *
  * The counts go to stdout, one line for each fault, the progress to stderr; ends with 1 when a check fails.
  */
+import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { canRunAsOrdinaryUser } from '../support/ordinary-user.js';
@@ -26,6 +28,7 @@ import { repeated, replicasRepeated } from './repeated.js';
 import { stalledReaders } from './stalled-readers.js';
 import { stopped } from './stopped.js';
 import { twoServices } from './two-services.js';
+import { yearOfCluster, yearOnSqlite } from './year.js';
 
 const FAULTS: Record<string, { fault: Fault; times: number; impossible?: string }> = {
   killed: { fault: killed, times: 50 },
@@ -53,16 +56,26 @@ const FAULTS: Record<string, { fault: Fault; times: number; impossible?: string 
   'replicas-repeated': { fault: replicasRepeated, times: 10 },
   'standby-promoted': { fault: standbyPromoted, times: 3 },
   'hostile-backups': { fault: hostileBackups, times: 100 },
+  'year-sqlite': { fault: yearOnSqlite(1), times: 1, impossible: yearNeeds() },
+  'year-workers': { fault: yearOnSqlite(2), times: 1, impossible: yearNeeds() },
+  'year-cluster': { fault: yearOfCluster, times: 1, impossible: yearNeeds() },
   'hostile-clients': { fault: hostileClients, times: 1 },
 };
 
-const USAGE = `npm run faults -- [--times <number>] [--seconds <number>] [--attacks <name>,...] [<fault>...]
+/** @returns what is missing */
+function yearNeeds(): string | undefined {
+  if (!SmallVolume.mountable) return 'this user may not mount a volume';
+  const missing = ['prometheus', 'haproxy'].filter((name) => spawnSync(name, ['--version']).error !== undefined);
+  return missing.length === 0 ? undefined : `${missing.join(' and ')} must be installed`;
+}
+
+const USAGE = `npm run faults -- [--times <number>] [--seconds <number>] [--attacks <name>,...] [--picture <file>] [<fault>...]
 The faults: ${Object.keys(FAULTS).join(', ')}
 The attacks of hostile-clients: ${ATTACKS.map(({ name }) => name).join(', ')}`;
 
 function readArguments() {
   const text = { type: 'string' } as const;
-  const options = { times: text, seconds: text, attacks: text, help: { type: 'boolean' } } as const;
+  const options = { times: text, seconds: text, attacks: text, picture: text, help: { type: 'boolean' } } as const;
   const { values, positionals } = parseArgs({ allowPositionals: true, options });
   for (const name of ['times', 'seconds'] as const) {
     if (!/^[1-9]\d{0,4}$/.test(values[name] ?? '1')) throw new Error(`--${name} must be a number from 1 to 99999`);
@@ -97,6 +110,7 @@ for (const [name, { fault, times, impossible }] of Object.entries(FAULTS)) {
   }
   const run = {
     times: Number(values.times ?? times),
+    picture: values.picture,
     seconds: values.seconds === undefined ? undefined : Number(values.seconds),
     attacks: values.attacks?.split(','),
     progress: (text: string) => console.error(text),

@@ -7,7 +7,8 @@ import { unpackProgram } from '../../scripts/released-program.js';
 import type { Environment } from '../../src/config/config.js';
 import { outcomeOf, startCommand } from '../support/command.js';
 import { createDatabase, describeEngines, dropDatabases } from '../support/engine.js';
-import { expectKeptIn, Ledger, type Stored, storedIn, storedOn, writeUntil } from '../support/load/ledger.js';
+import { expectKeptIn, type Stored, storedIn, storedOn } from '../support/load/ledger.js';
+import { Load } from '../support/load/load.js';
 import { freePort } from '../support/postgres/postgres-server.js';
 import { Client, COOKIE, environmentIn, temporaryFolder } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -15,39 +16,6 @@ import { ServiceProcess } from '../support/service-process.js';
 const ROOT = join(import.meta.dirname, '../..');
 /** Cookies that exist before the load and that it leaves alone. */
 const OLD_COOKIES = 20;
-const CLIENTS = 4;
-
-/** Writers that connect again when their connection ends, each to the next of the services that are listed at that time. */
-class Load {
-  readonly services: { readonly url: string }[] = [];
-  readonly ledger = new Ledger();
-  private readonly stopping = new AbortController();
-  private readonly writers: Promise<unknown>;
-
-  constructor(...services: { readonly url: string }[]) {
-    this.services.push(...services);
-    this.writers = Promise.all(Array.from({ length: CLIENTS }, (_, index) => this.write(index)));
-  }
-
-  private async write(turn: number): Promise<void> {
-    const { signal } = this.stopping;
-    for (; !signal.aborted; turn++) {
-      await writeUntil(signal, this.services[turn % this.services.length]!, this.ledger, 1);
-      await sleep(10);
-    }
-  }
-
-  /** Waits until this many more changes are acknowledged. */
-  async acknowledged(more: number): Promise<void> {
-    const wanted = this.ledger.answered(/ 2\d\d$/) + more;
-    while (this.ledger.answered(/ 2\d\d$/) < wanted) await Promise.race([sleep(10), this.writers]);
-  }
-
-  async end(): Promise<void> {
-    this.stopping.abort();
-    await this.writers;
-  }
-}
 
 interface Read {
   /** The cookies from before the load, as JSON. */

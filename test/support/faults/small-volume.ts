@@ -29,11 +29,11 @@ export class SmallVolume {
 
   private constructor(readonly folder: string) {}
 
-  static async use<T>(work: (volume: SmallVolume) => Promise<T>): Promise<T> {
+  static async use<T>(work: (volume: SmallVolume) => Promise<T>, size = SIZE): Promise<T> {
     const folder = temporaryFolder();
     const leave = (): void => unmount(folder);
     try {
-      mount(folder);
+      mount(folder, size);
       process.once('exit', leave);
       try {
         return await work(new SmallVolume(folder));
@@ -103,8 +103,8 @@ function mayMount(): boolean {
   }
 }
 
-function mount(folder: string): void {
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE}`, 'tmpfs', folder], { stdio: 'ignore' });
+function mount(folder: string, size = SIZE): void {
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder], { stdio: 'ignore' });
 }
 
 function unmount(folder: string): void {

@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import type { Environment } from '../../src/config/config.js';
+import { outcomeOf, startCommand } from '../support/command.js';
+import { SmallVolume } from '../support/faults/small-volume.js';
+import { expectKeptIn, type Stored, storedIn, storedOn } from '../support/load/ledger.js';
+import { Load } from '../support/load/load.js';
+import { freePort, onServer } from '../support/postgres/postgres-server.js';
+import { COOKIE, environmentIn, temporaryFolder, token } from '../support/service.js';
+import type { ServiceProcess } from '../support/service-process.js';
+import { drawDashboard } from './dashboard-picture.js';
+import { type Fault, type Run, Site } from './fault.js';
+import { GoodClient } from './good-client.js';
+import { onItsOwn } from './postgres.js';
+import { Balancer, Watchman } from './year-watch.js';
+
+/** Milliseconds of load after each event, in which alerts appear and end. */
+const QUIET = 8000;
+const ROOT = process.cwd();
+/** Larger than what the alert of a volume that fills up asks for. */
+const VOLUME = 320 * 1024 * 1024;
+const NEXT_SECRET = 'kT9vQ2mX7bN4cR8wL1pZ6dF3hJ5sG0yA';
+
+/** What an operator does in a year, under load: one process, or two workers, on SQLite. */
+export const yearOnSqlite =
+  (workers: number): Fault =>
+  (run) =>
+    SmallVolume.use(
+      (volume) =>
+        Site.use(async (site) => {
+          const year = await Year.begin(site, volume.folder, [{ WORKERS: String(workers) }], run);
+          await year.upgradeAndBack();
+          await year.backUpAndRestore();
+          await year.changeSettings();
+          await year.changeSecret();
+          await year.event('a full volume, then space', async () => {
+            volume.occupy(VOLUME);
+            await sleep(QUIET);
+            volume.giveBack();
+          });
+          return year.end(() => storedIn(volume.folder));
+        }),
+      VOLUME,
+    );
+
+/** The same for two replicas behind HAProxy, on PostgreSQL with a standby. */
+export const yearOfCluster: Fault = (run) =>
+  Site.use((site) =>
+    onItsOwn(async (primary) => {
+      const standby = await primary.makeStandby();
+      try {
+        const hosts = `@127.0.0.1:${primary.port},127.0.0.1:${standby.port}`;
+        const url = `${primary.url().replace(/@[^/]+/, hosts)}?target_session_attrs=read-write`;
+        const replica = { DATABASE_URL: url, SHUTDOWN_DELAY: '3' };
+        const year = await Year.begin(site, site.folder, [replica, replica], run);
+        await year.upgradeAndBack();
+        await year.exportAndImport();
+        await year.changeSettings();
+        await year.changeSecret();
+        await year.event('failover of the primary', async () => {
+          await primary.crash();
+          await sleep(500);
+          await onServer(standby.url(), (client) => client.query('SELECT pg_promote()'));
+        });
+        return await year.end(() => storedOn(standby.url()));
+      } finally {
+        await standby.remove();
+      }
+    }),
+  );
+
+interface Replica {
+  readonly environment: Environment;
+  service?: ServiceProcess;
+}
+
+/** The program of the last release, in a folder of its own. */
+async function unpackedRelease(): Promise<string> {
+  const folder = temporaryFolder();
+  // Not compiled beside this file.
+  const script = pathToFileURL(join(ROOT, 'scripts/released-program.js')).href;
+  const { unpackProgram } = (await import(script)) as typeof import('../../scripts/released-program.js');
+  unpackProgram(folder);
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+class Year {
+  readonly load: Load;
+  private readonly began = Date.now();
+  private readonly good: GoodClient;
+
+  private constructor(
+    private readonly site: Site,
+    private readonly folder: string,
+    private readonly replicas: readonly Replica[],
+    private readonly watchman: Watchman,
+    private readonly balancer: Balancer | undefined,
+    private readonly run: Run,
+    private readonly released: string,
+    bearer: string,
+  ) {
+    const url = balancer?.url ?? `http://127.0.0.1:${replicas[0]!.environment['PORT']}`;
+    this.load = new Load({ url });
+    this.good = new GoodClient(url, bearer);
+  }
+
+  /** Starts the replicas of the last release, Prometheus with the rules, and the load. */
+  static async begin(site: Site, folder: string, environments: readonly Environment[], run: Run): Promise<Year> {
+    const replicas: Replica[] = [];
+    for (const environment of environments) {
+      const ports = { PORT: String(await freePort()), MANAGEMENT_PORT: String(await freePort()) };
+      replicas.push({ environment: { COOKIES_CAPACITY: '1000000', ...environment, ...ports } });
+    }
+    const addresses = replicas.map(({ environment }) => ({
+      port: environment['PORT']!,
+      managementPort: environment['MANAGEMENT_PORT']!,
+    }));
+    const watchman = await Watchman.start(addresses);
+    const balancer = replicas.length > 1 ? await Balancer.start(addresses) : undefined;
+    const released = await unpackedRelease();
+    const year = new Year(site, folder, replicas, watchman, balancer, run, released, await token({ subject: 'good' }));
+    for (const replica of replicas) await year.start(replica, year.released);
+    // Prometheus has seen nobody before.
+    await sleep(3000);
+    await year.event('nothing', () => sleep(QUIET));
+    return year;
+  }
+
+  /** Does the work under load, and reports what clients and alerts saw. */
+  async event(name: string, work: () => Promise<unknown>): Promise<void> {
+    const { ledger } = this.load;
+    const before = new Map(ledger.answers);
+    const [began, from] = [performance.now(), Date.now()];
+    const ending = new AbortController();
+    const experience = this.good.use(ending.signal);
+    try {
+      await work();
+    } finally {
+      await sleep(QUIET);
+      ending.abort();
+    }
+    const { requests, failed, firstFailure, p99 } = await experience;
+    const kinds = [...ledger.answers].map(([kind, times]) => [kind, times - (before.get(kind) ?? 0)] as const);
+    const writes = kinds.reduce((sum, [, times]) => sum + times, 0);
+    const wrong = kinds.filter(([kind, times]) => times > 0 && !/ 2\d\d$/.test(kind));
+    this.run.report?.(
+      [
+        name,
+        `${((performance.now() - began) / 1000).toFixed(0)} s`,
+        `${writes} writes`,
+        wrong.map(([kind, times]) => `${times} ${kind}`).join(', ') || 'none failed',
+        `honest client ${failed} of ${requests} failed${firstFailure ? ` (${firstFailure})` : ''}, p99 ${p99.toFixed(0)} ms`,
+        (await this.watchman.firing(from)).join(', ') || 'no alert',
+      ].join(' | '),
+    );
+  }
+
+  async upgradeAndBack(): Promise<void> {
+    const migrations = await this.newMigrations();
+    await this.event(`upgrade, ${migrations} migrations`, () => this.roll(ROOT));
+    await this.event('back to the last release', async () => {
+      for (const replica of this.replicas) await this.stop(replica);
+      const env = { PATH: process.env['PATH'], ...environmentIn(this.folder, this.replicas[0]!.environment) };
+      const revert = ['node_modules/typeorm/cli.js', 'migration:revert', '-d', 'dist/ormconfig.js'];
+      for (let left = migrations; left > 0; left--)
+        await promisify(execFile)(process.execPath, revert, { cwd: ROOT, env });
+      for (const replica of this.replicas) await this.start(replica, this.released);
+    });
+    await this.event('upgrade again', () => this.roll(ROOT));
+  }
+
+  async backUpAndRestore(): Promise<void> {
+    const elsewhere = temporaryFolder();
+    mkdirSync(join(elsewhere, 'backups'));
+    await this.event('backup, and a restore elsewhere', async () => {
+      await this.cli(['backup', '--to', join(elsewhere, 'backups'), '--gzip']);
+      const environment = { DATABASE_URL: `sqlite:${join(elsewhere, 'cookies.sqlite')}` };
+      const backups = await promisify(execFile)('ls', [join(elsewhere, 'backups')]);
+      await this.cli(['restore', join(elsewhere, 'backups', backups.stdout.trim())], environment);
+      await (await this.site.start(environment, { folder: elsewhere })).end();
+    });
+  }
+
+  async exportAndImport(): Promise<void> {
+    const elsewhere = temporaryFolder();
+    const file = join(elsewhere, 'cookies.ndjson.gz');
+    await this.event('export, and an import elsewhere', async () => {
+      await this.cli(['export', 'cookies', '--output', file]);
+      const environment = { DATABASE_URL: `sqlite:${join(elsewhere, 'cookies.sqlite')}` };
+      await this.cli(['import', 'cookies', file], environment);
+      await (await this.site.start(environment, { folder: elsewhere })).end();
+    });
+  }
+
+  async changeSettings(): Promise<void> {
+    await this.event('maintenance for some seconds', async () => {
+      await this.cli(['set', 'MAINTENANCE=true']);
+      await sleep(QUIET);
+      await this.cli(['set', '--unset', 'MAINTENANCE']);
+    });
+    await this.event('full, then more capacity', async () => {
+      await this.cli(['set', 'COOKIES_CAPACITY=10']);
+      await sleep(QUIET);
+      await this.cli(['set', '--unset', 'COOKIES_CAPACITY']);
+    });
+  }
+
+  /** The tokens of before go on. */
+  async changeSecret(): Promise<void> {
+    const { JWT_SECRET } = environmentIn(this.folder);
+    await this.event('another secret', () =>
+      this.roll(ROOT, { JWT_SECRET: NEXT_SECRET, JWT_SECRET_PREVIOUS: JWT_SECRET }),
+    );
+  }
+
+  async end(read: () => Stored | Promise<Stored>): Promise<Record<string, number | string>> {
+    const { picture } = this.run;
+    if (picture !== undefined) writeFileSync(picture, await drawDashboard(this.watchman.url, [this.began, Date.now()]));
+    await this.load.end();
+    this.good.close();
+    for (const replica of this.replicas) await this.stop(replica);
+    await this.balancer?.end();
+    await this.watchman.end();
+    const stored = await read();
+    // The honest client sends the same wish always, and a restart may have come before its DELETE.
+    return {
+      ...expectKeptIn({ ...stored, twice: stored.twice.filter((wish) => wish !== COOKIE.wish) }, this.load.ledger),
+    };
+  }
+
+  private async start(replica: Replica, project: string, more: Environment = {}): Promise<void> {
+    replica.service = await this.site.start({ ...replica.environment, ...more }, { folder: this.folder, project });
+  }
+
+  private async stop({ service }: Replica): Promise<void> {
+    assert.equal(await service!.end(), 0);
+  }
+
+  /** Replaces the replicas one by one, as `deploy/roll.sh` does; one alone is restarted. */
+  private async roll(project: string, more: Environment = {}): Promise<void> {
+    for (const replica of this.replicas) {
+      await this.stop(replica);
+      await this.start(replica, project, more);
+      await this.balancer?.allUp();
+    }
+  }
+
+  private async cli(args: readonly string[], more: Environment = {}): Promise<void> {
+    const { code, stderr } = await outcomeOf(
+      startCommand(this.folder, args, { ...this.replicas[0]!.environment, ...more }),
+    );
+    assert.equal(code, 0, `${args.join(' ')}: ${stderr}`);
+  }
+
+  /** Counts the migrations that this version has and the last release has not. */
+  private async newMigrations(): Promise<number> {
+    const names = async (project: string) =>
+      (await promisify(execFile)('find', [join(project, 'dist/migrations'), '-name', '*.js'])).stdout.trim().split('\n')
+        .length;
+    return (await names(ROOT)) - (await names(this.released));
+  }
+}

@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Ledger, writeUntil } from './ledger.js';
+
+const CLIENTS = 4;
+
+/**
+ * Writers that connect again 10 ms after their connection has ended, each to the next of the services that are listed at
+ * that time.
+ */
+export class Load {
+  readonly services: { readonly url: string }[] = [];
+  readonly ledger = new Ledger();
+  private readonly stopping = new AbortController();
+  private readonly writers: Promise<unknown>;
+
+  constructor(...services: { readonly url: string }[]) {
+    this.services.push(...services);
+    this.writers = Promise.all(Array.from({ length: CLIENTS }, (_, index) => this.write(index)));
+  }
+
+  private async write(turn: number): Promise<void> {
+    const { signal } = this.stopping;
+    for (; !signal.aborted; turn++) {
+      await writeUntil(signal, this.services[turn % this.services.length]!, this.ledger, 1);
+      await sleep(10);
+    }
+  }
+
+  /** Waits until this many more changes are acknowledged. */
+  async acknowledged(more: number): Promise<void> {
+    const wanted = this.ledger.answered(/ 2\d\d$/) + more;
+    while (this.ledger.answered(/ 2\d\d$/) < wanted) await Promise.race([sleep(10), this.writers]);
+  }
+
+  async end(): Promise<void> {
+    this.stopping.abort();
+    await this.writers;
+  }
+}
