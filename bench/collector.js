@@ -8,7 +8,8 @@ export const COLLECTOR = 'http://127.0.0.1:4318';
 /** Compares the lanes of a scenario while a collector takes the spans, and drops them. */
 export async function compareTraced(scenario, ...args) {
   const collector = createServer((request, response) => request.resume().once('end', () => response.end('{}')));
-  await once(collector.listen(4318, '127.0.0.1'), 'listening');
+  const { hostname, port } = new URL(COLLECTOR);
+  await once(collector.listen(port, hostname), 'listening');
   try {
     return await compare(scenario, ...args);
   } finally {

@@ -44,7 +44,7 @@ async function streamOf(file: string): Promise<Readable> {
 
 async function* unpacked(stream: Readable, signal: AbortSignal): AsyncGenerator<Buffer> {
   const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-  const begin = await beginning(chunks);
+  const begin = await beginning(chunks, GZIP.length);
   if (!begin.subarray(0, GZIP.length).equals(GZIP)) {
     yield* joined(begin, chunks);
     return;
@@ -56,10 +56,10 @@ async function* unpacked(stream: Readable, signal: AbortSignal): AsyncGenerator<
   yield* gunzip as AsyncIterable<Buffer>;
 }
 
-/** Reads enough bytes to recognise gzip; a pipe may deliver them one by one. */
-async function beginning(chunks: AsyncIterator<Buffer>): Promise<Buffer> {
+/** Reads so many bytes, or all if there are fewer; a pipe may deliver them one by one. */
+export async function beginning(chunks: AsyncIterator<Buffer>, length: number): Promise<Buffer> {
   let bytes: Buffer = Buffer.alloc(0);
-  while (bytes.length < GZIP.length) {
+  while (bytes.length < length) {
     const next = await chunks.next();
     if (next.done) break;
     bytes = Buffer.concat([bytes, next.value]);
@@ -67,7 +67,8 @@ async function beginning(chunks: AsyncIterator<Buffer>): Promise<Buffer> {
   return bytes;
 }
 
-async function* joined(begin: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+/** What `beginning` has read, and the rest. */
+export async function* joined(begin: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
   if (begin.length > 0) yield begin;
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
 }

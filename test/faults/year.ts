@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
 import type { Environment } from '../../src/config/config.js';
 import { outcomeOf, startCommand } from '../support/command.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { expectKeptIn, type Stored, storedIn, storedOn } from '../support/load/ledger.js';
 import { Load } from '../support/load/load.js';
 import { freePort, onServer } from '../support/postgres/postgres-server.js';
+import { revertMigrations, unpackRelease } from '../support/project/released.js';
 import { COOKIE, environmentIn, temporaryFolder, token } from '../support/service.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { drawDashboard } from './dashboard-picture.js';
@@ -38,11 +36,15 @@ export const yearOnSqlite =
           await year.backUpAndRestore();
           await year.changeSettings();
           await year.changeSecret();
-          await year.event('a full volume, then space', async () => {
-            volume.occupy(VOLUME);
-            await sleep(QUIET);
-            volume.giveBack();
-          });
+          await year.event(
+            'a full volume, then space',
+            async () => {
+              volume.occupy(VOLUME);
+              await sleep(QUIET);
+              volume.giveBack();
+            },
+            { fires: ['DatabaseVolumeFull', 'WritesRejected'] },
+          );
           return year.end(() => storedIn(volume.folder));
         }),
       VOLUME,
@@ -74,20 +76,18 @@ export const yearOfCluster: Fault = (run) =>
     }),
   );
 
+/** What the documents promise of an event. */
+interface Promised {
+  readonly failsNothing?: boolean;
+  /** Alerts that fire. */
+  readonly fires?: readonly string[];
+  /** Alerts that do not fire. */
+  readonly silent?: readonly string[];
+}
+
 interface Replica {
   readonly environment: Environment;
   service?: ServiceProcess;
-}
-
-/** The program of the last release, in a folder of its own. */
-async function unpackedRelease(): Promise<string> {
-  const folder = temporaryFolder();
-  // Not compiled beside this file.
-  const script = pathToFileURL(join(ROOT, 'scripts/released-program.js')).href;
-  const { unpackProgram } = (await import(script)) as typeof import('../../scripts/released-program.js');
-  unpackProgram(folder);
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  return folder;
 }
 
 class Year {
@@ -123,17 +123,21 @@ class Year {
     }));
     const watchman = await Watchman.start(addresses);
     const balancer = replicas.length > 1 ? await Balancer.start(addresses) : undefined;
-    const released = await unpackedRelease();
+    const released = await unpackRelease();
     const year = new Year(site, folder, replicas, watchman, balancer, run, released, await token({ subject: 'good' }));
     for (const replica of replicas) await year.start(replica, year.released);
     // Prometheus has seen nobody before.
     await sleep(3000);
-    await year.event('nothing', () => sleep(QUIET));
+    await year.event('nothing', () => sleep(QUIET), { failsNothing: true, silent: ['ConnectionsRunOut'] });
     return year;
   }
 
-  /** Does the work under load, and reports what clients and alerts saw. */
-  async event(name: string, work: () => Promise<unknown>): Promise<void> {
+  /** Does the work under load, reports what clients and alerts saw, and compares that with what is promised. */
+  async event(
+    name: string,
+    work: () => Promise<unknown>,
+    { failsNothing = false, fires = [], silent = [] }: Promised = {},
+  ): Promise<void> {
     const { ledger } = this.load;
     const before = new Map(ledger.answers);
     const [began, from] = [performance.now(), Date.now()];
@@ -149,6 +153,7 @@ class Year {
     const kinds = [...ledger.answers].map(([kind, times]) => [kind, times - (before.get(kind) ?? 0)] as const);
     const writes = kinds.reduce((sum, [, times]) => sum + times, 0);
     const wrong = kinds.filter(([kind, times]) => times > 0 && !/ 2\d\d$/.test(kind));
+    const alerts = await this.watchman.firing(from);
     this.run.report?.(
       [
         name,
@@ -156,66 +161,97 @@ class Year {
         `${writes} writes`,
         wrong.map(([kind, times]) => `${times} ${kind}`).join(', ') || 'none failed',
         `honest client ${failed} of ${requests} failed${firstFailure ? ` (${firstFailure})` : ''}, p99 ${p99.toFixed(0)} ms`,
-        (await this.watchman.firing(from)).join(', ') || 'no alert',
+        alerts.join(', ') || 'no alert',
       ].join(' | '),
+    );
+    assert.ok(!failsNothing || failed + wrong.length === 0, `${name}: requests failed`);
+    assert.deepEqual(
+      fires.filter((alert) => !alerts.includes(alert)),
+      [],
+      `${name}: these alerts did not fire`,
+    );
+    assert.deepEqual(
+      silent.filter((alert) => alerts.includes(alert)),
+      [],
+      `${name}: these alerts fired`,
     );
   }
 
   async upgradeAndBack(): Promise<void> {
-    const migrations = await this.newMigrations();
-    await this.event(`upgrade, ${migrations} migrations`, () => this.roll(ROOT));
+    const migrations = this.newMigrations;
+    await this.event(`upgrade, ${migrations} migrations`, () => this.roll(), this.ofRoll);
     await this.event('back to the last release', async () => {
       for (const replica of this.replicas) await this.stop(replica);
-      const env = { PATH: process.env['PATH'], ...environmentIn(this.folder, this.replicas[0]!.environment) };
-      const revert = ['node_modules/typeorm/cli.js', 'migration:revert', '-d', 'dist/ormconfig.js'];
-      for (let left = migrations; left > 0; left--)
-        await promisify(execFile)(process.execPath, revert, { cwd: ROOT, env });
+      await revertMigrations(this.folder, this.replicas[0]!.environment, migrations);
       for (const replica of this.replicas) await this.start(replica, this.released);
     });
-    await this.event('upgrade again', () => this.roll(ROOT));
+    await this.event('upgrade again', () => this.roll(), this.ofRoll);
   }
 
   async backUpAndRestore(): Promise<void> {
     const elsewhere = temporaryFolder();
     mkdirSync(join(elsewhere, 'backups'));
-    await this.event('backup, and a restore elsewhere', async () => {
-      await this.cli(['backup', '--to', join(elsewhere, 'backups'), '--gzip']);
-      const environment = { DATABASE_URL: `sqlite:${join(elsewhere, 'cookies.sqlite')}` };
-      const backups = await promisify(execFile)('ls', [join(elsewhere, 'backups')]);
-      await this.cli(['restore', join(elsewhere, 'backups', backups.stdout.trim())], environment);
-      await (await this.site.start(environment, { folder: elsewhere })).end();
-    });
+    await this.event(
+      'backup, and a restore elsewhere',
+      async () => {
+        await this.cli(['backup', '--to', join(elsewhere, 'backups'), '--gzip']);
+        const environment = { DATABASE_URL: `sqlite:${join(elsewhere, 'cookies.sqlite')}` };
+        const [name] = readdirSync(join(elsewhere, 'backups'));
+        await this.cli(['restore', join(elsewhere, 'backups', name!)], environment);
+        await (await this.site.start(environment, { folder: elsewhere })).end();
+      },
+      { failsNothing: true },
+    );
   }
 
   async exportAndImport(): Promise<void> {
     const elsewhere = temporaryFolder();
     const file = join(elsewhere, 'cookies.ndjson.gz');
-    await this.event('export, and an import elsewhere', async () => {
-      await this.cli(['export', 'cookies', '--output', file]);
-      const environment = { DATABASE_URL: `sqlite:${join(elsewhere, 'cookies.sqlite')}` };
-      await this.cli(['import', 'cookies', file], environment);
-      await (await this.site.start(environment, { folder: elsewhere })).end();
-    });
+    await this.event(
+      'export, and an import elsewhere',
+      async () => {
+        await this.cli(['export', 'cookies', '--output', file]);
+        const environment = { DATABASE_URL: `sqlite:${join(elsewhere, 'cookies.sqlite')}` };
+        await this.cli(['import', 'cookies', file], environment);
+        await (await this.site.start(environment, { folder: elsewhere })).end();
+      },
+      { failsNothing: true },
+    );
   }
 
   async changeSettings(): Promise<void> {
-    await this.event('maintenance for some seconds', async () => {
-      await this.cli(['set', 'MAINTENANCE=true']);
-      await sleep(QUIET);
-      await this.cli(['set', '--unset', 'MAINTENANCE']);
-    });
-    await this.event('full, then more capacity', async () => {
-      await this.cli(['set', 'COOKIES_CAPACITY=10']);
-      await sleep(QUIET);
-      await this.cli(['set', '--unset', 'COOKIES_CAPACITY']);
-    });
+    await this.event(
+      'maintenance for some seconds',
+      async () => {
+        await this.cli(['set', 'MAINTENANCE=true']);
+        await sleep(QUIET);
+        await this.cli(['set', '--unset', 'MAINTENANCE']);
+      },
+      { silent: ['RequestsFail'] },
+    );
+    await this.event(
+      'full, then more capacity',
+      async () => {
+        await this.cli(['set', 'COOKIES_CAPACITY=10']);
+        await sleep(QUIET);
+        await this.cli(['set', '--unset', 'COOKIES_CAPACITY']);
+      },
+      { fires: ['StorageAlmostFull', 'WritesRejected'] },
+    );
+  }
+
+  /** Replicas are replaced without a failed request; one alone rejects connections meanwhile. */
+  private get ofRoll(): Promised {
+    return { failsNothing: this.replicas.length > 1 };
   }
 
   /** The tokens of before go on. */
   async changeSecret(): Promise<void> {
     const { JWT_SECRET } = environmentIn(this.folder);
-    await this.event('another secret', () =>
-      this.roll(ROOT, { JWT_SECRET: NEXT_SECRET, JWT_SECRET_PREVIOUS: JWT_SECRET }),
+    await this.event(
+      'another secret',
+      () => this.roll({ JWT_SECRET: NEXT_SECRET, JWT_SECRET_PREVIOUS: JWT_SECRET }),
+      this.ofRoll,
     );
   }
 
@@ -243,10 +279,10 @@ class Year {
   }
 
   /** Replaces the replicas one by one, as `deploy/roll.sh` does; one alone is restarted. */
-  private async roll(project: string, more: Environment = {}): Promise<void> {
+  private async roll(more: Environment = {}): Promise<void> {
     for (const replica of this.replicas) {
       await this.stop(replica);
-      await this.start(replica, project, more);
+      await this.start(replica, ROOT, more);
       await this.balancer?.allUp();
     }
   }
@@ -259,10 +295,9 @@ class Year {
   }
 
   /** Counts the migrations that this version has and the last release has not. */
-  private async newMigrations(): Promise<number> {
-    const names = async (project: string) =>
-      (await promisify(execFile)('find', [join(project, 'dist/migrations'), '-name', '*.js'])).stdout.trim().split('\n')
-        .length;
-    return (await names(ROOT)) - (await names(this.released));
+  private get newMigrations(): number {
+    const count = (project: string) =>
+      readdirSync(join(project, 'dist/migrations')).filter((name) => name.endsWith('.js')).length;
+    return count(ROOT) - count(this.released);
   }
 }

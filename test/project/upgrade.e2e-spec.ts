@@ -1,16 +1,13 @@
-import { execFile } from 'node:child_process';
-import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import { unpackProgram } from '../../scripts/released-program.js';
 import type { Environment } from '../../src/config/config.js';
 import { outcomeOf, startCommand } from '../support/command.js';
 import { createDatabase, describeEngines, dropDatabases } from '../support/engine.js';
 import { expectKeptIn, type Stored, storedIn, storedOn } from '../support/load/ledger.js';
 import { Load } from '../support/load/load.js';
 import { freePort } from '../support/postgres/postgres-server.js';
-import { Client, COOKIE, environmentIn, temporaryFolder } from '../support/service.js';
+import { revertMigrations, unpackRelease } from '../support/project/released.js';
+import { Client, COOKIE, temporaryFolder } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -35,10 +32,8 @@ describeEngines('an upgrade from the last release, under load,', (engine) => {
   let environment: Environment;
   const running: ServiceProcess[] = [];
 
-  beforeAll(() => {
-    released = temporaryFolder();
-    unpackProgram(released);
-    symlinkSync(join(ROOT, 'node_modules'), join(released, 'node_modules'));
+  beforeAll(async () => {
+    released = await unpackRelease();
   });
 
   beforeEach(async () => {
@@ -79,9 +74,7 @@ describeEngines('an upgrade from the last release, under load,', (engine) => {
       const newestFirst = migrations.toReversed().join(', ');
       expect(rejected.output).toContain(`the migrations ${newestFirst}, which this version does not know`);
     }
-    const revert = ['node_modules/typeorm/cli.js', 'migration:revert', '-d', 'dist/ormconfig.js'];
-    const env = { PATH: process.env['PATH'], ...environmentIn(folder, environment) };
-    for (const _ of migrations) await promisify(execFile)(process.execPath, revert, { cwd: ROOT, env });
+    await revertMigrations(folder, environment, migrations.length);
     const old = await start(released);
     expect(await readBy(old)).toEqual(before);
     const { status, body } = await (await Client.of(old)).post(COOKIE);

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { Failure } from '../command-errors.js';
-import { GZIP, openInput } from '../input.js';
+import { beginning, GZIP, joined, openInput } from '../input.js';
 import { destinationOf } from '../output/destination.js';
 
 /** @throws {Failure} with the user who cannot read the file, who differs from the caller in a container */
@@ -45,28 +45,25 @@ async function isPacked(file: string): Promise<boolean> {
 const HEADER = { text: Buffer.from('SQLite format 3\0'), pageSize: 16, pages: 28, length: 100 } as const;
 
 /** Passes on what the header announces: a few packed bytes can be many gigabytes. Of anything else it passes on a piece. */
-async function* bounded(input: AsyncIterable<Buffer>, file: string, received: string): AsyncGenerator<Buffer> {
-  let begin: Buffer = Buffer.alloc(0);
-  let passed = 0;
-  let most = 0;
-  for await (const chunk of input) {
-    if (passed === 0) {
-      begin = Buffer.concat([begin, chunk]);
-      if (begin.length < HEADER.length) continue;
-      most = await announcedSize(begin, file, received);
+async function* bounded(input: AsyncGenerator<Buffer>, file: string, received: string): AsyncGenerator<Buffer> {
+  try {
+    const begin = await beginning(input, HEADER.length);
+    const most = await announcedSize(begin, file, received);
+    let passed = 0;
+    for await (const bytes of joined(begin, input)) {
+      yield bytes;
+      passed += bytes.length;
+      if (most === 0) return;
+      if (passed > most) throw new Failure(`${file} is no backup: it is longer than the ${most} bytes of its header.`);
     }
-    const bytes = passed === 0 ? begin : chunk;
-    yield bytes;
-    passed += bytes.length;
-    if (most === 0) return;
-    if (passed > most) throw new Failure(`${file} is no backup: it is longer than the ${most} bytes of its header.`);
+  } finally {
+    await input.return(undefined);
   }
-  if (passed === 0) yield begin;
 }
 
 /** @returns 0 for what is no database */
 async function announcedSize(begin: Buffer, file: string, received: string): Promise<number> {
-  if (!begin.subarray(0, HEADER.text.length).equals(HEADER.text)) return 0;
+  if (begin.length < HEADER.length || !begin.subarray(0, HEADER.text.length).equals(HEADER.text)) return 0;
   const pageSize = begin.readUInt16BE(HEADER.pageSize);
   const size = begin.readUInt32BE(HEADER.pages) * (pageSize === 1 ? 65_536 : pageSize);
   const { bavail, bsize } = await statfs(dirname(received));
