@@ -10,6 +10,7 @@ import { sendProtocolError } from '../http/errors/error.filter.js';
 import { requestId } from '../http/messages/request.js';
 import { addResponseHeaders } from '../http/messages/response-headers.js';
 import { respondToUnroutedRequests } from '../http/routing/method-not-allowed.js';
+import { openMetrics } from './open-metrics.js';
 
 /** Limits for probes and scrapers, which are few and have small responses. */
 const LIMITS = {
@@ -31,14 +32,15 @@ export interface Managed {
   /** Whether all processes respond. */
   isLive(): Promise<boolean>;
   readiness(): Promise<Readiness>;
-  /** All metrics, in the text format of Prometheus. */
-  metrics(): Promise<string>;
-  /** All metrics with exemplars, in the format OpenMetrics; absent if there are no exemplars. */
-  readonly openMetrics?: () => Promise<string>;
+  /** All metrics, with exemplars while tracing is on. */
+  metrics(): Promise<Registry>;
 }
 
 /** The server of the management port, which is separate so that health and metrics are not published with the API. */
-export function createManagementServer({ http, metricsToken }: Config, managed: Managed): FastifyInstance {
+export function createManagementServer(
+  { http, metricsToken, tracesEndpoint }: Config,
+  managed: Managed,
+): FastifyInstance {
   const connections = new Connections({ ...http, ...LIMITS });
   const server = fastify({
     genReqId: requestId,
@@ -69,11 +71,11 @@ export function createManagementServer({ http, metricsToken }: Config, managed: 
   server.get('/metrics', async ({ headers: { authorization, accept } }, reply) => {
     if (metricsToken !== undefined && !isEqual(authorization, `Bearer ${metricsToken}`)) throw noMetricsToken();
     reply.header('cache-control', 'no-store');
-    const { openMetrics } = managed;
-    if (openMetrics !== undefined && accept?.includes('application/openmetrics-text')) {
-      return reply.type(Registry.OPENMETRICS_CONTENT_TYPE).send(await openMetrics());
+    const metrics = await managed.metrics();
+    if (tracesEndpoint !== undefined && accept?.includes('application/openmetrics-text')) {
+      return reply.type(Registry.OPENMETRICS_CONTENT_TYPE).send(await openMetrics(metrics));
     }
-    return reply.type(Registry.PROMETHEUS_CONTENT_TYPE).send(await managed.metrics());
+    return reply.type(Registry.PROMETHEUS_CONTENT_TYPE).send(await metrics.metrics());
   });
   return server;
 }

@@ -4,7 +4,6 @@ import { Config } from '../config/config.js';
 import { Health } from './health.js';
 import { createManagementServer } from './management-routes.js';
 import { Metrics } from './metrics.js';
-import { openMetrics } from './open-metrics.js';
 
 /**
  * The management port of a single process; with workers, the primary has it. It opens before the API port and closes
@@ -23,8 +22,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnApplicationSh
     this.server = createManagementServer(config, {
       isLive: () => Promise.resolve(true),
       readiness: () => health.readiness(),
-      metrics: () => registry.metrics(),
-      openMetrics: config.tracesEndpoint && (() => openMetrics(registry)),
+      metrics: () => Promise.resolve(registry),
     });
   }
 

@@ -1,4 +1,11 @@
-import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import {
+  AggregatorRegistry,
+  collectDefaultMetrics,
+  Counter,
+  Gauge,
+  type MetricValueWithName,
+  Registry,
+} from 'prom-client';
 import type { Managed, Readiness } from '../management/management-routes.js';
 import type { MetricValues, WorkerProcess } from './worker-process.js';
 
@@ -35,13 +42,13 @@ export class WorkersManagement implements Managed {
   }
 
   /** The metrics of all processes. A worker that does not reply is counted with its last report. */
-  async metrics(): Promise<string> {
+  async metrics(): Promise<Registry> {
     const replies = (await this.ask('metrics')) as { worker: WorkerProcess; reply?: MetricValues[] }[];
     this.serving.set(replies.length);
     // A worker that closed its port meanwhile sends a final report, which is newer.
     for (const { worker, reply } of replies) if (worker.isServing) worker.metrics = reply ?? worker.metrics;
     const own = (await this.own.getMetricsAsJSON()) as MetricValues[];
-    return sum([...[...this.workers].map(({ metrics }) => metrics), own, this.endedCounts]).metrics();
+    return sum([...[...this.workers].map(({ metrics }) => metrics), own, this.endedCounts]);
   }
 
   /** Adds the counters of a worker that has ended. */
@@ -62,7 +69,23 @@ function sum(processes: MetricValues[][]): Registry {
     if (metric.aggregator === 'average') metric.aggregator = 'max';
     if (metric.aggregator === 'omit') metric.aggregator = 'min';
   }
-  return AggregatorRegistry.aggregate(processes);
+  const sums: Registry = AggregatorRegistry.aggregate(processes);
+  addExemplars(sums.getMetricsAsArray() as unknown as MetricValues[], processes.flat());
+  return sums;
+}
+
+type Value = MetricValueWithName<string> & { exemplar?: { timestamp: number } | null };
+
+/** Adds the newest exemplar of each bucket, since prom-client leaves exemplars out of sums. */
+function addExemplars(sums: MetricValues[], metrics: MetricValues[]): void {
+  const key = ({ metricName, labels }: Value): string => JSON.stringify([metricName, labels]);
+  const newest = new Map<string, Value['exemplar']>();
+  for (const value of metrics.flatMap(({ values }) => values as Value[])) {
+    const { exemplar } = value;
+    if (exemplar && exemplar.timestamp > (newest.get(key(value))?.timestamp ?? 0)) newest.set(key(value), exemplar);
+  }
+  if (newest.size === 0) return;
+  for (const value of sums.flatMap(({ values }) => values as Value[])) value.exemplar = newest.get(key(value));
 }
 
 function notReady(running: string): Readiness {

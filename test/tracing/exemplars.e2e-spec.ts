@@ -1,4 +1,5 @@
-import { Client, startService } from '../support/service.js';
+import { Client, startService, temporaryFolder } from '../support/service.js';
+import { ServiceProcess } from '../support/service-process.js';
 import { Collector } from './collector.js';
 
 const ACCEPT = 'application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1';
@@ -31,6 +32,25 @@ describe('GET /metrics that asks for OpenMetrics', () => {
     expect(plain.type).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(plain.text).toContain('\ndatabase_errors_total{kind="corrupt"} 0\n');
     expect(plain.text).not.toContain(TRACE);
+  });
+
+  it('has the exemplars of all workers', async () => {
+    await using collector = await Collector.start();
+    await using service = await ServiceProcess.start(temporaryFolder(), {
+      WORKERS: '2',
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    });
+    const client = await Client.of(service);
+    await client.get('/cookies/1', caller('01'));
+    const exemplars = async (): Promise<string[]> =>
+      (await scrape(service.managementUrl, ACCEPT)).text.split('\n').filter((line) => line.includes(' # {'));
+    const one = await exemplars();
+    expect(one).toEqual([expect.stringContaining(`{trace_id="${TRACE}"}`)]);
+    // The sums of ended workers keep their exemplars.
+    service.child.kill('SIGHUP');
+    await service.printed('The workers are replaced');
+    expect(await exemplars()).toEqual(one);
+    expect((await scrape(service.managementUrl, 'text/plain')).text).not.toContain(TRACE);
   });
 
   it('is plain text while tracing is off', async () => {
