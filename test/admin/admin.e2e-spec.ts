@@ -5,6 +5,7 @@ import type { DataSource } from 'typeorm';
 import { CreateOutings1790000400000 } from '../outings/create-outings.js';
 import { OutingsModule } from '../outings/outings.module.js';
 import { describeInBrowser, launchBrowser } from '../support/browser.js';
+import { PrefixProxy } from './prefix-proxy.js';
 import { Client, COOKIE, type Service, startService, token } from '../support/service.js';
 
 const RESOURCES = ['cookies', 'sleighs', 'outings'];
@@ -16,6 +17,7 @@ describeInBrowser('the admin page', () => {
   let page: Page;
   let client: Client;
   let bearer: string;
+  let origin: string;
   const requests: string[] = [];
   const complaints: string[] = [];
 
@@ -36,7 +38,6 @@ describeInBrowser('the admin page', () => {
   });
 
   beforeEach(async () => {
-    requests.length = 0;
     complaints.length = 0;
     await open();
   });
@@ -44,11 +45,13 @@ describeInBrowser('the admin page', () => {
   // No request left the origin, no script failed, and the policy was not violated.
   afterEach(async () => {
     await page.context().close();
-    expect(requests.filter((url) => !url.startsWith(`${service.url}/`) && !url.startsWith('data:'))).toEqual([]);
+    expect(requests.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:'))).toEqual([]);
     expect(complaints).toEqual([]);
   });
 
-  async function open(options = {}): Promise<void> {
+  async function open(options = {}, root = service.url, path = '/admin'): Promise<void> {
+    origin = root;
+    requests.length = 0;
     const context = await browser.newContext(options);
     context.setDefaultTimeout(10_000);
     context.on('request', (request) => requests.push(request.url()));
@@ -59,7 +62,7 @@ describeInBrowser('the admin page', () => {
     });
     context.on('weberror', (error) => complaints.push(String(error.error())));
     page = await context.newPage();
-    await page.goto(`${service.url}/admin`);
+    await page.goto(root + path);
   }
 
   async function signIn(given = bearer): Promise<void> {
@@ -227,6 +230,23 @@ describeInBrowser('the admin page', () => {
     await page.getByRole('link', { name: `sleighs › ${id} › outings` }).click();
     await page.getByRole('link', { name: path.split('/')[2]!, exact: true }).click();
     await page.waitForURL((url) => url.hash === `#${path}`);
+  });
+
+  it.each(['/admin', '/admin/'])('works behind a proxy that adds a prefix: /store%s', async (path) => {
+    await page.context().close();
+    await using proxy = await PrefixProxy.start(service.url, '/store');
+    await open({}, proxy.url, path);
+    await visit('/cookies?sort=-id');
+    await button('Add a cookie').click();
+    await dialog().getByLabel('flavor').selectOption('vanilla');
+    await dialog().getByLabel('size').selectOption('small');
+    await dialog().getByLabel('wish').fill(`Behind ${path}`);
+    await button('Save').click();
+    await shown('History');
+    expect(await read(new URL(page.url()).hash.slice(1))).toMatchObject({ wish: `Behind ${path}` });
+    await button('Delete').click();
+    await dialog().getByRole('button', { name: 'Delete' }).click();
+    await shown('Done: Delete a cookie.');
   });
 
   it('works by keyboard: signs in, opens a form that keeps the focus, gives it back, and creates', async () => {
