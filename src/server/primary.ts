@@ -31,7 +31,7 @@ export class Primary {
   private readonly management = new WorkersManagement(this.workers);
   /** Whether the first start of all workers has succeeded. */
   private isRunning = false;
-  private replacing = Promise.resolve();
+  private replacing: Promise<void> = Promise.resolve();
   /** Milliseconds before the next replacement. */
   private pause = 0;
   /** Workers in a row that ended before they served. */
@@ -68,8 +68,11 @@ export class Primary {
     });
     const server = createManagementServer(this.config, this.management);
     await server.listen({ host: managementHost, port });
-    await this.forkOrExit();
-    await Promise.all(Array.from({ length: workers - 1 }, () => this.forkOrExit()));
+    // A SIGHUP during the start waits for its end: the workers that start may have read an old secret.
+    this.replacing = this.forkOrExit().then(async () => {
+      await Promise.all(Array.from({ length: workers - 1 }, () => this.forkOrExit()));
+    });
+    await this.replacing;
     this.isRunning = true;
     this.forkMissing();
     const [first] = this.workers;

@@ -246,6 +246,16 @@ describe('a service with two workers that stops', () => {
     expect(service.output).not.toContain('"level":"error"');
   });
 
+  it('replaces all of them after a SIGHUP that comes while they start', async () => {
+    const folder = temporaryFolder();
+    await using service = ServiceProcess.spawn(folder, { WORKERS: '2' });
+    await until(() => workersOf(service).length > 0, 'the first worker');
+    const [first] = workersOf(service);
+    service.child.kill('SIGHUP');
+    await service.printed('The workers are replaced');
+    await until(() => !workersOf(service).includes(first!) && workersOf(service).length === 2, 'two other workers');
+  });
+
   it('exits with 1 at once on a second signal, and leaves no worker', async () => {
     await using service = await start({ SHUTDOWN_DELAY: '10000' });
     const workers = workersOf(service);
