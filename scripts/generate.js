@@ -27,7 +27,7 @@ import { entity } from './generate/templates/entity.js';
 import { migration } from './generate/templates/migration.js';
 import { module, service } from './generate/templates/module.js';
 import { spec, specOnPostgres } from './generate/templates/spec.js';
-import { COMPOSE, ENV_EXAMPLE, README, withEntry, withOneMorePassedOn, withRow } from './settings/documents.js';
+import { ENV_EXAMPLE, README, withEntry, withRow } from './settings/documents.js';
 
 /** @typedef {import('./generate/resource.js').Resource} Resource */
 
@@ -56,13 +56,11 @@ function changesOf({ singular, plural }) {
   /** @param {string} path */
   const read = (path) => readFileSync(join(ROOT, path), 'utf8');
   const setting = capacitySettingOf({ plural });
-  const deployed = existing(ROOT, COMPOSE);
   return {
     [MODULES]: withModule(read(MODULES), `${pascal(plural)}Module`, `./${plural}/${plural}.module.js`),
     [RESOURCES]: withResource(read(RESOURCES), constant(plural), `./${plural}/${singular}.resource.js`),
     [ENV_EXAMPLE]: withEntry(read(ENV_EXAMPLE), setting),
     [README]: withRow(read(README), setting),
-    ...Object.fromEntries(deployed.map((path) => [path, withOneMorePassedOn(read(path), setting)])),
   };
 }
 
@@ -123,7 +121,7 @@ function report({ singular, plural, known }, written, references) {
     `${words(plural)}, one of which is called ${words(singular)} (--singular says otherwise):`,
     ...lines,
     `  ${MODULES}, ${RESOURCES} (2 lines in each)`,
-    `  ${[ENV_EXAMPLE, README, ...existing(ROOT, COMPOSE)].join(', ')} (${capacitySettingOf({ plural }).name})`,
+    `  ${ENV_EXAMPLE}, ${README} (${capacitySettingOf({ plural }).name})`,
     '',
     'Next:',
     `- npm run migration:run, or start the service, which does so`,

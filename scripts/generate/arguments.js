@@ -5,8 +5,8 @@ import { pascal, singularOf, pluralOf } from './names.js';
 export const USAGE = `npm run generate -- resource <plural> <name>:<kind>... [options]
 
 Writes a resource: entity, DTO classes, service, controller and module in src/<plural>, its migration, its specs for
-SQLite and PostgreSQL, its lines in src/app.module.ts and src/features.ts, and its capacity in .env.example, the README
-and the compose files. It overwrites nothing.
+SQLite and PostgreSQL, its lines in src/app.module.ts and src/features.ts, and its capacity in .env.example and the
+README. It overwrites nothing.
 
   npm run generate -- resource orders customer:text:100 quantity:int:1..1000 status:enum:open,paid,shipped cookieId:ref:cookies
 

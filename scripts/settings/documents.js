@@ -1,5 +1,5 @@
 /**
- * Texts about the settings for `.env.example`, the README and the compose files.
+ * Texts about the settings for `.env.example` and the README.
  * @typedef {object} Setting
  * @property {string} name
  * @property {string} about
@@ -10,7 +10,6 @@
 
 export const ENV_EXAMPLE = '.env.example';
 export const README = 'README.md';
-export const COMPOSE = ['compose.yaml', 'compose.cluster.yaml'];
 
 const HEAD = '# Every variable of the service with its default. In development a copy named .env is read.\n';
 
@@ -51,29 +50,4 @@ export function withRow(source, setting) {
 function row({ name, about, default: value, file }) {
   const names = file ? `\`${name}\`, \`${name}_FILE\`` : `\`${name}\``;
   return `| ${names} | ${value === undefined ? '' : `\`${value}\``} | ${about} |\n`;
-}
-
-/** The features' settings of a container: this comment, and the lines below it. */
-const PASSED_ON = /^( +)# .*npm run settings writes these lines\.\n(?:\1[A-Z0-9_]+: .*\n)*/m;
-
-/**
- * A compose file that passes on these settings, from `.env` beside it; unchanged if it has no place for them.
- * @param {string} source @param {readonly Setting[]} settings of features
- */
-export function withPassedOn(source, settings) {
-  return source.replace(PASSED_ON, (block) => {
-    const [comment = ''] = block.split('\n');
-    return settings.reduce((text, setting) => text + passedOn(comment, setting), `${comment}\n`);
-  });
-}
-
-/** A compose file that passes on an additional setting. @param {string} source @param {Setting} setting */
-export function withOneMorePassedOn(source, setting) {
-  return source.replace(PASSED_ON, (block) => block + passedOn(block, setting));
-}
-
-/** @param {string} block gives the indent @param {Setting} setting */
-function passedOn(block, { name }) {
-  const [indent = ''] = /^ */.exec(block) ?? [];
-  return `${indent}${name}: \${${name}:-}\n`;
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Against a cluster that runs (compose.cluster.yaml, COOKIES_CAPACITY=1000000): restarts every replica, one after the other,
+# Against a cluster that runs (compose.cluster.yaml, COOKIES_CAPACITY=1000000 in .env): restarts every replica, one after the other,
 # then replaces every one (deploy/roll.sh), under load. Fails when one request failed or one acknowledged record is missing, or when
 # roll.sh replaces a replica although the capacity has been forgotten.
 set -euo pipefail
@@ -30,7 +30,11 @@ under_load 'restarted one after the other' restart_each
 under_load 'replaced one after the other' ./deploy/roll.sh
 # The load has stored more than one record.
 replicas=$(compose ps -q service | sort)
-if COOKIES_CAPACITY=1 ./deploy/roll.sh > /tmp/rolling.$$.log 2>&1; then
+kept=$(mktemp)
+cp .env "$kept"
+echo COOKIES_CAPACITY=1 >> .env
+trap 'cp "$kept" .env' EXIT
+if ./deploy/roll.sh > /tmp/rolling.$$.log 2>&1; then
   echo 'roll.sh went on with a capacity below what is stored'; exit 1
 fi
 grep -q COOKIES_CAPACITY /tmp/rolling.$$.log || { cat /tmp/rolling.$$.log; exit 1; }

@@ -137,7 +137,10 @@ const rejectedUser = ({ message }: Error): string =>
     : `it rejects the user (${message}); correct user and password in DATABASE_URL`;
 
 const REASONS: readonly [RegExp, (error: Error) => string][] = [
-  [/^(ENOTFOUND|EAI_AGAIN)$/, () => 'its host name is not known; correct the host in DATABASE_URL'],
+  [
+    /^(ENOTFOUND|EAI_AGAIN)$/,
+    () => 'its host name is not known; start its container, or correct the host in DATABASE_URL',
+  ],
   [/^ECONNREFUSED$/, () => 'nothing listens there; start the server, or correct host and port in DATABASE_URL'],
   [
     /^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$/,
