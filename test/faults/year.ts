@@ -7,14 +7,14 @@ import { outcomeOf, startCommand } from '../support/command.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { expectKeptIn, type Stored, storedIn, storedOn } from '../support/load/ledger.js';
 import { Load } from '../support/load/load.js';
-import { freePort, onServer } from '../support/postgres/postgres-server.js';
+import { serverFolder } from '../support/postgres/postgres-programs.js';
+import { freePort, onServer, PostgresServer } from '../support/postgres/postgres-server.js';
 import { revertMigrations, unpackRelease } from '../support/project/released.js';
 import { COOKIE, environmentIn, temporaryFolder, token } from '../support/service.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { drawDashboard } from './dashboard-picture.js';
 import { type Fault, type Run, Site } from './fault.js';
 import { GoodClient } from './good-client.js';
-import { onItsOwn } from './postgres.js';
 import { Balancer, Watchman } from './year-watch.js';
 
 /** Milliseconds of load after each event, in which alerts appear and end. */
@@ -52,29 +52,43 @@ export const yearOnSqlite =
 
 /** The same for two replicas behind HAProxy, on PostgreSQL with a standby. */
 export const yearOfCluster: Fault = (run) =>
-  Site.use((site) =>
-    onItsOwn(async (primary) => {
-      const standby = await primary.makeStandby();
-      try {
-        const hosts = `@127.0.0.1:${primary.port},127.0.0.1:${standby.port}`;
-        const url = `${primary.url().replace(/@[^/]+/, hosts)}?target_session_attrs=read-write`;
-        const replica = { DATABASE_URL: url, SHUTDOWN_DELAY: '3' };
-        const year = await Year.begin(site, site.folder, [replica, replica], run);
-        await year.upgradeAndBack();
-        await year.exportAndImport();
-        await year.changeSettings();
-        await year.changeSecret();
-        await year.event('failover of the primary', async () => {
-          await primary.crash();
-          await sleep(500);
-          await onServer(standby.url(), (client) => client.query('SELECT pg_promote()'));
-        });
-        return await year.end(() => storedOn(standby.url()));
-      } finally {
-        await standby.remove();
-      }
-    }),
-  );
+  SmallVolume.use((volume) => Site.use((site) => yearOn(site, volume, run)), VOLUME, serverFolder());
+
+async function yearOn(site: Site, volume: SmallVolume, run: Run): Promise<Record<string, number | string>> {
+  const servers: PostgresServer[] = [];
+  try {
+    const primary = await PostgresServer.create({ max_wal_size: '64MB' }, volume.folder);
+    servers.push(primary);
+    const standby = await primary.makeStandby();
+    servers.push(standby);
+    const hosts = `@127.0.0.1:${primary.port},127.0.0.1:${standby.port}`;
+    const url = `${primary.url().replace(/@[^/]+/, hosts)}?target_session_attrs=read-write`;
+    const replica = { DATABASE_URL: url, SHUTDOWN_DELAY: '3' };
+    const year = await Year.begin(site, site.folder, [replica, replica], run);
+    await year.upgradeAndBack();
+    await year.exportAndImport();
+    await year.changeSettings();
+    await year.changeSecret();
+    await year.event('a full volume of the primary, then space', async () => {
+      volume.occupy(VOLUME);
+      await sleep(QUIET);
+      volume.giveBack();
+      // A server that finds no space for its log of writes ends; whoever runs it starts it again.
+      await primary.start();
+    });
+    await year.event('failover of the primary', async () => {
+      await primary.crash();
+      await sleep(500);
+      await onServer(standby.url(), (client) => client.query('SELECT pg_promote()'));
+    });
+    return await year.end(() => storedOn(standby.url()));
+  } finally {
+    const [primary, standby] = servers;
+    await standby?.remove();
+    // The volume goes with its folder.
+    await primary?.stop('SIGQUIT');
+  }
+}
 
 /** What the documents promise of an event. */
 interface Promised {

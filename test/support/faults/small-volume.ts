@@ -29,8 +29,7 @@ export class SmallVolume {
 
   private constructor(readonly folder: string) {}
 
-  static async use<T>(work: (volume: SmallVolume) => Promise<T>, size = SIZE): Promise<T> {
-    const folder = temporaryFolder();
+  static async use<T>(work: (volume: SmallVolume) => Promise<T>, size = SIZE, folder = temporaryFolder()): Promise<T> {
     const leave = (): void => unmount(folder);
     try {
       mount(folder, size);

@@ -16,9 +16,7 @@ export interface Programs {
 export function serverFolder(): string {
   const place = PLACES.find((each) => succeedsAsOrdinaryUser('cd "$1"', each));
   if (place === undefined) throw new Error(`the user ${ORDINARY_USER.uid} may enter none of ${PLACES.join(', ')}`);
-  const folder = mkdtempSync(join(place, 'cookies-postgres-'));
-  giveToUser(folder);
-  return folder;
+  return mkdtempSync(join(place, 'cookies-postgres-'));
 }
 
 /** Gives a file, or a folder and its content, to the user of the server. */

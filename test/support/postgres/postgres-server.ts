@@ -22,8 +22,8 @@ export class PostgresServer {
   ) {}
 
   /** Creates and starts a server. Its sessions have a time zone that no process of the tests has. */
-  static async create(settings: Record<string, string> = {}): Promise<PostgresServer> {
-    const folder = serverFolder();
+  static async create(settings: Record<string, string> = {}, folder = serverFolder()): Promise<PostgresServer> {
+    giveToUser(folder);
     try {
       const server = new PostgresServer(folder, await freePort(), await programsFor(folder));
       server.initialize();
