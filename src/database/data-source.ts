@@ -66,7 +66,7 @@ export async function knownMigrations(): Promise<string[]> {
 
 /**
  * Logs the reports of TypeORM. Statements are not among them: the caller gets the error of a failed one, and the
- * engines log slow ones (`logSlowStatement`).
+ * engines log slow ones (`publishStatement`).
  */
 class DatabaseLogger implements Logger {
   private readonly logger = new NestLogger('Database');

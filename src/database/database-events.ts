@@ -13,7 +13,7 @@ export interface StatementEvent {
   readonly error?: unknown;
 }
 
-/** The engines publish each `StatementEvent` here. Metrics and traces subscribe, so the data layer imports neither. */
+/** Channel of each `StatementEvent`. Metrics and traces subscribe, so the data layer imports neither. */
 export const statements = channel(`${SERVICE_NAME}:database:statement`);
 
 /** A batch of reads or writes that is sent: one statement or transaction. */
@@ -28,10 +28,13 @@ export interface BatchEvent {
 export const batches = channel(`${SERVICE_NAME}:database:batch`);
 
 /** Statements that take longer than this many milliseconds are logged. */
-export const SLOW_STATEMENT = 200;
+const SLOW_STATEMENT = 200;
 
-/** Logs a statement without its parameters, which may be personal or secret. */
-export function logSlowStatement(sql: string, milliseconds: number): void {
+/** Publishes a statement. Logs a slow one without its parameters, which may be personal or secret. */
+export function publishStatement(event: StatementEvent): void {
+  statements.publish(event);
+  const { sql, milliseconds } = event;
+  if (milliseconds <= SLOW_STATEMENT) return;
   new Logger('Database').warn(`A statement took ${Math.round(milliseconds)} ms: ${sql}`);
 }
 

@@ -2,10 +2,9 @@ import type { QueryResult, QueryResultRow } from 'pg';
 import { TypeORMError } from 'typeorm';
 import { OutcomeUnknownError } from '../errors.js';
 import type { Sql } from '../engine.js';
-import { logSlowStatement, SLOW_STATEMENT, type StatementEvent, statements } from '../database-events.js';
+import { publishStatement } from '../database-events.js';
 import { changesSession, type PostgresClient } from './connections/postgres-client.js';
 import { publishEngineError } from './postgres-errors.js';
-import { LRUCache } from 'lru-cache';
 
 /** Runs SQL whose parameters are `$1`, `$2`, ... */
 export class PostgresSql implements Sql {
@@ -58,11 +57,8 @@ export function rejectTooManyParameters(parameters: unknown[] | undefined): void
   );
 }
 
-/** Publishes the duration of a statement, and logs it if it was slow. */
 export function statementEnded(sql: string, milliseconds: number, error?: unknown): void {
-  const kind = READS.test(sql) ? 'read' : 'write';
-  statements.publish({ kind, milliseconds, system: 'postgresql', sql, error } satisfies StatementEvent);
-  if (milliseconds > SLOW_STATEMENT) logSlowStatement(sql, milliseconds);
+  publishStatement({ kind: READS.test(sql) ? 'read' : 'write', milliseconds, system: 'postgresql', sql, error });
 }
 
 export const UNCONFIRMED = 'The wait for the standby was cancelled: what was committed may be lost with the primary';
@@ -74,18 +70,11 @@ export function mayWrite(sql: string): boolean {
 const CHANGES_NOTHING = /^\s*(SHOW|SET|RESET|BEGIN|START|ROLLBACK|SAVEPOINT|EXPLAIN(?!\s+\(?ANALY))\b/i;
 export const READS = /^\s*SELECT\b(?![\s\S]*\bFOR\s+UPDATE\b)/i;
 
-const converted = new LRUCache<string, string>({ max: 1000 });
-
 // A placeholder, or a quoted string or name, whose question marks are not placeholders.
 const TOKENS = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g;
 
 /** Replaces each `?` by `$1`, `$2`, ... for PostgreSQL. */
 function numbered(sql: string): string {
-  let statement = converted.get(sql);
-  if (statement === undefined) {
-    let count = 0;
-    statement = sql.replace(TOKENS, (token) => (token === '?' ? `$${++count}` : token));
-    converted.set(sql, statement);
-  }
-  return statement;
+  let count = 0;
+  return sql.replace(TOKENS, (token) => (token === '?' ? `$${++count}` : token));
 }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { QueryResult, TypeORMError } from 'typeorm';
-import { engineErrors, logSlowStatement, SLOW_STATEMENT, type StatementEvent, statements } from '../database-events.js';
+import { engineErrors, publishStatement } from '../database-events.js';
 import { type Database, openDatabase, type Statement } from './better-sqlite3.js';
 import { engineErrorOf, isBusy, translated } from './sqlite-errors.js';
 import { UnsafeIntegerError } from '../errors.js';
@@ -67,9 +67,7 @@ export class SqliteConnection {
       throw error;
     } finally {
       const milliseconds = performance.now() - started;
-      const { kind } = this;
-      statements.publish({ kind, milliseconds, system: 'sqlite', sql, error: failure } satisfies StatementEvent);
-      if (milliseconds > SLOW_STATEMENT) logSlowStatement(sql, milliseconds);
+      publishStatement({ kind: this.kind, milliseconds, system: 'sqlite', sql, error: failure });
     }
   }
 
