@@ -8,7 +8,7 @@ import {
 } from 'typeorm';
 
 /** White space, empty statements and comments before a statement, for example of tracing tools (sqlcommenter). */
-export const LEAD = /^(?:[\s;]|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*/;
+const LEAD = /^(?:[\s;]|--[^\n]*(?:\n|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*/;
 
 /** A statement that begins or ends a transaction or a savepoint. */
 const CONTROL = /^(?:BEGIN|START\s+TRANSACTION|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE)\b/i;
@@ -71,7 +71,7 @@ export function isCommit(sql: string): boolean {
   return COMMIT.test(withoutLead(sql));
 }
 
-function withoutLead(sql: string): string {
+export function withoutLead(sql: string): string {
   return sql.slice(LEAD.exec(sql)![0].length);
 }
 

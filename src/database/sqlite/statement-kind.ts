@@ -1,5 +1,4 @@
-import { LRUCache } from 'lru-cache';
-import { LEAD } from '../transaction-control.js';
+import { withoutLead } from '../transaction-control.js';
 import { TypeORMError } from 'typeorm';
 
 /**
@@ -32,16 +31,9 @@ const KINDS: readonly [RegExp, StatementKind][] = [
   [/^CREATE\s+(?:TEMP(?:ORARY)?\b|\w+\s+(?:IF\s+NOT\s+EXISTS\s+)?["`[]?temp["`\]]?\s*\.)/i, 'temporary'],
 ];
 
-const kinds = new LRUCache<string, StatementKind>({ max: 1000 });
-
 export function kindOf(sql: string): StatementKind {
-  let kind = kinds.get(sql);
-  if (kind === undefined) {
-    const statement = sql.slice(LEAD.exec(sql)![0].length);
-    kind = KINDS.find(([pattern]) => pattern.test(statement))?.[1] ?? 'other';
-    kinds.set(sql, kind);
-  }
-  return kind;
+  const statement = withoutLead(sql);
+  return KINDS.find(([pattern]) => pattern.test(statement))?.[1] ?? 'other';
 }
 
 /** `PRAGMA name = value` or `PRAGMA name(value)`, with a schema or quotes (https://sqlite.org/pragma.html#syntax). */
@@ -58,7 +50,7 @@ const HARMLESS =
  * @throws {TypeORMError}
  */
 export function rejectSharedPragma(sql: string, migrating: boolean): void {
-  const [, name, value] = ASSIGNMENT.exec(sql.slice(LEAD.exec(sql)![0].length)) ?? [];
+  const [, name, value] = ASSIGNMENT.exec(withoutLead(sql)) ?? [];
   if (name === undefined || value === undefined || HARMLESS.test(name)) return;
   const isForeignKeys = name.toLowerCase() === 'foreign_keys';
   if (isForeignKeys && (migrating || ON.test(value))) return;

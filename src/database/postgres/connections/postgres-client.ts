@@ -4,7 +4,7 @@ import type { Config } from '../../../config/config.js';
 import type { PostgresHost, PostgresUrl } from '../../../config/postgres-url.js';
 import { UnsafeIntegerError } from '../../errors.js';
 import { isServerFull } from '../postgres-errors.js';
-import { LEAD } from '../../transaction-control.js';
+import { withoutLead } from '../../transaction-control.js';
 
 /** The configured servers, and the one that was the primary last. */
 export class Hosts {
@@ -191,7 +191,7 @@ const CALL_THAT_CHANGES_SESSION =
 
 /** Tells whether a statement leaves a setting, a lock or a temporary table on its connection after the transaction. */
 export function changesSession(sql: string): boolean {
-  return CHANGES_SESSION.test(sql.slice(LEAD.exec(sql)![0].length)) || CALL_THAT_CHANGES_SESSION.test(sql);
+  return CHANGES_SESSION.test(withoutLead(sql)) || CALL_THAT_CHANGES_SESSION.test(sql);
 }
 
 export const NEEDS_A_SESSION =
