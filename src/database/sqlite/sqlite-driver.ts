@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { type DataSource, QueryFailedError, type ReplicationMode } from 'typeorm';
+import type { DataSource, ReplicationMode } from 'typeorm';
 import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { DatabaseStartError } from '../errors.js';
@@ -21,7 +21,7 @@ import { LargeWal } from './writing/large-wal.js';
 import { ListTurns } from './reading/list-turns.js';
 import { createPrivately, makePrivateFolder } from './file/private-file.js';
 import { Snapshots } from './reading/snapshots.js';
-import { isBusy, sqliteCode, startError, translateSqliteError } from './sqlite-errors.js';
+import { explained, isBusy, sqliteCode, startError } from './sqlite-errors.js';
 import { type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
 import { TableRebuilds } from './table-rebuilds.js';
 import { Writer, type WriterLimits } from './writing/writer.js';
@@ -158,15 +158,15 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     } catch (error) {
       await transaction.rollback();
       // Errors of statements have been converted; the others come from the commit.
-      throw sqliteCode(error) === '' || error instanceof QueryFailedError ? error : explained(error, 'COMMIT', []);
+      throw sqliteCode(error) === '' ? error : explained(error, 'COMMIT', []);
     }
   }
 
   async openSnapshot(): Promise<Snapshot> {
     this.file.assertNotMoved();
     const transaction = await this.snapshots.begin();
-    const list = this.listTurns.list();
-    const source = new SqliteSql((sql, parameters) => list.run(() => transaction.run(sql, parameters)));
+    const run = this.listTurns.list();
+    const source = new SqliteSql((sql, parameters) => run(() => transaction.run(sql, parameters)));
     return Object.assign(source, { close: () => void transaction.rollback() });
   }
 
@@ -241,19 +241,11 @@ class SqliteSql implements Sql {
 
   async query<Rows>(sql: string, parameters: unknown[]): Promise<Rows> {
     try {
-      const pending = this.run(sql, parameters);
-      const result = pending instanceof Promise ? await pending : pending;
+      const result = await this.run(sql, parameters);
       rejectRoundedIntegers(result);
       return (result.rows ?? []) as Rows;
     } catch (error) {
       throw explained(error, sql, parameters);
     }
   }
-}
-
-/** Converts an error to one that TypeORM code expects. */
-function explained(error: unknown, sql: string, values: unknown[]): unknown {
-  const translated = translateSqliteError(error);
-  if (translated !== undefined) return translated;
-  return (error as { code?: string }).code === undefined ? error : new QueryFailedError(sql, values, error as Error);
 }

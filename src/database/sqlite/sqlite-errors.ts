@@ -1,7 +1,14 @@
 import { dirname } from 'node:path';
+import { QueryFailedError, TypeORMError } from 'typeorm';
 import { fileProblem, ownersOf } from './file/file-problem.js';
 import type { EngineError } from '../database-events.js';
-import { DatabaseStartError, DatabaseUnavailableError, DiskFullError } from '../errors.js';
+import {
+  DatabaseStartError,
+  DatabaseUnavailableError,
+  DiskFullError,
+  OutcomeUnknownError,
+  UnsafeIntegerError,
+} from '../errors.js';
 
 /** The (extended) result code of an error of SQLite (https://sqlite.org/rescode.html). */
 export function sqliteCode(error: unknown): string {
@@ -29,6 +36,14 @@ export function translateSqliteError(error: unknown): Error | undefined {
   if (kind === undefined) return undefined;
   const message = `The database file cannot be used (${code}: ${(error as Error).message})`;
   return new DatabaseUnavailableError(message, error, kind === 'unreachable' ? 'away' : 'damaged');
+}
+
+const OWN_ERRORS = [TypeORMError, DatabaseUnavailableError, OutcomeUnknownError, DiskFullError, UnsafeIntegerError];
+
+/** Converts an error to one that TypeORM code expects. */
+export function explained(error: unknown, sql: string, parameters: unknown[]): Error {
+  if (OWN_ERRORS.some((type) => error instanceof type)) return error as Error;
+  return translateSqliteError(error) ?? new QueryFailedError(sql, parameters, error as Error);
 }
 
 /** The service's error, or the error itself. */

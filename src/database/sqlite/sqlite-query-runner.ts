@@ -1,9 +1,8 @@
-import { QueryFailedError, QueryRunnerAlreadyReleasedError, type ReplicationMode, TypeORMError } from 'typeorm';
+import { QueryRunnerAlreadyReleasedError, type ReplicationMode, TypeORMError } from 'typeorm';
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js';
-import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError, UnsafeIntegerError } from '../errors.js';
 import {
   type OpenTransaction,
   rejectRoundedIntegers,
@@ -13,8 +12,8 @@ import {
 } from './sqlite-connection.js';
 import { lateStatement } from '../transaction-control.js';
 import { kindOf, rejectSharedPragma, type StatementKind } from './statement-kind.js';
+import { explained } from './sqlite-errors.js';
 import type { Snapshots } from './reading/snapshots.js';
-import { translateSqliteError } from './sqlite-errors.js';
 import type { TableRebuilds } from './table-rebuilds.js';
 import type { Writer } from './writing/writer.js';
 
@@ -153,8 +152,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     } catch (error) {
       logger.logQueryError(error as Error, sql, bound, this);
       if (subscribers.length > 0) await this.broadcast(sql, bound, undefined, undefined, error);
-      if (OWN_ERRORS.some((type) => error instanceof type)) throw error;
-      throw translateSqliteError(error) ?? new QueryFailedError(sql, bound, error as Error);
+      throw explained(error, sql, bound);
     }
   }
 
@@ -315,4 +313,3 @@ const DONE: StatementResult = { changes: 0 };
 const TOO_LATE =
   'Foreign keys can only be switched off before the transaction does anything: call beforeMigration() before startTransaction()';
 const NO_TRANSACTION = 'There is no transaction: call startTransaction() first';
-const OWN_ERRORS = [TypeORMError, DatabaseUnavailableError, OutcomeUnknownError, DiskFullError, UnsafeIntegerError];

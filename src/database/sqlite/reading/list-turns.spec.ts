@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { type ListStatements, ListTurns } from './list-turns.js';
+import { ListTurns, type RunStatement } from './list-turns.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
@@ -20,7 +20,7 @@ function hold(milliseconds: number): void {
 describe('ListTurns', () => {
   it('runs immediately while the share lasts', () => {
     const turns = new ListTurns(50).list();
-    expect([turns.run(() => 'a'), turns.run(() => 'b')]).toEqual(['a', 'b']);
+    expect([turns(() => 'a'), turns(() => 'b')]).toEqual(['a', 'b']);
   });
 
   it('runs the rest in later turns of the event loop, one share in each, first come first served', async () => {
@@ -28,7 +28,7 @@ describe('ListTurns', () => {
     const ran: string[] = [];
     const names = ['a', 'b', 'c', 'd'];
     const all = names.map((name) =>
-      turns.list().run(() => {
+      turns.list()(() => {
         hold(1);
         return ran.push(name);
       }),
@@ -48,8 +48,8 @@ describe('ListTurns', () => {
     const turns = new ListTurns(1);
     const [long, short] = [turns.list(), turns.list()];
     const ran: string[] = [];
-    const read = (list: ListStatements, name: string): void =>
-      void list.run(() => {
+    const read = (list: RunStatement, name: string): void =>
+      void list(() => {
         hold(1);
         ran.push(name);
       });
@@ -63,7 +63,7 @@ describe('ListTurns', () => {
     const list = new ListTurns(1).list();
     const events: string[] = [];
     for (let statement = 0; statement < 4; statement++) {
-      void list.run(() => {
+      void list(() => {
         hold(4);
         events.push('statement');
       });
@@ -82,8 +82,8 @@ describe('ListTurns', () => {
       hold(1);
       throw new Error('corrupt');
     };
-    expect(() => turns.run(fail)).toThrow('corrupt');
-    const later = [turns.run(fail), turns.run(() => 'read')];
+    expect(() => turns(fail)).toThrow('corrupt');
+    const later = [turns(fail), turns(() => 'read')];
     await expect(later[0]).rejects.toThrow('corrupt');
     await expect(later[1]).resolves.toBe('read');
   });

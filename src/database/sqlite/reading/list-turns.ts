@@ -6,8 +6,15 @@ const SHARE = 2;
 /** Longest turn of an idle event loop, in milliseconds. */
 const IDLE_TURN = 0.03;
 
+/** A list, and the milliseconds that its statements took. */
+interface List {
+  spent: number;
+}
+
+export type RunStatement = <T>(statement: () => T) => T | Promise<T>;
+
 interface Waiting {
-  readonly list: ListStatements;
+  readonly list: List;
   readonly start: () => void;
 }
 
@@ -29,15 +36,16 @@ export class ListTurns {
 
   constructor(private readonly share = SHARE) {}
 
-  /** The statements of a list that is to be read. */
-  list(): ListStatements {
-    return new ListStatements(this);
+  /**
+   * Returns a function for the statements of one list. It runs a statement immediately while the share lasts, otherwise
+   * in a later turn, and resolves or rejects with its result.
+   */
+  list(): RunStatement {
+    const list: List = { spent: 0 };
+    return (statement) => this.run(list, statement);
   }
 
-  /**
-   * Runs `statement` immediately while the share lasts, otherwise in a later turn. Resolves or rejects with its result.
-   */
-  run<T>(list: ListStatements, statement: () => T): T | Promise<T> {
+  private run<T>(list: List, statement: () => T): T | Promise<T> {
     if (this.waiting.length === 0 && this.spent < this.share) return this.measured(list, statement);
     return new Promise<T>((resolve) => {
       const start = (): void => resolve(new Promise((done) => done(this.measured(list, statement))));
@@ -45,7 +53,7 @@ export class ListTurns {
     });
   }
 
-  private measured<T>(list: ListStatements, statement: () => T): T {
+  private measured<T>(list: List, statement: () => T): T {
     const started = performance.now();
     try {
       return statement();
@@ -82,17 +90,5 @@ export class ListTurns {
       if (list.spent < this.waiting[shortest]!.list.spent) shortest = index;
     });
     return shortest;
-  }
-}
-
-/** The statements of one list, and the milliseconds that they took. */
-export class ListStatements {
-  spent = 0;
-
-  constructor(private readonly turns: ListTurns) {}
-
-  /** Runs `statement` in its turn; see `ListTurns`. */
-  run<T>(statement: () => T): T | Promise<T> {
-    return this.turns.run(this, statement);
   }
 }
