@@ -13,9 +13,9 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { GuardedDataSource } from '../transaction-control.js';
 import type { PostgresSettings } from './connections/connection-pool.js';
 import { changesSession, NEEDS_A_SESSION } from './connections/postgres-client.js';
-import { PostgresDriver } from './postgres-driver.js';
+import { advanceIdSequence, PostgresDriver } from './postgres-driver.js';
 import type { OutsideWrites } from './postgres-query-runner.js';
-import { mayWrite } from './postgres-sql.js';
+import { mayWrite, PostgresSql } from './postgres-sql.js';
 
 /**
  * Makes a data source on PostgreSQL from TypeORM's options and the settings of the engine.
@@ -71,12 +71,9 @@ class PostgresInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQue
 
   /** Advances the sequences first, because a skipped id does no harm and a repeated one does. */
   override async execute(): ReturnType<InsertQueryBuilder<Entity>['execute']> {
+    const sql = new PostgresSql((text, values) => (this.queryRunner ?? this.dataSource).query(text, values));
     for (const { column, last } of this.givenIds()) {
-      await (this.queryRunner ?? this.dataSource).query(
-        `SELECT setval(name::regclass, $1::bigint) FROM pg_get_serial_sequence($2, $3) AS name
-         WHERE name IS NOT NULL AND coalesce(pg_sequence_last_value(name::regclass), 0) < $1::bigint`,
-        [last, this.escape(column.entityMetadata.tableName), column.databaseName],
-      );
+      await advanceIdSequence(sql, this.escape(column.entityMetadata.tableName), last, column.databaseName);
     }
     return super.execute();
   }

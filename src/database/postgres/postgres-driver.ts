@@ -215,7 +215,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
       result = await work(new PostgresSql(transaction.run));
     } catch (error) {
       await transaction.rollback();
-      return [undefined, { error, cause: transaction.cause }];
+      return [undefined, { error, cause: transaction.failure }];
     }
     await transaction.commit();
     return [result];
@@ -257,12 +257,15 @@ function mayRepeat(cause: unknown): boolean {
 }
 
 /** The largest id that the sequence of a table has given; 0 if it has given none. */
-export const lastGivenId = (table: string): string =>
+const lastGivenId = (table: string): string =>
   `coalesce(pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass), 0)`;
 
-/** A sequence does not roll back, but skipped ids do no harm. */
-export async function advanceIdSequence(transaction: Sql, table: string, id: number): Promise<void> {
+/**
+ * A sequence does not roll back, but skipped ids do no harm. Does nothing for a column without a sequence.
+ * @param table as an SQL name, quoted if necessary
+ */
+export async function advanceIdSequence(transaction: Sql, table: string, id: number, column = 'id'): Promise<void> {
   await transaction.sql`
-    SELECT setval(sequence::regclass, ${id}) FROM pg_get_serial_sequence(${table}, 'id') AS sequence
-    WHERE coalesce(pg_sequence_last_value(sequence::regclass), 0) < ${id}`;
+    SELECT setval(name::regclass, ${id}::bigint) FROM pg_get_serial_sequence(${table}, ${column}) AS name
+    WHERE coalesce(pg_sequence_last_value(name::regclass), 0) < ${id}::bigint`;
 }

@@ -33,7 +33,8 @@ export const COMMIT = 'SET LOCAL statement_timeout = 0; COMMIT';
 /** One transaction, alone on a connection. */
 export class PostgresTransaction {
   private over?: Error;
-  private failure?: unknown;
+  /** The error of node-postgres that broke the connection or made the server undo the transaction. */
+  failure?: unknown;
   private timer?: NodeJS.Timeout;
 
   private constructor(
@@ -58,11 +59,6 @@ export class PostgresTransaction {
     }
     if (timeout !== undefined) transaction.timer = setTimeout(() => transaction.expire(timeout), timeout);
     return transaction;
-  }
-
-  /** The error of node-postgres that broke the connection or made the server undo the transaction. */
-  get cause(): unknown {
-    return this.failure;
   }
 
   readonly run = async (sql: string, parameters: unknown[]): Promise<unknown[]> => {
@@ -109,13 +105,18 @@ export class PostgresTransaction {
       await this.client.query('ROLLBACK');
       this.connections.giveBack(this.client, failure);
     } catch {
-      this.connections.discard(this.client);
+      this.discard();
     }
   }
 
   private expire(timeout: number): void {
     this.over = transactionTooLong(timeout);
-    this.connections.discard(this.client);
+    this.discard();
+  }
+
+  private discard(): void {
+    this.client.mustClose = true;
+    this.connections.giveBack(this.client);
   }
 }
 

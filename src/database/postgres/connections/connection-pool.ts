@@ -124,18 +124,9 @@ export class ConnectionPool {
     else void this.reset(client);
   }
 
-  /** Closes a connection whose state is unknown. */
-  discard(client: PostgresClient): void {
-    this.release(client, true);
-  }
-
   get usage(): ConnectionUsage {
     const waiting = Math.max(0, this.waiting.size - this.fetching);
     return { pool: this.options.name, used: this.taken, limit: this.limit, waiting };
-  }
-
-  get size(): number {
-    return this.pool.totalCount;
   }
 
   /** Gives up one connection if the pool has several, so that the server has a slot for another pool. */

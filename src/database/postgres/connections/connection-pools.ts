@@ -30,7 +30,7 @@ export class ConnectionPools {
 
   /** Makes the largest pool give up a connection, because another pool has none and the server has no free slot. */
   private giveUpOne(): void {
-    const [largest] = this.all.sort((one, other) => other.size - one.size);
+    const [largest] = this.all.sort((one, other) => other.pool.totalCount - one.pool.totalCount);
     largest!.giveUpOne();
   }
 
