@@ -7,7 +7,7 @@ import { temporaryFolder } from '../service.js';
 const ROOT = join(import.meta.dirname, '../../..');
 const FOLDERS = ['src', 'migrations', 'test', 'scripts', 'deploy', 'dist'];
 const FILES =
-  /^(ormconfig\.ts|package\.json|nest-cli\.json|jest\.config\.js|tsconfig.*\.json|eslint\..*\.js|\.prettier.*|\.env\.example|README\.md|compose.*\.yaml)$/;
+  /^(ormconfig\.ts|package\.json|nest-cli\.json|jest\.config\.js|tsconfig.*\.json|eslint\..*\.js|\.prettier.*|\.env\.example|README\.md|Dockerfile|compose.*\.yaml)$/;
 
 const run = promisify(execFile);
 
