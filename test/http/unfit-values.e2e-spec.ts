@@ -73,7 +73,10 @@ describePostgres('a value that its column cannot hold', () => {
       .get(DataSource)
       .query(`CREATE TABLE things (id uuid PRIMARY KEY, number smallint, text varchar, day date)`);
     client = await Client.of(service);
-    const note = (line: string) => log.push(line);
+    const note = (line: string): void => {
+      // A busy machine can make any statement slow.
+      if (!line.startsWith('A statement took ')) log.push(line);
+    };
     Logger.overrideLogger({ log: note, warn: note, error: note, fatal: note });
   });
 

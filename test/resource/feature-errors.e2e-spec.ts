@@ -208,8 +208,11 @@ describe('errors of a feature', () => {
     client = await Client.of(service);
     const note =
       (level: string) =>
-      (...all: unknown[]) =>
-        log.push(`${level} ${all.join(' ')}`);
+      (...all: unknown[]): void => {
+        const line = `${level} ${all.join(' ')}`;
+        // A busy disk can make any statement slow.
+        if (!line.startsWith('warn A statement took ')) log.push(line);
+      };
     Logger.overrideLogger({ log: note('log'), warn: note('warn'), error: note('error'), fatal: note('fatal') });
     expect((await send('POST', '/shelves', { id: 1, name: 'top' })).status).toBe(201);
     expect((await send('POST', '/shelves', { id: 2, name: 'empty' })).status).toBe(201);
