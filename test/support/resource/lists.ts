@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Id } from '../../../src/resource/id-kinds.js';
 import { expectStatus, type ResourceResponse, tally } from './checked-client.js';
-import { follow, ids, inOrder, type Stored } from './pages.js';
+import { expectRecords, follow, ids, inOrder, type Stored } from './pages.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
 /** More records than two statements of the engine read, and than two pages of the longest kind have. */
@@ -37,7 +37,7 @@ export function describeLists(resource: ResourceUnderTest): void {
       const list = await resource.get(path);
       expect(list.headers.get('content-type')).toBe('application/json; charset=utf-8');
       expect(list.body).toHaveLength(COUNT);
-      expect(ids(list)).toEqual(inOrder(ids(list)));
+      expectRecords(path, ids(list), inOrder(ids(list)));
       expect(list.headers.get('etag')).toMatch(/^"[\x21\x23-\x7e]+"$/);
       expect(list.headers.get('x-total-count')).toBe(String(COUNT));
       expect(list.headers.get('link')).toBeNull();
@@ -47,9 +47,13 @@ export function describeLists(resource: ResourceUnderTest): void {
     });
 
     it('GET returns the newest first with sort=-id, and the oldest with sort=id', async () => {
-      expect(ids(await resource.get(`${path}?sort=-id`))).toEqual(places(1).reverse());
-      expect(ids(await resource.get(`${path}?sort=%2Did`))).toEqual(places(1).reverse());
-      expect(ids(await resource.get(`${path}?sort=id`))).toEqual(places(1));
+      for (const [sort, expected] of [
+        ['-id', places(1).reverse()],
+        ['%2Did', places(1).reverse()],
+        ['id', places(1)],
+      ] as const) {
+        expectRecords(sort, ids(await resource.get(`${path}?sort=${sort}`)), expected);
+      }
     });
 
     it.each<[query: string, first: number, last: number]>([
@@ -72,7 +76,7 @@ export function describeLists(resource: ResourceUnderTest): void {
     ])('GET with ?%s returns the records from place %i to %i, and the number of all', async (query, first, last) => {
       const list = await resource.get(`${path}?${withIds(query)}`);
       const expected = places(first, last);
-      expect(ids(list)).toEqual(query.includes('-id') ? expected.reverse() : expected);
+      expectRecords(query, ids(list), query.includes('-id') ? expected.reverse() : expected);
       expect(list.headers.get('x-total-count')).toBe(String(COUNT));
     });
 
@@ -88,7 +92,7 @@ export function describeLists(resource: ResourceUnderTest): void {
       const pages = await follow(resource, `${path}?${withIds(query)}`);
       expect(pages).toHaveLength(count);
       const expected = places(first);
-      expect(pages.flatMap(ids)).toEqual(query.includes('-id') ? expected.reverse() : expected);
+      expectRecords(query, pages.flatMap(ids), query.includes('-id') ? expected.reverse() : expected);
     });
 
     const selections = Object.entries(filters).flatMap(([name, [one, other]]) => [
@@ -112,12 +116,16 @@ export function describeLists(resource: ResourceUnderTest): void {
         const expected = all.filter(selected);
         expect(expected).not.toEqual([]);
         const list = await resource.get(`${path}?${query}`);
-        expect(list.body).toEqual(expected);
+        expectRecords(query, list.body, expected);
         const total = query === '' ? String(COUNT) : null;
         expect(list.headers.get('x-total-count')).toBe(total);
         const pages = await follow(resource, `${path}?${query}&sort=-id&limit=500`.replace('?&', '?'));
         expect(pages).toHaveLength(Math.ceil(expected.length / 500));
-        expect(pages.flatMap(({ body }) => body)).toEqual([...expected].reverse());
+        expectRecords(
+          query,
+          pages.flatMap(({ body }) => body),
+          [...expected].reverse(),
+        );
       },
     );
 

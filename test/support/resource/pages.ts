@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Id } from '../../../src/resource/id-kinds.js';
 import { expectStatus, type ResourceResponse } from './checked-client.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
@@ -28,4 +29,9 @@ export async function follow(resource: ResourceUnderTest, path: string): Promise
     next = link?.slice(1, link.indexOf('>'));
   }
   return pages;
+}
+
+/** Expects that requests return these records or ids. `toEqual` is slow for thousands, so it only shows a difference. */
+export function expectRecords<Each>(request: string, found: readonly Each[], expected: readonly Each[]): void {
+  if (!isDeepStrictEqual(found, expected)) expect([request, found]).toEqual([request, expected]);
 }

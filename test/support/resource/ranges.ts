@@ -1,5 +1,5 @@
 import { expectRejected, expectStatus } from './checked-client.js';
-import { follow, type Stored } from './pages.js';
+import { expectRecords, follow, type Stored } from './pages.js';
 import { extremeValues, ofValue, wrongValues } from './property-values.js';
 import type { RangeBound } from './resource-contract.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
@@ -63,9 +63,13 @@ export function describeRanges(resource: ResourceUnderTest): void {
           [property, [...ascending, ...without!]],
           [`-${property}`, [...ascending.reverse(), ...[...without!].reverse()]],
         ] as const) {
-          expect((await resource.get(`${path}?sort=${sort}`)).body).toEqual(expected);
+          expectRecords(sort, (await resource.get(`${path}?sort=${sort}`)).body, expected);
           const pages = await follow(resource, `${path}?sort=${sort}&limit=37`);
-          expect(pages.flatMap(({ body }) => body)).toEqual(expected);
+          expectRecords(
+            sort,
+            pages.flatMap(({ body }) => body),
+            expected,
+          );
         }
       },
     );
@@ -76,7 +80,11 @@ export function describeRanges(resource: ResourceUnderTest): void {
       for (const value of values) {
         const query = `${name}=${encodeURIComponent(value as string)}`;
         const list = await resource.get(`${path}?${query}`);
-        expect([query, list.body]).toEqual([query, all.filter((each) => each[name] === value)]);
+        expectRecords(
+          query,
+          list.body,
+          all.filter((each) => each[name] === value),
+        );
       }
     });
 
@@ -97,9 +105,13 @@ export function describeRanges(resource: ResourceUnderTest): void {
             (isStart ? 1 : -1) * (comparable(each[property], kind) - comparable(limit, kind)) >= 0;
           const query = `${name}=${encodeURIComponent(String(limit))}`;
           const list = await resource.get(`${path}?${query}`);
-          expect([query, list.body]).toEqual([query, all.filter(fits)]);
+          expectRecords(query, list.body, all.filter(fits));
           const pages = await follow(resource, `${path}?${query}&sort=-id&limit=50`);
-          expect(pages.flatMap(({ body }) => body)).toEqual(all.filter(fits).reverse());
+          expectRecords(
+            query,
+            pages.flatMap(({ body }) => body),
+            all.filter(fits).reverse(),
+          );
         }
       },
     );
