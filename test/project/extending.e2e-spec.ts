@@ -94,7 +94,7 @@ describe('docs/extending.md and docs/typeorm.md', () => {
     // The rules for layers are among those of ESLint.
     await copy.program('eslint/bin/eslint.js', ...include);
     const specs = ['test/orders', 'test/jars', 'test/on-postgres/(orders|jars)', 'test/openapi/openapi.e2e'];
-    const printed = await copy.program('jest/bin/jest.js', '--runInBand', ...specs);
+    const printed = await copy.program('jest/bin/jest.js', '-w', '2', ...specs);
     expect(printed).toMatch(/Test Suites: 7 passed, 7 total/);
     expect(printed).toMatch(/Tests: +[0-9]+ passed, [0-9]+ total/);
   }, 900_000);

@@ -185,7 +185,7 @@ describe('npm run generate', () => {
     ).toBe(0);
     allowReferenced();
     const specs = ['gift-cards', 'test/people', 'switches', 'marks', 'test/cookies'];
-    const printed = await copy.program('jest/bin/jest.js', '--runInBand', ...specs);
+    const printed = await copy.program('jest/bin/jest.js', '-w', '2', ...specs);
     expect(printed).toMatch(/Test Suites: 8 passed, 8 total/);
     expect(printed).toMatch(/Tests: +[0-9]+ passed, [0-9]+ total/);
   }, 900_000);
