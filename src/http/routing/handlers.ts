@@ -11,6 +11,8 @@ export interface HandlerArgument {
   /** The declared type as TypeScript emits it: a class, or `Object` for an interface. */
   readonly type: unknown;
   readonly hasPipes: boolean;
+  /** As in `@Body({ schema })`. */
+  readonly hasSchema: boolean;
 }
 
 /** A method of a controller that serves a route. */
@@ -53,6 +55,7 @@ interface ArgumentMetadata {
   readonly index: number;
   readonly data?: string;
   readonly pipes?: readonly unknown[];
+  readonly schema?: object;
 }
 
 /** The arguments of a handler with `@Body`, `@Query` or `@Param`. */
@@ -63,9 +66,12 @@ export function argumentsOf(controller: Type, method: string): HandlerArgument[]
   const handlerHasPipes = [controller, prototype[method]!].some((target) =>
     Reflect.hasMetadata(PIPES_METADATA, target),
   );
-  return Object.entries(metadata as Record<string, ArgumentMetadata>).flatMap(([key, { index, data, pipes = [] }]) => {
-    const decorator = DECORATORS.get(key.split(':')[0]!);
-    if (decorator === undefined) return [];
-    return [{ decorator, name: data, type: types[index], hasPipes: handlerHasPipes || pipes.length > 0 }];
-  });
+  return Object.entries(metadata as Record<string, ArgumentMetadata>).flatMap(
+    ([key, { index, data, pipes = [], schema }]) => {
+      const decorator = DECORATORS.get(key.split(':')[0]!);
+      if (decorator === undefined) return [];
+      const hasPipes = handlerHasPipes || pipes.length > 0;
+      return [{ decorator, name: data, type: types[index], hasPipes, hasSchema: schema !== undefined }];
+    },
+  );
 }

@@ -34,16 +34,20 @@ export class RouteCheck implements OnModuleInit {
   }
 }
 
-/** The errors of an argument. Its own pipes may validate types that the global pipe cannot. */
-function errorsOf({ decorator, name, type, hasPipes }: HandlerArgument): readonly string[] {
+/** The errors of an argument. Its own pipes, or its schema, may validate types that the global pipe cannot. */
+function errorsOf({ decorator, name, type, hasPipes, hasSchema }: HandlerArgument): readonly string[] {
+  const isValidated = hasPipes || hasSchema;
   if (name !== undefined) {
     if (decorator === 'Body') return [`@Body('${name}') is not supported; declare a DTO class and use @Body()`];
-    const isOpen = isDtoType(type) && !hasPipes;
+    const isOpen = isDtoType(type) && !isValidated;
     return isOpen ? [`@${decorator}('${name}') cannot be a ${type.name}; use @${decorator}() with it`] : [];
   }
   if (decorator === 'Body' && CONTENT.has(type)) return [];
-  if (isDtoType(type)) return propertiesOf(type).errors;
-  if (hasPipes || decorator === 'Param') return [];
+  if (isDtoType(type)) {
+    const { declared, errors } = propertiesOf(type);
+    return isValidated && declared.size === 0 ? [] : errors;
+  }
+  if (isValidated || decorator === 'Param') return [];
   if (decorator === 'Body' && type === Array) return ['@Body() is an array; use @Body(arrayOf(ItemDto))'];
   const typeName =
     typeof type === 'function' && type !== Object ? type.name : 'an interface or another type without a class';
@@ -51,8 +55,12 @@ function errorsOf({ decorator, name, type, hasPipes }: HandlerArgument): readonl
 }
 
 /** The errors of an argument that does not fit the `@AcceptsBody()` of its handler. */
-function bodyErrors({ decorator, type }: HandlerArgument, accepted: AcceptedBody | undefined): readonly string[] {
+function bodyErrors(
+  { decorator, type, hasSchema }: HandlerArgument,
+  accepted: AcceptedBody | undefined,
+): readonly string[] {
   if (decorator !== 'Body') return [];
+  if (hasSchema && CONTENT.has(type)) return ['a schema is for JSON, not for a Buffer, Readable or Upload'];
   const types = accepted?.types;
   const isForm = types?.includes(MULTIPART) === true;
   if (isForm && types.length > 1) return [`@AcceptsBody() with ${MULTIPART} cannot have other types`];

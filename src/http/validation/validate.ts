@@ -7,7 +7,7 @@ import { propertiesOf } from './dto-properties.js';
 type ValidationError = classValidator.ValidationError;
 
 /** Makes a detail of the response from the path of a value and an error message. */
-type Detail = (path: readonly string[], message: string) => ErrorDetail;
+export type Detail = (path: readonly string[], message: string) => ErrorDetail;
 
 export const propertyDetail: Detail = (path, message) => ({
   pointer: path.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''),
@@ -17,7 +17,7 @@ export const propertyDetail: Detail = (path, message) => ({
 export const parameterDetail: Detail = (path, message) => ({ parameter: path.join('.'), message });
 
 /** Largest number of details in one response. */
-const MOST_DETAILS = 10;
+export const MOST_DETAILS = 10;
 
 /** Carries the errors of class-validator through Nest's pipe. */
 class ValidationFailure extends Error {
@@ -156,7 +156,8 @@ function requireSafeNames(plain: object, detail: Detail, path: readonly string[]
 /** Deepest nesting: more than any DTO needs, and far below the limit of recursion. */
 const DEPTH = 32;
 
-function unsafeNameIn(value: unknown, depth = 0): string | undefined {
+/** What is wrong with a value whose names, at any depth, could change a prototype. */
+export function unsafeNameIn(value: unknown, depth = 0): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth === DEPTH) return `is nested deeper than ${DEPTH} levels`;
   for (const [name, inner] of Object.entries(value)) {

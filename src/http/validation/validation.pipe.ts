@@ -5,32 +5,35 @@ import { ApiError, invalidRequest } from '../errors/api-error.js';
 import { emptyBody, RawBody } from '../body/raw-body.js';
 import { Upload } from '../body/upload.js';
 import { propertiesOf } from './dto-properties.js';
+import { type Schema, validBySchema } from './standard-schema.js';
 import { parameterDetail, propertyDetail, toDto, validObject } from './validate.js';
 
 /**
- * Validates bodies, queries and path parameters with Nest's `ValidationPipe` and the DTO class of the argument. It
- * coerces no value, and rejects undeclared properties, also in nested DTOs. `RouteCheck` rejects other types of
- * arguments at start.
+ * Validates bodies, queries and path parameters with Nest's `ValidationPipe` and the DTO class of the argument, or with
+ * its schema. It coerces no value, and rejects properties that a DTO does not declare, also nested ones. `RouteCheck`
+ * rejects other types of arguments at start.
  */
 @Injectable()
 export class RequestValidationPipe implements PipeTransform {
-  transform(value: unknown, { type, metatype, data }: ArgumentMetadata): unknown {
-    if (type === 'body' && (data === undefined || value instanceof RawBody)) return this.body(value, metatype);
-    if (type === 'body') return validArgument(value, metatype);
-    if ((type === 'query' || type === 'param') && data === undefined && isDtoType(metatype)) {
+  transform(value: unknown, { type, metatype, data, schema }: ArgumentMetadata): unknown {
+    if (type === 'body' && (data === undefined || value instanceof RawBody)) return this.body(value, metatype, schema);
+    if (type === 'body') return validArgument(value, metatype, schema);
+    if (type === 'custom') return value;
+    if (schema !== undefined) return validBySchema(schema, value, parameterDetail, data === undefined ? [] : [data]);
+    if (data === undefined && isValidated(metatype)) {
       return toDto(metatype, { ...(value as object) }, parameterDetail);
     }
     return value;
   }
 
   // Nest runs the pipes of all arguments concurrently and sends the first error. The path and the query come first.
-  private async body(value: unknown, type: unknown): Promise<unknown> {
+  private async body(value: unknown, type: unknown, schema?: Schema): Promise<unknown> {
     if (value === undefined || value === null) throw CONTENT.has(type) ? noContent() : emptyBody();
-    if (!(value instanceof RawBody)) return validArgument(value, type);
+    if (!(value instanceof RawBody)) return validArgument(value, type, schema);
     const body = read(value, type);
     await Promise.allSettled([body, setImmediate()]);
     const content = await body;
-    return isDtoType(type) ? validObject(type, content) : content;
+    return validArgument(content, type, schema);
   }
 }
 
@@ -44,9 +47,15 @@ async function read(body: RawBody, type: unknown): Promise<unknown> {
   return type === Upload ? Upload.read(body) : body.json();
 }
 
-/** Validates a parsed argument of GraphQL or message of a WebSocket, if its class has validation decorators. */
-function validArgument(value: unknown, type: unknown): unknown {
-  return isDtoType(type) && propertiesOf(type).declared.size > 0 ? validObject(type, value) : value;
+/** Validates a parsed body, argument of GraphQL or message of a WebSocket, if it has a schema or validation decorators. */
+function validArgument(value: unknown, type: unknown, schema?: Schema): unknown {
+  if (schema !== undefined) return validBySchema(schema, value, propertyDetail);
+  return isValidated(type) ? validObject(type, value) : value;
+}
+
+/** False also for a class that a pipe of the argument validates, such as one of zod; `RouteCheck` requires that pipe. */
+function isValidated(type: unknown): type is Type {
+  return isDtoType(type) && propertiesOf(type).declared.size > 0;
 }
 
 /**

@@ -1,0 +1,168 @@
+import { Readable } from 'node:stream';
+import {
+  BadRequestException,
+  Body,
+  Controller,
+  Get,
+  Injectable,
+  Module,
+  Param,
+  type PipeTransform,
+  Post,
+  Query,
+  type Type,
+} from '@nestjs/common';
+import { z } from 'zod';
+import { Public } from '../../src/auth/scopes.decorator.js';
+import { AcceptsBody } from '../../src/http/body/accepts-body.decorator.js';
+import { expectError } from '../support/expect-error.js';
+import { Client, type Service, startService } from '../support/service.js';
+
+const MEAL = z.strictObject({
+  name: z.string().min(2),
+  parts: z.array(z.strictObject({ grams: z.int() })).default([]),
+  inner: z.unknown().optional(),
+});
+const LIMIT = z.coerce.number().max(9);
+
+@Controller('meals')
+@Public()
+class MealsController {
+  @Post()
+  create(@Body({ schema: MEAL }) meal: z.infer<typeof MEAL>): object {
+    return meal;
+  }
+
+  @Post('names')
+  names(@Body({ schema: z.array(z.string()) }) names: string[]): object {
+    return names;
+  }
+
+  @Get()
+  list(@Query({ schema: z.strictObject({ limit: LIMIT }) }) query: { limit: number }): object {
+    return query;
+  }
+
+  @Get('best')
+  best(@Query('limit', { schema: LIMIT }) limit: number): object {
+    return { limit };
+  }
+
+  @Get(':id')
+  get(@Param('id', { schema: z.uuid() }) id: string): object {
+    return { id };
+  }
+}
+
+/** A class without decorators, whose values another library validates. */
+class DishDto {
+  name!: string;
+}
+
+@Injectable()
+class DishPipe implements PipeTransform {
+  transform(value: DishDto): DishDto {
+    if (value.name !== 'pie') throw new BadRequestException('The name must be "pie"');
+    return Object.assign(new DishDto(), value);
+  }
+}
+
+@Controller('dishes')
+@Public()
+class DishesController {
+  @Post()
+  create(@Body(DishPipe) dish: DishDto): object {
+    return { isDto: dish instanceof DishDto, ...dish };
+  }
+
+  @Get()
+  list(@Query(DishPipe) dish: DishDto): object {
+    return { isDto: dish instanceof DishDto, ...dish };
+  }
+}
+
+@Module({ controllers: [MealsController, DishesController] })
+class MealsModule {}
+
+const ID = '0190a6f0-0000-7000-8000-000000000001';
+
+let service: Service;
+let client: Client;
+
+beforeAll(async () => {
+  service = await startService({}, [MealsModule]);
+  client = await Client.of(service);
+});
+
+afterAll(() => service.stop());
+
+describe('a schema of zod', () => {
+  const body = (pointer: string): object => ({ pointer });
+
+  it.each<[method: string, path: string, body: unknown, value: unknown]>([
+    ['POST', '', { name: 'pie', parts: [{ grams: 5 }] }, { name: 'pie', parts: [{ grams: 5 }] }],
+    ['POST', '', { name: 'pie' }, { name: 'pie', parts: [] }],
+    ['POST', '/names', ['a', 'b'], ['a', 'b']],
+    ['GET', '?limit=3', undefined, { limit: 3 }],
+    ['GET', '/best?limit=3', undefined, { limit: 3 }],
+    ['GET', `/${ID}`, undefined, { id: ID }],
+  ])('accepts %s /meals%s with %j, and the handler gets what it makes of it', async (method, path, sent, value) => {
+    expect((await client.request(method, `/meals${path}`, { body: sent })).body).toEqual(value);
+  });
+
+  it.each<[what: string, method: string, path: string, body: unknown, places: object[]]>([
+    ['two values', 'POST', '', { name: 'p', parts: [{ grams: 'x' }] }, [body('/name'), body('/parts/0/grams')]],
+    ['null', 'POST', '', 'null', [body('')]],
+    ['an unknown property', 'POST', '', { name: 'pie', x: 1 }, [body('')]],
+    ['"__proto__" inside', 'POST', '', '{"name":"pie","inner":{"__proto__":{}}}', [body('')]],
+    ['deep nesting', 'POST', '', `{"name":"pie","inner":${'['.repeat(1500)}${']'.repeat(1500)}}`, [body('')]],
+    ['20 values', 'POST', '/names', Array(20).fill(1), Array.from({ length: 10 }, (_, index) => body(`/${index}`))],
+    ['a query', 'GET', '?limit=10', undefined, [{ parameter: 'limit' }]],
+    ['a parameter of the query', 'GET', '/best?limit=10', undefined, [{ parameter: 'limit' }]],
+    ['a parameter of the path', 'GET', '/1', undefined, [{ parameter: 'id' }]],
+  ])('rejects %s with 400, and each detail has its place', async (_what, method, path, sent, places) => {
+    const response = await client.request(method, `/meals${path}`, { body: sent });
+    expectError(response, 400, 'INVALID_REQUEST');
+    expect(response.body.details).toEqual(places.map((place) => ({ ...place, message: expect.any(String) })));
+  });
+
+  it('is in the document', async () => {
+    const { paths } = (await client.get('/openapi.json')).body;
+    const { schema } = paths['/meals'].post.requestBody.content['application/json'];
+    expect(schema).toMatchObject({ type: 'object', properties: { name: { type: 'string', minLength: 2 } } });
+  });
+
+  it.each<[type: Type | typeof Readable]>([[Buffer], [Readable]])(
+    'ends the start where the body is a %p',
+    async (type) => {
+      class Takes {
+        take(body: unknown): unknown {
+          return body;
+        }
+      }
+      const descriptor = Object.getOwnPropertyDescriptor(Takes.prototype, 'take')!;
+      Reflect.defineMetadata('design:paramtypes', [type], Takes.prototype, 'take');
+      Body({ schema: z.any() })(Takes.prototype, 'take', 0);
+      Post()(Takes.prototype, 'take', descriptor);
+      AcceptsBody({ type: 'image/png', limit: 1000 })(Takes.prototype, 'take', descriptor);
+      Public()(Takes);
+      Controller('odd')(Takes);
+      @Module({ controllers: [Takes] })
+      class OddModule {}
+      await expect(startService({}, [OddModule])).rejects.toThrow('Takes.take: a schema is for JSON');
+    },
+  );
+});
+
+it.each([
+  ['POST', '', { name: 'pie' }],
+  ['GET', '?name=pie', undefined],
+])('%s with a DTO class without decorators is validated by the pipe of the argument', async (method, query, body) => {
+  const right = await client.request(method, `/dishes${query}`, { body });
+  expect(right.body).toEqual({ isDto: true, name: 'pie' });
+  const wrong = await client.request(method, `/dishes${query.replace('pie', 'tart')}`, {
+    body: body && { name: 'tart' },
+  });
+  expectError(wrong, 400, 'BAD_REQUEST');
+  expect(wrong.body.message).toBe('The name must be "pie"');
+});
