@@ -23,6 +23,7 @@ const PACKAGES = [
   '@nestjs/throttler @nestjs/terminus @nestjs/bullmq bullmq ioredis nestjs-cls@6 @nestjs-cls/transactional',
   '@nestjs-cls/transactional-adapter-typeorm nestjs-pino@5 pino-http argon2@0.44 bcrypt @types/bcrypt sharp',
   '@nestjs/graphql @nestjs/mercurius mercurius graphql@16 @nestjs/websockets @nestjs/platform-ws ws @types/ws',
+  '@fastify/helmet @fastify/compress zod',
 ].flatMap((line) => line.split(' '));
 
 const EXPECTED = {
@@ -127,7 +128,9 @@ function copyProject(folder) {
   }
   const app = readFileSync(join(folder, 'src/app.ts'), 'utf8')
     .replace('  addHooks(', '  app.useWebSocketAdapter(new AuthenticatedWsAdapter(app));\n  addHooks(')
-    .replace(/^/, "import { AuthenticatedWsAdapter } from './ecosystem/authenticated-ws.adapter.js';\n");
+    .replace('  return app;\n', '  await app.register(helmet);\n  await app.register(compress);\n  return app;\n')
+    .replace(/^/, "import { AuthenticatedWsAdapter } from './ecosystem/authenticated-ws.adapter.js';\n")
+    .replace(/^/, "import compress from '@fastify/compress';\nimport helmet from '@fastify/helmet';\n");
   writeFileSync(join(folder, 'src/app.ts'), app);
 }
 
@@ -193,6 +196,14 @@ async function useAll(url) {
   const differences = wrong.map(
     ([name, value]) => `${name}: ${JSON.stringify(body[name])} instead of ${JSON.stringify(value)}`,
   );
+  const limits = ['5', 'x'].map((limit) => fetch(`${url}/ecosystem/zod?limit=${limit}`));
+  const [whole, wrongOne] = await Promise.all(limits);
+  const seen = [(await whole.json()).length, whole.headers.get('content-encoding'), wrongOne.status];
+  if (!isDeepStrictEqual(seen, [5, 'gzip', 400])) {
+    differences.push(`zod, compress: ${JSON.stringify(seen)}`);
+  }
+  const policy = whole.headers.get('content-security-policy');
+  if (!policy?.includes("object-src 'none'")) differences.push(`helmet: ${policy}`);
   if (String(throttled) !== '200,200,429') differences.push(`throttler: ${throttled} instead of 200,200,429`);
   return differences;
 }
@@ -218,7 +229,7 @@ try {
     ]);
     for (const line of wrong) console.error(`npm run ${script}: ${line}`);
     if (wrong.length > 0) process.exitCode = 1;
-    else console.log(`npm run ${script}: all ${Object.keys(EXPECTED).length + 3} work`);
+    else console.log(`npm run ${script}: all ${Object.keys(EXPECTED).length + 6} work`);
   }
 } catch (error) {
   console.error(error.message);

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { HttpService } from '@nestjs/axios';
 import { InjectQueue } from '@nestjs/bullmq';
 import { CACHE_MANAGER } from '@nestjs/cache-manager';
-import { Controller, Get, Inject, UseGuards } from '@nestjs/common';
+import { Controller, Get, Inject, Query, UseGuards } from '@nestjs/common';
 import { ConfigService } from '@nestjs/config';
 import { CommandBus } from '@nestjs/cqrs';
 import { EventEmitter2 } from '@nestjs/event-emitter';
@@ -17,6 +17,7 @@ import type { Cache } from 'cache-manager';
 import { ClsService } from 'nestjs-cls';
 import { PinoLogger } from 'nestjs-pino';
 import sharp from 'sharp';
+import { z } from 'zod';
 import { Public } from '../auth/scopes.decorator.js';
 import { DoubleCommand, Listener, Ticks, TransactionalWork } from './ecosystem.providers.js';
 
@@ -76,6 +77,12 @@ export class EcosystemController {
   @UseGuards(ThrottlerGuard)
   throttled(): string[] {
     return [];
+  }
+
+  /** Long enough to be compressed. */
+  @Get('zod')
+  zod(@Query('limit', { schema: z.coerce.number() }) limit: number): string[] {
+    return Array<string>(limit).fill('x'.repeat(1000));
   }
 
   private async job(): Promise<unknown> {
