@@ -1,8 +1,9 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { inspect } from 'node:util';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { InjectDataSource } from '@nestjs/typeorm';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import type { DataSource } from 'typeorm';
 import { constraintViolation } from '../../database/constraint-violation.js';
 import type { TrackedResponse } from '../connections/tracked-response.js';
@@ -89,7 +90,20 @@ function send(response: ErrorResponse, error: unknown, request: FastifyRequest, 
     reply.raw.destroy();
     return;
   }
+  removeInvalidFields(reply);
   reply.code(status).headers(headers).send(body);
+}
+
+/** Removes header fields that Node.js rejects, such as those with a line end, since they would end this response, too. */
+function removeInvalidFields(reply: FastifyReply): void {
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    try {
+      validateHeaderName(name);
+      validateHeaderValue(name, value as string);
+    } catch {
+      reply.removeHeader(name);
+    }
+  }
 }
 
 function detail(error: unknown): string {
@@ -99,17 +113,28 @@ function detail(error: unknown): string {
 
 type FastifyErrorHandler = Parameters<FastifyAdapter['setErrorHandler']>[0];
 
-/** Nest's adapter. It converts errors of Fastify and its plugins in Fastify's error handler to ApiErrors. */
+/**
+ * Nest's adapter. It converts errors of Fastify and its plugins in Fastify's error handler to ApiErrors. Nest sets that
+ * handler behind all routes, which is too late for Fastify if a module awaits the registration of a plugin.
+ */
 export class ErrorAdapter extends FastifyAdapter {
   static {
     // Packages such as nestjs-cls recognise the adapter by the name of its class.
     Object.defineProperty(this, 'name', { value: FastifyAdapter.name });
   }
 
-  override setErrorHandler(handler: FastifyErrorHandler): ReturnType<FastifyAdapter['setErrorHandler']> {
-    return super.setErrorHandler(function (this, error, request, reply) {
-      return handler.call(this, rejectionOf(error, reply), request, reply) as unknown;
+  private handler: FastifyErrorHandler = sendError;
+
+  constructor(options: FastifyServerOptions) {
+    super(options);
+    super.setErrorHandler((error, request, reply) => {
+      return this.handler.call(this.instance, rejectionOf(error, reply), request, reply) as unknown;
     });
+  }
+
+  override setErrorHandler(handler: FastifyErrorHandler): ReturnType<FastifyAdapter['setErrorHandler']> {
+    this.handler = handler;
+    return this.instance;
   }
 }
 

@@ -1,0 +1,80 @@
+import { Controller, Get, Injectable, Logger, Module, type OnModuleInit, Res } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { Public } from '../../src/auth/scopes.decorator.js';
+import { expectError } from '../support/expect-error.js';
+import { Client, startService } from '../support/service.js';
+
+@Controller('unsendable')
+@Public()
+class UnsendableController {
+  @Get('bigint')
+  bigint(): object {
+    return { count: 5n };
+  }
+
+  @Get('cycle')
+  cycle(): object {
+    const cycle: Record<string, unknown> = {};
+    return Object.assign(cycle, { cycle });
+  }
+
+  @Get('throwing')
+  throwing(): object {
+    return {
+      toJSON: () => {
+        throw new Error('a secret');
+      },
+    };
+  }
+
+  @Get('field')
+  field(@Res({ passthrough: true }) reply: FastifyReply): object {
+    reply.header('x-good', 'good').header('content-disposition', 'attachment; filename="a\r\nb"');
+    return [];
+  }
+}
+
+/** A module that registers a plugin of Fastify, as one for cookies or sessions is. */
+@Injectable()
+class PluginOfFastify implements OnModuleInit {
+  constructor(private readonly host: HttpAdapterHost<FastifyAdapter>) {}
+
+  async onModuleInit(): Promise<void> {
+    await this.host.httpAdapter.getInstance<FastifyInstance>().register((_instance, _options, done) => done());
+  }
+}
+
+@Module({ controllers: [UnsendableController] })
+class PlainModule {}
+
+@Module({ controllers: [UnsendableController], providers: [PluginOfFastify] })
+class PluginModule {}
+
+describe.each([
+  ['of a module', PlainModule],
+  ['of a module that registers a plugin of Fastify', PluginModule],
+])('a result %s that cannot be sent', (_what, module) => {
+  it.each([
+    ['a BigInt', 'bigint'],
+    ['a cycle', 'cycle'],
+    ['toJSON() that throws', 'throwing'],
+    ['a header field with a line end', 'field'],
+  ])('is 500 for %s, in the shape of all errors, and is logged once', async (_name, path) => {
+    await using service = await startService({}, [module]);
+    const client = await Client.of(service);
+    const errors: unknown[] = [];
+    const ignore = (): void => undefined;
+    Logger.overrideLogger({ log: ignore, warn: ignore, error: (message: unknown) => errors.push(message) });
+    try {
+      const response = await client.get(`/unsendable/${path}`);
+      expectError(response, 500, 'INTERNAL_SERVER_ERROR');
+      expect(response.text).not.toMatch(/BigInt|circular|secret|header/);
+      expect(response.headers.get('x-good')).toBe(path === 'field' ? 'good' : null);
+      expect(errors).toEqual([expect.stringContaining(`GET /unsendable/${path} failed (request `)]);
+    } finally {
+      Logger.overrideLogger(false);
+    }
+  });
+});
