@@ -13,6 +13,8 @@ import { traceStatements } from './database/statement-spans.js';
 import { LiveConfig } from './database/polling/live-config.js';
 import { Connections } from './http/connections/connections.js';
 import { trackResponses } from './http/connections/tracking-hooks.js';
+import { logBrokenStreams } from './http/errors/broken-streams.js';
+import { ErrorLog } from './http/errors/error-log.js';
 import { ErrorAdapter, sendProtocolError } from './http/errors/error.filter.js';
 import { trustedProxies } from './http/messages/client-address.js';
 import { traceRequests, withTraceIds } from './http/messages/request-spans.js';
@@ -112,6 +114,7 @@ function addHooks(
   trackResponses(fastify, connections);
   measureConnections(app.get(Metrics, { strict: false }).registry, connections, isTraced);
   addResponseHeaders(fastify);
+  logBrokenStreams(fastify, app.get(ErrorLog, { strict: false }));
   respondToUnroutedRequests(fastify);
   readRawBodies(fastify);
 }

@@ -1,4 +1,5 @@
-import { Controller, Get, Injectable, Logger, Module, type OnModuleInit, Res } from '@nestjs/common';
+import { Readable } from 'node:stream';
+import { Controller, Get, Injectable, Logger, Module, type OnModuleInit, Res, StreamableFile } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply } from 'fastify';
@@ -35,6 +36,28 @@ class UnsendableController {
     return [];
   }
 }
+
+@Controller('broken')
+@Public()
+class BrokenController {
+  @Get()
+  broken(): StreamableFile {
+    let chunks = ['some'];
+    return new StreamableFile(
+      new Readable({
+        read() {
+          const [chunk] = chunks;
+          chunks = [];
+          if (chunk === undefined) this.destroy(new Error('The source has failed'));
+          else this.push(chunk);
+        },
+      }),
+    );
+  }
+}
+
+@Module({ controllers: [BrokenController] })
+class BrokenModule {}
 
 /** A module that registers a plugin of Fastify, as one for cookies or sessions is. */
 @Injectable()
@@ -77,4 +100,24 @@ describe.each([
       Logger.overrideLogger(false);
     }
   });
+});
+
+it('a stream of a handler that fails behind its first bytes is cut off, and logged once with its cause', async () => {
+  await using service = await startService({}, [BrokenModule]);
+  const client = await Client.of(service);
+  const errors: unknown[][] = [];
+  const ignore = (): void => undefined;
+  Logger.overrideLogger({ log: ignore, warn: ignore, error: (...line: unknown[]) => errors.push(line) });
+  try {
+    await expect(client.get('/broken')).rejects.toThrow();
+    expect(errors).toEqual([
+      [
+        expect.stringMatching(/^GET \/broken broke off \(request /),
+        expect.stringContaining('The source has failed'),
+        'Error',
+      ],
+    ]);
+  } finally {
+    Logger.overrideLogger(false);
+  }
 });

@@ -83,13 +83,13 @@ describe('the log of a service in trouble', () => {
 
     afterAll(() => service.stop());
 
-    it('has an error for each GET of a list that breaks off, with cause, request id, route and length', async () => {
+    it('has an error for each GET of a list that breaks off, with cause, request id and route', async () => {
       for (const id of ['first-list', 'second-list']) {
         await expect(client.get('/cookies', { 'x-request-id': id })).rejects.toThrow();
         const [line] = lines.filter(({ message }) => message.includes(`(request ${id})`));
         expect(line).toMatchObject({
           level: 'error',
-          message: expect.stringMatching(/^GET \/cookies broke off after [1-9]\d+ bytes .*SQLITE_CORRUPT.*malformed/),
+          message: expect.stringMatching(/^GET \/cookies broke off .*SQLITE_CORRUPT.*malformed/),
         });
       }
       expect(lines.filter(hasStack)).toEqual([]);

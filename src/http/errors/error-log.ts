@@ -14,7 +14,7 @@ import { Outage } from '../../logging/outage.js';
 import { originOfRequest } from '../messages/call.js';
 import { routeOf } from '../messages/request.js';
 
-/** An error, and the request or message that it rejected, or whose list it cut off. */
+/** An error, and the request or message that it rejected, or whose stream it cut off. */
 interface Rejection {
   readonly error: Error;
   readonly origin: string;
@@ -83,16 +83,13 @@ export class ErrorLog implements OnApplicationShutdown {
     this.logger[level](`The database rejects a statement: ${reason} (${origin})`);
   }
 
-  /**
-   * Logs a list whose source failed after the first bytes: its client gets an incomplete body with status 200.
-   * @param bytes that had been sent
-   */
-  listBrokeOff(error: unknown, request: FastifyRequest, bytes: number): void {
-    const where = `${request.method} ${routeOf(request)} broke off after ${bytes} bytes (request ${request.id})`;
+  /** Logs a stream that failed after its first bytes: its client gets an incomplete body with the status of success. */
+  brokeOff(error: Error, request: FastifyRequest): void {
+    const where = `${request.method} ${routeOf(request)} broke off (request ${request.id})`;
     const outage = this.outageOf(error);
-    if (outage === undefined) this.logger.error(where, (error as Error).stack);
-    else this.logger.error(`${where}: ${reasonOf(error as Error)}`);
-    outage?.report({ error: error as Error, origin: originOfRequest(request) });
+    if (outage === undefined) this.logger.error(where, error.stack);
+    else this.logger.error(`${where}: ${reasonOf(error)}`);
+    outage?.report({ error, origin: originOfRequest(request) });
   }
 
   onApplicationShutdown(): void {

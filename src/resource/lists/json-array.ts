@@ -21,8 +21,6 @@ export interface JsonArrayOptions {
   readonly readers: ListReaders;
   /** Largest list in bytes to collect for the cache; 0 collects none. */
   readonly collectUpTo: () => number;
-  /** Called when the source of the pages fails after `bytes` were sent; not when the client disconnects. */
-  readonly failed: (error: unknown, bytes: number) => void;
   /** Called once after a collection: with all chunks, or with none when the list was too large or incomplete. */
   readonly collected: (chunks?: Buffer[]) => void;
 }
@@ -87,7 +85,7 @@ export function replay(list: CachedList, cache: ListCache, timeout: number, meth
 const tooSlow = (): Error => overloaded('The list was read too slowly; try again');
 
 function stream(read: JsonRecords[], unread: AsyncIterator<JsonRecords>, options: JsonArrayOptions): StreamableFile {
-  const { close, timeout, reply, readers, collectUpTo, failed, collected } = options;
+  const { close, timeout, reply, readers, collectUpTo, collected } = options;
   const cutOff = (): void => void array.destroy(tooSlow());
   const reader = readers.admit(reply.request, cutOff);
   const limit = collectUpTo();
@@ -96,19 +94,13 @@ function stream(read: JsonRecords[], unread: AsyncIterator<JsonRecords>, options
   let ended = false;
 
   async function* chunks(): AsyncGenerator<Buffer> {
-    try {
-      for await (const chunk of arrayChunks(read, unread)) {
-        length += chunk.length;
-        if (length > limit) chunksSoFar = undefined;
-        chunksSoFar?.push(chunk);
-        countChunk(reply, chunk);
-        yield chunk;
-        reader.read();
-      }
-    } catch (error) {
-      // When the stream closes, it also closes the snapshot of the page that is being read.
-      if (!array.destroyed) failed(error, length);
-      throw error;
+    for await (const chunk of arrayChunks(read, unread)) {
+      length += chunk.length;
+      if (length > limit) chunksSoFar = undefined;
+      chunksSoFar?.push(chunk);
+      countChunk(reply, chunk);
+      yield chunk;
+      reader.read();
     }
     ended = true;
   }

@@ -1,7 +1,6 @@
 import { Injectable, StreamableFile } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../config/config.js';
-import { ErrorLog } from '../../http/errors/error-log.js';
 import { routeOf } from '../../http/messages/request.js';
 import { Metrics } from '../../management/metrics.js';
 import type { ResourceExchange } from '../exchange.js';
@@ -50,7 +49,6 @@ export class ResourceLists {
     private readonly cache: ListCache,
     private readonly queue: ListQueue,
     private readonly readers: ListReaders,
-    private readonly errors: ErrorLog,
     private readonly config: Config,
     private readonly metrics: Metrics,
   ) {}
@@ -123,7 +121,6 @@ export class ResourceLists {
       timeout: this.config.listTimeout,
       reply,
       readers: this.readers,
-      failed: (error, bytes) => this.errors.listBrokeOff(error, request, bytes),
       collectUpTo: () => (this.cache.collect(etag, key) ? this.cache.longest : 0),
       collected: (chunks) => this.cache.collected(etag, key, chunks),
     });
