@@ -21,6 +21,6 @@ import { RequestValidationPipe } from './validation/validation.pipe.js';
     Handlers,
     RouteCheck,
   ],
-  exports: [ErrorLog, Handlers],
+  exports: [Handlers],
 })
 export class HttpModule {}

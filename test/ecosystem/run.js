@@ -196,9 +196,9 @@ async function useAll(url) {
   const differences = wrong.map(
     ([name, value]) => `${name}: ${JSON.stringify(body[name])} instead of ${JSON.stringify(value)}`,
   );
-  const limits = ['5', 'x'].map((limit) => fetch(`${url}/ecosystem/zod?limit=${limit}`));
-  const [whole, wrongOne] = await Promise.all(limits);
-  const seen = [(await whole.json()).length, whole.headers.get('content-encoding'), wrongOne.status];
+  const whole = await fetch(`${url}/ecosystem/zod?limit=5`);
+  const rejected = await fetch(`${url}/ecosystem/zod?limit=x`);
+  const seen = [(await whole.json()).length, whole.headers.get('content-encoding'), rejected.status];
   if (!isDeepStrictEqual(seen, [5, 'gzip', 400])) {
     differences.push(`zod, compress: ${JSON.stringify(seen)}`);
   }

@@ -3,15 +3,17 @@ import type { Answer } from './service.js';
 
 /** Expects the common shape of errors. */
 export function expectError(answer: Answer, status: number, errorCode: string): void {
-  const { headers, body } = answer;
-  expect({ status: answer.status, ...body }).toEqual({
+  const details = answer.body?.details;
+  expect({ status: answer.status, body: answer.body }).toEqual({
     status,
-    statusCode: status,
-    error: STATUS_CODES[status],
-    message: expect.stringMatching(/\S/),
-    errorCode,
-    requestId: headers.get('x-request-id'),
-    ...(body?.details !== undefined && { details: describedDetails(body.details) }),
+    body: {
+      statusCode: status,
+      error: STATUS_CODES[status],
+      message: expect.stringMatching(/\S/),
+      errorCode,
+      requestId: answer.headers.get('x-request-id'),
+      ...(details !== undefined && { details: describedDetails(details) }),
+    },
   });
   expectErrorHeaders(answer);
 }

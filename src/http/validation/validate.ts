@@ -156,7 +156,7 @@ function requireSafeNames(plain: object, detail: Detail, path: readonly string[]
 /** Deepest nesting: more than any DTO needs, and far below the limit of recursion. */
 const DEPTH = 32;
 
-/** What is wrong with a value whose names, at any depth, could change a prototype. */
+/** What is wrong with a value that is nested too deep, or has a name, at any depth, that could change a prototype. */
 export function unsafeNameIn(value: unknown, depth = 0): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth === DEPTH) return `is nested deeper than ${DEPTH} levels`;

@@ -10,7 +10,7 @@ import { parameterDetail, propertyDetail, toDto, validObject } from './validate.
 
 /**
  * Validates bodies, queries and path parameters with Nest's `ValidationPipe` and the DTO class of the argument, or with
- * its schema. It coerces no value, and rejects properties that a DTO does not declare, also nested ones. `RouteCheck`
+ * its schema. With a class, it coerces no value, and rejects undeclared properties, also in nested DTOs. `RouteCheck`
  * rejects other types of arguments at start.
  */
 @Injectable()
@@ -32,8 +32,7 @@ export class RequestValidationPipe implements PipeTransform {
     if (!(value instanceof RawBody)) return validArgument(value, type, schema);
     const body = read(value, type);
     await Promise.allSettled([body, setImmediate()]);
-    const content = await body;
-    return validArgument(content, type, schema);
+    return validArgument(await body, type, schema);
   }
 }
 

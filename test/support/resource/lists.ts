@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Id } from '../../../src/resource/id-kinds.js';
 import { expectStatus, type ResourceResponse, tally } from './checked-client.js';
-import { expectRecords, follow, ids, inOrder, type Stored } from './pages.js';
+import { expectRecords, follow, ids, inOrder, recordsOf, type Stored } from './pages.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
 /** More records than two statements of the engine read, and than two pages of the longest kind have. */
@@ -121,11 +121,7 @@ export function describeLists(resource: ResourceUnderTest): void {
         expect(list.headers.get('x-total-count')).toBe(total);
         const pages = await follow(resource, `${path}?${query}&sort=-id&limit=500`.replace('?&', '?'));
         expect(pages).toHaveLength(Math.ceil(expected.length / 500));
-        expectRecords(
-          query,
-          pages.flatMap(({ body }) => body),
-          [...expected].reverse(),
-        );
+        expectRecords(query, recordsOf(pages), [...expected].reverse());
       },
     );
 

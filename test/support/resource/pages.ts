@@ -13,6 +13,10 @@ export interface Stored {
 
 export const ids = ({ body }: ResourceResponse): Id[] => body.map(({ id }: Stored) => id);
 
+/** The records of all pages. */
+export const recordsOf = (pages: readonly ResourceResponse[]): Stored[] =>
+  pages.flatMap(({ body }) => body as Stored[]);
+
 /** Ids in ascending order, each once. */
 export const inOrder = (some: readonly Id[]): Id[] => [...new Set(some)].sort((one, other) => (one < other ? -1 : 1));
 

@@ -1,5 +1,5 @@
 import { expectRejected, expectStatus } from './checked-client.js';
-import { expectRecords, follow, type Stored } from './pages.js';
+import { expectRecords, follow, recordsOf, type Stored } from './pages.js';
 import { extremeValues, ofValue, wrongValues } from './property-values.js';
 import type { RangeBound } from './resource-contract.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
@@ -65,11 +65,7 @@ export function describeRanges(resource: ResourceUnderTest): void {
         ] as const) {
           expectRecords(sort, (await resource.get(`${path}?sort=${sort}`)).body, expected);
           const pages = await follow(resource, `${path}?sort=${sort}&limit=37`);
-          expectRecords(
-            sort,
-            pages.flatMap(({ body }) => body),
-            expected,
-          );
+          expectRecords(sort, recordsOf(pages), expected);
         }
       },
     );
@@ -107,11 +103,7 @@ export function describeRanges(resource: ResourceUnderTest): void {
           const list = await resource.get(`${path}?${query}`);
           expectRecords(query, list.body, all.filter(fits));
           const pages = await follow(resource, `${path}?${query}&sort=-id&limit=50`);
-          expectRecords(
-            query,
-            pages.flatMap(({ body }) => body),
-            all.filter(fits).reverse(),
-          );
+          expectRecords(query, recordsOf(pages), all.filter(fits).reverse());
         }
       },
     );
