@@ -378,11 +378,16 @@ describe('a reader of GET /cookies that leaves', () => {
 });
 
 describe('a reader of GET /cookies that stalls', () => {
+  afterEach(() => Logger.overrideLogger(false));
+
   it.each([
     ['read from the database', '0'],
     ['from the cache', String(2 ** 28)],
-  ])('is cut off after LIST_TIMEOUT, the list being %s', async (_what, LIST_CACHE_BYTES) => {
+  ])('is cut off after LIST_TIMEOUT, and no error, the list being %s', async (_what, LIST_CACHE_BYTES) => {
     await start(LONG, { LIST_TIMEOUT: '3000', LIST_CACHE_BYTES });
+    const logged: unknown[] = [];
+    const log = (...line: unknown[]): void => void logged.push(line);
+    Logger.overrideLogger({ log, warn: log, error: log });
     if (LIST_CACHE_BYTES !== '0') await client.get('/cookies');
     const began = performance.now();
     const reader = await StallingClient.get(service);
@@ -395,6 +400,7 @@ describe('a reader of GET /cookies that stalls', () => {
     const metrics = await metricsOf(service);
     expect(metrics.get('http_connections_cut_total{reason="stalled"}')).toBe(0);
     expect(metrics.get(CUT_OFF)).toBe(1);
+    expect(logged).toEqual([]);
   });
 
   it('is cut off after RESPONSE_STALL_TIMEOUT, and one that reads on slowly for longer gets all of it', async () => {
