@@ -8,7 +8,7 @@ import { engineOf } from './engine.js';
 import { DatabaseStartError } from './errors.js';
 import { LiveConfig } from './polling/live-config.js';
 import { PolledTables } from './polling/polled-tables.js';
-import { migrate, pendingMigrations, unknownMigrations } from './schema/migrations.js';
+import { migrate, pendingMigrations, unknownMigrations, unreadableEntities } from './schema/migrations.js';
 
 /**
  * Provides the data source for `TypeOrmModule.forFeature([...])` and `@InjectRepository()` in every module, and
@@ -50,6 +50,7 @@ async function startDataSource(config: Config, entities: Class[]): Promise<DataS
   await dataSource.initialize();
   try {
     await bringUpToDate(dataSource, config.database.migrateOnStart);
+    for (const problem of await unreadableEntities(dataSource)) new Logger('Database').warn(`At start, ${problem}`);
   } catch (error) {
     await dataSource.destroy();
     throw engineOf(dataSource).explain(error);

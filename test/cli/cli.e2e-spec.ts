@@ -169,6 +169,11 @@ describe('the command line', () => {
         /^FAIL {2}migrations +Later9 are of a newer version: use that version$/m,
       ],
       [
+        'an entity whose column the database lacks',
+        () => inDatabase(folder, (db) => db.exec('ALTER TABLE cookies RENAME COLUMN wish TO hope')),
+        /^FAIL {2}migrations +the entity Cookie cannot be read \(.*wish.*\): write a migration for it/m,
+      ],
+      [
         'a clock that is two minutes behind',
         () => utimesSync(join(folder, 'cookies.sqlite'), Date.now() / 1000 + 120, Date.now() / 1000 + 120),
         /^FAIL {2}clock +it is .*, but .*cookies\.sqlite was written .*: set the clock/m,

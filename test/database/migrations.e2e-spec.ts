@@ -7,7 +7,7 @@ import type { DataSource, MigrationInterface } from 'typeorm';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
-import { migrate, pendingMigrations } from '../../src/database/schema/migrations.js';
+import { migrate, pendingMigrations, unreadableEntities } from '../../src/database/schema/migrations.js';
 import { until } from '../support/until.js';
 import { databaseUrlFor, engineInUse, provideDatabase } from '../support/engine.js';
 import { onServer } from '../support/postgres/postgres-server.js';
@@ -133,9 +133,26 @@ describe('migrations', () => {
       expect((await dataSource.driver.createSchemaBuilder().log()).upQueries).not.toEqual([]);
     });
 
+    it('are missing where an entity has a column that the database lacks', async () => {
+      await migrate(dataSource);
+      expect(await unreadableEntities(dataSource)).toEqual([]);
+      await dataSource.query('ALTER TABLE cookies RENAME COLUMN wish TO hope');
+      expect(await unreadableEntities(dataSource)).toEqual([
+        expect.stringMatching(/^the entity Cookie cannot be read \(.*wish.*\): write a migration/),
+      ]);
+      const service = await ServiceProcess.start(folder);
+      expect(service.output).toMatch(/At start, the entity Cookie cannot be read/);
+      expect(await service.end()).toBe(0);
+    });
+
     it('leave nothing behind when one of them fails', async () => {
       await dataSource.query('CREATE TABLE cookies (id integer)');
-      await expect(migrate(dataSource)).rejects.toThrow('already exists');
+      await expect(migrate(dataSource)).rejects.toMatchObject({
+        name: 'DatabaseStartError',
+        message: expect.stringMatching(
+          /^A migration failed.*already exists.*The statement was: CREATE TABLE "cookies"/s,
+        ),
+      });
       expect(await tables()).toEqual(['cookies']);
       expect(await pendingMigrations(dataSource)).toContain(MIGRATION);
     });

@@ -7,7 +7,11 @@ const GUIDE = ['docs/extending.md', 'docs/typeorm.md'].map((page) => readFileSyn
 
 /** What the guide may make or change; whatever else a feature needed would be a promise broken. */
 const ITS_OWN =
-  /^(src\/(orders|jars)(\/|$)|migrations\/\d+-create-(orders|jars)\.ts$|test\/(on-postgres\/)?(orders|jars))/;
+  /^(src\/(orders|jars)(\/|$)|migrations\/\d+-(create|change)-(orders|jars)\.ts$|test\/(on-postgres\/)?(orders|jars))/;
+
+const ORDER = { customer: 'Ada', quantity: 500, status: 'shipped', cookieId: 1 };
+
+const line = (members: object): string => `${JSON.stringify(members)}\n`;
 
 describe('docs/extending.md and docs/typeorm.md', () => {
   let copy: ProjectCopy;
@@ -72,6 +76,16 @@ describe('docs/extending.md and docs/typeorm.md', () => {
     expect(changed.filter((file) => file.startsWith('migrations/'))).toHaveLength(1);
   });
 
+  const cli = (...args: string[]) => copy.node('dist/src/cli/main.js', ...args);
+
+  it('has a resource of the command that stores records before the guide changes it', async () => {
+    expect(await copy.node('scripts/build.js')).toMatchObject({ status: 0 });
+    write('cookies.ndjson', line({ flavor: 'vanilla', size: 'small', wish: 'x' }));
+    write('orders.ndjson', line({ ...ORDER, quantity: 1 }));
+    expect(await cli('import', 'cookies', 'cookies.ndjson')).toMatchObject({ status: 0 });
+    expect(await cli('import', 'orders', 'orders.ndjson')).toMatchObject({ status: 0 });
+  });
+
   it('has files that pass the checks and the specs of the guide, on both engines', async () => {
     const files = [...GUIDE.matchAll(/```ts\n\/\/ ((?:src|test|migrations)\/\S+)\n([\s\S]*?)```/g)];
     expect(files.length).toBeGreaterThan(12);
@@ -80,7 +94,7 @@ describe('docs/extending.md and docs/typeorm.md', () => {
       write(path!, text!);
     }
     const changes = [...GUIDE.matchAll(/```diff\n--- (\S+)\n([\s\S]*?)```/g)];
-    expect(changes).toHaveLength(4);
+    expect(changes).toHaveLength(8);
     for (const [, path, hunks] of changes) applyChange(path!, hunks!);
     addModule('JarsModule', './jars/jars.module.js');
     for (const name of ['jars', 'orders-and-cookies']) {
@@ -99,8 +113,12 @@ describe('docs/extending.md and docs/typeorm.md', () => {
     expect(printed).toMatch(/Tests: +[0-9]+ passed, [0-9]+ total/);
   }, 900_000);
 
-  it('has migrations that leave nothing for migration:generate to find', async () => {
-    await copy.program('typeorm/cli.js', 'migration:run', '-d', 'dist/ormconfig.js');
+  it('has migrations that keep the records, and leave nothing for migration:generate to find', async () => {
+    for (const command of ['run', 'revert', 'revert', 'run']) {
+      await copy.program('typeorm/cli.js', `migration:${command}`, '-d', 'dist/ormconfig.js');
+    }
+    const exported = JSON.parse((await cli('export', 'orders')).stdout) as unknown;
+    expect(exported).toEqual({ id: 1, ...ORDER, quantity: 1, note: null });
     const args = ['migration:generate', '--esm', '-d', 'dist/ormconfig.js', 'migrations/more-jars'];
     const { status, stdout } = await copy.node('node_modules/typeorm/cli.js', ...args);
     expect({ status, stdout }).toEqual({ status: 1, stdout: expect.stringContaining('No changes in database schema') });
@@ -108,12 +126,7 @@ describe('docs/extending.md and docs/typeorm.md', () => {
   });
 
   it('has a rule that an import keeps, and names the line', async () => {
-    const line = (members: object): string => `${JSON.stringify(members)}\n`;
-    const order = { customer: 'Ada', quantity: 500, status: 'shipped', cookieId: 1 };
-    write('cookies.ndjson', line({ flavor: 'vanilla', size: 'small', wish: 'x' }));
-    write('orders.ndjson', line({ ...order, quantity: 1 }) + line(order).repeat(3));
-    const cli = (...args: string[]) => copy.node('dist/src/cli/main.js', ...args);
-    expect(await cli('import', 'cookies', 'cookies.ndjson')).toMatchObject({ status: 0 });
+    write('orders.ndjson', line({ ...ORDER, quantity: 1 }) + line(ORDER).repeat(3));
     for (const options of [[], ['--atomic']]) {
       const { status, stderr } = await cli('import', 'orders', 'orders.ndjson', ...options);
       const wrong = 'Line 4 is wrong: "quantity" must be less than 500: 2 large orders of cookie 1 are on their way.';

@@ -50,6 +50,13 @@ class Sample extends ResourceEntity {
   cookieId!: number;
 }
 
+/** A later version of it, with a property more. */
+@Entity('samples')
+class LargerSample extends Sample {
+  @Column('varchar', { nullable: true })
+  more!: string | null;
+}
+
 /** Two references to another resource, and one to its own. */
 @Entity('chapters')
 class Chapter extends ResourceEntity {
@@ -321,6 +328,32 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect(changed.version.revision).toBe(version.revision + 1);
     expect((await samples.find(1))?.record).toEqual({ id: 1, ...sample({ isOpen: false, note: 'x', colour: null }) });
     await expect(samples.update(7, { note: 'y' })).rejects.toThrow('There is no sample 7');
+  });
+
+  it('has other ETags where the entity has a property more, since each record is another', async () => {
+    const { record, version } = await samples.create(sample());
+    const usage = await samples.usage();
+    await dataSource.query('ALTER TABLE samples ADD COLUMN more varchar');
+    const later = await (await createDataSource(loadConfig(environmentIn(folder)), [LargerSample])).initialize();
+    try {
+      const counter = new UsageCounter('samples', 3);
+      const larger = new ResourceRepository(SAMPLE, later.getRepository(LargerSample), counter);
+      const found = await larger.get(record.id);
+      expect(found.record).toEqual({ ...record, more: null });
+      expect(found.version.revision).toBe(version.revision);
+      const listed = await larger.usage();
+      for (const [one, other] of [
+        [found.version, version],
+        [listed, usage],
+      ] as const) {
+        expect(etagOf(one)).not.toBe(etagOf(other));
+      }
+      const changed = await larger.update(record.id, { more: 'x' });
+      expect(changed.version).toEqual((await larger.get(record.id)).version);
+    } finally {
+      await later.destroy();
+    }
+    expect((await samples.get(record.id)).version.epoch).toBe(version.epoch);
   });
 
   it('stores what is right among records that are created at the same time, and rejects the rest', async () => {

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { CLI, MIGRATE } from '../../config/program-names.js';
-import { pendingMigrations, unknownMigrations } from '../../database/schema/migrations.js';
+import { pendingMigrations, unknownMigrations, unreadableEntities } from '../../database/schema/migrations.js';
 import { describeStored, inForce, storedSettings } from '../../database/polling/live-config.js';
 import { committed } from '../../database/engine.js';
 import { RESOURCES } from '../../features.js';
@@ -27,7 +27,11 @@ export function migrations(config: Config): Promise<string> {
     const newer = await unknownMigrations(dataSource);
     if (newer.length > 0) throw new Error(`${newer.join(', ')} are of a newer version: use that version`);
     const pending = await pendingMigrations(dataSource);
-    if (pending.length === 0) return 'all have run';
+    if (pending.length === 0) {
+      const problems = await unreadableEntities(dataSource);
+      if (problems.length > 0) throw new Error(problems.join('; '));
+      return 'all have run';
+    }
     if (config.database.migrateOnStart) return `the next start runs ${pending.join(', ')}`;
     throw new Error(`${pending.join(', ')} have not run, and MIGRATE_ON_START is false: ${MIGRATE}`);
   });

@@ -1,9 +1,11 @@
-import { type DataSource, MigrationExecutor } from 'typeorm';
+import { type DataSource, MigrationExecutor, QueryFailedError } from 'typeorm';
+import { DatabaseStartError } from '../errors.js';
 
 /**
  * Runs the pending migrations in one transaction, which locks the `migrations` table first. If several processes start
  * together, one migrates and the others find it done.
  * @returns the names of those that ran
+ * @throws {DatabaseStartError} when a statement of one fails
  */
 export async function migrate(dataSource: DataSource): Promise<string[]> {
   const runner = dataSource.createQueryRunner();
@@ -20,12 +22,24 @@ export async function migrate(dataSource: DataSource): Promise<string[]> {
       return done.map(({ name }) => name);
     } catch (error) {
       await runner.rollbackTransaction();
-      throw error;
+      throw failedMigration(error);
     }
   } finally {
     await runner.afterMigration();
     await runner.release();
   }
+}
+
+/** SQLSTATE of a missing right, for which the engine has a better message. */
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+function failedMigration(error: unknown): unknown {
+  if (!(error instanceof QueryFailedError)) return error;
+  if ((error.driverError as { code?: unknown }).code === INSUFFICIENT_PRIVILEGE) return error;
+  return new DatabaseStartError(
+    `A migration failed, and the database is as it was before (${error.message}): change the migration, or the rows that ` +
+      `stand against it. The statement was: ${error.query}`,
+  );
 }
 
 /** The names of migrations that the database lacks. */
@@ -40,4 +54,24 @@ export async function unknownMigrations(dataSource: DataSource): Promise<string[
   return (await new MigrationExecutor(dataSource).getExecutedMigrations())
     .map(({ name }) => name)
     .filter((name) => !known.has(name));
+}
+
+/**
+ * Selects nothing from each entity, to find tables and columns that the database lacks.
+ * @returns what is wrong, a text for each such entity
+ */
+export async function unreadableEntities(dataSource: DataSource): Promise<string[]> {
+  const problems: string[] = [];
+  for (const { name, tableType, target } of dataSource.entityMetadatas) {
+    if (tableType.includes('junction')) continue;
+    try {
+      await dataSource.createQueryBuilder(target, name).where('1 = 0').getRawMany();
+    } catch (error) {
+      if (!(error instanceof QueryFailedError)) throw error;
+      problems.push(
+        `the entity ${name} cannot be read (${error.message}): write a migration for it (docs/extending.md, "Change a resource that has records")`,
+      );
+    }
+  }
+  return problems;
 }

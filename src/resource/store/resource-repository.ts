@@ -57,6 +57,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     private readonly scope = new RecordScope(new ResourceTable(repository as unknown as Repository<AnyResourceEntity>)),
   ) {
     if (name.ids !== this.table.ids) throw new Error(wrongKind(name, this.table.ids));
+    counter.layout = this.table.layout;
     const writes = new BatchedWrites<Entity>(this.dataSource, (tx) => this.in(tx));
     // PostgreSQL locks single records: an update that waits for a lock would delay the others of a shared transaction.
     const sharing = this.table.engine.hasSingleWriter ? 'shared' : 'alone';

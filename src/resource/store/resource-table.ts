@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { DataSource, EntityMetadata, Repository } from 'typeorm';
 import { type Engine, engineOf } from '../../database/engine.js';
 import { type IdKind, idKindOf } from '../id-kinds.js';
@@ -28,6 +29,8 @@ export class ResourceTable {
   readonly selected: string;
   /** SQL expression of a record as JSON. */
   readonly recordJson: string;
+  /** Hash of `recordJson`. It is in ETags: when a new version gives records another property, old ETags do not hold. */
+  readonly layout: string;
   /** Selects a record with its version. Parameters: resource, id. */
   readonly find: string;
   /** Suffix of `find` that locks the record for the transaction. */
@@ -51,6 +54,7 @@ export class ResourceTable {
     this.convertsRows = this.columns.some(({ fromRow }) => fromRow !== undefined);
     this.selected = this.columns.map(({ property, name }) => `${name} AS "${property}"`).join(', ');
     this.recordJson = elementJson(this.columns.map(({ property, json }) => [property, json]));
+    this.layout = createHash('sha256').update(this.recordJson).digest('hex').slice(0, 8);
     // A sub-select, because SQLite 3.54 takes three times as long for a join with `storage`.
     this.select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
     this.find = `${this.select} WHERE id = ?`;
@@ -170,5 +174,8 @@ export function storedRecord<Entity extends AnyResourceEntity>(
   { epoch, revision, ...row }: Row,
 ): StoredRecord<Entity> {
   if (epoch === null) throw storage.rowMissing();
-  return { record: table.fromRow(row) as unknown as PublicRecord<Entity>, version: { epoch, revision } };
+  return {
+    record: table.fromRow(row) as unknown as PublicRecord<Entity>,
+    version: { epoch: storage.epochOf(epoch), revision },
+  };
 }

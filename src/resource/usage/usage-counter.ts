@@ -19,6 +19,8 @@ export interface LockedUsage extends Version {
 export class UsageCounter implements ReportedResource {
   /** Tells whether the last statement found the `storage` row. */
   hasRow = false;
+  /** `ResourceTable.layout`, where the resource has such a table. */
+  layout = '';
 
   /**
    * @param resource the resource's plural name, for which a migration has made a `storage` row
@@ -52,11 +54,16 @@ export class UsageCounter implements ReportedResource {
     return this.one(transaction.query<LockedUsage[]>(select, [this.resource]));
   }
 
-  private async one<T>(rows: Promise<T[]>): Promise<T> {
+  /** The epoch of versions: that of the `storage` row, and the layout of the records. */
+  epochOf(stored: string): string {
+    return stored + this.layout;
+  }
+
+  private async one<T extends Version>(rows: Promise<T[]>): Promise<T> {
     const [row] = await rows;
     if (row === undefined) throw this.rowMissing();
     this.hasRow = true;
-    return row;
+    return { ...row, epoch: this.epochOf(row.epoch) };
   }
 
   /** The error for a missing `storage` row. The service is not ready until the row exists. */
