@@ -14,11 +14,24 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { TableCheck, TableColumn } from 'typeorm';
+import { loadConfig } from '../../src/config/config.js';
+import { SIZES } from '../../src/cookies/cookie.values.js';
 import type { Database } from '../../src/database/sqlite/better-sqlite3.js';
+import { createDataSource } from '../../src/database/data-source.js';
+import { isOneOf } from '../../src/resource/resource-entity.js';
 import { HOSTILE_CHANGES } from '../faults/hostile-backups.js';
 import { SmallVolume } from '../support/faults/small-volume.js';
 import { countsOf, folderWith, inDatabase, lines, type Outcome, run, type RunOptions } from '../support/command.js';
-import { type Answer, Client, COOKIE, type Service, startService, temporaryFolder } from '../support/service.js';
+import {
+  type Answer,
+  Client,
+  COOKIE,
+  environmentIn,
+  type Service,
+  startService,
+  temporaryFolder,
+} from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 const startOn = (folder: string): Promise<Service> =>
@@ -208,6 +221,34 @@ describe('cli backup and restore', () => {
   });
 
   const DROPPED = "a trigger that deletes records, with a name of the service's";
+
+  it('restores a backup of a database whose migrations were reverted and have run again', async () => {
+    const config = loadConfig(environmentIn(folder));
+    const dataSource = await (await createDataSource(config)).initialize();
+    const runner = dataSource.createQueryRunner();
+    // Each rebuilds the table; a column that is dropped and comes back is the last one.
+    await runner.addColumn('cookies', new TableColumn({ name: 'note', type: 'varchar', isNullable: true }));
+    await runner.dropColumn('cookies', 'note');
+    await runner.dropCheckConstraint('cookies', 'cookies_size');
+    await runner.createCheckConstraint(
+      'cookies',
+      new TableCheck({ name: 'cookies_size', expression: isOneOf('size', SIZES) }),
+    );
+    await runner.release();
+    await dataSource.destroy();
+    expect((await run(folder, ['doctor', '--fix'])).code).toBe(0);
+    expect((await run(folder, ['backup', 'later.sqlite'])).code).toBe(0);
+    expect(await run(folder, ['restore', 'later.sqlite'])).toMatchObject({ code: 0 });
+  });
+
+  it('makes a backup of a database with an index more, and says that a restore will reject it', async () => {
+    inDatabase(folder, (database) => database.exec('CREATE INDEX of_a_report ON cookies (wish)'));
+    const made = await run(folder, ['backup', 'later.sqlite']);
+    const rejects = /restore will reject this backup: it has the index of_a_report\./;
+    expect({ code: made.code, stderr: made.stderr }).toEqual({ code: 0, stderr: expect.stringMatching(rejects) });
+    expect(readdirSync(folder).filter((name) => /fresh|partial/.test(name))).toEqual([]);
+    await expectRejectedByVerify('later.sqlite', /it has the index of_a_report/);
+  });
 
   it('restores a copy that Litestream has made, without the tables of Litestream', async () => {
     tamper((backup) =>

@@ -22,6 +22,9 @@ export const HOSTILE_CHANGES: Readonly<Record<string, Change>> = {
       'CREATE TRIGGER cookies_insert AFTER UPDATE ON storage BEGIN DELETE FROM cookies WHERE id % 2 = 0; END',
     );
   },
+  "a table with the name of one of the service's triggers": (database) => {
+    database.exec('DROP TRIGGER cookies_insert; CREATE TABLE cookies_insert (id integer)');
+  },
   'a view': (database) => database.exec('CREATE VIEW v AS SELECT * FROM cookies'),
   'an index more': (database) => database.exec('CREATE UNIQUE INDEX i ON cookies (id, wish)'),
   'a table more': (database) => database.exec('CREATE TABLE other (id integer)'),

@@ -10,7 +10,7 @@ import { Failure } from '../command-errors.js';
 import { sync } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
-import { copy } from './backup.js';
+import { copy } from './copy.js';
 import { pack } from './pack.js';
 import { type Keep, supersededBackups } from './retention.js';
 import { tryRestore } from './verify.js';

@@ -1,18 +1,18 @@
 import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { loadConfigFromProcess } from '../../config/config.js';
+import { type Config, loadConfigFromProcess } from '../../config/config.js';
 import { checkFile, type FileReport } from '../sqlite-file/file-check.js';
-import { copyDatabase } from '../sqlite-file/file-copy.js';
 import { CLI } from '../../config/program-names.js';
 import { SETTINGS } from '../../features.js';
 import { type Destination, destinationOf, openDestination } from '../output/destination.js';
 import { Failure } from '../command-errors.js';
 import { rejectDatabaseFile, requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
 import { countedRecords, expectedContents } from '../resources/resources.js';
-import { Progress } from '../output/progress.js';
 import { ReplacedError, replaceFile } from '../output/replace-file.js';
+import { copy } from './copy.js';
 import { pack } from './pack.js';
+import { differencesFromFresh } from './schema-check.js';
 
 export async function backup(file: string, interrupt: AbortSignal): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
@@ -23,7 +23,7 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
   // SQLite writes the pages of a copy in any order, so the target must be a file.
   const draft = `${destination.kind === 'file' ? destination.path : path}.partial-${process.pid}`;
   try {
-    const counts = await makeDraft(path, draft, interrupt);
+    const counts = await makeDraft(config, path, draft, interrupt);
     const copied = file.endsWith('.gz') ? await pack(draft, interrupt) : draft;
     const { size } = await stat(copied);
     await deliver(copied, destination, interrupt);
@@ -38,13 +38,20 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
 }
 
 /** @returns how many records of each resource the copy has */
-async function makeDraft(path: string, draft: string, interrupt: AbortSignal): Promise<FileReport['counts']> {
+async function makeDraft(
+  config: Config,
+  path: string,
+  draft: string,
+  interrupt: AbortSignal,
+): Promise<FileReport['counts']> {
   await copy(path, draft, { readonly: false, interrupt });
-  const { errors, drifts, counts } = checkFile(draft, await expectedContents());
+  const { errors, drifts, counts, migrations } = checkFile(draft, await expectedContents());
   if (drifts.length > 0) {
     throw new Failure(`${drifts.join('; ')}, as the database does. Correct that first: ${CLI} doctor --fix`);
   }
   if (errors.length > 0) throw new Failure(`the copy is not sound: ${errors.join('; ')}. See: ${CLI} doctor`);
+  const differences = await differencesFromFresh(draft, migrations, config);
+  if (differences.length > 0) console.error(`Warning: restore will reject this backup: ${differences.join('; ')}.`);
   interrupt.throwIfAborted();
   return counts;
 }
@@ -53,25 +60,4 @@ async function deliver(draft: string, destination: Destination, signal: AbortSig
   if (destination.kind === 'file') return replaceFile(draft, destination.path);
   await pipeline(createReadStream(draft), await openDestination(destination, signal), { signal });
   await rm(draft);
-}
-
-export interface CopyOptions {
-  /** Opens the source read-only. */
-  readonly readonly: boolean;
-  readonly interrupt: AbortSignal;
-}
-
-/** Copies a database and shows the progress. */
-export async function copy(from: string, to: string, { readonly, interrupt }: CopyOptions): Promise<void> {
-  const { size } = await stat(from);
-  const bar = new Progress({ done: 'Copied', unit: 'KiB' }, Math.ceil(size / 1024));
-  const progress = (done: number, total: number): void => {
-    interrupt.throwIfAborted();
-    bar.update(Math.round((done / total) * (size / 1024)));
-  };
-  try {
-    await copyDatabase(from, to, { readonly, progress });
-  } finally {
-    bar.stop();
-  }
 }

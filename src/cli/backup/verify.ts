@@ -9,7 +9,8 @@ import { Failure, UsageError } from '../command-errors.js';
 import { countedRecords } from '../resources/resources.js';
 import { isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
 import { requireReadable, seekable, writePrivately } from './backup-source.js';
-import { atPath, checkedCopy } from './checked-copy.js';
+import { checkedCopy } from './checked-copy.js';
+import { atPath } from './schema-check.js';
 import { requireValidRecords } from './record-check.js';
 import { type RestoreOptions, warnOfCapacity } from './restore.js';
 

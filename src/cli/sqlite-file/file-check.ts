@@ -150,29 +150,6 @@ function numberErrors(resource: string, column: ReadColumn): string[] {
   return wrong === 0 ? [] : [`${wrong} ${resource} have an id or a revision that the service has not given`];
 }
 
-/**
- * Compares the schema with that of another file after the same migrations: tables, indices, triggers and views.
- * @returns one line for each difference
- */
-export function schemaDifferences(path: string, fresh: string): string[] {
-  const [found, expected] = [path, fresh].map(schemaOf) as [Map<string, string>, Map<string, string>];
-  const extra = [...found.keys()].filter((name) => !expected.has(name)).map((name) => `it has the ${name}`);
-  const lost = [...expected.keys()].filter((name) => !found.has(name)).map((name) => `it lacks the ${name}`);
-  const changed = [...found].filter(([name, sql]) => expected.has(name) && expected.get(name) !== sql);
-  return [...extra, ...lost, ...changed.map(([name]) => `its ${name} is not that of the migrations`)];
-}
-
-/** SQL by kind and name, without quotes, blanks and case. */
-function schemaOf(path: string): Map<string, string> {
-  using database = openDatabase(path, READ_ONLY);
-  const rows = database
-    .prepare(`SELECT type, name, coalesce(sql, '') AS sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'`)
-    .all() as { type: string; name: string; sql: string }[];
-  return new Map(
-    rows.map(({ type, name, sql }) => [`${type} ${name}`, sql.replaceAll(/[\s"'\x60[\]]/g, '').toLowerCase()]),
-  );
-}
-
 function explain(error: unknown): string {
   const code = sqliteCode(error);
   if (code === 'SQLITE_NOTADB') return 'it is not a SQLite database';
