@@ -72,6 +72,19 @@ class RebuildingAResource2000000000001 implements MigrationInterface {
   }
 }
 
+class RenamingAColumn2000000000001 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    const checks = { name_is_short: `length("name") < 5` };
+    await createResourceTable(runner, 'vials', { columns: { name: 'varchar' }, checks, unique: [['name']] });
+    await runner.renameColumn('vials', 'name', 'label');
+    await runner.addColumn('vials', new TableColumn({ name: 'size', type: 'varchar', isNullable: true }));
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await dropResourceTable(runner, 'vials');
+  }
+}
+
 class FailingOnTheWayBack2000000000001 extends Generated2000000000001 {
   override async down(runner: QueryRunner): Promise<void> {
     await super.down(runner);
@@ -159,6 +172,15 @@ describe('a migration that rebuilds a table which others refer to', () => {
     await insert('01999999-0000-7000-8000-00000000000a', 'abc');
     await expect(insert('01999999-0000-7000-8000-00000000000B', 'abc')).rejects.toThrow('CHECK');
     await expect(insert('01999999-0000-7000-8000-00000000000c', 'ab')).rejects.toThrow('CHECK');
+  });
+
+  it('gives a column another name, also in the CHECKs and in the index', async () => {
+    await openWith(CreateRelated2000000000000, RenamingAColumn2000000000001);
+    await migrate(dataSource);
+    const insert = (label: string) => dataSource.query('INSERT INTO vials (label) VALUES (?)', [label]);
+    await insert('abc');
+    await expect(insert('abcde')).rejects.toThrow('CHECK constraint failed: name_is_short');
+    await expect(insert('abc')).rejects.toThrow('UNIQUE constraint failed: vials.label');
   });
 
   it('changes nothing when it fails on the way back, and foreign keys are enforced again', async () => {

@@ -1,4 +1,10 @@
-import { QueryRunnerAlreadyReleasedError, type ReplicationMode, TypeORMError } from 'typeorm';
+import {
+  QueryRunnerAlreadyReleasedError,
+  type ReplicationMode,
+  type Table,
+  type TableColumn,
+  TypeORMError,
+} from 'typeorm';
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
@@ -117,6 +123,20 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     if (this.migrating === undefined) return;
     this.migrating = 'ending';
     if (this.transaction === undefined) await this.endMigration();
+  }
+
+  /** TypeORM would leave the old name in the CHECKs of the table. */
+  override async renameColumn(
+    table: Table | string,
+    oldColumn: TableColumn | string,
+    newColumn: TableColumn | string,
+  ): Promise<void> {
+    const known = typeof table === 'string' ? await this.getCachedTable(table) : table;
+    const [before, after] = [oldColumn, newColumn].map((column) => (typeof column === 'string' ? column : column.name));
+    for (const check of known.checks) {
+      check.expression = check.expression?.replaceAll(`"${before}"`, () => `"${after}"`);
+    }
+    return super.renameColumn(known, oldColumn, newColumn);
   }
 
   override async clearDatabase(database?: string): Promise<void> {
