@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type QueryRunner } from 'typeorm';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { openApiDocument } from '../../src/openapi/document.js';
 import { actAs } from '../../src/resource/audit/actor.js';
+import { dropAuditTriggers } from '../../src/resource/audit/audit-triggers.js';
 import { AuditUpkeep } from '../../src/resource/audit/audit-upkeep.js';
 import type { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import { prepareStorage } from '../../src/resource/usage/storage-row.js';
@@ -91,6 +92,17 @@ describe(`the audit trail (${engineInUse()})`, () => {
   const post = (title: string, by = client) => by.request('POST', '/deeds', { body: { title, price: '12.30' } });
   const verify = () => run(service.folder, ['audit', 'verify']);
   const upkeep = () => service.app.get(AuditUpkeep, { strict: false });
+  const inMigration = async (work: (runner: QueryRunner) => Promise<void>): Promise<void> => {
+    const runner = source.createQueryRunner();
+    try {
+      await runner.beforeMigration();
+      await runner.startTransaction();
+      await work(runner);
+      await runner.commitTransaction();
+    } finally {
+      await runner.release();
+    }
+  };
   const records = () => service.app.get<ResourceRepository<Deed>>('DeedResourceRepository', { strict: false });
 
   it('has who, when, from where and what of each request', async () => {
@@ -411,6 +423,25 @@ describe(`the audit trail (${engineInUse()})`, () => {
     await prepareStorage(source, { resource: 'deeds', capacity: 1000, audited: true });
     await source.query(`INSERT INTO deeds (title) VALUES ('seen')`);
     expect(await count()).toBe(before + 1);
+  });
+
+  it('lets a migration change columns and then rows that has dropped its triggers, and goes on after the start', async () => {
+    const before = await count();
+    const change = async (runner: QueryRunner): Promise<void> => {
+      await runner.renameColumn('deeds', 'title', 'name');
+      await runner.query(`UPDATE deeds SET name = 'of a migration'`);
+      await runner.renameColumn('deeds', 'name', 'title');
+    };
+    if (!isSqlite) await expect(inMigration(change)).rejects.toThrow('title');
+    await inMigration(async (runner) => {
+      await dropAuditTriggers(runner, source, 'deeds');
+      await change(runner);
+    });
+    expect(await count()).toBe(before);
+    await prepareStorage(source, { resource: 'deeds', capacity: 1000, audited: true });
+    await source.query(`UPDATE deeds SET title = 'seen' WHERE id = (SELECT max(id) FROM deeds)`);
+    expect(await count()).toBe(before + 1);
+    expect(await verify()).toMatchObject({ code: 0 });
   });
 });
 
