@@ -48,9 +48,8 @@ function withoutDoubledParentheses(sql: string): string {
     if (parenthesis === '(') open.push(index);
     else ends.set(open.pop() ?? -1, index);
   }
-  const doubled = [...ends].filter(([begin, end]) => ends.get(begin + 1) === end - 1).flat();
-  const removed = new Set(doubled);
-  return [...sql].filter((_character, index) => !removed.has(index)).join('');
+  const doubled = new Set([...ends].filter(([begin, end]) => ends.get(begin + 1) === end - 1).flat());
+  return sql.replaceAll(/[()]/g, (parenthesis, index: number) => (doubled.has(index) ? '' : parenthesis));
 }
 
 /** The columns and constraints of a CREATE TABLE, which commas separate, and what is around them. */
