@@ -3,7 +3,8 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { DataSource, MigrationInterface } from 'typeorm';
+import type { QueryConfig } from 'pg';
+import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { openDatabase } from '../../src/database/sqlite/better-sqlite3.js';
 import { loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
@@ -144,6 +145,33 @@ describe('migrations', () => {
       expect(service.output).toMatch(/At start, the entity Cookie cannot be read/);
       expect(await service.end()).toBe(0);
     });
+
+    if (engineInUse() === 'postgres') {
+      it('let requests pass while they wait for the end of a list', async () => {
+        class Longer9000000000000 implements MigrationInterface {
+          readonly name = 'Longer9000000000000';
+          up = (runner: QueryRunner): Promise<void> => runner.query('ALTER TABLE cookies ADD COLUMN note varchar');
+          down = (): Promise<void> => Promise.resolve();
+        }
+        await migrate(dataSource);
+        dataSource.migrations.push(new Longer9000000000000());
+        const url = databaseUrlFor(folder);
+        await onServer(url, async (list) => {
+          await list.query('BEGIN; SELECT FROM cookies');
+          const done = migrate(dataSource);
+          done.catch(() => undefined);
+          for (let request = 0; request < 3; request++) {
+            await sleep(500);
+            // The limit is less than the list would take.
+            await onServer(url, (client) =>
+              client.query({ text: 'SELECT FROM cookies', query_timeout: 10_000 } as QueryConfig),
+            );
+          }
+          await list.query('COMMIT');
+          expect(await done).toEqual(['Longer9000000000000']);
+        });
+      });
+    }
 
     it('leave nothing behind when one of them fails', async () => {
       await dataSource.query('CREATE TABLE cookies (id integer)');

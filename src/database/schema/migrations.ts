@@ -1,13 +1,36 @@
-import { type DataSource, MigrationExecutor, QueryFailedError } from 'typeorm';
-import { DatabaseStartError } from '../errors.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import { type DataSource, MigrationExecutor, QueryFailedError, type QueryRunner } from 'typeorm';
+import { engineOf } from '../engine.js';
+import { DatabaseStartError, DatabaseUnavailableError } from '../errors.js';
+
+/** Milliseconds between two attempts, and until the last one: longer than a client may take to read a list. */
+const PAUSE = 1000;
+const LAST_ATTEMPT = 600_000;
 
 /**
  * Runs the pending migrations in one transaction, which locks the `migrations` table first. If several processes start
- * together, one migrates and the others find it done.
+ * together, one migrates and the others find it done. While others use a table that it changes, it tries again.
  * @returns the names of those that ran
  * @throws {DatabaseStartError} when a statement of one fails
+ * @throws {DatabaseUnavailableError} when a table has been in use for ten minutes; on SQLite, after the busy time-out
  */
 export async function migrate(dataSource: DataSource): Promise<string[]> {
+  if (dataSource.options.type !== 'postgres') return migrateOnce(dataSource);
+  const started = performance.now();
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await migrateOnce(dataSource);
+    } catch (error) {
+      const isInUse = error instanceof DatabaseUnavailableError && error.kind === 'busy';
+      if (!isInUse || performance.now() - started > LAST_ATTEMPT) throw error;
+      if (attempts === 1) new Logger('Database').warn('A migration waits for a table that others use');
+      await sleep(PAUSE);
+    }
+  }
+}
+
+async function migrateOnce(dataSource: DataSource): Promise<string[]> {
   const runner = dataSource.createQueryRunner();
   try {
     // A table rebuild needs foreign keys off, and inside a transaction SQLite ignores the switch. On PostgreSQL, this
@@ -15,6 +38,7 @@ export async function migrate(dataSource: DataSource): Promise<string[]> {
     await runner.beforeMigration();
     await runner.startTransaction();
     try {
+      await limitWaits(dataSource, runner);
       const executor = new MigrationExecutor(dataSource, runner);
       executor.transaction = 'all';
       const done = await executor.executePendingMigrations();
@@ -28,6 +52,15 @@ export async function migrate(dataSource: DataSource): Promise<string[]> {
     await runner.afterMigration();
     await runner.release();
   }
+}
+
+/**
+ * Limits the wait for a lock to half of what a request waits. While a change of a table waits on PostgreSQL, all requests
+ * for that table wait behind it, and a list may be read for minutes.
+ */
+async function limitWaits(dataSource: DataSource, runner: QueryRunner): Promise<void> {
+  if (dataSource.options.type !== 'postgres') return;
+  await runner.query(`SET LOCAL lock_timeout = ${Math.ceil(engineOf(dataSource).busyTimeout / 2)}`);
 }
 
 /** SQLSTATE of a missing right, for which the engine has a better message. */
