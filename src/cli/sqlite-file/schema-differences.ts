@@ -8,7 +8,7 @@ interface SchemaObject {
 
 /**
  * Compares the schema with that of another file after the same migrations: tables, indices, triggers and views.
- * @param ignored what does not count, by kind and name, such as `trigger cookies_insert`
+ * @param ignored what does not count, by kind and name, such as `trigger orders_insert`
  * @returns one line for each difference
  */
 export function schemaDifferences(path: string, fresh: string, ignored: readonly string[]): string[] {
