@@ -55,6 +55,30 @@ describe('the modules of src', () => {
   });
 });
 
+describe('the commands that only read or copy', () => {
+  /** The packages that a built file loads, also through the files that it imports. */
+  function packagesOf(start: string): string[] {
+    const packages = new Set<string>();
+    const files = new Set([join(ROOT, 'dist/src', start)]);
+    for (const file of files) {
+      for (const [, name] of readFileSync(file, 'utf8').matchAll(/^(?:import|export) .*?'([^']+)';$/gm)) {
+        if (name!.startsWith('.')) files.add(join(dirname(file), name!));
+        else packages.add(name!);
+      }
+    }
+    return [...packages];
+  }
+
+  it.each(['doctor/doctor', 'export/export', 'backup/backup', 'set', 'revoke', 'migrate'])(
+    '%s loads neither the core of Nest nor its documentation, which would take half of its start',
+    (command) => {
+      const packages = packagesOf(`cli/${command}.js`);
+      expect(packages).toContain('typeorm');
+      expect(packages.filter((name) => /^@nestjs\/(core|swagger|typeorm|platform)/.test(name))).toEqual([]);
+    },
+  );
+});
+
 /** The lists of features, and the service's own name, which happens to be that of a resource. */
 const MAY_NAME_COOKIES: Readonly<Record<string, RegExp>> = {
   'app.module.ts': /^import \{ CookiesModule \} from|^ +CookiesModule,$/,

@@ -1,7 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiExcludeController, type OpenAPIObject } from '@nestjs/swagger';
-import { InjectDataSource } from '@nestjs/typeorm';
-import type { DataSource } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { Scopes } from '../auth/scopes.decorator.js';
 import { Config } from '../config/config.js';
 import { serviceVersion } from '../config/service-version.js';
@@ -48,7 +47,7 @@ export class AdminController {
     private readonly config: Config,
     private readonly health: Health,
     private readonly resources: ReportedResources,
-    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly dataSource: DataSource,
   ) {}
 
   /** The OpenAPI document, also where `DOCS` does not publish it. */

@@ -1,7 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
 import type { JWTPayload } from 'jose';
-import type { DataSource } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { type Sql, transaction } from '../database/engine.js';
 import { type PolledRow, PolledTables } from '../database/polling/polled-tables.js';
 import { CLOCK_SKEW } from './token-form.js';
@@ -33,7 +32,7 @@ export class RevokedTokens implements OnModuleInit {
   private times: ReadonlyMap<string, number> = new Map();
 
   constructor(
-    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly dataSource: DataSource,
     private readonly polled: PolledTables,
   ) {}
 

@@ -1,9 +1,8 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { DataSource } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
 import {
   type BatchEvent,
@@ -24,11 +23,7 @@ export class DatabaseMetrics implements OnModuleDestroy {
   private readonly batchSizes: Histogram<'kind'>;
   private readonly batchWaits: Histogram<'kind'>;
 
-  constructor(
-    { registry }: Metrics,
-    { database: { url, backupFolder } }: Config,
-    @InjectDataSource() dataSource: DataSource,
-  ) {
+  constructor({ registry }: Metrics, { database: { url, backupFolder } }: Config, dataSource: DataSource) {
     const ofKind = { labelNames: ['kind'] as const, registers: [registry] };
     this.batchSizes = new Histogram({
       name: 'database_batch_size',

@@ -1,6 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
-import type { DataSource } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { committed, engineOf } from '../database/engine.js';
 import { pendingMigrations } from '../database/schema/migrations.js';
 import { ReportedResources } from './reported-resources.js';
@@ -16,7 +15,7 @@ export class Health implements OnApplicationBootstrap {
 
   constructor(
     private readonly resources: ReportedResources,
-    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly dataSource: DataSource,
   ) {}
 
   /** Checks before there is load, which would delay the first check of the migrations. */

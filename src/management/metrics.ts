@@ -1,8 +1,7 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
 import { levels } from 'pino';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { DataSource } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { serviceVersion } from '../config/service-version.js';
 import { committed } from '../database/engine.js';
 import { LiveConfig } from '../database/polling/live-config.js';
@@ -36,7 +35,7 @@ export class Metrics implements OnModuleDestroy {
     registers: [this.registry],
   });
 
-  constructor(resources: ReportedResources, live: LiveConfig, @InjectDataSource() dataSource: DataSource) {
+  constructor(resources: ReportedResources, live: LiveConfig, dataSource: DataSource) {
     collectDefaultMetrics({ register: this.registry });
     new Gauge({
       name: 'build_info',

@@ -6,6 +6,7 @@ import { propertiesOf } from '../http/validation/dto-properties.js';
 import { unknownParameter } from '../http/validation/query.guard.js';
 import { messageOfNull } from '../http/validation/validate.js';
 import { type DescribedError, type ErrorExample, exampleOf } from '../openapi/documented-errors.js';
+import { invalidKey, keyInUse, keyReused } from './idempotency/idempotency-errors.js';
 import { LIMIT_ERROR } from './lists/list-query.js';
 import {
   excludedVersion,
@@ -114,3 +115,19 @@ export function full(name: ResourceName): DescribedError {
     examples: { full: exampleOf(new StorageFullError(name.plural)), ...DISK_FULL.examples },
   };
 }
+
+/** The errors of operations with an `Idempotency-Key`. */
+export const KEY_ERRORS: readonly DescribedError[] = [
+  { status: 400, description: 'The Idempotency-Key is not valid', examples: { key: exampleOf(invalidKey()) } },
+  {
+    status: 409,
+    description: 'A request with this Idempotency-Key is in progress',
+    examples: { keyInUse: exampleOf(keyInUse()) },
+    headers: ['Retry-After'],
+  },
+  {
+    status: 422,
+    description: 'Another request had this Idempotency-Key',
+    examples: { keyReused: exampleOf(keyReused()) },
+  },
+];

@@ -5,7 +5,6 @@ import { propertiesOf } from '../http/validation/dto-properties.js';
 import { ApiErrors, type DescribedError, exampleOf } from '../openapi/documented-errors.js';
 import { ApiIdempotencyKey, ApiReadConditions, ApiWriteConditions, headers } from '../openapi/header-fields.js';
 import { RateClass } from '../rate-limit/rate-class.decorator.js';
-import { KEY_ERRORS } from './idempotency/idempotency-errors.js';
 import {
   DISK_FULL,
   EXCLUDED,
@@ -14,6 +13,7 @@ import {
   invalidIdOrBody,
   invalidRecordId,
   invalidQuery,
+  KEY_ERRORS,
   notFound,
   STALE,
   UNCONDITIONAL,

@@ -6,7 +6,8 @@ import type { PublicRecord, AnyResourceEntity } from '../../resource/resource-en
 import { Failure } from '../command-errors.js';
 import { Progress } from '../output/progress.js';
 import { openStorage } from '../resources/open-storage.js';
-import { BrokenLineError, recordLine, RecordReader } from '../resources/record-lines.js';
+import { recordLine } from '../resources/ndjson.js';
+import { BrokenLineError, RecordReader } from '../resources/record-lines.js';
 
 /**
  * Validates every record of a copy with its DTO class, as an import does.

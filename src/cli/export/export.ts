@@ -3,7 +3,7 @@ import { loadConfigFromProcess } from '../../config/config.js';
 import { SETTINGS } from '../../features.js';
 import type { Id } from '../../resource/id-kinds.js';
 import type { Resource } from '../../resource/resource.js';
-import { lastIdLine, recordLine } from '../resources/record-lines.js';
+import { lastIdLine, recordLine } from '../resources/ndjson.js';
 import type { AnyResourceEntity } from '../../resource/resource-entity.js';
 import type { ResourceSnapshot } from '../../resource/store/resource-snapshot.js';
 import { openStorage } from '../resources/open-storage.js';

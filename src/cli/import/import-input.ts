@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
-import { BrokenLineError, readLastIdLine } from '../resources/record-lines.js';
+import { readLastIdLine } from '../resources/ndjson.js';
+import { BrokenLineError } from '../resources/record-lines.js';
 import type { Id } from '../../resource/id-kinds.js';
 import type { NewRecord, AnyResourceEntity } from '../../resource/resource-entity.js';
 import type { UnfinishedImport } from './import-progress.js';

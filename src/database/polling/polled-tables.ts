@@ -1,6 +1,5 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
-import type { DataSource } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { committed, type Sql } from '../engine.js';
 
 /** Milliseconds between two reads of the tables: a change reaches every process within 5 s. */
@@ -32,7 +31,7 @@ export class PolledTables implements OnApplicationShutdown {
   private isStopped = false;
   private timer?: NodeJS.Timeout;
 
-  constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
+  constructor(private readonly dataSource: DataSource) {}
 
   /** Reads the table now, and again and again. */
   async watch<Column extends string>(table: PolledTable<Column>): Promise<void> {

@@ -1,9 +1,7 @@
 import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiConsumes, ApiExtension, ApiExtraModels, getSchemaPath } from '@nestjs/swagger';
-import { LIMIT_EXTENSION } from './body-limit.js';
-
-export const MULTIPART = 'multipart/form-data';
+import { LIMIT_EXTENSION, MULTIPART } from './body-limit.js';
 
 const ACCEPTED_BODY = 'http:accepted-body';
 

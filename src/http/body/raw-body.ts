@@ -4,8 +4,8 @@ import { type Readable, Transform } from 'node:stream';
 import type { safeParse } from 'fast-content-type-parse';
 import type { FastifyRequest } from 'fastify';
 import { ApiError, overloaded } from '../errors/api-error.js';
-import { type AcceptedBody, MULTIPART } from './accepts-body.decorator.js';
-import { BODY_LIMIT, lengthOf } from './body-limit.js';
+import type { AcceptedBody } from './accepts-body.decorator.js';
+import { BODY_LIMIT, lengthOf, MULTIPART } from './body-limit.js';
 
 type ContentType = ReturnType<typeof safeParse>;
 

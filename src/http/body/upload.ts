@@ -2,8 +2,7 @@ import { PassThrough, type Readable } from 'node:stream';
 import { Busboy } from '@fastify/busboy';
 import { ApiError, invalidRequest } from '../errors/api-error.js';
 import { propertyDetail, toDto } from '../validation/validate.js';
-import { MULTIPART } from './accepts-body.decorator.js';
-import { BODY_LIMIT, lengthOf } from './body-limit.js';
+import { BODY_LIMIT, lengthOf, MULTIPART } from './body-limit.js';
 import type { RawBody } from './raw-body.js';
 
 /** The name of the part that has the file. */

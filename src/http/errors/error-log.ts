@@ -1,7 +1,6 @@
 import { HttpException, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
 import type { FastifyRequest } from 'fastify';
-import type { DataSource } from 'typeorm';
+import { DataSource } from 'typeorm';
 import type { ConstraintViolation } from '../../database/constraint-violation.js';
 import { engineOf } from '../../database/engine.js';
 import {
@@ -41,7 +40,7 @@ export class ErrorLog implements OnApplicationShutdown {
   private readonly overload = this.outage('warn', 'Requests are rejected with 503', OVERLOAD_INTERVAL);
   private readonly unavailable: Readonly<Record<UnavailableKind, Outage<Rejection>>>;
 
-  constructor(@InjectDataSource() dataSource: DataSource) {
+  constructor(dataSource: DataSource) {
     const damaged = 'The database is damaged; run: cli doctor, and restore it from a backup';
     this.unavailable = {
       busy: this.overload,

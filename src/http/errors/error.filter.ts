@@ -2,9 +2,8 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { inspect } from 'node:util';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { InjectDataSource } from '@nestjs/typeorm';
 import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
-import type { DataSource } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { constraintViolation } from '../../database/constraint-violation.js';
 import type { TrackedResponse } from '../connections/tracked-response.js';
 import { ApiError, codeOfStatus } from './api-error.js';
@@ -27,7 +26,7 @@ const logger = new Logger('Error');
 export class ErrorFilter implements ExceptionFilter {
   constructor(
     private readonly log: ErrorLog,
-    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly dataSource: DataSource,
   ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {

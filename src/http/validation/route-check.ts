@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Readable } from 'node:stream';
-import { type AcceptedBody, acceptedBodyOf, MULTIPART } from '../body/accepts-body.decorator.js';
-import { LARGEST_IN_MEMORY } from '../body/body-limit.js';
+import { type AcceptedBody, acceptedBodyOf } from '../body/accepts-body.decorator.js';
+import { LARGEST_IN_MEMORY, MULTIPART } from '../body/body-limit.js';
 import { Upload } from '../body/upload.js';
 import { propertiesOf } from './dto-properties.js';
 import { argumentsOf, type HandlerArgument, Handlers } from '../routing/handlers.js';

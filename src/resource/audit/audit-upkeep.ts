@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
-import type { DataSource } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { Config } from '../../config/config.js';
 import { committed, engineOf, type Sql, transaction } from '../../database/engine.js';
 import { Leases } from '../leases.js';
@@ -22,7 +21,7 @@ export class AuditUpkeep implements OnApplicationBootstrap, OnModuleDestroy {
   private running: Promise<void> = Promise.resolve();
 
   constructor(
-    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly dataSource: DataSource,
     private readonly leases: Leases,
     private readonly config: Config,
   ) {}

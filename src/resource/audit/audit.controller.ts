@@ -1,7 +1,6 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
-import { InjectDataSource } from '@nestjs/typeorm';
-import type { DataSource } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { Scopes } from '../../auth/scopes.decorator.js';
 import { committed } from '../../database/engine.js';
 import { invalidRequest } from '../../http/errors/api-error.js';
@@ -22,7 +21,7 @@ const notAudited = (names: readonly string[]) =>
 @ApiTags('audit')
 @Controller('audit')
 export class AuditController {
-  constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
+  constructor(private readonly dataSource: DataSource) {}
 
   @Get()
   @Scopes(SCOPE)

@@ -1,5 +1,4 @@
 import { ApiError, invalidRequest } from '../../http/errors/api-error.js';
-import { type DescribedError, exampleOf } from '../../openapi/documented-errors.js';
 
 /** 400 for a key that is none. */
 export function invalidKey(
@@ -20,19 +19,3 @@ export function keyReused(): ApiError {
   const message = 'Another request had this Idempotency-Key, with another body; use a new key for each request';
   return new ApiError(422, 'IDEMPOTENCY_KEY_REUSED', message);
 }
-
-/** The errors of operations with an `Idempotency-Key`. */
-export const KEY_ERRORS: readonly DescribedError[] = [
-  { status: 400, description: 'The Idempotency-Key is not valid', examples: { key: exampleOf(invalidKey()) } },
-  {
-    status: 409,
-    description: 'A request with this Idempotency-Key is in progress',
-    examples: { keyInUse: exampleOf(keyInUse()) },
-    headers: ['Retry-After'],
-  },
-  {
-    status: 422,
-    description: 'Another request had this Idempotency-Key',
-    examples: { keyReused: exampleOf(keyReused()) },
-  },
-];

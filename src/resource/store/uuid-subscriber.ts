@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
-import type { DataSource, EntitySubscriberInterface, InsertEvent } from 'typeorm';
+import { DataSource, type EntitySubscriberInterface, type InsertEvent } from 'typeorm';
 import { UUID_IDS } from '../id-kinds.js';
 import { UuidResourceEntity } from '../resource-entity.js';
 
 /** Gives an id to new records of TypeORM's own repositories; the statements of the kit bring one. */
 @Injectable()
 export class UuidSubscriber implements EntitySubscriberInterface<UuidResourceEntity> {
-  constructor(@InjectDataSource() { subscribers }: DataSource) {
+  constructor({ subscribers }: DataSource) {
     subscribers.push(this);
   }
 

@@ -5,8 +5,7 @@ import {
   type OnModuleDestroy,
   type OnModuleInit,
 } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
-import type { DataSource } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { Config } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
 import { LiveConfig } from '../../database/polling/live-config.js';
@@ -27,7 +26,7 @@ export class CountCheck implements OnModuleInit, OnApplicationBootstrap, OnModul
     private readonly resources: ReportedResources,
     private readonly config: Config,
     private readonly live: LiveConfig,
-    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly dataSource: DataSource,
   ) {}
 
   async onModuleInit(): Promise<void> {
