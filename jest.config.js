@@ -4,7 +4,7 @@ export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/src', '<rootDir>/test'],
   testRegex: '\\.(e2e-)?spec\\.ts$',
-  // `npm run test:project` runs them.
+  // `npm run test:processes` runs these and all `*.process-spec.ts`.
   testPathIgnorePatterns: ['<rootDir>/test/project/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
@@ -26,8 +26,8 @@ export default {
   globalTeardown: '<rootDir>/test/support/jest/start-postgres.ts',
   // Far beyond what any takes: a loaded machine is no fault, and a test that hangs ends all the same.
   testTimeout: 120_000,
-  // One more than there are cores: many tests wait for processes, time-outs and the disk.
-  maxWorkers: availableParallelism() + 1,
+  // Twice as many as there are cores: many tests wait for processes, time-outs and the disk.
+  maxWorkers: 2 * availableParallelism(),
   // Jest keeps the modules of every file that a worker has run. At 2 GB, collecting the garbage takes most of the time.
   workerIdleMemoryLimit: '500MB',
   collectCoverageFrom: ['src/**/*.ts', '!src/**/*.spec.ts', '!src/main.ts'],

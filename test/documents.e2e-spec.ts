@@ -34,7 +34,7 @@ describe('the command blocks of README.md and docs/operating.md', () => {
 
   it('that start and test a checkout are run by .ci/run', () => {
     const steps = read('.ci/run');
-    for (const step of ['step npm ci', 'tests test --', 'tests run test:project --']) expect(steps).toContain(step);
+    for (const step of ['step npm ci', 'tests test --', 'tests run test:processes --']) expect(steps).toContain(step);
     expect(read('.github/workflows/ci.yml')).toContain('- run: .ci/run\n');
   });
 });

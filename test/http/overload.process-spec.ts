@@ -10,7 +10,7 @@ describe('600 clients', () => {
     await Site.use(async (site) => {
       const service = await site.start();
       const probes: { status: number; milliseconds: number }[] = [];
-      const signal = AbortSignal.timeout(8000);
+      const signal = AbortSignal.timeout(5000);
       const probe = async (): Promise<void> => {
         while (!signal.aborted) {
           const began = performance.now();

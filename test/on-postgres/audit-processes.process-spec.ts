@@ -1,4 +1,4 @@
 import { usePostgres } from '../support/engine.js';
 
 usePostgres();
-await import('../resource/idempotent-processes.e2e-spec.js');
+await import('../resource/audit-processes.process-spec.js');

@@ -1,4 +1,4 @@
 import { usePostgres } from '../support/engine.js';
 
 usePostgres();
-await import('../resource/audit-processes.e2e-spec.js');
+await import('../resource/idempotent-processes.process-spec.js');

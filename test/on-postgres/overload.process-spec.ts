@@ -1,4 +1,4 @@
 import { usePostgres } from '../support/engine.js';
 
 usePostgres();
-await import('../http/overload.e2e-spec.js');
+await import('../http/overload.process-spec.js');

@@ -1,4 +1,4 @@
 import { usePostgres } from '../support/engine.js';
 
 usePostgres();
-await import('../server/workers.e2e-spec.js');
+await import('../server/workers.process-spec.js');
