@@ -6,7 +6,7 @@ import { propertiesOf } from '../http/validation/dto-properties.js';
 import { unknownParameter } from '../http/validation/query.guard.js';
 import { messageOfNull } from '../http/validation/validate.js';
 import { type DescribedError, type ErrorExample, exampleOf } from '../openapi/documented-errors.js';
-import { invalidKey, keyInUse, keyReused } from './idempotency/idempotency-errors.js';
+import { invalidKey, keyInUse, keyReused } from './idempotency/idempotency.js';
 import { LIMIT_ERROR } from './lists/list-query.js';
 import {
   excludedVersion,
@@ -102,20 +102,6 @@ export function wrongType(method: 'POST' | 'PUT' | 'PATCH'): DescribedError {
   };
 }
 
-export const DISK_FULL: DescribedError = {
-  status: 507,
-  description: 'The volume of the database is full',
-  examples: { disk: exampleOf(new DiskFullError(undefined)) },
-};
-
-export function full(name: ResourceName): DescribedError {
-  return {
-    status: 507,
-    description: `As many ${name.pluralText} are stored as may be, or the volume of the database is full`,
-    examples: { full: exampleOf(new StorageFullError(name.plural)), ...DISK_FULL.examples },
-  };
-}
-
 /** The errors of operations with an `Idempotency-Key`. */
 export const KEY_ERRORS: readonly DescribedError[] = [
   { status: 400, description: 'The Idempotency-Key is not valid', examples: { key: exampleOf(invalidKey()) } },
@@ -131,3 +117,17 @@ export const KEY_ERRORS: readonly DescribedError[] = [
     examples: { keyReused: exampleOf(keyReused()) },
   },
 ];
+
+export const DISK_FULL: DescribedError = {
+  status: 507,
+  description: 'The volume of the database is full',
+  examples: { disk: exampleOf(new DiskFullError(undefined)) },
+};
+
+export function full(name: ResourceName): DescribedError {
+  return {
+    status: 507,
+    description: `As many ${name.pluralText} are stored as may be, or the volume of the database is full`,
+    examples: { full: exampleOf(new StorageFullError(name.plural)), ...DISK_FULL.examples },
+  };
+}

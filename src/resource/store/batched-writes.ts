@@ -3,8 +3,7 @@ import { type DataSource, QueryFailedError } from 'typeorm';
 import { Batcher } from '../../database/batcher.js';
 import { engineOf, type Sql, transaction, type TransactionOptions } from '../../database/engine.js';
 import type { Actor } from '../audit/actor.js';
-import type { IdempotencyKey } from '../idempotency/idempotency-key.js';
-import { type KeyedResult, saveResults } from '../idempotency/write-once.js';
+import { type IdempotencyKey, type KeyedResult, saveResults, writeOnce } from '../idempotency/idempotency.js';
 import type { AnyResourceEntity } from '../resource-entity.js';
 import type { ResourceTransaction } from './resource-transaction.js';
 
@@ -28,7 +27,7 @@ type BatchWrite<Entity extends AnyResourceEntity, Item, Result> = (
 /** Runs one write. */
 export type SingleWrite<Item, Result> = (item: Item) => Promise<Result>;
 
-/** Runs writes of a resource in transactions, which also store the results of those that have a key. */
+/** Runs writes of a resource in transactions. A write with an `Idempotency-Key` runs once; see `writeOnce`. */
 export class BatchedWrites<Entity extends AnyResourceEntity> {
   /** @param operations of the resource in a transaction */
   constructor(
@@ -47,7 +46,7 @@ export class BatchedWrites<Entity extends AnyResourceEntity> {
       maxBatchSize: LARGEST_WRITE,
       timeout,
     });
-    return (item) => batcher.load(item);
+    return (item) => writeOnce(this.dataSource, item.key, () => batcher.load(item));
   }
 
   /** Gives each write its own transaction, which is rolled back if the result is an error. */
@@ -60,7 +59,8 @@ export class BatchedWrites<Entity extends AnyResourceEntity> {
       if (result instanceof Error) throw result;
       return result as Result;
     };
-    return (item) => transaction(this.dataSource, (tx) => run(tx, item), options);
+    return (item) =>
+      writeOnce(this.dataSource, item.key, () => transaction(this.dataSource, (tx) => run(tx, item), options));
   }
 
   /**

@@ -3,9 +3,9 @@ import type { Config } from '../../config/config.js';
 import { Batcher } from '../../database/batcher.js';
 import { committed, openSnapshot, repeatRead, type Sql, type TransactionOptions } from '../../database/engine.js';
 import { currentActor } from '../audit/actor.js';
-import { transactionOnce, writeOnce } from '../idempotency/write-once.js';
+import { NO_PRECONDITIONS, type Preconditions } from '../exchange.js';
+import { transactionOnce } from '../idempotency/idempotency.js';
 import type { Id, IdKind } from '../id-kinds.js';
-import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
 import { ResourceNotFoundError } from '../record-errors.js';
 import type {
   NewRecord,
@@ -128,7 +128,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
    * @throws {StorageFullError} when as many records are stored as may be
    */
   create(values: NewRecord<Entity>, { key }: Preconditions = NO_PRECONDITIONS): Promise<StoredRecord<Entity>> {
-    return writeOnce(this.dataSource, key, () => this.createOne({ values, key, actor: currentActor() }));
+    return this.createOne({ values, key, actor: currentActor() });
   }
 
   /**
@@ -145,10 +145,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   ): Promise<StoredRecord<Entity>> {
     const check = preconditions.forWrite(this.config);
     const { key } = preconditions;
-    const updated = writeOnce(this.dataSource, key, () =>
-      this.updateOne({ id, changes, check, key, actor: currentActor() }),
-    );
-    return found(this.name, id, await updated);
+    return found(this.name, id, await this.updateOne({ id, changes, check, key, actor: currentActor() }));
   }
 
   /**
@@ -159,8 +156,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   async delete(id: Entity['id'], preconditions: Preconditions = NO_PRECONDITIONS): Promise<void> {
     const check = preconditions.forWrite(this.config);
     const { key } = preconditions;
-    const deleted = writeOnce(this.dataSource, key, () => this.deleteOne({ id, check, key, actor: currentActor() }));
-    found(this.name, id, await deleted);
+    found(this.name, id, await this.deleteOne({ id, check, key, actor: currentActor() }));
   }
 
   /**

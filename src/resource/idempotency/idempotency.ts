@@ -1,0 +1,197 @@
+import { createHash } from 'node:crypto';
+import { deserialize, serialize } from 'node:v8';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { DataSource } from 'typeorm';
+import { subjectOf } from '../../auth/principal.js';
+import { engineOf, type Sql, transaction } from '../../database/engine.js';
+import { OutcomeUnknownError } from '../../database/errors.js';
+import { IDEMPOTENCY_KEY, RawBody } from '../../http/body/raw-body.js';
+import { ApiError, invalidRequest } from '../../http/errors/api-error.js';
+import type { StoredResult } from './stored-result.entity.js';
+
+/** Milliseconds for which a result is kept. */
+const LIFETIME = 24 * 3_600_000;
+/** Visible ASCII without comma, quote and backslash, so that two fields which Node has joined are no key. */
+const BARE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
+/** A string of structured fields (RFC 9651 section 3.3.3). */
+const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])+)"$/;
+const MOST_CHARACTERS = 255;
+
+/**
+ * The `Idempotency-Key` of a POST (draft-ietf-httpapi-idempotency-key-header-06). The table has hashes, because a key
+ * may be long, and the table should name nobody.
+ */
+export class IdempotencyKey {
+  /** Hash of issuer, subject, path and key: others may use the same key for requests of their own. */
+  readonly id: string;
+  /** Hash of the query and the body, by which a repetition differs from another request. */
+  readonly fingerprint: string;
+  private isUsed = false;
+
+  constructor(
+    key: string,
+    request: FastifyRequest,
+    private readonly reply: FastifyReply,
+  ) {
+    const [path, query = ''] = request.url.split('?', 2);
+    this.id = hashOf(JSON.stringify([subjectOf(request), path, key]));
+    // A body that the handler reads as a stream has no content here: then any body counts as the same.
+    const content = request.body instanceof RawBody ? request.body.content : undefined;
+    this.fingerprint = hashOf(JSON.stringify(query), content);
+  }
+
+  /** @throws {Error} when the request has used its key for another write: a repetition would get one result for both */
+  use(): void {
+    if (this.isUsed) {
+      throw new Error('Only one write of a request may get its preconditions: make all writes in one transaction');
+    }
+    this.isUsed = true;
+  }
+
+  /** Marks the response as one to a repetition. */
+  markReplayed(): void {
+    this.reply.header('idempotency-replayed', 'true');
+  }
+}
+
+/**
+ * The key of a POST; `undefined` if it has none. Other methods are idempotent (PUT, DELETE) or have `If-Match` (PATCH).
+ * @throws {ApiError} 400 when it is invalid
+ */
+export function idempotencyKeyOf(request: FastifyRequest, reply: FastifyReply): IdempotencyKey | undefined {
+  const { [IDEMPOTENCY_KEY]: field } = request.headers;
+  if (field === undefined || request.method !== 'POST') return undefined;
+  if (request.user === undefined) throw invalidKey('needs a token here, because a key is valid for one subject');
+  return new IdempotencyKey(parsed(String(field)), request, reply);
+}
+
+/** Accepts the key as a quoted string, as the draft says, and also without quotes, as many clients send it. */
+function parsed(field: string): string {
+  const key = BARE.test(field) ? field : QUOTED.exec(field)?.[1]?.replaceAll(/\\(.)/g, '$1');
+  if (key === undefined || key.length > MOST_CHARACTERS) throw invalidKey();
+  return key;
+}
+
+function hashOf(text: string, content: Buffer | string = ''): string {
+  return createHash('sha256').update(text).update(content).digest('base64url');
+}
+
+/** 400: the key is invalid. */
+export function invalidKey(
+  message = 'must be 1 to 255 visible ASCII characters, such as a UUID; quotes around them are optional',
+): ApiError {
+  return invalidRequest([{ parameter: 'Idempotency-Key', message }]);
+}
+
+/** 409: another request with this key has no response yet. */
+export function keyInUse(): ApiError {
+  const message = 'A request with this Idempotency-Key is in progress; repeat it to get its response';
+  const headers = { 'retry-after': '1' };
+  return new ApiError(409, 'IDEMPOTENCY_KEY_IN_USE', message, { headers });
+}
+
+/** 422: the key belongs to a request with another body or query. */
+export function keyReused(): ApiError {
+  const message = 'Another request had this Idempotency-Key, with another body; use a new key for each request';
+  return new ApiError(422, 'IDEMPOTENCY_KEY_REUSED', message);
+}
+
+/** The ids of keys whose writes run in this process. */
+const inProgress = new WeakMap<DataSource, Set<string>>();
+
+/**
+ * Runs `write`, or returns what it has returned at an earlier request with this key; without a key it just runs. The
+ * response follows from the result, so a repetition gets the same one. `write` stores its result by `saveResults`.
+ *
+ * Only successes are stored, where the draft stores errors, too: an error has changed nothing, and the client may
+ * correct its request and send it again.
+ * @throws {ApiError} 409 when a request with this key is in progress, 422 when another request had the key
+ */
+export async function writeOnce<T>(
+  dataSource: DataSource,
+  key: IdempotencyKey | undefined,
+  write: () => Promise<T>,
+): Promise<T> {
+  if (key === undefined) return write();
+  key.use();
+  // This read waits for no writer, so a repetition also gets its response when nothing more can be stored.
+  const stored = await findResult(dataSource, key);
+  if (stored !== undefined) return replay(key, stored);
+  const others = inProgress.get(dataSource) ?? new Set();
+  inProgress.set(dataSource, others);
+  if (others.has(key.id)) throw keyInUse();
+  others.add(key.id);
+  try {
+    return await write();
+  } catch (error) {
+    if (error instanceof OutcomeUnknownError) throw new OutcomeUnknownError(error.message, error.cause, true);
+    // Another process may have been faster: then its key, or its change, has made this write fail.
+    const faster = await findResult(dataSource, key).catch(() => undefined);
+    if (faster === undefined) throw error;
+    return replay(key, faster);
+  } finally {
+    others.delete(key.id);
+  }
+}
+
+/** Runs `work` in a transaction that also stores its result; see `writeOnce`. */
+export function transactionOnce<T>(
+  dataSource: DataSource,
+  key: IdempotencyKey | undefined,
+  work: (transaction: Sql) => Promise<T>,
+): Promise<T> {
+  return writeOnce(dataSource, key, () =>
+    transaction(dataSource, async (tx) => {
+      const result = await work(tx);
+      if (key !== undefined) await saveResults(dataSource, tx, [{ key, result }]);
+      return result;
+    }),
+  );
+}
+
+type Stored = Pick<StoredResult, 'fingerprint' | 'result'>;
+
+async function findResult(dataSource: DataSource, { id }: IdempotencyKey): Promise<Stored | undefined> {
+  const { committed, dialect } = engineOf(dataSource);
+  const [row] = await committed.query<Stored[]>(
+    `SELECT fingerprint, result FROM idempotency_keys WHERE id = ? AND expires > ${dialect.now}`,
+    [id],
+  );
+  return row;
+}
+
+/** @throws {ApiError} 422 */
+function replay<T>(key: IdempotencyKey, { fingerprint, result }: Stored): T {
+  if (fingerprint !== key.fingerprint) throw keyReused();
+  key.markReplayed();
+  return deserialize(Buffer.from(result, 'base64')) as T;
+}
+
+/** The result of a write, and the key of its request. */
+export interface KeyedResult {
+  readonly key: IdempotencyKey;
+  readonly result: unknown;
+}
+
+/**
+ * Stores the results of writes, at least one, in their transaction.
+ * @throws {ApiError} 409 when another process has stored one of the keys; then the transaction must be rolled back
+ */
+export async function saveResults(
+  dataSource: DataSource,
+  transaction: Sql,
+  results: readonly KeyedResult[],
+): Promise<void> {
+  const { now } = engineOf(dataSource).dialect;
+  const row = `(?, ?, ?, ${now} + ${LIFETIME})`;
+  // In one order everywhere, which prevents deadlocks.
+  const sorted = [...results].sort((one, other) => (one.key.id < other.key.id ? -1 : 1));
+  const saved = await transaction.query<unknown[]>(
+    `INSERT INTO idempotency_keys (id, fingerprint, result, expires) VALUES ${sorted.map(() => row).join(', ')}
+    ON CONFLICT (id) DO UPDATE
+    SET fingerprint = excluded.fingerprint, result = excluded.result, expires = excluded.expires
+    WHERE idempotency_keys.expires <= ${now} RETURNING id`,
+    sorted.flatMap(({ key, result }) => [key.id, key.fingerprint, serialize(result).toString('base64')]),
+  );
+  if (saved.length < sorted.length) throw keyInUse();
+}
