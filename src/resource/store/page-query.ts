@@ -53,7 +53,8 @@ export class PageQuery {
    * A row value comparison `(value, id) > (?, ?)` would join the first two, but SQLite 3.53 uses only its first column.
    */
   segmentsBeyond(after: SortPosition | undefined): Segment[] {
-    const { name, cursorPlaceholder: placeholder, isNullable } = this.column;
+    const { name, cursorPlaceholder: placeholder } = this.column;
+    const { isNullable } = this.column.metadata;
     const { range, beyond } = this;
     const segments: Segment[] = [];
     const add = (sql: readonly string[], parameters: readonly unknown[]): void =>

@@ -11,11 +11,10 @@ export interface RecordColumn {
   readonly name: string;
   readonly json: JsonExpression;
   readonly kind: ColumnKind;
-  readonly isNullable: boolean;
+  /** TypeORM's description, with which its driver converts values. */
+  readonly metadata: ColumnMetadata;
   /** The value of a new record that does not name one. */
   readonly initial: () => unknown;
-  /** Tells whether the kit sets it to the time of each change. */
-  readonly isUpdateDate: boolean;
   /** Tells whether PostgreSQL stores the column as floats of 4 bytes; those of SQLite have 8. */
   readonly isSinglePrecision: boolean;
   /** SQL parameter for comparisons. */
@@ -23,10 +22,14 @@ export interface RecordColumn {
   /** SQL expression for the value in a cursor, and the parameter that converts it back. */
   readonly cursorValue: string;
   readonly cursorPlaceholder: string;
-  /** Converts a value of a record to an SQL parameter; absent when no conversion is needed. */
-  readonly toParameter?: (value: unknown) => unknown;
-  /** Converts a value of a row to a value of a record; absent when no conversion is needed. */
-  readonly fromRow?: (value: unknown) => unknown;
+}
+
+export type ColumnKind = 'integer' | 'real' | 'decimal' | 'string' | 'uuid' | 'boolean' | 'day' | 'date' | 'json';
+
+/** An SQL expression; if `isQuoted`, its value is JSON only inside double quotes. */
+export interface JsonExpression {
+  readonly expression: string;
+  readonly isQuoted: boolean;
 }
 
 /** Kinds of columns by their type names in the drivers. */
@@ -49,9 +52,6 @@ const KINDS: Readonly<Record<string, ColumnKind>> = {
   'simple-json': 'json',
 };
 
-/** Kinds whose values the driver converts. */
-const CONVERTED: readonly ColumnKind[] = ['boolean', 'decimal', 'day', 'date', 'json'];
-
 /** Names that the statements use as aliases. */
 const RESERVED = ['epoch', 'record'];
 
@@ -70,33 +70,29 @@ export function recordColumns(dataSource: DataSource, entity: EntityMetadata, ro
 function recordColumn(
   dataSource: DataSource,
   entity: EntityMetadata,
-  column: ColumnMetadata,
+  metadata: ColumnMetadata,
   row?: string,
 ): RecordColumn {
   const { driver } = dataSource;
   const { dialect } = engineOf(dataSource);
-  const { propertyName: property, isNullable } = column;
-  const kind = kindOf(dataSource, entity, column);
-  const name = `${row === undefined ? '' : `${row}.`}${driver.escape(column.databaseName)}`;
-  const scale = kind === 'decimal' ? scaleOf(entity, column) : undefined;
-  const json = columnJson(dialect, { name, kind, isNullable, scale });
+  const { propertyName: property, isNullable } = metadata;
+  const kind = kindOf(dataSource, entity, metadata);
+  const name = `${row === undefined ? '' : `${row}.`}${driver.escape(metadata.databaseName)}`;
+  const scale = kind === 'decimal' ? scaleOf(entity, metadata) : undefined;
+  const json = columnJson(dialect, name, kind, scale);
   // The cast allows a comparison with numbers outside the range of the column.
   const placeholder = kind === 'integer' ? 'CAST(? AS bigint)' : '?';
-  const isSinglePrecision = driver.normalizeType(column) === 'real';
-  const cursorValue = cursorValueOf(dialect, name, kind, scale);
-  const cursorPlaceholder = kind === 'date' ? dialect.dateOfExact('?') : placeholder;
-  const cursor = { cursorValue, cursorPlaceholder };
-  const { isUpdateDate } = column;
-  const initial = initialOf(entity, column, kind, scale);
-  const described = {
-    ...{ property, name, json, kind, isNullable, initial, isUpdateDate, isSinglePrecision, placeholder },
-    ...cursor,
-  };
-  if (!CONVERTED.includes(kind)) return described;
   return {
-    ...described,
-    toParameter: (value) => driver.preparePersistentValue(value, column) as unknown,
-    fromRow: (value) => driver.prepareHydratedValue(value, column) as unknown,
+    property,
+    name,
+    kind,
+    metadata,
+    placeholder,
+    json: isNullable ? nullableJson(name, json) : json,
+    initial: initialOf(entity, metadata, kind, scale),
+    isSinglePrecision: driver.normalizeType(metadata) === 'real',
+    cursorValue: cursorValueOf(dialect, name, kind, scale),
+    cursorPlaceholder: kind === 'date' ? dialect.dateOfExact('?') : placeholder,
   };
 }
 
@@ -128,11 +124,6 @@ function cursorValueOf(dialect: Dialect, name: string, kind: ColumnKind, scale =
   return kind === 'decimal' ? dialect.decimal(name, scale) : name;
 }
 
-/** The value as a record has it: that of a nested DTO is plain JSON, as it is stored. */
-export function recordValue({ kind }: RecordColumn, value: unknown): unknown {
-  return kind === 'json' && value !== undefined ? JSON.parse(JSON.stringify(value)) : value;
-}
-
 /** Without a scale, each engine would give other digits. */
 function scaleOf(entity: EntityMetadata, { propertyName, precision, scale }: ColumnMetadata): number {
   if (typeof precision === 'number' && precision <= MOST_DIGITS && typeof scale === 'number') return scale;
@@ -161,34 +152,17 @@ function unsupported({ name }: EntityMetadata, reason: string): Error {
   return new Error(`${name} cannot be the entity of a resource: ${reason}`);
 }
 
-export type ColumnKind = 'integer' | 'real' | 'decimal' | 'string' | 'uuid' | 'boolean' | 'day' | 'date' | 'json';
-
-export interface JsonColumn {
-  /** Column name in quotes, for SQL. */
-  readonly name: string;
-  readonly kind: ColumnKind;
-  readonly isNullable: boolean;
-  /** Digits of a decimal behind the point. */
-  readonly scale?: number;
+/** The JSON of a column that may be NULL. */
+function nullableJson(name: string, { expression, isQuoted }: JsonExpression): JsonExpression {
+  const value = isQuoted ? `'"' || ${expression} || '"'` : `'' || ${expression}`;
+  return { expression: `CASE WHEN ${name} IS NULL THEN 'null' ELSE ${value} END`, isQuoted: false };
 }
 
-/** An SQL expression; if `isQuoted`, its value is JSON only inside double quotes. */
-export interface JsonExpression {
-  readonly expression: string;
-  readonly isQuoted: boolean;
-}
-
-/** The SQL expression of a column as JSON. Its value equals that of `JSON.stringify`. */
-function columnJson(dialect: Dialect, column: JsonColumn): JsonExpression {
-  const json = jsonOfValue(dialect, column);
-  if (!column.isNullable) return json;
-  const value = json.isQuoted ? `'"' || ${json.expression} || '"'` : `'' || ${json.expression}`;
-  return { expression: `CASE WHEN ${column.name} IS NULL THEN 'null' ELSE ${value} END`, isQuoted: false };
-}
-
-function jsonOfValue(dialect: Dialect, { name, kind, scale = 0 }: JsonColumn): JsonExpression {
+/** The JSON of a column without NULL. It equals that of `JSON.stringify`. */
+function columnJson(dialect: Dialect, name: string, kind: ColumnKind, scale = 0): JsonExpression {
   switch (kind) {
     case 'integer':
+    case 'json':
       return { expression: name, isQuoted: false };
     case 'real':
       return { expression: dialect.jsonReal(name), isQuoted: false };
@@ -204,8 +178,6 @@ function jsonOfValue(dialect: Dialect, { name, kind, scale = 0 }: JsonColumn): J
       return { expression: dialect.day(name), isQuoted: true };
     case 'date':
       return { expression: dialect.isoDate(name), isQuoted: true };
-    case 'json':
-      return { expression: name, isQuoted: false };
   }
 }
 

@@ -27,11 +27,11 @@ export class RecordScope implements Conditions {
   ) {
     const wanted = values.flatMap(Object.entries).map(([property, value]) => {
       if (value === undefined) throw new Error(`where() needs a value for ${property}, or null for a missing one`);
-      const { name, placeholder, toParameter = (same: unknown) => same } = table.column(property);
+      const column = table.column(property);
       return {
         isIndexed: value !== null && table.isIndexed(property),
-        sql: `${name} ${value === null ? 'IS NULL' : `= ${placeholder}`}`,
-        value: value === null ? null : toParameter(value),
+        sql: `${column.name} ${value === null ? 'IS NULL' : `= ${column.placeholder}`}`,
+        value: table.parameterOf(column, value),
       };
     });
     const conditionsOf = (part: typeof wanted): Conditions => ({

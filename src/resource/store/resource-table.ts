@@ -4,7 +4,7 @@ import { type Engine, engineOf } from '../../database/engine.js';
 import { type IdKind, idKindOf } from '../id-kinds.js';
 import type { PublicRecord, AnyResourceEntity, StoredRecord } from '../resource-entity.js';
 import type { UsageCounter } from '../usage/usage-counter.js';
-import { elementJson, type RecordColumn, recordColumns, recordValue } from './record-columns.js';
+import { elementJson, type RecordColumn, recordColumns } from './record-columns.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -22,8 +22,6 @@ export class ResourceTable {
   readonly columns: readonly RecordColumn[];
   /** `columns` without the id. */
   readonly valueColumns: readonly RecordColumn[];
-  /** Tells whether a value of a row differs from the value in the record. */
-  readonly convertsRows: boolean;
 
   /** The select list of a record. */
   readonly selected: string;
@@ -39,8 +37,6 @@ export class ResourceTable {
   readonly update: string;
   readonly delete: string;
   private readonly select: string;
-  private readonly inserts: string[] = [];
-  private readonly insertsWithIds: string[] = [];
 
   constructor({ manager: { dataSource }, metadata }: Repository<AnyResourceEntity>) {
     this.dataSource = dataSource;
@@ -51,7 +47,6 @@ export class ResourceTable {
     this.columns = recordColumns(dataSource, metadata);
     this.ids = idKindOf(metadata.primaryColumns[0]!.type);
     this.valueColumns = this.columns.slice(1);
-    this.convertsRows = this.columns.some(({ fromRow }) => fromRow !== undefined);
     this.selected = this.columns.map(({ property, name }) => `${name} AS "${property}"`).join(', ');
     this.recordJson = elementJson(this.columns.map(({ property, json }) => [property, json]));
     this.layout = createHash('sha256').update(this.recordJson).digest('hex').slice(0, 8);
@@ -71,11 +66,6 @@ export class ResourceTable {
 
   /** The INSERT of `count` records. Parameters of each: the id if `withIds`, the values, the revision. */
   insert(count: number, withIds: boolean): string {
-    const texts = withIds ? this.insertsWithIds : this.inserts;
-    return (texts[count] ??= this.insertText(count, withIds));
-  }
-
-  private insertText(count: number, withIds: boolean): string {
     const names = (withIds ? this.columns : this.valueColumns).map(({ name }) => name);
     const row = `(${placeholders(names)}, ?)`;
     const rows = Array.from({ length: count }, () => row).join(', ');
@@ -95,22 +85,23 @@ export class ResourceTable {
     return record;
   }
 
-  /** Converts a row to a record; returns the row itself if nothing differs. */
+  /** Converts a row to a record. */
   fromRow(row: Values): Values {
-    if (!this.convertsRows) return row;
     const record: Record<string, unknown> = {};
-    for (const { property, fromRow } of this.columns) {
-      record[property] = fromRow === undefined ? row[property] : fromRow(row[property]);
+    for (const { property, metadata } of this.columns) {
+      record[property] = this.dataSource.driver.prepareHydratedValue(row[property], metadata) as unknown;
     }
     return record;
   }
 
+  /** Converts a value of a record to an SQL parameter. */
+  parameterOf({ metadata }: RecordColumn, value: unknown): unknown {
+    return this.dataSource.driver.preparePersistentValue(value, metadata) as unknown;
+  }
+
   /** The values of a record as SQL parameters, without the id. */
   parametersOf(values: Values): unknown[] {
-    return this.valueColumns.map(({ property, toParameter }) => {
-      const value = values[property];
-      return toParameter === undefined ? value : toParameter(value);
-    });
+    return this.valueColumns.map((column) => this.parameterOf(column, values[column.property]));
   }
 
   /** @throws {Error} for a property that clients do not see */
@@ -135,6 +126,11 @@ export class ResourceTable {
     if (problem !== undefined) throw new Error(`The records of ${this.name} cannot be sorted: ${problem}`);
     return column;
   }
+}
+
+/** The value of a column as the record has it: a nested DTO becomes plain JSON, as it is stored. */
+export function recordValue({ kind }: RecordColumn, value: unknown): unknown {
+  return kind === 'json' && value !== undefined ? JSON.parse(JSON.stringify(value)) : value;
 }
 
 export const placeholders = (values: readonly unknown[]): string => values.map(() => '?').join(', ');

@@ -19,10 +19,9 @@ import type {
 import type { Id } from '../id-kinds.js';
 import type { RecordChange, Rule, RuleTransaction } from '../resource.js';
 import type { LockedUsage, UsageCounter } from '../usage/usage-counter.js';
-import { recordValue } from './record-columns.js';
 import { LIMIT } from './page-query.js';
 import type { RecordScope } from './record-scope.js';
-import { placeholders, type ResourceTable } from './resource-table.js';
+import { placeholders, recordValue, type ResourceTable } from './resource-table.js';
 import { conditionsOf, type RecordSelection } from './selection.js';
 
 const logger = new Logger('Storage');
@@ -268,7 +267,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   }
 
   private updateDates(): Values {
-    const dates = this.table.valueColumns.filter(({ isUpdateDate }) => isUpdateDate);
+    const dates = this.table.valueColumns.filter(({ metadata }) => metadata.isUpdateDate);
     return Object.fromEntries(dates.map(({ property, initial }) => [property, initial()]));
   }
 

@@ -41,24 +41,23 @@ export interface Conditions {
 }
 
 /** @throws {Error} for a property that clients do not see */
-export function conditionsOf(table: ResourceTable, { filters = {}, ranges }: RecordSelection): Conditions {
+export function conditionsOf(table: ResourceTable, { filters = {}, ranges = {} }: RecordSelection): Conditions {
   const sql: string[] = [];
   const parameters: unknown[] = [];
   for (const [property, values] of Object.entries(filters)) {
     if (values === undefined) continue;
-    const { name, toParameter } = table.column(property);
-    sql.push(`${name} IN (${placeholders(values)})`);
-    parameters.push(...(toParameter === undefined ? values : values.map(toParameter)));
+    const column = table.column(property);
+    sql.push(`${column.name} IN (${placeholders(values)})`);
+    parameters.push(...values.map((value) => table.parameterOf(column, value)));
   }
-  if (ranges === undefined) return { sql, parameters };
   for (const [property, range] of Object.entries(ranges)) {
-    const { name, placeholder, kind, toParameter } = table.column(property);
-    // A decimal that is compared must not be rounded to the scale of the column.
-    const convert = kind === 'decimal' ? undefined : toParameter;
+    const column = table.column(property);
     for (const [end, comparison] of ENDS) {
-      if (range[end] === undefined) continue;
-      sql.push(`${name} ${comparison} ${placeholder}`);
-      parameters.push(convert === undefined ? range[end] : convert(range[end]));
+      const value = range[end];
+      if (value === undefined) continue;
+      sql.push(`${column.name} ${comparison} ${column.placeholder}`);
+      // A decimal that is compared must not be rounded to the scale of the column.
+      parameters.push(column.kind === 'decimal' ? value : table.parameterOf(column, value));
     }
   }
   return { sql, parameters };
