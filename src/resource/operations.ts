@@ -52,43 +52,58 @@ interface BodyOptions extends OperationOptions {
 }
 
 const ApiId = (name: ResourceName): MethodDecorator =>
-  ApiParam({
-    name: 'id',
-    description: `The identifier of the ${name.text}`,
-    schema: name.ids.schema,
-  });
+  ApiParam({ name: 'id', description: `The identifier of the ${name.text}`, schema: name.ids.schema });
+
+/** Describes the id, the preconditions, the body and the errors of a write to one record. */
+function ApiWrite(
+  name: ResourceName,
+  errors: readonly DescribedError[],
+  body?: Type,
+  method: 'POST' | 'PUT' | 'PATCH' = 'POST',
+): MethodDecorator {
+  const rejected = body === undefined ? [invalidRecordId(name)] : [invalidIdOrBody(name, body), wrongType(method)];
+  const common = [notFound(name), EXCLUDED, UNCONDITIONAL, DISK_FULL];
+  return applyDecorators(
+    ApiId(name),
+    ApiWriteConditions(),
+    ...(body === undefined ? [] : [ApiBody({ type: body })]),
+    ApiErrors(`${name.plural}:write`, ...rejected, ...common, ...errors),
+  );
+}
 
 const NOT_MODIFIED = { status: 304, description: 'You have this version already' };
 
 /** Describes the GET of a list, of all records or of those below another one. It has rate limits of its own. */
-export const ApiList = (name: ResourceName, options: ListOptions): MethodDecorator => {
-  const { of } = options;
+export const ApiList = (
+  name: ResourceName,
+  { record, query, of, operationId, description, errors = [] }: ListOptions,
+): MethodDecorator => {
   const counts = of === undefined ? (['X-Total-Count'] as const) : [];
-  const parent = of === undefined ? [] : [ApiId(of)];
+  const idSuffix = of === undefined ? '' : `Of${of.typeName}`;
+  const summarySuffix = of === undefined ? '' : ` of ${of.indefinite}`;
   return applyDecorators(
     RateClass('list'),
-    ...parent,
+    ...(of === undefined ? [] : [ApiId(of)]),
     ApiOperation({
-      operationId: options.operationId ?? `list${name.pluralTypeName}${of === undefined ? '' : `Of${of.typeName}`}`,
-      summary: `Retrieve all ${name.pluralText}${of === undefined ? '' : ` of ${of.indefinite}`}`,
+      operationId: operationId ?? `list${name.pluralTypeName}${idSuffix}`,
+      summary: `Retrieve all ${name.pluralText}${summarySuffix}`,
       description:
-        options.description ??
-        'All of them by id, or with `limit` a page. Without `limit` the list is never cut short.',
+        description ?? 'All of them by id, or with `limit` a page. Without `limit` the list is never cut short.',
     }),
     ApiReadConditions(),
     ApiResponse({
       status: 200,
       description: `The ${name.pluralText}`,
-      type: [options.record],
+      type: [record],
       headers: headers('ETag', 'Link', ...counts),
     }),
     ApiResponse({ ...NOT_MODIFIED, headers: headers('ETag', ...counts) }),
     ApiErrors(
       `${name.plural}:read`,
-      invalidQuery(options.query),
+      invalidQuery(query),
       { ...STALE, headers: ['ETag', ...counts] },
       ...(of === undefined ? [] : [invalidRecordId(of), notFound(of)]),
-      ...(options.errors ?? []),
+      ...errors,
     ),
   );
 };
@@ -141,25 +156,13 @@ export const ApiReplace = (
       summary: `Replace ${name.indefinite}`,
       description: description ?? `Replaces the ${name.text} but for its id.`,
     }),
-    ApiId(name),
-    ApiWriteConditions(),
-    ApiBody({ type: body }),
+    ApiWrite(name, errors, body, 'PUT'),
     ApiResponse({
       status: 200,
       description: `The ${name.text} as it is now`,
       type: record,
       headers: isWhole(record, body) ? headers('ETag') : headers(),
     }),
-    ApiErrors(
-      `${name.plural}:write`,
-      invalidIdOrBody(name, body),
-      notFound(name),
-      EXCLUDED,
-      wrongType('PUT'),
-      UNCONDITIONAL,
-      DISK_FULL,
-      ...errors,
-    ),
   );
 
 /** Tells whether the body has all properties but the id: only then a PUT may send an ETag (RFC 9110 section 9.3.4). */
@@ -179,20 +182,8 @@ export const ApiPatch = (name: ResourceName, { body, description, errors = [] }:
         'Changes the properties that are sent. An empty object changes nothing. ' +
           'The body may also come as `application/merge-patch+json`, with the same meaning: see `Accept-Patch`.',
     }),
-    ApiId(name),
-    ApiWriteConditions(),
-    ApiBody({ type: body }),
+    ApiWrite(name, errors, body, 'PATCH'),
     ApiResponse({ status: 204, description: `The ${name.text} is changed`, headers: headers('ETag') }),
-    ApiErrors(
-      `${name.plural}:write`,
-      invalidIdOrBody(name, body),
-      notFound(name),
-      EXCLUDED,
-      wrongType('PATCH'),
-      UNCONDITIONAL,
-      DISK_FULL,
-      ...errors,
-    ),
   );
 
 /** Describes the DELETE of a record. */
@@ -203,18 +194,8 @@ export const ApiDelete = (name: ResourceName, { description, errors = [] }: Oper
       summary: `Delete ${name.indefinite}`,
       description: description ?? 'Frees its place in the storage. A second time it is 404.',
     }),
-    ApiId(name),
-    ApiWriteConditions(),
+    ApiWrite(name, errors),
     ApiResponse({ status: 204, description: `The ${name.text} is deleted`, headers: headers() }),
-    ApiErrors(
-      `${name.plural}:write`,
-      invalidRecordId(name),
-      notFound(name),
-      EXCLUDED,
-      UNCONDITIONAL,
-      DISK_FULL,
-      ...errors,
-    ),
   );
 
 /**
@@ -233,26 +214,14 @@ export const ApiAction = (
       summary,
       description: description ?? 'A second time it changes nothing.',
     }),
-    ApiId(name),
-    ApiWriteConditions(),
+    ApiWrite(name, [...errors, ...KEY_ERRORS], body),
     ApiIdempotencyKey(),
-    ...(body === undefined ? [] : [ApiBody({ type: body })]),
     ApiResponse({
       status: 200,
       description: `The ${name.text} as it is now`,
       type: record,
       headers: headers('ETag', 'Idempotency-Replayed'),
     }),
-    ApiErrors(
-      `${name.plural}:write`,
-      ...(body === undefined ? [invalidRecordId(name)] : [invalidIdOrBody(name, body), wrongType('POST')]),
-      notFound(name),
-      EXCLUDED,
-      UNCONDITIONAL,
-      DISK_FULL,
-      ...errors,
-      ...KEY_ERRORS,
-    ),
   );
 
 /** 400 for a property that refers to a record of another resource. */
