@@ -4,13 +4,9 @@ import { StreamableFile } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { TrackedResponse } from '../../http/connections/tracked-response.js';
 import { overloaded } from '../../http/errors/api-error.js';
+import type { JsonPage } from '../store/resource-snapshot.js';
 import type { CachedList, ListCache } from './list-cache.js';
 import type { ListReaders } from './list-readers.js';
-
-/** Records as JSON array elements in UTF-8, each after a comma. The first comma is overwritten by `[`. */
-export interface JsonRecords {
-  readonly chunks: readonly Buffer[];
-}
 
 export interface JsonArrayOptions {
   /** Called once when no more pages are read: at the end, after an error, or when the client disconnects. */
@@ -32,7 +28,7 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
  * does not read is disconnected, because other clients need its snapshot.
  */
 export async function jsonArray(
-  pages: AsyncIterator<JsonRecords>,
+  pages: AsyncIterator<JsonPage>,
   options: JsonArrayOptions,
 ): Promise<Buffer | StreamableFile> {
   try {
@@ -46,7 +42,7 @@ export async function jsonArray(
       options.close();
       return unsent();
     }
-    return stream([first.value as JsonRecords, second.value], pages, options);
+    return stream([first.value as JsonPage, second.value], pages, options);
   } catch (error) {
     options.close();
     throw error;
@@ -84,7 +80,7 @@ export function replay(list: CachedList, cache: ListCache, timeout: number, meth
 /** The error that ends the list of a disconnected client; a 503 when nothing was sent yet. */
 const tooSlow = (): Error => overloaded('The list was read too slowly; try again');
 
-function stream(read: JsonRecords[], unread: AsyncIterator<JsonRecords>, options: JsonArrayOptions): StreamableFile {
+function stream(read: JsonPage[], unread: AsyncIterator<JsonPage>, options: JsonArrayOptions): StreamableFile {
   const { close, timeout, reply, readers, collectUpTo, collected } = options;
   const cutOff = (): void => void array.destroy(tooSlow());
   const reader = readers.admit(reply.request, cutOff);
@@ -131,7 +127,7 @@ function opened(bytes: Buffer): Buffer {
   return bytes;
 }
 
-async function* arrayChunks(read: JsonRecords[], unread: AsyncIterator<JsonRecords>): AsyncGenerator<Buffer> {
+async function* arrayChunks(read: JsonPage[], unread: AsyncIterator<JsonPage>): AsyncGenerator<Buffer> {
   for (const [index, { chunks }] of read.entries()) {
     yield index === 0 ? opened(inOne(chunks)) : inOne(chunks);
   }

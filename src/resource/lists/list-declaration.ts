@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { getMetadataStorage, ValidateIf } from 'class-validator';
 import { type Id, type IdKind, INTEGER_IDS } from '../id-kinds.js';
 import type { ResourceName } from '../resource.js';
-import type { RecordColumn } from '../store/record-columns.js';
+import type { ColumnKind } from '../store/record-columns.js';
 import type { ResourceTable } from '../store/resource-table.js';
 import type { Range, Selection, SortPosition } from '../store/selection.js';
 import type { Sorts, ValueType } from '../value-parsers.js';
@@ -43,9 +43,8 @@ interface Part {
 
 const PART = Symbol('list');
 
+/** The query classes of each resource. */
 const classes = new WeakMap<ResourceName, Set<object>>();
-
-const declarations = new WeakMap<object, ListDeclaration>();
 
 /** Stores the part as the context of a validator without effect: mapped types, such as `OmitType(...)`, copy it. */
 const withPart = (part: Part): PropertyDecorator => ValidateIf(() => true, { context: { [PART]: part } });
@@ -82,20 +81,6 @@ export function Bound(bound: RangeBound): PropertyDecorator {
 
 /** The declaration of a query class; empty if the class is not made from `ListQueryOf(...)`. */
 function declarationOf(query: object): ListDeclaration {
-  let declaration = declarations.get(query);
-  if (declaration === undefined) {
-    declaration = read(query);
-    declarations.set(query, declaration);
-  }
-  return declaration;
-}
-
-/** All declarations for a resource, one for each query class. */
-function declarationsOf(name: ResourceName): readonly ListDeclaration[] {
-  return [...(classes.get(name) ?? [])].map(declarationOf);
-}
-
-function read(query: object): ListDeclaration {
   const parts = partsOf(query);
   const sort = parts.find(({ name }) => name === 'sort')?.part;
   return {
@@ -128,9 +113,14 @@ function listOf({ constructor }: object): ResourceName {
 export function selectionOf(query: ListQuery): Selection {
   const declaration = declarationOf(query.constructor);
   const values = query as Readonly<Record<string, unknown>>;
-  const filters: Record<string, readonly unknown[] | undefined> = {};
-  for (const name of declaration.filters) filters[name] = values[name] as readonly unknown[] | undefined;
-  const ranges = rangesOf(values, declaration);
+  const filters: Record<string, readonly unknown[]> = {};
+  for (const name of declaration.filters) {
+    if (values[name] !== undefined) filters[name] = values[name] as readonly unknown[];
+  }
+  const ranges: Record<string, Range> = {};
+  for (const { parameter, property, end } of declaration.bounds) {
+    if (values[parameter] !== undefined) ranges[property] = { ...ranges[property], [end]: values[parameter] };
+  }
   const { sort = 'id', after } = query;
   const order = sort.startsWith('-') ? 'descending' : 'ascending';
   const sortBy = sort.replace('-', '');
@@ -138,20 +128,6 @@ export function selectionOf(query: ListQuery): Selection {
   const { sorts, ids } = declaration;
   const position = typeof after === 'string' ? positionOf(after, sortBy, sorts[sortBy]!, ids) : undefined;
   return { filters, ranges, sortBy, order, after: position };
-}
-
-/** The given bounds by property; `undefined` when there are none. */
-function rangesOf(
-  query: Readonly<Record<string, unknown>>,
-  { bounds }: ListDeclaration,
-): Readonly<Record<string, Range>> | undefined {
-  let ranges: Record<string, Range> | undefined;
-  for (const { parameter, property, end } of bounds) {
-    if (query[parameter] === undefined) continue;
-    ranges ??= {};
-    ranges[property] = { ...ranges[property], [end]: query[parameter] };
-  }
-  return ranges;
 }
 
 /** The position of an id in a list by id; 0 is the beginning. */
@@ -165,24 +141,17 @@ export function afterOf({ sortBy }: Selection, last: SortPosition): Id {
 }
 
 /** Tells whether the selection has a filter or a range. */
-export function isFiltered({ filters = {}, ranges }: Selection): boolean {
-  return ranges !== undefined || Object.values(filters).some((values) => values !== undefined);
+export function isFiltered({ filters = {}, ranges = {} }: Selection): boolean {
+  return Object.keys(filters).length > 0 || Object.keys(ranges).length > 0;
 }
 
-const KINDS: Readonly<Record<ValueType, RecordColumn['kind']>> = {
-  integer: 'integer',
-  number: 'real',
-  decimal: 'decimal',
-  date: 'day',
-  'date-time': 'date',
-};
-
-const COLUMNS: Readonly<Record<ValueType, string>> = {
-  integer: 'needs a column of integers',
-  number: 'needs a column of double precision',
-  decimal: 'needs a column of decimals',
-  date: 'needs a column of days',
-  'date-time': 'needs a column of instants',
+/** The kind of column of each type, and its name in messages. */
+const COLUMNS: Readonly<Record<ValueType, readonly [kind: ColumnKind, name: string]>> = {
+  integer: ['integer', 'integers'],
+  number: ['real', 'double precision'],
+  decimal: ['decimal', 'decimals'],
+  date: ['day', 'days'],
+  'date-time': ['date', 'instants'],
 };
 
 /**
@@ -190,7 +159,7 @@ const COLUMNS: Readonly<Record<ValueType, string>> = {
  * @throws {Error} for properties that the records do not have, of another type, or without an index to sort by
  */
 export function checkLists(name: ResourceName, table: ResourceTable): void {
-  for (const declaration of declarationsOf(name)) checkList(declaration, table);
+  for (const query of classes.get(name) ?? []) checkList(declarationOf(query), table);
 }
 
 function checkList({ filters, bounds, sorts }: ListDeclaration, table: ResourceTable): void {
@@ -207,7 +176,10 @@ function checkList({ filters, bounds, sorts }: ListDeclaration, table: ResourceT
 
 function checkType(table: ResourceTable, property: string, type: ValueType): void {
   const { kind, isSinglePrecision } = table.column(property);
-  if (kind === KINDS[type] && !isSinglePrecision) return;
+  const [wanted, name] = COLUMNS[type];
+  if (kind === wanted && !isSinglePrecision) return;
   const found = isSinglePrecision ? 'real' : kind;
-  throw new Error(`The list of ${table.name} has ${property} as ${type}, which ${COLUMNS[type]}, and not ${found}`);
+  throw new Error(
+    `The list of ${table.name} has ${property} as ${type}, which needs a column of ${name}, and not ${found}`,
+  );
 }

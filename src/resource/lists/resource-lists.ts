@@ -4,7 +4,9 @@ import { Config } from '../../config/config.js';
 import { routeOf } from '../../http/messages/request.js';
 import { Metrics } from '../../management/metrics.js';
 import { etagOf, type ResourceExchange } from '../exchange.js';
-import type { JsonPage } from '../store/resource-snapshot.js';
+import type { AnyResourceEntity } from '../resource-entity.js';
+import type { ResourceRepository } from '../store/resource-repository.js';
+import type { JsonPage, ResourceSnapshot } from '../store/resource-snapshot.js';
 import type { Selection } from '../store/selection.js';
 import type { ResourceUsage } from '../usage/usage-counter.js';
 import { JSON_TYPE, jsonArray, replay, wholeArray } from './json-array.js';
@@ -13,27 +15,10 @@ import { afterOf, isFiltered, type ListQuery, selectionOf } from './list-declara
 import { ListQueue } from './list-queue.js';
 import { ListReaders } from './list-readers.js';
 
-/** A consistent state of a list, such as a `ResourceSnapshot`. */
-export interface ListSnapshot {
-  readonly usage: ResourceUsage;
-  /** The first `limit` selected records; `undefined` when there are none. */
-  first(limit: number, selection: Selection): Promise<JsonPage | undefined>;
-  /** All selected records, page by page. */
-  pages(selection: Selection): AsyncIterator<JsonPage>;
-  close(): void;
-}
+type ListSnapshot = Pick<ResourceSnapshot<AnyResourceEntity>, 'usage' | 'first' | 'pages' | 'close'>;
 
-/** A source of lists, such as a `ResourceRepository`. */
-export interface ListSource {
-  /** Names the records of the source; absent for all records of the resource. */
-  readonly scopeKey?: string;
-  usage(): Promise<ResourceUsage>;
-  /**
-   * Calls `read` with a snapshot, and again with another one if the connection breaks. `read` closes the snapshot, and
-   * must not have sent anything to the client when it rejects.
-   */
-  readSnapshot<T>(read: (snapshot: ListSnapshot) => Promise<T>): Promise<T>;
-}
+/** A source of lists: a repository, or the records of its `where(...)`. */
+type ListSource = Pick<ResourceRepository<AnyResourceEntity>, 'scopeKey' | 'usage' | 'readSnapshot'>;
 
 /** The return value of a list handler. */
 export type ListBody = Buffer | StreamableFile;

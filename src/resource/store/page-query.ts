@@ -35,14 +35,14 @@ export class PageQuery {
   constructor(scope: RecordScope, { sortBy = 'id', order, filters, ranges = {} }: Selection) {
     const { table } = scope;
     this.table = table;
-    const { [sortBy]: range, ...otherRanges } = ranges;
+    const { [sortBy]: range = {}, ...otherRanges } = ranges;
     this.isById = sortBy === 'id';
     this.column = table.sortableColumn(sortBy);
     this.direction = order === 'ascending' ? 'ASC' : 'DESC';
     this.beyond = order === 'ascending' ? '>' : '<';
     const byId = `id ${this.direction}`;
     this.orderBy = `ORDER BY ${this.isById ? byId : `${this.column.name} ${this.direction}, ${byId}`}`;
-    const rangeOfSort = conditionsOf(table, range === undefined ? {} : { ranges: { [sortBy]: range } });
+    const rangeOfSort = conditionsOf(table, { ranges: { [sortBy]: range } });
     this.range = this.isById ? both(scope.indexed, rangeOfSort) : rangeOfSort;
     this.filters = both(this.isById ? scope.others : scope, conditionsOf(table, { filters, ranges: otherRanges }));
     this.isFiltered = this.filters.sql.length > 0;
