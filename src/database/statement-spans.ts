@@ -1,15 +1,6 @@
 import type { Attributes } from '@opentelemetry/api';
-import { LRUCache } from 'lru-cache';
 import { errorType, type Tracing } from '../tracing/spans.js';
 import { type StatementEvent, statements } from './database-events.js';
-
-interface Description {
-  /** Such as `INSERT orders`. */
-  readonly name: string;
-  readonly attributes: Attributes;
-}
-
-const descriptions = new LRUCache<string, Description>({ max: 500 });
 
 /** Characters of a statement; one that inserts many records repeats itself. */
 const LONGEST_TEXT = 1000;
@@ -36,16 +27,8 @@ export function traceStatements({ api, tracer }: Tracing): () => void {
   return () => void statements.unsubscribe(onStatement);
 }
 
-function describe(sql: string): Description {
-  let description = descriptions.get(sql);
-  if (description === undefined) {
-    description = parse(sql);
-    descriptions.set(sql, description);
-  }
-  return description;
-}
-
-function parse(sql: string): Description {
+/** The name of a statement's span, such as `INSERT orders`, and its attributes. */
+function describe(sql: string): { readonly name: string; readonly attributes: Attributes } {
   const operation = /\bCOMMIT\s*$/i.test(sql) ? 'COMMIT' : (/[a-z]+/i.exec(sql)?.[0].toUpperCase() ?? 'SQL');
   const text = textOf(sql);
   const table = /\b(?:FROM|INTO|UPDATE)\s+["`]?(\w+)/i.exec(text ?? '')?.[1];

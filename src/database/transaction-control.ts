@@ -75,6 +75,9 @@ export function withoutLead(sql: string): string {
   return sql.slice(LEAD.exec(sql)![0].length);
 }
 
+/** The error of a statement that uses a transaction after its end. */
+export const TRANSACTION_ENDED = new TypeORMError('The transaction has ended');
+
 /** The log message for a statement that was rejected because the transaction of its query runner had ended. */
 export function lateStatement(sql: string): string {
   return (

@@ -1,5 +1,5 @@
-import { TypeORMError } from 'typeorm';
 import { transactionTooLong } from '../errors.js';
+import { TRANSACTION_ENDED } from '../transaction-control.js';
 import type { ConnectionPool } from './connections/connection-pool.js';
 import type { PostgresClient } from './connections/postgres-client.js';
 import { explained, isConnectionFailure, outcomeUnknown } from './postgres-errors.js';
@@ -77,7 +77,7 @@ export class PostgresTransaction {
   async commit(): Promise<void> {
     this.assertOpen();
     clearTimeout(this.timer);
-    this.over = ENDED;
+    this.over = TRANSACTION_ENDED;
     try {
       await execute(this.client, COMMIT, undefined);
     } catch (error) {
@@ -91,7 +91,7 @@ export class PostgresTransaction {
   async rollback(): Promise<void> {
     if (this.over !== undefined) return;
     clearTimeout(this.timer);
-    this.over = ENDED;
+    this.over = TRANSACTION_ENDED;
     await this.end(this.failure);
   }
 
@@ -119,5 +119,3 @@ export class PostgresTransaction {
     this.connections.giveBack(this.client);
   }
 }
-
-const ENDED = new TypeORMError('The transaction has ended');

@@ -5,40 +5,26 @@ import {
   type TableColumn,
   TypeORMError,
 } from 'typeorm';
-import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js';
 import {
   type OpenTransaction,
   rejectRoundedIntegers,
-  type SqliteConnection,
   type StatementResult,
   toQueryResult,
 } from './sqlite-connection.js';
+import type { SqliteDriver } from './sqlite-driver.js';
 import { lateStatement } from '../transaction-control.js';
 import { kindOf, rejectSharedPragma, type StatementKind } from './statement-kind.js';
 import { explained } from './sqlite-errors.js';
-import type { Snapshots } from './reading/snapshots.js';
-import type { TableRebuilds } from './table-rebuilds.js';
-import type { Writer } from './writing/writer.js';
-
-/** The connections that a query runner uses. The driver has them. */
-export interface SqliteConnections extends BetterSqlite3Driver {
-  readonly reader: SqliteConnection;
-  readonly writer: Writer;
-  readonly snapshots: Snapshots;
-  readonly tableRebuilds: TableRebuilds;
-  /** Runs a reading statement outside a transaction. */
-  read(sql: string, parameters: readonly unknown[]): StatementResult | Promise<StatementResult>;
-}
 
 /**
  * The session of one caller. In mode `master` its transactions write and wait for a slot. In mode `slave` they read one
  * snapshot without waiting. A statement outside a transaction is a transaction by itself.
  */
 export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
-  declare driver: SqliteConnections;
+  declare driver: SqliteDriver;
   private transaction?: OpenTransaction;
   /** Whether the transaction has run no statement yet. */
   private transactionIsNew = false;
@@ -51,7 +37,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   /** Error of the commit that the last rollback waited for. TypeORM swallows errors of its own rollbacks. */
   private rollbackFailure?: Error;
 
-  constructor(driver: SqliteConnections, mode: ReplicationMode) {
+  constructor(driver: SqliteDriver, mode: ReplicationMode) {
     super(driver);
     this.mode = mode;
   }

@@ -1,5 +1,5 @@
-import { TypeORMError } from 'typeorm';
 import { DatabaseUnavailableError } from '../../errors.js';
+import { TRANSACTION_ENDED } from '../../transaction-control.js';
 import { type Waiter, WaitQueue } from '../../wait-queue.js';
 import type { ConnectionUsage } from '../../engine.js';
 import type { Database } from '../better-sqlite3.js';
@@ -9,8 +9,6 @@ import { type OpenTransaction, retryWhileBusy, SqliteConnection, type StatementR
 const MOST_IDLE = 4;
 /** Milliseconds until idle connections are closed. Opening one takes longer than reading a short list. */
 const IDLE_TIMEOUT = 1000;
-
-const ENDED = new TypeORMError('The transaction has ended');
 
 interface SnapshotWaiter extends Waiter {
   readonly resolve: (connection: SqliteConnection) => void;
@@ -142,7 +140,7 @@ class ReadTransaction implements OpenTransaction {
   }
 
   rollback(): Promise<void> {
-    this.end(ENDED);
+    this.end(TRANSACTION_ENDED);
     return Promise.resolve();
   }
 

@@ -2,12 +2,12 @@ import type { Span } from '@opentelemetry/api';
 import { TypeORMError } from 'typeorm';
 import { inSpan } from '../../../tracing/spans.js';
 import { transactionTooLong } from '../../errors.js';
+import { TRANSACTION_ENDED } from '../../transaction-control.js';
 import type { Database } from '../better-sqlite3.js';
 import type { OpenTransaction, SqliteConnection, StatementResult } from '../sqlite-connection.js';
 import type { GroupCommit } from './group-commit.js';
 import { isFull, translated } from '../sqlite-errors.js';
 
-const ENDED = new TypeORMError('The transaction has ended');
 const OR_ROLLBACK = /\bOR\s+ROLLBACK\b/i;
 const DEFERRING = /\bdefer_foreign_keys\b/i;
 
@@ -59,13 +59,13 @@ export class WriteTransaction implements OpenTransaction {
     if (this.over !== undefined) throw this.over;
     if (this.deferredForeignKeys) this.checkForeignKeys();
     if (!this.isFirst) this.connection.run('RELEASE job');
-    this.over = ENDED;
+    this.over = TRANSACTION_ENDED;
     clearTimeout(this.timer);
     return inSpan('commit', (span) => this.shareCommit(span));
   }
 
   rollback(): Promise<void> {
-    if (this.over === undefined) this.undo(ENDED);
+    if (this.over === undefined) this.undo(TRANSACTION_ENDED);
     return this.settled ?? Promise.resolve();
   }
 
