@@ -7,6 +7,7 @@ import { createLog, NestLogger } from '../logging/logger.js';
 import { standardOutput } from '../logging/standard-output.js';
 import { createManagementServer } from '../management/management-routes.js';
 import { hasSocket } from './listen.js';
+import { Shutdown } from './shutdown.js';
 import { WorkerProcess } from './worker-process.js';
 import { WorkersManagement } from './workers-management.js';
 
@@ -29,6 +30,7 @@ export class Primary {
   private readonly log: ReturnType<typeof createLog>;
   private readonly workers = new Set<WorkerProcess>();
   private readonly management = new WorkersManagement(this.workers);
+  private readonly shutdown: Shutdown;
   /** Whether the first start of all workers has succeeded. */
   private isRunning = false;
   private replacing: Promise<void> = Promise.resolve();
@@ -36,9 +38,11 @@ export class Primary {
   private pause = 0;
   /** Workers in a row that ended before they served. */
   private failures = 0;
-  private exitCode = 0;
 
   constructor(private readonly config: Config) {
+    const timeout = config.shutdownDelay + config.shutdownTimeout + END_TIMEOUT;
+    this.shutdown = new Shutdown(() => this.stopWorkers(), timeout, this.logger);
+    process.on('exit', () => this.workers.forEach((worker) => worker.process.kill('SIGKILL')));
     this.log = createLog(config);
     Logger.overrideLogger(new NestLogger(this.log));
     const exec = fileURLToPath(new URL('../main.js', import.meta.url));
@@ -50,22 +54,13 @@ export class Primary {
   /** Resolves when all workers serve. The first one starts alone: it runs migrations, and an error is printed once. */
   async start(): Promise<void> {
     if (hasSocket()) {
-      throw new Error(
-        'A socket of systemd and WORKERS do not go together: remove WORKERS, or disable the .socket unit',
-      );
+      throw new Error('A socket of systemd and WORKERS do not go together: unset WORKERS or disable the .socket unit');
     }
     const { host, managementHost = host, managementPort: port, workers } = this.config;
-    const onSignal = (signal: NodeJS.Signals): void => {
-      if (this.management.isStopping) this.exit(1);
-      this.stop(signal, 0);
-    };
-    process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+    const { onSignal, onError } = this.shutdown;
+    process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('uncaughtException', onError);
     // A terminal that closes sends SIGHUP, too; then the service stops.
     process.on('SIGHUP', (signal) => (isatty(STDIN) ? onSignal(signal) : this.replaceAll()));
-    process.on('uncaughtException', (error, origin) => {
-      this.logger.fatal(error);
-      this.stop(origin, 1);
-    });
     const server = createManagementServer(this.config, this.management);
     await server.listen({ host: managementHost, port });
     // A SIGHUP during the start waits for its end: the workers that start may have read an old secret.
@@ -80,32 +75,32 @@ export class Primary {
   }
 
   private fork(): WorkerProcess {
-    const worker = new WorkerProcess((level) => {
-      this.log.level = level;
-    });
+    const worker = new WorkerProcess(this.log);
     this.workers.add(worker);
     void worker.ended.then(() => this.handleEnd(worker));
     return worker;
   }
 
   private async forkOrExit(): Promise<void> {
-    if (this.management.isStopping) return;
+    if (this.shutdown.hasBegun) return;
     const worker = this.fork();
-    if (!(await worker.started) && !this.management.isStopping) this.exit(worker.process.exitCode ?? 1);
+    if (!(await worker.started) && !this.shutdown.hasBegun) process.exit(worker.process.exitCode ?? 1);
   }
 
   private handleEnd(worker: WorkerProcess): void {
     const { exitCode, signalCode } = worker.process;
     this.workers.delete(worker);
     this.management.keepCounts(worker);
-    if (this.management.isStopping && worker.hasStarted && exitCode !== 0) this.exitCode ||= 1;
+    if (this.shutdown.hasBegun && worker.hasStarted && exitCode !== 0) this.shutdown.exitCode ||= 1;
     if (!this.isRunning || worker.isStopping) return;
     this.management.crashes.inc();
     // A new worker that failed to start on SIGHUP needs no replacement.
     if (this.missing === 0) return;
     this.logger.error(`${worker.name} has ended (${signalCode ?? `exit code ${exitCode}`}); it will be replaced`);
     this.failures = worker.hasStarted ? 0 : this.failures + 1;
-    if (this.failures === MOST_FAILURES) this.stop('a worker that has ended cannot be replaced', exitCode ?? 1);
+    if (this.failures === MOST_FAILURES) {
+      this.shutdown.begin('a worker that has ended cannot be replaced', exitCode ?? 1);
+    }
     if (performance.now() - worker.forkedAt > STABLE) this.pause = 0;
     setTimeout(() => this.forkMissing(), this.pause);
     this.pause = Math.min(Math.max(2 * this.pause, SHORTEST_PAUSE), LONGEST_PAUSE);
@@ -116,7 +111,7 @@ export class Primary {
   }
 
   private forkMissing(): void {
-    while (!this.management.isStopping && this.missing > 0) this.fork();
+    while (!this.shutdown.hasBegun && this.missing > 0) this.fork();
   }
 
   /** Replaces the workers one by one: an old worker stops when its replacement serves. */
@@ -124,7 +119,7 @@ export class Primary {
     this.replacing = this.replacing.then(async () => {
       this.logger.log('Replacing the workers (SIGHUP)');
       for (const old of [...this.workers].filter(({ isServing }) => isServing)) {
-        if (this.management.isStopping) return;
+        if (this.shutdown.hasBegun) return;
         if (!(await this.fork().started)) {
           return this.logger.error('A new worker could not start; the old workers that are left go on serving');
         }
@@ -136,25 +131,10 @@ export class Primary {
     });
   }
 
-  private stop(reason: string, exitCode: number): void {
-    this.exitCode ||= exitCode;
-    if (this.management.isStopping) return;
+  private async stopWorkers(): Promise<void> {
+    this.shutdown.step = 'waiting for the workers to end';
     this.management.isStopping = true;
-    this.logger.log(`Stopping (${reason})`);
-    const longest = this.config.shutdownDelay + this.config.shutdownTimeout + END_TIMEOUT;
-    setTimeout(() => {
-      console.error(`The workers did not end within ${longest} ms`);
-      this.exit(1);
-    }, longest);
     for (const worker of this.workers) worker.stop();
-    void Promise.all([...this.workers].map(({ ended }) => ended)).then(() => {
-      this.logger.log('Stopped');
-      this.exit(this.exitCode);
-    });
-  }
-
-  private exit(code: number): never {
-    for (const worker of this.workers) worker.stop('SIGKILL');
-    process.exit(code);
+    await Promise.all([...this.workers].map(({ ended }) => ended));
   }
 }

@@ -1,0 +1,77 @@
+import { inspect } from 'node:util';
+import { Logger } from '@nestjs/common';
+import { standardOutput } from '../logging/standard-output.js';
+
+/** Stops the process once, and exits. A stop that fails or takes too long exits with 1. */
+export class Shutdown {
+  hasBegun = false;
+  exitCode = 0;
+  /** The current step, for the error message of a stop that takes too long. */
+  step = '';
+
+  /**
+   * @param timeout milliseconds that `stop` may take
+   * @param logger logs the begin and the end
+   */
+  constructor(
+    private readonly stop: () => Promise<unknown>,
+    private readonly timeout: number,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Listener of SIGTERM and SIGINT: stops with exit code 0. A second signal exits immediately with 1. */
+  readonly onSignal = (signal: NodeJS.Signals): void => {
+    if (this.hasBegun) exitWithError();
+    this.begin(signal, 0);
+  };
+
+  /** Listener of `uncaughtException`, which unhandled rejections raise, too: stops with exit code 1. */
+  readonly onError = (thrown: unknown, origin: string): void => {
+    const error = thrown instanceof Error ? thrown : new Error(`${inspect(thrown)} was thrown, which is no Error`);
+    const logger = new Logger('Service');
+    if (this.hasBegun) logger.error(error);
+    else logger.fatal(error);
+    this.begin(origin, 1);
+  };
+
+  /** Begins to stop. A repeated call can only turn exit code 0 into another one. */
+  begin(reason: string, exitCode: number): void {
+    this.exitCode ||= exitCode;
+    if (this.hasBegun) return;
+    this.hasBegun = true;
+    this.logger.log(`Stopping (${reason})`);
+    setTimeout(() => this.giveUp(), this.timeout);
+    this.stop().then(
+      () => {
+        this.logger.log('Stopped');
+        process.exit(this.exitCode);
+      },
+      (error: unknown) => {
+        console.error(error);
+        exitWithError();
+      },
+    );
+  }
+
+  private giveUp(): never {
+    const counts = new Map<string, number>();
+    for (const name of process.getActiveResourcesInfo()) counts.set(name, (counts.get(name) ?? 0) + 1);
+    const open = [...counts].map(([name, count]) => `${count} ${name}`).join(', ');
+    console.error(`The service did not stop within ${this.timeout} ms. It was ${this.step}; still open: ${open}`);
+    exitWithError();
+  }
+}
+
+/** Exits with code 1, or by SIGKILL if `process.exit` would wait for a thread that may never finish. */
+function exitWithError(): never {
+  if (threadPoolRequests().length > 0) {
+    standardOutput().finish();
+    process.kill(process.pid, 'SIGKILL');
+  }
+  process.exit(1);
+}
+
+/** Operations in libuv's thread pool without a time-out; `process.exit` waits for them. */
+export function threadPoolRequests(): string[] {
+  return process.getActiveResourcesInfo().filter((name) => /^(FSReq|GetAddrInfoReq|GetNameInfoReq)/.test(name));
+}
