@@ -1,3 +1,4 @@
+import type { Channel, ChannelListener } from 'node:diagnostics_channel';
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
@@ -10,70 +11,77 @@ import {
   ENGINE_ERRORS,
   type EngineError,
   engineErrors,
+  type StatementEvent,
+  statements,
 } from '../database/database-events.js';
 import { engineOf } from '../database/engine.js';
 import { addGauge } from './add-gauge.js';
-import { addBackupGauges } from './backup-gauges.js';
+import { lastBackup, type SizedBackup } from './backup-files.js';
+import { withinTimeout } from './database-timeout.js';
 import { Metrics } from './metrics.js';
 
-/** Metrics of the database: errors of the engine, batches, connections and, with SQLite, the size of its files and its last backup. */
+/**
+ * Metrics of the database: statements, errors of the engine, batches, connections and, with SQLite, the size of its
+ * files and its last backup.
+ */
 @Injectable()
 export class DatabaseMetrics implements OnModuleDestroy {
-  private readonly errors: Counter<'kind'>;
-  private readonly batchSizes: Histogram<'kind'>;
-  private readonly batchWaits: Histogram<'kind'>;
+  private readonly subscriptions = new Map<Channel, ChannelListener>();
 
-  constructor({ registry }: Metrics, { database: { url, backupFolder } }: Config, dataSource: DataSource) {
+  constructor({ registry }: Metrics, { database }: Config, dataSource: DataSource) {
+    this.measureEvents(registry);
+    measurePools(registry, dataSource);
+    const { url, backupFolder } = database;
+    if (url.engine !== 'sqlite') return;
+    measureFiles(registry, url.path);
+    if (backupFolder !== undefined) measureBackups(registry, backupFolder);
+  }
+
+  onModuleDestroy(): void {
+    for (const [channel, listener] of this.subscriptions) channel.unsubscribe(listener);
+  }
+
+  private measureEvents(registry: Registry): void {
     const ofKind = { labelNames: ['kind'] as const, registers: [registry] };
-    this.batchSizes = new Histogram({
+    const statementTimes = new Histogram({
+      name: 'database_statement_duration_seconds',
+      help: 'Time of a statement in the database engine',
+      buckets: [0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
+      ...ofKind,
+    });
+    const batchSizes = new Histogram({
       name: 'database_batch_size',
       help: 'Reads that share a statement, or writes that share a transaction and its commit',
       buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
       ...ofKind,
     });
-    this.batchWaits = new Histogram({
+    const batchWaits = new Histogram({
       name: 'database_batch_wait_seconds',
       help: 'Time that the first read or write of a batch waited until the batch was sent',
       buckets: [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
       ...ofKind,
     });
-    batches.subscribe(this.observeBatch);
-    measurePools(registry, dataSource);
-    this.errors = new Counter({
+    const errors = new Counter({
       name: 'database_errors_total',
       help: 'Errors of the database engine: corrupt, io, full, unreachable; without failed statements and locks',
-      labelNames: ['kind'],
-      registers: [registry],
+      ...ofKind,
     });
     // Each counter starts at 0, so that the first error is an increase.
-    for (const kind of ENGINE_ERRORS) this.errors.inc({ kind }, 0);
-    engineErrors.subscribe(this.count);
-    if (url.engine !== 'sqlite') return;
-    const { path } = url;
-    const readFree = async (): Promise<number> => {
-      const { bavail, bsize } = await statfs(dirname(path));
-      return bavail * bsize;
-    };
-    const readWal = async (): Promise<number> => (await stat(`${path}-wal`)).size;
-    const free = 'Free bytes for this user on the volume of the database';
-    // All workers have the same values.
-    addGauge(registry, 'database_volume_free_bytes', free, readFree, 'first');
-    addGauge(registry, 'database_wal_bytes', 'Size of the write-ahead log', readWal, 'first');
-    if (backupFolder !== undefined) addBackupGauges(registry, backupFolder);
+    for (const kind of ENGINE_ERRORS) errors.inc({ kind }, 0);
+    this.subscribe<StatementEvent>(statements, ({ kind, milliseconds }) => {
+      statementTimes.observe({ kind }, milliseconds / 1000);
+    });
+    this.subscribe<BatchEvent>(batches, ({ kind, size, waitMilliseconds }) => {
+      batchSizes.observe({ kind }, size);
+      batchWaits.observe({ kind }, waitMilliseconds / 1000);
+    });
+    this.subscribe<EngineError>(engineErrors, (kind) => errors.inc({ kind }));
   }
 
-  onModuleDestroy(): void {
-    engineErrors.unsubscribe(this.count);
-    batches.unsubscribe(this.observeBatch);
+  private subscribe<Event>(channel: Channel, listener: (event: Event) => void): void {
+    channel.subscribe(listener as ChannelListener);
+    this.subscriptions.set(channel, listener as ChannelListener);
   }
-
-  private readonly count = (kind: unknown): void => this.errors.inc({ kind: kind as EngineError });
-
-  private readonly observeBatch = (event: unknown): void => {
-    const { kind, size, waitMilliseconds } = event as BatchEvent;
-    this.batchSizes.observe({ kind }, size);
-    this.batchWaits.observe({ kind }, waitMilliseconds / 1000);
-  };
 }
 
 /** Adds gauges of the connections of each pool. The values of all workers are added up. */
@@ -96,4 +104,36 @@ function measurePools(registry: Registry, dataSource: DataSource): void {
       },
     });
   }
+}
+
+/** Adds gauges of the files of SQLite. All workers have the same values. */
+function measureFiles(registry: Registry, path: string): void {
+  const readFree = async (): Promise<number> => {
+    const { bavail, bsize } = await statfs(dirname(path));
+    return bavail * bsize;
+  };
+  const readWal = async (): Promise<number> => (await stat(`${path}-wal`)).size;
+  const free = 'Free bytes for this user on the volume of the database';
+  addGauge(registry, 'database_volume_free_bytes', free, readFree, 'first');
+  addGauge(registry, 'database_wal_bytes', 'Size of the write-ahead log', readWal, 'first');
+}
+
+/**
+ * Adds gauges of time and size of the last backup in a folder. Both are 0 if there is none, or if the folder cannot be
+ * read. All workers have the same values.
+ */
+function measureBackups(registry: Registry, folder: string): void {
+  let reading: Promise<SizedBackup | undefined> | undefined;
+  // One reading at a time: on a network drive that does not respond, each would block a thread of Node's file system.
+  const last = (): Promise<SizedBackup | undefined> => {
+    reading ??= lastBackup(folder)
+      .catch(() => undefined)
+      .finally(() => (reading = undefined));
+    return withinTimeout(reading, undefined);
+  };
+  const readTime = async (): Promise<number> => ((await last())?.time ?? 0) / 1000;
+  const readSize = async (): Promise<number> => (await last())?.size ?? 0;
+  const time = 'When the last backup in BACKUP_DIR began; 0 if there is none';
+  addGauge(registry, 'database_last_backup_timestamp_seconds', time, readTime, 'first');
+  addGauge(registry, 'database_last_backup_bytes', 'Size of the last backup in BACKUP_DIR', readSize, 'first');
 }

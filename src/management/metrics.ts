@@ -1,31 +1,18 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { levels } from 'pino';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { serviceVersion } from '../config/service-version.js';
 import { committed } from '../database/engine.js';
-import { LiveConfig } from '../database/polling/live-config.js';
-import { type StatementEvent, statements } from '../database/database-events.js';
+import { LiveConfig, settingsInForce } from '../database/polling/live-config.js';
 import { standardOutput } from '../logging/standard-output.js';
 import { ReportedResources } from './reported-resources.js';
-import { addSettingsGauge } from './settings-gauge.js';
 import { withinTimeout } from './database-timeout.js';
-
-// Seconds.
-const STATEMENT_BUCKETS = [0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5];
 
 /** The metrics of one application. Each application has its own registry. */
 @Injectable()
 export class Metrics implements OnModuleDestroy {
   readonly registry = new Registry();
-
-  private readonly statements = new Histogram({
-    name: 'database_statement_duration_seconds',
-    help: 'Time of a statement in the database engine',
-    labelNames: ['kind'],
-    buckets: STATEMENT_BUCKETS,
-    registers: [this.registry],
-  });
 
   /** Counts lists that the service ended after their first bytes; the resource layer does it. */
   readonly cutOffLists = new Counter({
@@ -75,7 +62,22 @@ export class Metrics implements OnModuleDestroy {
         for (const { resource, capacity } of resources.all) this.set({ resource }, capacity);
       },
     });
-    addSettingsGauge(this.registry, live);
+    const start = Math.floor(Date.now() / 1000 - process.uptime());
+    new Gauge({
+      name: 'setting_in_force_timestamp_seconds',
+      help: 'Since when a setting has its value: by cli set (source "database"), or since the start ("environment")',
+      labelNames: ['name', 'value', 'source'],
+      // All workers have the same values.
+      aggregator: 'first',
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        for (const { name, value, stored } of settingsInForce(live.current, live.stored)) {
+          const source = stored === undefined ? 'environment' : 'database';
+          this.set({ name, value, source }, stored === undefined ? start : Number(stored.changed) / 1000);
+        }
+      },
+    });
     new Counter({
       name: 'log_lines_dropped_total',
       help: 'Log lines that were dropped because the reader of the log stalled',
@@ -89,16 +91,9 @@ export class Metrics implements OnModuleDestroy {
         }
       },
     });
-    statements.subscribe(this.observeStatement);
   }
 
   onModuleDestroy(): void {
-    statements.unsubscribe(this.observeStatement);
     this.registry.clear();
   }
-
-  private readonly observeStatement = (event: unknown): void => {
-    const { kind, milliseconds } = event as StatementEvent;
-    this.statements.observe({ kind }, milliseconds / 1000);
-  };
 }
