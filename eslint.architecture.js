@@ -47,11 +47,11 @@ function noImport(pattern, message) {
 }
 
 /** The files of `src/http/connections/` that other modules import. */
-const FACE = '(?!(connections|tracked-response|tracking-hooks)\\.js$)';
+const FACE = '(?!(connections|request-tracker|tracking-hooks)\\.js$)';
 const NO_INSIDE_OF_CONNECTIONS = ['/http/connections/', '^\\.{1,2}/connections/'].map((folder) =>
   noImport(
     `${folder}${FACE}`,
-    'Of src/http/connections, other modules import connections.js, tracked-response.js and tracking-hooks.js only.',
+    'Of src/http/connections, other modules import connections.js, request-tracker.js and tracking-hooks.js only.',
   ),
 );
 

@@ -204,7 +204,7 @@ const ALLOWED: [circumstance: string, file: string, line: string][] = [
   ['the configuration reads the environment', 'src/config/config.ts', `console.log(process.env);`],
   ['a layer imports the face of connections', 'src/app.ts', `import './http/connections/connections.js';`],
   ['the command line opens a file', 'src/cli/token.ts', `import '../database/sqlite/better-sqlite3.js';`],
-  ['http imports it', 'src/http/errors/api-error.ts', `import '../connections/tracked-response.js';`],
+  ['http imports it', 'src/http/errors/api-error.ts', `import '../connections/request-tracker.js';`],
   ['the command line imports a feature', 'src/cli/program.ts', `import '../cookies/cookies.service.js';`],
 ];
 

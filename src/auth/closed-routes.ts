@@ -17,8 +17,7 @@ export class ClosedRoutes implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     if (this.config.worker?.isFirst === false) return;
-    for (const { controller, method, name } of this.handlers.all()) {
-      const handler = (controller.prototype as Record<string, () => void>)[method]!;
+    for (const { controller, handler, name } of this.handlers.all()) {
       if (accessOf(this.reflector, handler, controller) === undefined) {
         this.logger.warn(`${name} has neither @Scopes() nor @Public(): it is 403 for everyone`);
       }

@@ -68,7 +68,7 @@ export class Handshakes {
   private reject(error: unknown, request: IncomingMessage, id: string, done: Done): void {
     const { status, headers, body } = errorResponse(error, id);
     const { 'content-type': type, ...others } = headers;
-    this.connections.requests.recordHandshake(status, id, request.socket.remoteAddress);
+    this.connections.requests.recordRaw(status, id, 'GET', request.socket.remoteAddress);
     done(false, status, JSON.stringify(body), { ...others, 'Content-Type': type! });
   }
 

@@ -2,7 +2,7 @@ import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { httpCallOf } from '../http/messages/call.js';
+import { httpCallOf } from '../http/messages/request.js';
 import { forbidden, unauthenticated } from './auth-errors.js';
 import { type Principal, principalsOfSockets } from './principal.js';
 import { accessOf } from './scopes.decorator.js';

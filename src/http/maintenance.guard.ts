@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { LiveConfig } from '../database/polling/live-config.js';
 import { ApiError } from './errors/api-error.js';
-import { mayWrite } from './messages/call.js';
+import { mayWrite } from './messages/request.js';
 
 /** Seconds after which a client may try again. */
 const RETRY_AFTER = 30;

@@ -1,17 +1,44 @@
+import type { ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import type { Reflector } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
 import { subjectOf } from '../auth/principal.js';
-import { type HttpCall, httpCallOf } from '../http/messages/call.js';
+import { type HttpCall, httpCallOf } from '../http/messages/request.js';
 import { addressKey } from '../http/messages/client-address.js';
 import type { Limit } from './limit.js';
 import { type RouteClass, routeClassOf } from './rate-class.decorator.js';
-import { tooManyRequests } from './rate-limit-errors.js';
-import { RequestsInProgress } from './requests-in-progress.js';
+import { rateLimited, tooManyRequests } from './rate-limit-errors.js';
 
 /** The shortest and longest time before a 429 in milliseconds: clients that repeat at once would use up the CPU. */
 const DELAY = { least: 250, most: 750 };
+
+/** Counts the requests of each subject that have no complete response yet, in this process. */
+class RequestsInProgress {
+  /** Most requests of one subject; `undefined` for no limit. */
+  most?: number;
+  private readonly counts = new Map<string, number>();
+  private readonly counted = new WeakSet<ServerResponse>();
+
+  /**
+   * Counts a request until its response is sent or its connection closes. A repeated call for one response counts once.
+   * @throws {ApiError} 429 if the subject has as many already
+   */
+  add(subject: string, response: ServerResponse): void {
+    if (this.most === undefined || response.closed || this.counted.has(response)) return;
+    const count = this.counts.get(subject) ?? 0;
+    if (count >= this.most) throw rateLimited(`This subject has ${count} requests in progress; wait for a response`, 1);
+    this.counts.set(subject, count + 1);
+    this.counted.add(response);
+    response.once('close', () => this.remove(subject));
+  }
+
+  private remove(subject: string): void {
+    const left = this.counts.get(subject)! - 1;
+    if (left > 0) this.counts.set(subject, left);
+    else this.counts.delete(subject);
+  }
+}
 
 /**
  * Counts every request with a valid token and permission, and every request of a public route: 429 beyond a limit. It

@@ -1,6 +1,6 @@
 import { safeParse } from 'fast-content-type-parse';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { hasArrived } from '../connections/tracked-response.js';
+import { hasArrived } from '../connections/request-tracker.js';
 import type { AcceptedBody } from './accepts-body.decorator.js';
 import { BODY_LIMIT } from './body-limit.js';
 import { RawBody, tooLarge } from './raw-body.js';

@@ -1,11 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors/api-error.js';
-import { newRequestId, requestId } from '../messages/request.js';
+import { requestId } from '../messages/request.js';
 import { announcesClose, SocketFlow } from './node-internals.js';
 import { isLastOfConnection, protocolError, rawResponse, sendRejection } from './protocol-error.js';
-import type { BufferBudget, RequestTracker } from './request-tracker.js';
-import { hasArrived, type ResponseConnection, type TrackedResponse } from './tracked-response.js';
+import {
+  type BufferBudget,
+  hasArrived,
+  type RequestTracker,
+  type ResponseConnection,
+  type TrackedResponse,
+} from './request-tracker.js';
 
 /** Why the service closes a connection. */
 export const CUT_REASONS = ['stalled', 'overload', 'too many connections'] as const;
@@ -52,7 +58,7 @@ export class Connection implements ResponseConnection {
   private overdue?: { readonly error: Error; request?: IncomingMessage };
   /** When the service closed its side, on the clock of `performance.now()`. */
   private endedAt?: number;
-  private readonly flow: SocketFlow;
+  readonly flow: SocketFlow;
 
   /** @param wire the TCP connection below TLS, or the socket itself */
   constructor(
@@ -180,11 +186,6 @@ export class Connection implements ResponseConnection {
     this.socket.destroy();
   }
 
-  /** @returns milliseconds since the client last read a part of what is buffered; 0 if nothing is buffered */
-  stalledFor(now: number): number {
-    return this.flow.stalledFor(now);
-  }
-
   /** Whether the client keeps its side open too long after the last response. */
   isLingering(now: number): boolean {
     return this.endedAt !== undefined && now - this.endedAt > LINGER;
@@ -219,9 +220,10 @@ export class Connection implements ResponseConnection {
     const { socket, lastError } = this;
     if (lastError === undefined || !socket.writable) return this.end();
     const { error, request } = lastError;
-    const id = request === undefined ? newRequestId() : requestId(request);
-    this.end(rawResponse(error, id));
-    this.owner.requests.recordRaw(error, id, request?.method, this.address);
+    const id = request === undefined ? randomUUID() : requestId(request);
+    const { status, text } = rawResponse(error, id);
+    this.end(text);
+    this.owner.requests.recordRaw(status, id, request?.method, this.address);
     // After CONNECT, Node no longer reads, and the client's end would not be noticed.
     socket.resume();
   }

@@ -1,4 +1,11 @@
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
@@ -7,9 +14,8 @@ import type { TlsFiles } from '../../config/tls-files.js';
 import { ApiError } from '../errors/api-error.js';
 import { Connection, type ConnectionOwner, CUT_REASONS, type CutReason } from './connection.js';
 import { type ConnectionLimits, OpenConnections } from './open-connections.js';
-import { BufferBudget, RequestTracker } from './request-tracker.js';
+import { BufferBudget, RequestTracker, TrackedResponse } from './request-tracker.js';
 import { TlsCertificate } from './tls-certificate.js';
-import { TrackedResponse } from './tracked-response.js';
 
 /** Milliseconds between two checks of all connections. */
 const SWEEP_INTERVAL = 1000;
@@ -20,8 +26,6 @@ const SHORTEST_STALL = 50;
 
 /** Milliseconds between two checks for slow readers while memory is short. */
 const RELIEF_INTERVAL = 100;
-
-type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
  * All connections of one server. It limits their number and their memory, disconnects stalled clients, and reports how
@@ -38,7 +42,7 @@ export class Connections implements ConnectionOwner {
   private readonly all: OpenConnections;
   private readonly bySocket = new WeakMap<Socket, Connection>();
   private server!: Server;
-  private requestHandler!: RequestHandler;
+  private requestHandler!: RequestListener;
   private reliefAt = -Infinity;
 
   /** @param tls makes the server one of HTTPS, if it has both files */
@@ -53,7 +57,7 @@ export class Connections implements ConnectionOwner {
   }
 
   /** Fastify's option `serverFactory`: makes the server whose connections are tracked here. */
-  readonly serverFactory = (handler: RequestHandler): Server => {
+  readonly serverFactory = (handler: RequestListener): Server => {
     this.requestHandler = handler;
     // Node 24 passes only WebSockets to `upgrade`. Older lines pass every request with `Upgrade` to a listener.
     const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean =>
@@ -66,7 +70,7 @@ export class Connections implements ConnectionOwner {
     // A client that has closed its side still reads. Node would drop the responses that wait.
     Object.assign(server, { httpAllowHalfOpen: true });
     server.on('connection', (socket) => this.accept(socket));
-    const receive: RequestHandler = (request, response) =>
+    const receive: RequestListener = (request, response) =>
       this.bySocket.get(request.socket)!.receive(response as TrackedResponse);
     server.on('request', receive);
     server.on('checkExpectation', receive);
@@ -110,7 +114,7 @@ export class Connections implements ConnectionOwner {
   upgrade(request: IncomingMessage, id: string): boolean {
     const connection = this.bySocket.get(request.socket);
     if (connection?.upgrade() !== true) return false;
-    this.requests.recordHandshake(101, id, connection.address);
+    this.requests.recordRaw(101, id, 'GET', connection.address);
     return true;
   }
 
@@ -142,8 +146,8 @@ export class Connections implements ConnectionOwner {
     // Computed even if memory suffices: a stall is measured from one check to the next.
     const stalled = [...this.all]
       .filter((connection) => connection.bufferedBytes > 0)
-      .filter((connection) => connection.stalledFor(now) > stall || (isExceeded && connection.hasTooManyWaiting))
-      .sort((a, b) => b.stalledFor(now) - a.stalledFor(now));
+      .filter((connection) => connection.flow.stalledFor(now) > stall || (isExceeded && connection.hasTooManyWaiting))
+      .sort((a, b) => b.flow.stalledFor(now) - a.flow.stalledFor(now));
     if (budget.isSufficient) return true;
     for (const connection of stalled) {
       if (excess <= 0) break;
@@ -211,7 +215,7 @@ export class Connections implements ConnectionOwner {
     const { requestTimeout, stallTimeout } = this.limits;
     for (const connection of this.all) {
       connection.checkOverdue(now, requestTimeout);
-      if (connection.stalledFor(now) > stallTimeout) connection.cut('stalled');
+      if (connection.flow.stalledFor(now) > stallTimeout) connection.cut('stalled');
       else if (connection.isLingering(now)) connection.socket.destroy();
     }
     this.requests.endLateOrphans(now);

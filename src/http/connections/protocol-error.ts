@@ -2,7 +2,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
 import { protocolErrorResponse } from '../errors/error-response.js';
 import { currentPacket } from './node-internals.js';
-import type { TrackedResponse } from './tracked-response.js';
+import type { TrackedResponse } from './request-tracker.js';
 
 /** Largest number of header fields; the limit of Node itself would drop fields without an error. */
 const MAX_HEADER_FIELDS = 2000;
@@ -69,12 +69,12 @@ export function sendRejection(response: TrackedResponse, error: Error): void {
   response.writeHead(status, headers).end(response.req.method === 'HEAD' ? undefined : content);
 }
 
-/** The text of an error response, for a socket that has no `ServerResponse`. */
-export function rawResponse(error: Error, id: string): string {
+/** The status and the text of an error response, for a socket that has no `ServerResponse`. */
+export function rawResponse(error: Error, id: string) {
   const { status, headers, content } = serialized(error, id);
   const lines = Object.entries({ ...headers, date: new Date().toUTCString() });
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${content}`;
+  return { status, text: `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${content}` };
 }
 
 function serialized(error: Error, id: string) {

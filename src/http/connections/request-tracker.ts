@@ -1,8 +1,7 @@
-import type { IncomingMessage } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
-import { protocolErrorResponse } from '../errors/error-response.js';
-import { routeOf } from '../messages/request.js';
-import type { TrackedResponse } from './tracked-response.js';
+import type { FastifyReply } from 'fastify';
+import { requestId, routeOf } from '../messages/request.js';
 
 /**
  * How a request ended: `sent` if its whole response was passed to the operating system, `cut off` if the connection
@@ -30,6 +29,47 @@ type RequestListener = (record: RequestRecord, end: RequestEnd, request?: Incomi
 
 /** Milliseconds a handler may run after its client has disconnected; then its request is recorded without a status. */
 const ORPHAN_TIMEOUT = 60_000;
+
+/** The connection as its responses see it. */
+export interface ResponseConnection {
+  /** The client's address; a closed socket no longer has it. */
+  readonly address: string | undefined;
+  readonly hasClosed: boolean;
+  /** Sets how many bytes of a streamed response are buffered now. */
+  countBuffered(response: TrackedResponse, bytes: number): void;
+  /** To be called when the operating system has accepted the whole response. */
+  responseSent(response: TrackedResponse): void;
+}
+
+/** Whether a request has arrived with its body. Node sets `complete` of a request without a body a moment too late. */
+export function hasArrived({ complete, headers }: IncomingMessage): boolean {
+  return complete || (headers['transfer-encoding'] === undefined && !(Number(headers['content-length']) > 0));
+}
+
+/** Node's response with the state that the connection, the log and the metrics need. */
+export class TrackedResponse extends ServerResponse {
+  declare httpConnection: ResponseConnection;
+  /** Fastify's reply, once Fastify has received the request. */
+  reply?: FastifyReply;
+  /** When the request was passed to Fastify, on the clock of `performance.now()`. */
+  startedAt = 0;
+  /** Buffered bytes of the body, as counted in the budget. */
+  bufferedBytes = 0;
+  /** Whether the status is final. */
+  isAnswered = false;
+  /** Whether the request has been logged and measured. */
+  isRecorded = false;
+  /** The error to send instead of passing the request to Fastify. */
+  rejection?: Error;
+  private ownId?: string;
+
+  /** The id of the request, in the response and in the log. */
+  get requestId(): string {
+    if (this.reply !== undefined) return this.reply.request.id;
+    this.ownId ??= requestId(this.req);
+    return this.ownId;
+  }
+}
 
 /**
  * Counts the bytes that unsent responses and waiting requests of all connections hold, and compares them with a limit.
@@ -109,17 +149,8 @@ export class RequestTracker {
     }
   }
 
-  /** Logs and measures the response to bytes that Node's parser rejected, or to CONNECT. */
-  recordRaw(error: Error, id: string, method = 'unknown', address?: string): void {
-    this.record(protocolErrorResponse(error, id).status, id, method, address);
-  }
-
-  /** Logs and measures the response to the handshake of a WebSocket, which does not pass Fastify. */
-  recordHandshake(status: number, id: string, address?: string): void {
-    this.record(status, id, 'GET', address);
-  }
-
-  private record(status: number, id: string, method: string, address?: string): void {
+  /** Logs and measures a response that does not pass Fastify: to CONNECT, to a handshake, and to invalid bytes. */
+  recordRaw(status: number, id: string, method = 'unknown', address?: string): void {
     const record = { requestId: id, method, route: 'unknown', status, milliseconds: 0, address };
     for (const listener of this.listeners) listener(record, 'sent');
   }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { overloaded } from '../errors/api-error.js';
 import { errorResponse } from '../errors/error-response.js';
 import type { Connections } from './connections.js';
-import { hasArrived, TrackedResponse } from './tracked-response.js';
+import { hasArrived, TrackedResponse } from './request-tracker.js';
 
 /** Bytes of a body that is sent even when memory is short: enough for a record or a short page. */
 const SMALL_BODY = 16_384;

@@ -1,5 +1,6 @@
+import { Readable } from 'node:stream';
 import { HttpException, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { DataSource } from 'typeorm';
 import type { ConstraintViolation } from '../../database/constraint-violation.js';
 import { engineOf } from '../../database/engine.js';
@@ -10,8 +11,7 @@ import {
   type UnavailableKind,
 } from '../../database/errors.js';
 import { Outage } from '../../logging/outage.js';
-import { originOfRequest } from '../messages/call.js';
-import { routeOf } from '../messages/request.js';
+import { originOfRequest, routeOf } from '../messages/request.js';
 
 /** An error, and the request or message that it rejected, or whose stream it cut off. */
 interface Rejection {
@@ -109,6 +109,19 @@ export class ErrorLog implements OnApplicationShutdown {
       onRepeat: (repeats) => this.logger[level](`${problem}: ${repeats} more requests in ${seconds} s`),
     });
   }
+}
+
+/** Logs why the stream of a response failed behind its first bytes, when the response can only be cut off. */
+export function logBrokenStreams(app: FastifyInstance, errors: ErrorLog): void {
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (payload instanceof Readable) {
+      payload.once('error', (error) => {
+        // An HttpException is no failure of the source: the client has read the list too slowly.
+        if (reply.raw.headersSent && !(error instanceof HttpException)) errors.brokeOff(error, request);
+      });
+    }
+    done(null, payload);
+  });
 }
 
 function described({ error, origin }: Rejection): string {

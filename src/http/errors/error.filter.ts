@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { inspect } from 'node:util';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
@@ -5,10 +6,9 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import { DataSource } from 'typeorm';
 import { constraintViolation } from '../../database/constraint-violation.js';
-import type { TrackedResponse } from '../connections/tracked-response.js';
+import type { TrackedResponse } from '../connections/request-tracker.js';
 import { ApiError, codeOfStatus } from './api-error.js';
-import { httpCallOf, originOf } from '../messages/call.js';
-import { newRequestId } from '../messages/request.js';
+import { httpCallOf, originOf } from '../messages/request.js';
 import { constraintError } from './constraint-error.js';
 import { ErrorLog } from './error-log.js';
 import {
@@ -52,7 +52,7 @@ export class ErrorFilter implements ExceptionFilter {
 
 /** Sends an error in a message, `{"event":"exception","data":...}`, as Nest's filter for WebSockets does. */
 function sendToSocket(error: unknown, host: ArgumentsHost): void {
-  const body = bodyOf(error, host, newRequestId());
+  const body = bodyOf(error, host, randomUUID());
   const message = { event: 'exception', data: { ...body, cause: { pattern: host.switchToWs().getPattern() } } };
   host.switchToWs().getClient<{ send(text: string): void }>().send(JSON.stringify(message));
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { FastifyRequest } from 'fastify';
+import type { ArgumentsHost } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 
 const VALID_ID = /^[A-Za-z0-9._-]{1,128}$/;
 const ENTITY_TAG = /(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
@@ -8,11 +9,7 @@ const ENTITY_TAG = /(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 /** The client's `X-Request-Id` if it is valid, otherwise a new id. */
 export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
   const given = headers['x-request-id'];
-  return typeof given === 'string' && VALID_ID.test(given) ? given : newRequestId();
-}
-
-export function newRequestId(): string {
-  return randomUUID();
+  return typeof given === 'string' && VALID_ID.test(given) ? given : randomUUID();
 }
 
 /** The pattern of the request's route, such as `/orders/:id`; `unknown` if no route matches. */
@@ -27,4 +24,51 @@ export function hasEntityTag(list: string, etag: string, comparison: 'strong' | 
     if (tag === etag && (weak === undefined || comparison === 'weak')) return true;
   }
   return false;
+}
+
+/** The HTTP request and response behind a call of a handler. */
+export interface HttpCall {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** The argument of a GraphQL resolver with the field that it resolves. */
+interface ResolvedField {
+  readonly fieldName: string;
+  readonly parentType: { readonly name: string };
+}
+
+/** The HTTP request of a route or of a GraphQL resolver; `undefined` for a message of a WebSocket. */
+export function httpCallOf(host: ArgumentsHost): HttpCall | undefined {
+  const type = host.getType<string>();
+  if (type === 'http') {
+    const http = host.switchToHttp();
+    return { request: http.getRequest<FastifyRequest>(), reply: http.getResponse<FastifyReply>() };
+  }
+  const reply = type === 'graphql' ? host.getArgByIndex<{ reply?: FastifyReply }>(2).reply : undefined;
+  return reply && { request: reply.request, reply };
+}
+
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** Tells whether a call may write: a route by its method, or a GraphQL mutation. Messages of WebSockets are not known. */
+export function mayWrite(host: ArgumentsHost): boolean {
+  const call = httpCallOf(host);
+  if (call === undefined) return false;
+  if (host.getType<string>() === 'http') return !READS.has(call.request.method);
+  return host.getArgByIndex<ResolvedField>(3).parentType.name === 'Mutation';
+}
+
+/** Names a call in the log: by its request and route, with the field in GraphQL, or by the message of a WebSocket. */
+export function originOf(host: ArgumentsHost): string {
+  const call = httpCallOf(host);
+  if (call === undefined) return `message "${host.switchToWs().getPattern()}" of a WebSocket`;
+  const origin = originOfRequest(call.request);
+  if (host.getType<string>() !== 'graphql') return origin;
+  const { fieldName, parentType } = host.getArgByIndex<ResolvedField>(3);
+  return `${origin}, ${parentType.name}.${fieldName}`;
+}
+
+export function originOfRequest(request: FastifyRequest): string {
+  return `request ${request.id}, ${request.method} ${routeOf(request)}`;
 }

@@ -19,6 +19,7 @@ export interface HandlerArgument {
 export interface Handler {
   readonly controller: Type;
   readonly method: string;
+  readonly handler: () => unknown;
   /** For the log: `OrdersController.list`. */
   readonly name: string;
 }
@@ -37,11 +38,11 @@ export class Handlers {
   }
 
   private of(controller: Type): Handler[] {
-    const prototype = controller.prototype as Record<string, object>;
+    const prototype = controller.prototype as Record<string, () => unknown>;
     return this.scanner
       .getAllMethodNames(prototype)
-      .filter((method) => Reflect.hasMetadata(METHOD_METADATA, prototype[method]!))
-      .map((method) => ({ controller, method, name: `${controller.name}.${method}` }));
+      .map((method) => ({ controller, method, handler: prototype[method]!, name: `${controller.name}.${method}` }))
+      .filter(({ handler }) => Reflect.hasMetadata(METHOD_METADATA, handler));
   }
 }
 

@@ -24,8 +24,8 @@ export class RouteCheck implements OnModuleInit {
 
   /** @throws {RouteError} */
   onModuleInit(): void {
-    const errors = this.handlers.all().flatMap(({ controller, method, name }) => {
-      const accepted = acceptedBodyOf((controller.prototype as Record<string, object>)[method]!);
+    const errors = this.handlers.all().flatMap(({ controller, method, handler, name }) => {
+      const accepted = acceptedBodyOf(handler);
       return argumentsOf(controller, method)
         .flatMap((argument) => [...errorsOf(argument), ...bodyErrors(argument, accepted)])
         .map((error) => `${name}: ${error}`);

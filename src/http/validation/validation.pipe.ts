@@ -1,12 +1,28 @@
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
+import {
+  type ArgumentMetadata,
+  Injectable,
+  type PipeTransform,
+  StandardSchemaValidationPipe,
+  type Type,
+} from '@nestjs/common';
 import { ApiError, invalidRequest } from '../errors/api-error.js';
 import { emptyBody, RawBody } from '../body/raw-body.js';
 import { Upload } from '../body/upload.js';
 import { propertiesOf } from './dto-properties.js';
-import { type Schema, validBySchema } from './standard-schema.js';
-import { parameterDetail, propertyDetail, toDto, validObject } from './validate.js';
+import {
+  type Detail,
+  MOST_DETAILS,
+  parameterDetail,
+  propertyDetail,
+  toDto,
+  unsafeNameIn,
+  validObject,
+} from './validate.js';
+
+/** A schema of zod, valibot or another library that follows https://standardschema.dev. */
+type Schema = NonNullable<ArgumentMetadata['schema']>;
 
 /**
  * Validates bodies, queries and path parameters with Nest's `ValidationPipe` and the DTO class of the argument, or with
@@ -50,6 +66,33 @@ async function read(body: RawBody, type: unknown): Promise<unknown> {
 function validArgument(value: unknown, type: unknown, schema?: Schema): unknown {
   if (schema !== undefined) return validBySchema(schema, value, propertyDetail);
   return isValidated(type) ? validObject(type, value) : value;
+}
+
+/**
+ * Validates the value of an argument such as `@Body({ schema })` with Nest's pipe.
+ * @param path of the value: the name in `@Query(name, { schema })`, else empty
+ * @returns the value as the schema transforms it
+ * @throws {ApiError} 400 with a detail for each error
+ */
+async function validBySchema(
+  schema: Schema,
+  value: unknown,
+  detail: Detail,
+  path: readonly string[] = [],
+): Promise<unknown> {
+  // Nest's pipe would remove such names without an error.
+  const unsafe = unsafeNameIn(value);
+  if (unsafe !== undefined) throw invalidRequest([detail(path, unsafe)]);
+  const pipe = new StandardSchemaValidationPipe({
+    exceptionFactory: (issues) =>
+      invalidRequest(
+        issues.slice(0, MOST_DETAILS).map(({ path: inner = [], message }) => {
+          const names = inner.map((segment) => String(typeof segment === 'object' ? segment.key : segment));
+          return detail([...path, ...names], message);
+        }),
+      ),
+  });
+  return pipe.transform(value, { type: 'body', schema });
 }
 
 /** False also for a class that a pipe of the argument validates, such as one of zod; `RouteCheck` requires that pipe. */

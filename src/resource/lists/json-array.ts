@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { StreamableFile } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { TrackedResponse } from '../../http/connections/tracked-response.js';
+import { TrackedResponse } from '../../http/connections/request-tracker.js';
 import { overloaded } from '../../http/errors/api-error.js';
 import type { JsonPage } from '../store/resource-snapshot.js';
 import type { CachedList, ListCache } from './list-cache.js';
