@@ -85,12 +85,6 @@ const DIFFERENCES: Difference[] = [
     sqlite: 1,
     postgres: 0,
   },
-  {
-    what: 'the isolation level REPEATABLE READ',
-    habit: (_samples, dataSource) => dataSource.transaction('REPEATABLE READ', () => Promise.resolve('taken')),
-    sqlite: expect.objectContaining({ message: expect.stringMatching(/isolation/) }),
-    postgres: 'taken',
-  },
 ];
 
 describeEngines('where the engines differ', (engine: EngineName) => {

@@ -36,6 +36,16 @@ describeHabits('transactions and SQL of ordinary TypeORM code', {
     },
     1,
   ],
+  'a transaction of each isolation level commits': [
+    async (context) => {
+      const { dataSource, name } = context;
+      for (const level of ['READ UNCOMMITTED', 'READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE'] as const) {
+        await dataSource.transaction(level, (manager) => manager.insert(Item, { name: `${name} ${level}` }));
+      }
+      return count(context);
+    },
+    4,
+  ],
   'a transaction of a query runner, by hand': [
     async (context) => {
       const runner = context.dataSource.createQueryRunner();

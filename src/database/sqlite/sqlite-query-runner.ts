@@ -6,7 +6,6 @@ import {
   TypeORMError,
 } from 'typeorm';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
-import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js';
 import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js';
 import {
   type OpenTransaction,
@@ -63,9 +62,10 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     if (this.rollbackFailure !== undefined) throw this.rollbackFailure;
   }
 
-  override async startTransaction(isolationLevel?: IsolationLevel): Promise<void> {
+  /** Ignores the isolation level: every transaction is serializable, which is as strict as any level. */
+  override async startTransaction(): Promise<void> {
     try {
-      await super.startTransaction(isolationLevel);
+      await super.startTransaction();
     } catch (error) {
       // TypeORM marks a transaction active before it begins, so the mark is removed when it does not begin. A nested
       // one stays counted, because TypeORM ends it with a rollback, which must not roll back the outer one.
