@@ -156,6 +156,13 @@ describeHabits('transactions and SQL of ordinary TypeORM code', {
   ],
   // Raw SQL.
   'a SELECT gives rows': [({ dataSource }) => dataSource.query('SELECT 1 AS one'), [{ one: 1 }]],
+  'named parameters are an error that says so': [
+    ({ dataSource }) =>
+      dataSource
+        .query('SELECT :one AS one', { one: 1 })
+        .catch(({ message }: Error) => /named placeholders|as an array/.test(message)),
+    true,
+  ],
   'count(*) is a number': [
     ({ dataSource }) => dataSource.query('SELECT count(*) AS number FROM items WHERE 1 = 0'),
     [{ number: 0 }],

@@ -51,7 +51,8 @@ const MOST_PARAMETERS = 65_535;
 
 /** @throws {TypeORMError} before anything is sent */
 export function rejectTooManyParameters(parameters: unknown[] | undefined): void {
-  if (parameters === undefined || parameters.length <= MOST_PARAMETERS) return;
+  // TypeORM rejects named parameters, which have no length.
+  if (!Array.isArray(parameters) || parameters.length <= MOST_PARAMETERS) return;
   throw new TypeORMError(
     `The statement has ${parameters.length} parameters, and PostgreSQL takes ${MOST_PARAMETERS}: send it in parts, or the values as one array (= ANY($1))`,
   );
