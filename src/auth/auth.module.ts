@@ -23,7 +23,9 @@ import { TokenVerifier } from './token-verifier.js';
     JwtStrategy,
     Handshakes,
     ClosedRoutes,
-    { provide: APP_GUARD, useClass: JwtAuthGuard },
+    JwtAuthGuard,
+    // Not `useClass`, which `overrideProvider(JwtAuthGuard)` of a test would not replace.
+    { provide: APP_GUARD, useExisting: JwtAuthGuard },
   ],
 })
 export class AuthModule {}

@@ -1,3 +1,4 @@
+import { JwtAuthGuard } from '../../src/auth/jwt-auth.guard.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
 import { BOTH, claims, HS256, jws, list } from './jws.js';
@@ -73,4 +74,12 @@ describe('with JWT_SCOPE_CLAIM=realm_access.roles', () => {
   ])('GET /cookies returns %i when the scopes are %s', async (status, _what, payload) => {
     expect((await list(service, jws(HS256, claims({ scope: undefined, ...payload })))).status).toBe(status);
   });
+});
+
+it('a test replaces the check of tokens and scopes with overrideProvider(JwtAuthGuard)', async () => {
+  const open = { canActivate: () => true };
+  await using service = await startService({}, [], [], (module) =>
+    module.overrideProvider(JwtAuthGuard).useValue(open),
+  );
+  expect((await Client.bearing(service).get('/cookies')).status).toBe(200);
 });
