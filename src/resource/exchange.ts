@@ -8,65 +8,13 @@ import {
   type PipeTransform,
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Config } from '../config/config.js';
-import { hasEntityTag } from '../http/messages/request.js';
+import { pathPrefix } from '../http/routing/handlers.js';
 import { type Id, type IdKind, INTEGER_IDS } from './id-kinds.js';
-import { type IdempotencyKey, idempotencyKeyOf } from './idempotency/idempotency.js';
-import { excludedVersion, invalidId, preconditionRequired, staleVersion } from './record-errors.js';
+import { idempotencyKeyOf } from './idempotency/idempotency.js';
+import { etagOf, Preconditions } from './preconditions.js';
+import { invalidId } from './record-errors.js';
 import type { Version } from './resource-entity.js';
 import type { ResourceName } from './resource.js';
-
-/** The strong entity tag of a version (RFC 9110 section 8.8.3). */
-export function etagOf({ epoch, revision }: Version): string {
-  return `"${epoch}-${revision}"`;
-}
-
-/** `If-Match` and `If-None-Match` of a request (RFC 9110 section 13), and the `Idempotency-Key` of a POST. */
-export class Preconditions {
-  constructor(
-    private readonly ifMatch: string | undefined,
-    private readonly ifNoneMatch: string | undefined,
-    readonly key?: IdempotencyKey,
-  ) {}
-
-  /**
-   * Tells whether a GET or HEAD is 304: the client already has this version.
-   * @throws {ApiError} 412 when `If-Match` asks for another version
-   */
-  isNotModified(version: Version): boolean {
-    this.checkIfMatch(version);
-    return this.ifNoneMatch !== undefined && hasEntityTag(this.ifNoneMatch, etagOf(version), 'weak');
-  }
-
-  /** The check for a write, to run inside its transaction; see `checkWrite`. */
-  forWrite({ requireIfMatch }: Pick<Config, 'requireIfMatch'>): (current: Version) => void {
-    return (current) => this.checkWrite(current, requireIfMatch);
-  }
-
-  /**
-   * Call it inside the transaction that changes the record.
-   * @param required whether a request without `If-Match` is rejected
-   * @throws {ApiError} 428 without `If-Match` where it is required, 412 when the record is not the one the client means
-   */
-  checkWrite(version: Version, required: boolean): void {
-    if (required && this.ifMatch === undefined) {
-      throw preconditionRequired();
-    }
-    this.checkIfMatch(version);
-    if (this.ifNoneMatch !== undefined && hasEntityTag(this.ifNoneMatch, etagOf(version), 'weak')) {
-      throw excludedVersion();
-    }
-  }
-
-  private checkIfMatch(version: Version): void {
-    if (this.ifMatch !== undefined && !hasEntityTag(this.ifMatch, etagOf(version), 'strong')) {
-      throw staleVersion();
-    }
-  }
-}
-
-/** The preconditions of a request without any. */
-export const NO_PRECONDITIONS = new Preconditions(undefined, undefined);
 
 interface Stored<T> {
   readonly record: T;
@@ -80,6 +28,7 @@ export class ResourceExchange {
   constructor(
     readonly request: FastifyRequest,
     readonly reply: FastifyReply,
+    private readonly pathPrefix: () => string,
   ) {}
 
   /** @throws {ApiError} 400 when the `Idempotency-Key` is invalid */
@@ -112,7 +61,7 @@ export class ResourceExchange {
 
   /** Sets `Location` and ETag of a POST and returns the record. */
   created<T extends { readonly id: Id }>(name: ResourceName, { record, version }: Stored<T>): T {
-    this.reply.headers({ location: name.pathOf(record.id), etag: etagOf(version) });
+    this.reply.headers({ location: this.pathPrefix() + name.pathOf(record.id), etag: etagOf(version) });
     return record;
   }
 
@@ -126,7 +75,8 @@ export class ResourceExchange {
 /** Parameter decorator: injects the `ResourceExchange` of the request. */
 export const Exchange = createParamDecorator((_data: unknown, context: ExecutionContext) => {
   const http = context.switchToHttp();
-  return new ResourceExchange(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
+  const prefix = () => pathPrefix(context);
+  return new ResourceExchange(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>(), prefix);
 });
 
 /** `@Param('note', ParseIdPipe)`: a record id in a path; any other text is 400. */

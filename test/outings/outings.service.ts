@@ -4,7 +4,7 @@ import type { Sql } from '../../src/database/engine.js';
 import { ApiError } from '../../src/http/errors/api-error.js';
 import { describedError } from '../../src/openapi/documented-errors.js';
 import { Leases } from '../../src/resource/leases.js';
-import type { Preconditions } from '../../src/resource/exchange.js';
+import type { Preconditions } from '../../src/resource/preconditions.js';
 import { InjectResource } from '../../src/resource/resource.module.js';
 import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import { Outing, Sleigh } from './outing.entity.js';

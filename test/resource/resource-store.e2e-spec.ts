@@ -11,7 +11,7 @@ import { isOneOf, References, ResourceEntity, type StoredRecord } from '../../sr
 import { ResourceName } from '../../src/resource/resource.js';
 import { StorageFullError } from '../../src/resource/record-errors.js';
 import { wholeArray } from '../../src/resource/lists/json-array.js';
-import { etagOf, Preconditions } from '../../src/resource/exchange.js';
+import { etagOf, Preconditions } from '../../src/resource/preconditions.js';
 import { createResourceTable, dropResourceTable } from '../../src/resource/store/resource-migration.js';
 import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import type { Version } from '../../src/resource/resource-entity.js';

@@ -1,7 +1,14 @@
-import { Injectable, type Type } from '@nestjs/common';
-// Nest has no public API for the metadata of a handler's arguments. Only this file uses its internal constants.
-import { METHOD_METADATA, PIPES_METADATA, ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
+import { type ExecutionContext, Injectable, type Type } from '@nestjs/common';
+// Nest has no public API for the metadata of a handler. Only this file uses its internal constants.
+import {
+  METHOD_METADATA,
+  PATH_METADATA,
+  PIPES_METADATA,
+  ROUTE_ARGS_METADATA,
+  RouteParamtypes,
+} from '@nestjs/common/internal';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import type { FastifyRequest } from 'fastify';
 
 /** An argument of a handler with `@Body`, `@Query` or `@Param`. */
 export interface HandlerArgument {
@@ -76,3 +83,18 @@ export function argumentsOf(controller: Type, method: string): HandlerArgument[]
     },
   );
 }
+
+/** The path of a request before the segments of its controller: a global prefix or a version, `/api/v1`; else empty. */
+export function pathPrefix(context: ExecutionContext): string {
+  const { routeOptions, url } = context.switchToHttp().getRequest<FastifyRequest>();
+  const own = [context.getClass(), context.getHandler()].map(
+    (target) => Reflect.getMetadata(PATH_METADATA, target) as string,
+  );
+  const count = segments(routeOptions.url).length - segments(own.join('/')).length;
+  return segments(url.split('?', 1)[0])
+    .slice(0, count)
+    .map((segment) => `/${segment}`)
+    .join('');
+}
+
+const segments = (path = ''): string[] => path.split('/').filter(Boolean);

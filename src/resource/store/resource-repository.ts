@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.js';
 import { Batcher } from '../../database/batcher.js';
 import { committed, openSnapshot, repeatRead, type Sql, type TransactionOptions } from '../../database/engine.js';
 import { currentActor } from '../audit/actor.js';
-import { NO_PRECONDITIONS, type Preconditions } from '../exchange.js';
+import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
 import { transactionOnce } from '../idempotency/idempotency.js';
 import type { Id, IdKind } from '../id-kinds.js';
 import { ResourceNotFoundError } from '../record-errors.js';

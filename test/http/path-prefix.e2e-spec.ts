@@ -1,0 +1,37 @@
+import { VersioningType } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import { createApp } from '../../src/app.js';
+import { AppModule } from '../../src/app.module.js';
+import { loadConfig } from '../../src/config/config.js';
+import { SETTINGS } from '../../src/features.js';
+import { Client, COOKIE, environmentIn, temporaryFolder } from '../support/service.js';
+
+describe.each<[what: string, prefix: string, path: string]>([
+  ['a global prefix', 'api', '/api/v1/cookies'],
+  ['a global prefix with a parameter', 'shops/:shop', '/shops/7/v1/cookies'],
+])('with %s and versions in paths', (_what, prefix, path) => {
+  let app: NestFastifyApplication;
+  let client: Client;
+
+  beforeAll(async () => {
+    const config = loadConfig(environmentIn(temporaryFolder()), SETTINGS);
+    const module = await Test.createTestingModule({ imports: [AppModule.forRoot(config)] }).compile();
+    app = await createApp(config, (adapter, options) => module.createNestApplication(adapter, options));
+    app.setGlobalPrefix(prefix).enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
+    await app.listen(0, '127.0.0.1');
+    client = await Client.of({ url: await app.getUrl() });
+  });
+
+  afterAll(() => app.close());
+
+  it('POST returns the Location of the new record, and the list the Link of its next page', async () => {
+    const post = () => client.request('POST', `${path}?`, { body: COOKIE });
+    const location = (await post()).headers.get('location')!;
+    expect(location).toBe(`${path}/1`);
+    expect(await client.get(location)).toMatchObject({ status: 200, body: { id: 1, ...COOKIE } });
+    await post();
+    const link = (await client.get(`${path}?limit=1`)).headers.get('link')!;
+    expect((await client.get(/<(.+)>/.exec(link)![1]!)).body).toEqual([{ id: 2, ...COOKIE }]);
+  });
+});
