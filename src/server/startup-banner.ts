@@ -9,6 +9,8 @@ import { type ReportedResource, ReportedResources } from '../management/reported
 
 /** Logs the addresses, the database and a command for a first token, when the service listens. */
 export async function logStartupBanner(app: NestFastifyApplication, config: Config, managementUrl: string) {
+  // A signal may have closed the port meanwhile.
+  if (!app.getHttpServer().listening) return;
   const logger = new Logger('Service');
   const api = (await app.getUrl()).replace('[::1]', '127.0.0.1');
   // A container does not know the ports of its host.

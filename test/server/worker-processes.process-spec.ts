@@ -248,6 +248,14 @@ describe('a service with two workers that stops', () => {
     await untilGone(workers);
   });
 
+  it('exits with 0, and logs no error, after a SIGTERM that comes while the second one starts', async () => {
+    const starts = inWorkersAbove(1, 'await new Promise((resolve) => setTimeout(resolve, 60_000));');
+    await using service = ServiceProcess.spawn(temporaryFolder(), { WORKERS: '2', ...starts });
+    await until(() => workersOf(service).length === 2, 'the second worker');
+    expect(await service.end()).toBe(0);
+    expect(service.output).not.toContain('"level":"error"');
+  });
+
   it('replaces all of them after a SIGHUP that comes while they start', async () => {
     const folder = temporaryFolder();
     await using service = ServiceProcess.spawn(folder, { WORKERS: '2' });
