@@ -18,60 +18,57 @@ export const ENUM_NAME = 'x-enum-name';
 
 /** Adds to the document of `@nestjs/swagger` what its decorators cannot express. */
 export function completeDocument(document: OpenAPIObject): void {
-  unwrapReferences(document as unknown as Node);
-  referToEnums(document.paths, document.components?.schemas ?? {});
-  closeSchemas(document);
+  const schemas: Schemas = document.components?.schemas ?? {};
+  replaceIn(document as unknown as Node, unwrapped);
+  replaceIn(document.paths, (node) => enumReference(node, schemas));
+  closeSchemas(document, schemas);
   describeBodyLimits(document);
   describeAccess(document);
   listErrorCodes(document);
 }
 
-function operationsOf({ paths }: OpenAPIObject): OperationObject[] {
+function operationsOf({ paths }: OpenAPIObject): { method: string; operation: OperationObject }[] {
   return Object.values(paths).flatMap((item) =>
-    METHODS.map((method) => item[method]).filter((one) => one !== undefined),
+    METHODS.flatMap((method) => (item[method] === undefined ? [] : [{ method, operation: item[method] }])),
   );
 }
 
+/** Replaces each object in a tree for which `replacementOf` returns another one. */
+function replaceIn(tree: Node, replacementOf: (node: Node) => Node | undefined): void {
+  for (const [key, node] of Object.entries(tree)) {
+    if (typeof node !== 'object' || node === null) continue;
+    const replacement = replacementOf(node as Node);
+    if (replacement === undefined) replaceIn(node as Node, replacementOf);
+    else tree[key] = replacement;
+  }
+}
+
 /**
- * Replaces each `{ allOf: [{ $ref }] }` by the `$ref`. `@nestjs/swagger` wraps named enums so, and generators of
- * clients make a type for each wrapper. A nullable one becomes `oneOf` with null, which `allOf` would exclude.
+ * The `$ref` of `{ allOf: [{ $ref }] }`. `@nestjs/swagger` wraps named enums so, and generators of clients make a type
+ * for each wrapper. A nullable one becomes `oneOf` with null, which `allOf` would exclude.
  */
-function unwrapReferences(node: Node): void {
-  for (const [key, value] of Object.entries(node)) {
-    if (typeof value !== 'object' || value === null) continue;
-    const reference = onlyReference(value as Node);
-    if (reference !== undefined && 'nullable' in value) {
-      const { allOf: _, nullable: _nullable, type: _type, ...others } = value as Node;
-      node[key] = { ...others, oneOf: [reference, { type: 'object', nullable: true, enum: [null] }] };
-    } else if (reference === undefined) unwrapReferences(value as Node);
-    else node[key] = reference;
-  }
-}
-
-/** Replaces the values of an enum by a reference to its schema. An enum of optional properties alone has no schema. */
-function referToEnums(node: Node, schemas: Schemas): void {
-  for (const [key, value] of Object.entries(node)) {
-    if (typeof value !== 'object' || value === null) continue;
-    const { [ENUM_NAME]: name, ...values } = value as Node;
-    if (typeof name !== 'string') referToEnums(value as Node, schemas);
-    else node[key] = name in schemas ? { $ref: `#/components/schemas/${name}` } : values;
-  }
-}
-
-function onlyReference(node: Node): Node | undefined {
+function unwrapped(node: Node): Node | undefined {
   const { allOf, nullable, ...others } = node;
   if (!Array.isArray(allOf) || allOf.length !== 1) return undefined;
-  if (nullable === undefined && Object.keys(others).length > 0) return undefined;
-  const [only] = allOf as Node[];
-  return only !== undefined && '$ref' in only ? only : undefined;
+  const [reference] = allOf as [Node];
+  if (!('$ref' in reference)) return undefined;
+  if (nullable === undefined) return Object.keys(others).length > 0 ? undefined : reference;
+  const { type: _type, ...rest } = others;
+  return { ...rest, oneOf: [reference, { type: 'object', nullable: true, enum: [null] }] };
+}
+
+/** The reference to the schema of an enum. An enum that only optional properties have has no schema. */
+function enumReference(node: Node, schemas: Schemas): Node | undefined {
+  const { [ENUM_NAME]: name, ...values } = node;
+  if (typeof name !== 'string') return undefined;
+  return name in schemas ? { $ref: `#/components/schemas/${name}` } : values;
 }
 
 /**
  * Sets `additionalProperties: false` in request bodies, whose unknown properties are 400, and in classes with
  * `ApiClosed`. Other schemas stay open, so that a later version can add properties.
  */
-function closeSchemas(document: OpenAPIObject): void {
-  const schemas: Schemas = document.components?.schemas ?? {};
+function closeSchemas(document: OpenAPIObject, schemas: Schemas): void {
   for (const name of bodyNames(document)) close(schemas[name]);
   for (const schema of Object.values(schemas)) {
     if (!(CLOSED in schema)) continue;
@@ -85,7 +82,7 @@ function close(schema: Schemas[string] | undefined): void {
 }
 
 function bodyNames(document: OpenAPIObject): string[] {
-  return operationsOf(document).flatMap(({ requestBody }) => {
+  return operationsOf(document).flatMap(({ operation: { requestBody } }) => {
     if (requestBody === undefined || '$ref' in requestBody) return [];
     return Object.values(requestBody.content).flatMap(({ schema }) => {
       return schema !== undefined && '$ref' in schema ? [schema.$ref.slice('#/components/schemas/'.length)] : [];
@@ -95,7 +92,7 @@ function bodyNames(document: OpenAPIObject): string[] {
 
 /** Writes the limit of `@AcceptsBody()` into the descriptions of the body and of the 413. */
 function describeBodyLimits(document: OpenAPIObject): void {
-  for (const operation of operationsOf(document)) {
+  for (const { operation } of operationsOf(document)) {
     const limit = (operation as unknown as Node)[LIMIT_EXTENSION];
     if (typeof limit !== 'number') continue;
     const length = lengthOf(limit);
@@ -108,26 +105,24 @@ function describeBodyLimits(document: OpenAPIObject): void {
 }
 
 /** Writes the rule of `@Scopes()` or `@Public()` as the security of each operation. */
-function describeAccess({ paths }: OpenAPIObject): void {
-  for (const [method, operation] of Object.values(paths).flatMap((item) => Object.entries(item as Node))) {
-    if (!METHODS.includes(method as 'get')) continue;
-    const { [ACCESS_EXTENSION]: access } = operation as Node;
-    delete (operation as Node)[ACCESS_EXTENSION];
-    if (access === 'public') describePublic(method, operation as OperationObject);
-    else if (access !== undefined) (operation as OperationObject).security = [{ bearer: [] }];
+function describeAccess(document: OpenAPIObject): void {
+  for (const { method, operation } of operationsOf(document)) {
+    const node = operation as unknown as Node;
+    const { [ACCESS_EXTENSION]: access } = node;
+    delete node[ACCESS_EXTENSION];
+    if (access === 'public') describePublic(method, operation);
+    else if (access !== undefined) operation.security = [{ bearer: [] }];
   }
-}
-
-function deleteExample({ responses }: OperationObject, status: string, name: string): void {
-  const response = responses[status];
-  if (response !== undefined && 'content' in response) delete response.content?.['application/json']?.examples?.[name];
 }
 
 /** Only a GET checks a token that is sent. Shared caches may store its successful responses. */
 function describePublic(method: string, operation: OperationObject): void {
   operation.security = method === 'get' ? [{}, { bearer: [] }] : [{}];
   delete operation.responses['403'];
-  deleteExample(operation, '401', 'absent');
+  const unauthorized = operation.responses['401'];
+  if (unauthorized !== undefined && 'content' in unauthorized) {
+    delete unauthorized.content?.['application/json']?.examples?.['absent'];
+  }
   for (const response of Object.values(operation.responses)) {
     if (response === undefined || '$ref' in response) continue;
     const { Vary: vary } = response.headers ?? {};
@@ -139,7 +134,7 @@ function describePublic(method: string, operation: OperationObject): void {
 
 /** Adds the error codes in the examples of each operation to its description. */
 function listErrorCodes(document: OpenAPIObject): void {
-  for (const operation of operationsOf(document)) {
+  for (const { operation } of operationsOf(document)) {
     const codes = Object.entries(operation.responses).flatMap(([status, response]) => {
       const found = codesOf(response);
       return found.length > 0 ? [`${status} ${found.map((code) => `\`${code}\``).join(' or ')}`] : [];

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { applyDecorators } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
+import { forbidden, InvalidTokenError, unauthenticated } from '../auth/auth-errors.js';
 import { type ApiError, codeOfStatus, type ErrorDetail } from '../http/errors/api-error.js';
 import { errorResponse, messageOfStatus, OUTCOME_UNKNOWN } from '../http/errors/error-response.js';
 import { inMaintenance } from '../http/maintenance.guard.js';
@@ -53,15 +54,15 @@ function commonErrors(scope: string): readonly DescribedError[] {
       status: 401,
       description: 'No valid token',
       examples: {
-        absent: { message: 'Send a token: Authorization: Bearer <JWT>', errorCode: 'UNAUTHENTICATED' },
-        expired: { message: 'The token has expired', errorCode: 'INVALID_TOKEN' },
+        absent: exampleOf(unauthenticated()),
+        expired: exampleOf(new InvalidTokenError('The token has expired')),
       },
       headers: ['WWW-Authenticate'],
     },
     {
       status: 403,
       description: `The token lacks the scope \`${scope}\``,
-      examples: { scope: { message: `The token needs the scope ${scope}`, errorCode: 'INSUFFICIENT_SCOPE' } },
+      examples: { scope: exampleOf(forbidden([scope])) },
       headers: ['WWW-Authenticate'],
     },
     {
