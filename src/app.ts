@@ -4,7 +4,6 @@ import { NestFactory } from '@nestjs/core';
 import type { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyCorsOptionsDelegateCallback } from '@fastify/cors';
 import type { FastifyInstance } from 'fastify';
-import type { Logger } from 'pino';
 import { serveAdminPage } from './admin/admin-routes.js';
 import { AppModule } from './app.module.js';
 import type { Config } from './config/config.js';
@@ -45,7 +44,7 @@ export type CreateNest = (
  */
 export async function createApp(
   config: Config,
-  create: CreateNest = fromModules(config),
+  create: CreateNest = (adapter, options) => NestFactory.create(AppModule.forRoot(config), adapter, options),
 ): Promise<NestFastifyApplication> {
   const tracing = config.tracesEndpoint && (await import('./tracing/sdk.js')).startTracing(config.tracesEndpoint);
   const log = createLog(config, tracing && (() => traceIds()));
@@ -53,26 +52,26 @@ export async function createApp(
   const limits = { ...config.http, proxies, keepAliveTimeout: KEEP_ALIVE_TIMEOUT };
   const connections = new Connections(limits, config.tls);
   const adapter = createAdapter(config, connections);
-  const app: NestFastifyApplication = await create(adapter, {
-    bodyParser: false,
-    abortOnError: false,
-    logger: new NestLogger(log),
-  });
+  const app = await create(adapter, { bodyParser: false, abortOnError: false, logger: new NestLogger(log) });
   const fastify = adapter.getInstance<FastifyInstance>();
-  if (tracing !== undefined) trace(fastify, connections, tracing);
   await app.get(LiveConfig, { strict: false }).onChange(({ logLevel }) => {
     log.level = logLevel;
   });
-  logRequests(connections, log, tracing !== undefined);
-  addHooks(fastify, app, connections, tracing !== undefined);
+  // Hooks and listeners run in the order in which they are added.
+  if (tracing !== undefined) trace(fastify, connections, tracing);
+  connections.requests.onEnd((record, end, request) => {
+    log.info(tracing === undefined ? record : withTraceIds(record, request), REQUEST_MESSAGES[end]);
+  });
+  trackResponses(fastify, connections);
+  addResponseHeaders(fastify);
+  logBrokenStreams(fastify, app.get(ErrorLog, { strict: false }));
+  respondToUnroutedRequests(fastify);
+  readRawBodies(fastify);
+  measureConnections(app.get(Metrics, { strict: false }).registry, connections, tracing !== undefined);
   if (config.corsOrigins !== undefined) app.enableCors({ delegator: cors(config.corsOrigins) });
   if (config.servesDocs) serveDocs(app);
   if (config.adminPage) serveAdminPage(app);
   return app;
-}
-
-function fromModules(config: Config): CreateNest {
-  return (adapter, options) => NestFactory.create<NestFastifyApplication>(AppModule.forRoot(config), adapter, options);
 }
 
 function createAdapter({ trustProxy }: Config, connections: Connections): FastifyAdapter {
@@ -95,27 +94,6 @@ function trace(fastify: FastifyInstance, connections: Connections, tracing: Runn
     stopStatements();
     await tracing.stop();
   });
-}
-
-function logRequests({ requests }: Connections, log: Logger, isTraced: boolean): void {
-  requests.onEnd((record, end, request) => {
-    log.info(isTraced ? withTraceIds(record, request) : record, REQUEST_MESSAGES[end]);
-  });
-}
-
-/** Hooks run in the order in which they are added. */
-function addHooks(
-  fastify: FastifyInstance,
-  app: NestFastifyApplication,
-  connections: Connections,
-  isTraced: boolean,
-): void {
-  trackResponses(fastify, connections);
-  measureConnections(app.get(Metrics, { strict: false }).registry, connections, isTraced);
-  addResponseHeaders(fastify);
-  logBrokenStreams(fastify, app.get(ErrorLog, { strict: false }));
-  respondToUnroutedRequests(fastify);
-  readRawBodies(fastify);
 }
 
 function cors(origin: string[]): FastifyCorsOptionsDelegateCallback {
