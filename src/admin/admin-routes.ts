@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
-import { CSS, HTML, PAGE_SECURITY_POLICY, SCRIPT, serveFile, StaticFile } from '../http/routing/static-file.js';
+import { CSS, HTML, PAGE_SECURITY_POLICY, SCRIPT, serveFiles, StaticFile } from '../http/routing/static-file.js';
 import { AdminController } from './admin.controller.js';
 
 /** Also makes browsers reject every assignment of a string to `innerHTML` and its like. */
@@ -26,7 +26,5 @@ export function serveAdminPage(app: NestFastifyApplication): void {
     return (document ??= openApiDocument(app));
   };
   const fastify: FastifyInstance = app.getHttpAdapter().getInstance();
-  for (const [path, make] of Object.entries(FILES)) {
-    serveFile(fastify, path, make, { 'content-security-policy': SECURITY_POLICY });
-  }
+  serveFiles(fastify, FILES, { 'content-security-policy': SECURITY_POLICY });
 }

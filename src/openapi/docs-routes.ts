@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { SERVICE_TITLE } from '../config/service-name.js';
-import { CSS, HTML, PAGE_SECURITY_POLICY, SCRIPT, serveFile, StaticFile } from '../http/routing/static-file.js';
+import { CSS, HTML, PAGE_SECURITY_POLICY, SCRIPT, serveFiles, StaticFile } from '../http/routing/static-file.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -58,10 +58,8 @@ const DOCS: Readonly<Record<string, () => StaticFile>> = {
 /** Serves the OpenAPI document at `/openapi.json` and Swagger UI at `/docs`, from memory. */
 export function serveDocs(app: NestFastifyApplication): void {
   const fastify: FastifyInstance = app.getHttpAdapter().getInstance();
-  serveFile(fastify, '/openapi.json', () => documentOf(app));
-  for (const [path, make] of Object.entries(DOCS)) {
-    serveFile(fastify, path, make, { 'content-security-policy': PAGE_SECURITY_POLICY });
-  }
+  serveFiles(fastify, { '/openapi.json': () => documentOf(app) });
+  serveFiles(fastify, DOCS, { 'content-security-policy': PAGE_SECURITY_POLICY });
 }
 
 /** The document. Its modules are loaded at the first request, because they would slow the start. */

@@ -6,7 +6,7 @@ export const HTML = 'text/html; charset=utf-8';
 export const CSS = 'text/css; charset=utf-8';
 export const SCRIPT = 'text/javascript; charset=utf-8';
 
-/** Allows scripts, styles and requests of this origin only, and no frame around the page. */
+/** A policy for pages: scripts, styles and requests of this origin only, and no frame around the page. */
 export const PAGE_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -19,33 +19,30 @@ export const PAGE_SECURITY_POLICY = [
   "form-action 'none'",
 ].join('; ');
 
-/** Registers a route whose file is made at the first request; after an error, the next request tries again. */
-export function serveFile(
+/** Registers routes whose files are made at the first request; after an error, the next request tries again. */
+export function serveFiles(
   fastify: FastifyInstance,
-  path: string,
-  make: () => StaticFile | Promise<StaticFile>,
+  files: Readonly<Record<string, () => StaticFile | Promise<StaticFile>>>,
   headers: Record<string, string> = {},
-) {
-  let file: Promise<StaticFile> | undefined;
-  fastify.route({
-    method: ['GET', 'HEAD'],
-    url: path,
-    handler: async (request, reply) => {
+): void {
+  for (const [url, make] of Object.entries(files)) {
+    let file: Promise<StaticFile> | undefined;
+    const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       file ??= Promise.resolve(make()).catch((error: unknown) => {
         file = undefined;
         throw error;
       });
       const made = await file;
-      reply.headers(headers);
-      made.send(request, reply);
+      made.send(request, reply.headers(headers));
       return reply;
-    },
-  });
+    };
+    fastify.route({ method: ['GET', 'HEAD'], url, handler });
+  }
 }
 
 /** A file in memory. A slow client keeps no descriptor open, and all responses share one Buffer. */
 export class StaticFile {
-  /** Strong, and equal in all replicas, because it is a hash of the content. */
+  /** A strong ETag: a hash of the content, equal in all replicas. */
   private readonly etag: string;
 
   constructor(
