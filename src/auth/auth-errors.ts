@@ -21,7 +21,7 @@ export function unauthenticated(): ApiError {
 
 /** 403 for a token without the scopes of the route, and for any token if the route has no scopes. */
 export function forbidden(scopes: readonly string[]): ApiError {
-  if (scopes.length === 0) return new ApiError(403, 'FORBIDDEN', 'This route is open to nobody');
+  if (scopes.length === 0) return new ApiError(403, 'FORBIDDEN', 'No token gives access to this route');
   const list = scopes.join(' ');
   return new ApiError(403, 'INSUFFICIENT_SCOPE', `The token needs the scope ${list}`, {
     headers: { 'www-authenticate': `${REALM}, error="insufficient_scope", scope="${list}"` },

@@ -5,7 +5,7 @@ import { ApiError } from '../http/errors/api-error.js';
 import { fetchKeySet, keySetAddress } from './provider-documents.js';
 import type { TokenKeys } from './token-key.js';
 
-/** Milliseconds between two loads at least, however many tokens name an unknown key. */
+/** Shortest time between two loads in milliseconds, also while many tokens name unknown keys. */
 const SHORTEST_INTERVAL = 5000;
 /** Milliseconds after which the keys are loaded again, so that a removed key stops working. */
 const REFRESH_INTERVAL = 5 * 60_000;
@@ -80,7 +80,7 @@ export class RemoteKeys implements TokenKeys {
     }
   }
 
-  /** Loads the keys once for all waiting callers. The load begins after the call, so it has all keys of before. */
+  /** Loads the keys once for all waiting callers. The load begins after the call, so that it is complete. */
   private loadAgain(): Promise<void> {
     const wait = this.startedAt + SHORTEST_INTERVAL - performance.now();
     if (this.failure !== undefined && wait > 0) throw this.unavailable(this.failure);

@@ -5,7 +5,7 @@ import { type Sql, transaction } from '../database/engine.js';
 import { type PolledRow, PolledTables } from '../database/polling/polled-tables.js';
 import { CLOCK_SKEW } from './token-form.js';
 
-/** Most rows, because every process keeps them in memory and reads them again and again. */
+/** Most rows, because every process keeps them in memory and polls the table. */
 const MOST_ROWS = 10_000;
 
 /** A revoked token (`jti`), or all tokens of a subject (`sub`) that were issued until now. */

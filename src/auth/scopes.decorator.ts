@@ -16,18 +16,18 @@ export function Scopes(...scopes: [string, ...string[]]): MethodDecorator & Clas
 }
 
 /**
- * Opens a route to requests without a token; a token that a GET bears is checked. `request.user` is absent, because
+ * Opens a route to requests without a token. GET and HEAD check a token that is sent. `request.user` is absent, because
  * shared caches may store the response.
  */
 export function Public(): MethodDecorator & ClassDecorator {
   return access('public');
 }
 
-// The handler's extension wins over that of its class, as its metadata does; `@ApiBearerAuth()` would add both up.
+// The handler's extension replaces that of its class, as its metadata does; `@ApiBearerAuth()` would add both.
 const access = (rule: Access): MethodDecorator & ClassDecorator =>
   applyDecorators(SetMetadata(ACCESS, rule), ApiExtension(ACCESS_EXTENSION, rule));
 
-/** The access rule of a handler or else of its class; `undefined` if neither has a decorator. */
+/** The access rule of a handler, or of its class if the handler has none; `undefined` if neither has a decorator. */
 export function accessOf(reflector: Reflector, handler: () => unknown, controller: Type): Access | undefined {
   return reflector.getAllAndOverride<Access | undefined>(ACCESS, [handler, controller]);
 }

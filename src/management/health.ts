@@ -24,7 +24,7 @@ export class Health implements OnApplicationBootstrap {
     await outcome(this.checkStorage());
   }
 
-  /** Checks that the service is not stopping, the database responds, no migration is due, and `storage` has all rows. */
+  /** Checks that the service does not stop, the database responds, no migration is due, and `storage` has all rows. */
   async readiness(): Promise<Readiness> {
     const database = await withinTimeout(this.checkOnce(), SILENT);
     const running = this.isStopping ? 'the service is shutting down' : 'ok';
@@ -47,7 +47,7 @@ export class Health implements OnApplicationBootstrap {
   }
 
   private async checkMigrations(): Promise<void> {
-    // Migrations that have run stay run.
+    // Migrations that have run are not checked again.
     if (this.migrated) return;
     const pending = await pendingMigrations(this.dataSource);
     if (pending.length > 0) throw new Error(`not run yet: ${pending.join(', ')}`);

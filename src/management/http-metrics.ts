@@ -3,7 +3,7 @@ import type { Connections } from '../http/connections/connections.js';
 import { sampledTrace } from '../http/messages/request-spans.js';
 import { addGauge } from './add-gauge.js';
 
-// Seconds, from a cached response to a long list.
+/** Buckets in seconds, from a cached response to a long list. */
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**

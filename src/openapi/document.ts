@@ -23,7 +23,7 @@ function descriptionOf(resources: readonly ReportedResource[]): string {
     ({ resource }) => `\`${resource}:read\` for reading and \`${resource}:write\` for writing`,
   );
   const stored = resources.length > 0 ? [`Stores ${resources.map(({ text }) => text).join(' and ')}.`] : [];
-  const bearer = 'Requests bear a JWT in `Authorization: Bearer <token>`';
+  const bearer = 'Requests carry a JWT in `Authorization: Bearer <token>`';
   const permission = scopes.length > 0 ? `${bearer}, with the scope ${scopes.join(', ')}.` : `${bearer}.`;
   return [...stored, permission, RESPONSES].join(' ');
 }

@@ -108,7 +108,7 @@ const PROTOCOL_ERRORS: readonly DescribedError[] = [
   protocolError(
     417,
     { expectation: 'The expectation in the Expect header cannot be met; only 100-continue is known' },
-    'The Expect header asks for something else than 100-continue',
+    'The Expect header is not 100-continue',
   ),
   protocolError(
     431,
@@ -118,9 +118,9 @@ const PROTOCOL_ERRORS: readonly DescribedError[] = [
   protocolError(
     501,
     { coding: 'The Transfer-Encoding must be chunked; no other coding is implemented' },
-    'The Transfer-Encoding is another than chunked',
+    'The Transfer-Encoding is not chunked',
   ),
-  protocolError(505, { version: messageOfStatus(505) }, 'The protocol is another than HTTP/1.1 and HTTP/1.0'),
+  protocolError(505, { version: messageOfStatus(505) }, 'The protocol is neither HTTP/1.1 nor HTTP/1.0'),
 ];
 
 /** Merges errors with the same status, since a document has one response for each. */

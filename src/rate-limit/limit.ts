@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 import type { SharedCounts } from './shared-counts.js';
 
-/** Keys that one limit keeps in memory. Beyond it, the key that has been idle longest is forgotten. */
+/** Keys that one limit keeps in memory. The key that has been idle longest is removed for a new one. */
 const MOST_KEYS = 20_000;
 
 /** A limit for each subject, or for each address, in one class of routes. */
@@ -32,7 +32,7 @@ export class Limit {
 
   /** Counts a request of a subject or an address. While the database fails, this process counts for itself. */
   async count(subjectOrAddress: string) {
-    // A hash, because a subject may be long, and the table should name nobody.
+    // A hash, because a subject may be long, and the table should have no names of users.
     const key = createHash('sha256').update(subjectOrAddress).digest('base64url');
     this.keys.set(key, true);
     const state = this.shared === undefined ? await this.local.penalty(key) : await this.countShared(key, this.shared);
@@ -44,7 +44,7 @@ export class Limit {
     };
   }
 
-  /** A key over its limit is kept in memory, so that a greedy client costs the database nothing more. */
+  /** Counts in the database. A key over its limit stays in memory, so that its further requests need no statement. */
   private async countShared(key: string, shared: SharedCounts): Promise<RateLimiterRes> {
     const known = await this.local.get(key);
     if (known !== null && known.consumedPoints > this.requests) return known;

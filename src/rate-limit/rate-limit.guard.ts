@@ -10,7 +10,7 @@ import type { Limit } from './limit.js';
 import { type RouteClass, routeClassOf } from './rate-class.decorator.js';
 import { rateLimited, tooManyRequests } from './rate-limit-errors.js';
 
-/** The shortest and longest time before a 429 in milliseconds: clients that repeat at once would use up the CPU. */
+/** The shortest and longest time before a 429 in milliseconds: clients that repeat immediately would use up the CPU. */
 const DELAY = { least: 250, most: 750 };
 
 /** Counts the requests of each subject that have no complete response yet, in this process. */
@@ -42,7 +42,7 @@ class RequestsInProgress {
 
 /**
  * Counts every request with a valid token and permission, and every request of a public route: 429 beyond a limit. It
- * runs behind the guard of `auth`, so that a stranger without a token cannot use up the limit of an address. A GraphQL
+ * runs after the guard of `auth`, so that a client without a token cannot use up the limit of an address. A GraphQL
  * request counts once for each of its resolvers; messages of WebSockets do not count.
  */
 export class RateLimitGuard implements CanActivate {
@@ -68,7 +68,7 @@ export class RateLimitGuard implements CanActivate {
       await this.count(call, routeClassOf(this.reflector, context, call.request.method));
       return true;
     } catch (error) {
-      // A random time, so that greedy clients do not come back all together.
+      // A random time, so that rejected clients do not all repeat together.
       await setTimeout(DELAY.least + Math.random() * (DELAY.most - DELAY.least));
       throw error;
     }

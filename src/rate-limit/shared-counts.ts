@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 
-/** After so many new counts, the process deletes up to twice as many expired ones, so that the table can shrink. */
+/** Requests between two deletions of expired counts; each deletes up to twice as many, so that the table shrinks. */
 const PRUNE_EACH = 500;
 
 /** The requests in a window, and its end in milliseconds since 1970. */

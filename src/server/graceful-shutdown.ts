@@ -7,8 +7,8 @@ import { type Connections, connectionsOf } from '../http/connections/connections
 import { Health } from '../management/health.js';
 import { Shutdown, threadPoolRequests } from './shutdown.js';
 
-/** Milliseconds in which requests on open connections still get a response, with `Connection: close`. */
-const FAREWELL = 500;
+/** Milliseconds in which idle connections stay open, so that requests on their way still get a response. */
+const IDLE_GRACE = 500;
 const POLL = 20;
 /** Milliseconds that closing may take beyond SHUTDOWN_DELAY and SHUTDOWN_TIMEOUT. */
 const CLOSE_TIMEOUT = 5000;
@@ -64,7 +64,7 @@ async function finishRequests(connections: Connections, timeout: number, logger:
   const began = performance.now();
   while (connections.open > 0) {
     const elapsed = performance.now() - began;
-    if (elapsed >= Math.min(FAREWELL, timeout)) connections.closeIdle();
+    if (elapsed >= Math.min(IDLE_GRACE, timeout)) connections.closeIdle();
     if (elapsed >= timeout && connections.open > 0) {
       logger.warn(`Requests were cut off after ${timeout} ms`);
       connections.closeAll();

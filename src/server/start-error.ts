@@ -6,7 +6,7 @@ import { RouteError } from '../http/validation/route-check.js';
 /** Errors whose message is enough for an operator, without a stack. */
 const EXPLAINED = [ConfigError, DatabaseStartError, RouteError];
 
-/** What to print for an error that stops the start: a message for the operator, or the error with its stack. */
+/** The text to print for an error that stops the start: a message for the operator, or the error with its stack. */
 export function explainStartError(error: unknown): unknown {
   const { syscall, path } = error as NodeJS.ErrnoException;
   if (EXPLAINED.some((type) => error instanceof type)) return (error as Error).message;

@@ -12,17 +12,17 @@ type ContentType = ReturnType<typeof safeParse>;
 const JSON_TYPE = 'application/json';
 const MERGE_PATCH_TYPE = 'application/merge-patch+json';
 
-/** Bytes that all bodies of more than `BODY_LIMIT` may have in memory together; beyond, they are 503. */
+/** Limit of `bytesInMemory`; a body that would exceed it is 503. */
 const MOST_IN_MEMORY = 64 * 1024 * 1024;
 
 /** The media types of a JSON body (for PATCH: RFC 5789 section 3.1). */
 export const acceptedTypes = (method: string): readonly string[] =>
   method === 'PATCH' ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
 
-/** The request field with which the bytes of a body are needed later: a repetition has the same ones. */
+/** The request field for which the bytes of a body are kept, to compare them with those of a repetition. */
 export const IDEMPOTENCY_KEY = 'idempotency-key';
 
-/** Bytes in memory of all bodies of more than `BODY_LIMIT`. */
+/** Bytes of memory for all bodies whose limit is above `BODY_LIMIT`. */
 let bytesInMemory = 0;
 
 /**
@@ -137,7 +137,7 @@ export class RawBody {
         if (isCounted) bytesInMemory += chunk.length;
         chunks.push(chunk);
       };
-      // The rest still arrives, and must not be counted after the response has given back the bytes.
+      // The rest still arrives. It must not be counted after the end of the response has subtracted the bytes.
       const fail = (error: ApiError): void => {
         raw.off('data', collect).resume();
         reject(error);
@@ -156,12 +156,12 @@ export class RawBody {
   }
 }
 
-/** Whether a media type is one of a range, such as `image/*` (RFC 9110 section 12.5.1). */
+/** Tells whether a media type is in a range, such as `image/*` (RFC 9110 section 12.5.1). */
 function matches(type: string, range: string): boolean {
   return type === range || range === '*/*' || (range.endsWith('/*') && type.startsWith(range.slice(0, -1)));
 }
 
-/** 415 for another media type than those of the route; without `types` it accepts JSON in UTF-8. */
+/** 415 for a media type that the route does not accept. Without `types` it accepts JSON in UTF-8. */
 export function wrongMediaType(method: string, types?: readonly string[]): ApiError {
   const accepted = types ?? acceptedTypes(method);
   const message = `The Content-Type must be ${accepted.join(' or ')}${types === undefined ? ', in UTF-8' : ''}`;

@@ -40,7 +40,7 @@ function closeAfterUnreadBodies(app: FastifyInstance): void {
   });
 }
 
-/** Parses the bodies of routes that an encapsulated plugin adds, such as mercurius: no pipe of Nest does it there. */
+/** Parses the bodies of routes that an encapsulated plugin adds, such as mercurius: Nest runs no pipe for them. */
 function parseForPlugins(app: FastifyInstance): void {
   const parse = async (request: FastifyRequest): Promise<void> => {
     if (request.body instanceof RawBody) request.body = await request.body.json();

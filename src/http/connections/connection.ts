@@ -51,7 +51,7 @@ export class Connection implements ResponseConnection {
   private readonly waiting: TrackedResponse[] = [];
   /** The last request with a response, while its body has not arrived completely. */
   private unfinishedRequest?: IncomingMessage;
-  /** The error to send after all other responses. */
+  /** The error to send after all responses. */
   private lastError?: { readonly error: Error; readonly request?: IncomingMessage };
   private isRejected = false;
   /** A request that did not arrive in time; without `request` until its header section has arrived. */
@@ -77,7 +77,7 @@ export class Connection implements ResponseConnection {
     // Node calls this after the last response. Closing immediately could reset the connection and lose the response
     // (RFC 9112 section 9.6). Node also calls it when the client has closed its side, while an error may be unsent.
     socket.destroySoon = () => {
-      if (!this.owesError) this.end();
+      if (!this.hasErrorToSend) this.end();
     };
   }
 
@@ -86,8 +86,8 @@ export class Connection implements ResponseConnection {
     return this.socket.destroyed;
   }
 
-  /** Whether an error is to follow the response that has just been sent. */
-  private get owesError(): boolean {
+  /** Whether an error must be sent after the response that has just been sent. */
+  private get hasErrorToSend(): boolean {
     const { lastError, current, waiting } = this;
     return lastError !== undefined && current !== undefined && waiting.length === 0 && !announcesClose(current);
   }
@@ -138,7 +138,7 @@ export class Connection implements ResponseConnection {
     this.owner.budget.bytes += WAITING_REQUEST_BYTES;
     if (this.waiting.length < MAX_UNANSWERED) return;
     this.flow.pauseReading();
-    // The rest of the packet is parsed all the same.
+    // Node's parser continues to the end of the packet.
     if (this.owner.budget.isExceeded) this.cut('overload');
   }
 

@@ -20,7 +20,7 @@ import { TlsCertificate } from './tls-certificate.js';
 /** Milliseconds between two checks of all connections. */
 const SWEEP_INTERVAL = 1000;
 
-/** Milliseconds without reading after which a client may be disconnected: if memory is short, and above the limit. */
+/** Milliseconds without reading after which a client may be disconnected: if memory is short, and above its limit. */
 const SHORT_STALL = 250;
 const SHORTEST_STALL = 50;
 
@@ -45,7 +45,7 @@ export class Connections implements ConnectionOwner {
   private requestHandler!: RequestListener;
   private reliefAt = -Infinity;
 
-  /** @param tls makes the server one of HTTPS, if it has both files */
+  /** @param tls the files of the certificate; with both of them, the server uses TLS */
   constructor(
     private readonly limits: ConnectionLimits,
     { certFile, keyFile }: Partial<Config['tls']> = {},
@@ -185,7 +185,7 @@ export class Connections implements ConnectionOwner {
     return server;
   }
 
-  /** Replaces the connection of a handshake, which counts against the limits as every other. */
+  /** Replaces the connection of a handshake by that of the client. Handshakes count against the limits, too. */
   private acceptSecure(socket: TLSSocket): void {
     const { remoteAddress, remotePort } = socket;
     const isBelow = ({ socket: wire, hasClosed }: Connection): boolean =>

@@ -63,7 +63,7 @@ export class SocketFlow {
     this.socket.resume();
   }
 
-  /** To be called on `drain`, when Node resumes reading by itself. */
+  /** Handles `drain` of the socket, when Node resumes reading. */
   handleDrain(): void {
     if (this.isReading) this.resumedAt = performance.now();
     else this.pauseReading();
@@ -83,7 +83,7 @@ export function currentPacket(socket: Socket): Buffer | undefined {
   return internalsOf(socket).parser?.getCurrentBuffer();
 }
 
-/** Whether the header section of a response, which has been sent, says that the connection closes. */
+/** Tells whether the header section of a response that has been sent closes the connection. */
 export function announcesClose(response: ServerResponse): boolean {
   const { _header: header } = response as unknown as { readonly _header?: string | null };
   return typeof header !== 'string' || /\r\nconnection: close\r\n/i.test(header);

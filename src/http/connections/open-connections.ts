@@ -71,7 +71,7 @@ export class OpenConnections {
       lowestPriority = priority;
       if (priority === 0) break;
     }
-    // A handshake tells some turns of the event loop later that it has closed; until then it must take no place.
+    // The `close` of a handshake comes some turns of the event loop later; it must not count until then.
     this.delete(mostExpendable);
     mostExpendable.cut('too many connections');
   }

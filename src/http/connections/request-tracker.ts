@@ -37,11 +37,11 @@ export interface ResponseConnection {
   readonly hasClosed: boolean;
   /** Sets how many bytes of a streamed response are buffered now. */
   countBuffered(response: TrackedResponse, bytes: number): void;
-  /** To be called when the operating system has accepted the whole response. */
+  /** Handles a response that the operating system has accepted completely. */
   responseSent(response: TrackedResponse): void;
 }
 
-/** Whether a request has arrived with its body. Node sets `complete` of a request without a body a moment too late. */
+/** Tells whether a request has arrived with its body. Without a body, Node sets `complete` a moment too late. */
 export function hasArrived({ complete, headers }: IncomingMessage): boolean {
   return complete || (headers['transfer-encoding'] === undefined && !(Number(headers['content-length']) > 0));
 }

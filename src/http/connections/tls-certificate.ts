@@ -2,7 +2,7 @@ import { unwatchFile, watchFile } from 'node:fs';
 import { Logger } from '@nestjs/common';
 import { readTlsFiles, type TlsFiles } from '../../config/tls-files.js';
 
-/** Milliseconds between two looks at the files. */
+/** Milliseconds between two checks of the files. */
 const WATCH_INTERVAL = 2000;
 
 /** The certificate of a server, read again when one of its files changes. */
@@ -20,9 +20,9 @@ export class TlsCertificate {
   }
 
   /**
-   * Calls `use` with each new certificate. While the files do not fit together, as between the writing of one and the
-   * other, the certificate before stays.
-   * @returns ends that
+   * Calls `use` with each new certificate. While the files do not fit together, because only one has been written, the
+   * previous certificate stays.
+   * @returns a function that stops watching
    */
   watch(use: (files: TlsFiles) => void): () => void {
     const read = (): void => {

@@ -7,7 +7,7 @@ interface Rejection {
   readonly status: 400 | 409 | 507;
   readonly errorCode: string;
   readonly message: string;
-  /** The message for the property, where a property is named. */
+  /** The message for the property, if one is named. */
   readonly detail?: string;
 }
 
@@ -68,7 +68,7 @@ export function notUnique(properties: readonly string[], sent: readonly string[]
   return new ApiError(409, 'ALREADY_EXISTS', message, { details: details.length > 0 ? details : undefined });
 }
 
-/** The side of a violated foreign key, which the database does not name: a write with the reference has no parent. */
+/** Adds the side of a violated foreign key. The database does not name it: a write with the reference has no parent. */
 function rejectionKind(
   kind: Exclude<ViolationKind, 'unique'>,
   verb: ConstraintViolation['verb'],
@@ -87,7 +87,7 @@ export function rejection(kind: RejectionKind, property?: string): ApiError {
   return new ApiError(status, errorCode, message, { details });
 }
 
-/** Whether the rejected value is a path parameter: then no record can have it as its key. */
+/** Tells whether the rejected value is a path parameter: then no record can have it as its key. */
 function isPathParameter({ value }: ConstraintViolation, request?: FastifyRequest): boolean {
   const given = typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
   return given !== undefined && Object.values((request?.params ?? {}) as Record<string, string>).includes(given);

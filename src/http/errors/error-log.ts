@@ -111,12 +111,12 @@ export class ErrorLog implements OnApplicationShutdown {
   }
 }
 
-/** Logs why the stream of a response failed behind its first bytes, when the response can only be cut off. */
+/** Logs why the stream of a response failed after its first bytes, when the response can only be cut off. */
 export function logBrokenStreams(app: FastifyInstance, errors: ErrorLog): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     if (payload instanceof Readable) {
       payload.once('error', (error) => {
-        // An HttpException is no failure of the source: the client has read the list too slowly.
+        // An HttpException is not an error of the source: the client has read the list too slowly.
         if (reply.raw.headersSent && !(error instanceof HttpException)) errors.brokeOff(error, request);
       });
     }

@@ -74,7 +74,7 @@ function toApiError(error: unknown): ApiError {
   return error instanceof HttpException ? fromException(error) : standard(500);
 }
 
-/** Without a key there is no Retry-After: clients that repeat the request automatically would make the change twice. */
+/** 503 for an unknown outcome; without a key it has no Retry-After, since a repetition could make the change twice. */
 function outcomeUnknown({ isRepeatable }: OutcomeUnknownError): ApiError {
   if (!isRepeatable) return new ApiError(503, 'OUTCOME_UNKNOWN', OUTCOME_UNKNOWN);
   const headers = { 'retry-after': '1' };

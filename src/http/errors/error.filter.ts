@@ -93,7 +93,7 @@ function send(response: ErrorResponse, error: unknown, request: FastifyRequest, 
   reply.code(status).headers(headers).send(body);
 }
 
-/** Removes header fields that Node.js rejects, such as those with a line end, since they would end this response, too. */
+/** Removes header fields that Node rejects, such as those with a line end, since the error has them, too. */
 function removeInvalidFields(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     try {
@@ -113,8 +113,8 @@ function detail(error: unknown): string {
 type FastifyErrorHandler = Parameters<FastifyAdapter['setErrorHandler']>[0];
 
 /**
- * Nest's adapter. It converts errors of Fastify and its plugins in Fastify's error handler to ApiErrors. Nest sets that
- * handler behind all routes, which is too late for Fastify if a module awaits the registration of a plugin.
+ * Nest's adapter. Its error handler converts errors of Fastify and its plugins to ApiErrors. It is set before all
+ * routes: Nest sets its own one after them, too late for Fastify if a module awaits the registration of a plugin.
  */
 export class ErrorAdapter extends FastifyAdapter {
   static {

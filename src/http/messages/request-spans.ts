@@ -5,7 +5,7 @@ import { traceIds, type Tracing } from '../../tracing/spans.js';
 import type { Connections } from '../connections/connections.js';
 import { routeOf } from './request.js';
 
-/** The methods that a span names; others are `_OTHER`, so that a client cannot make up any number of names. */
+/** The methods that a span names; others are `_OTHER`, so that a client cannot add names without limit. */
 const METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
 
 const spans = new WeakMap<IncomingMessage, Span>();
@@ -49,7 +49,7 @@ export function sampledTrace(request?: IncomingMessage): { trace_id?: string } {
   return traceFlags & 1 ? { trace_id: traceId } : {};
 }
 
-/** Adds the ids of the request's span. Without a span it removes those of the running work, which is another's. */
+/** Adds the ids of the request's span. Without a span it removes those of other running work. */
 export function withTraceIds(record: object, request?: IncomingMessage): object {
   const span = request && spans.get(request);
   return { ...record, ...(span === undefined ? { trace_id: undefined, span_id: undefined } : traceIds(span)) };

@@ -17,7 +17,7 @@ export function routeOf(request: FastifyRequest): string {
   return request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown');
 }
 
-/** Whether the list in `If-Match` or `If-None-Match` has the tag. In a strong comparison a weak tag never matches. */
+/** Tells whether the list in `If-Match` or `If-None-Match` has the tag. Strong comparison never matches weak tags. */
 export function hasEntityTag(list: string, etag: string, comparison: 'strong' | 'weak'): boolean {
   if (list.trim() === '*') return true;
   for (const [, weak, tag] of list.matchAll(ENTITY_TAG)) {
@@ -51,7 +51,7 @@ export function httpCallOf(host: ArgumentsHost): HttpCall | undefined {
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Tells whether a call may write: a route by its method, or a GraphQL mutation. Messages of WebSockets are not known. */
+/** Tells whether a call may write: a route by its method, a GraphQL mutation; never a message of a WebSocket. */
 export function mayWrite(host: ArgumentsHost): boolean {
   const call = httpCallOf(host);
   if (call === undefined) return false;

@@ -7,13 +7,13 @@ import { sendError } from '../errors/error.filter.js';
 /** The pattern under which the CORS plugin registers preflights of all paths. */
 const PREFLIGHTS = '*';
 
-/** Longer than any header section that Node accepts, so that a long id is an invalid id and not an unknown route. */
+/** Limit above the length of any header section, so that a long id is an invalid id and not an unknown route. */
 export const MAX_PARAM_LENGTH = 65_536;
 
 /** A path that ends in a slash. The router takes `/orders/` for `/orders/:id` with an empty id. */
 const ENDS_IN_SLASH = /\/(?:[?#]|$)/;
 
-/** Handles requests without a route, before authentication: 204 for OPTIONS, 405 for a known path, else 404. */
+/** Handles requests without a route, before authentication: 204 for OPTIONS, 405 for a known path, 404 for others. */
 export function respondToUnroutedRequests(app: FastifyInstance): void {
   const router = FindMyWay({ maxParamLength: MAX_PARAM_LENGTH });
   /** The methods of each path pattern. */

@@ -156,7 +156,7 @@ function requireSafeNames(plain: object, detail: Detail, path: readonly string[]
 /** Deepest nesting: more than any DTO needs, and far below the limit of recursion. */
 const DEPTH = 32;
 
-/** What is wrong with a value that is nested too deep, or has a name, at any depth, that could change a prototype. */
+/** The error of a value that is nested too deep, or has an unsafe name at any depth; `undefined` if it is valid. */
 export function unsafeNameIn(value: unknown, depth = 0): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth === DEPTH) return `is nested deeper than ${DEPTH} levels`;
@@ -168,6 +168,7 @@ export function unsafeNameIn(value: unknown, depth = 0): string | undefined {
   return undefined;
 }
 
+/** Names of properties that could change a prototype. */
 const UNSAFE_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
 function kindOf(value: unknown): string {

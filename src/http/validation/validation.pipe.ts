@@ -62,7 +62,7 @@ async function read(body: RawBody, type: unknown): Promise<unknown> {
   return type === Upload ? Upload.read(body) : body.json();
 }
 
-/** Validates a parsed body, argument of GraphQL or message of a WebSocket, if it has a schema or validation decorators. */
+/** Validates a parsed body, GraphQL argument or WebSocket message that has a schema or validation decorators. */
 function validArgument(value: unknown, type: unknown, schema?: Schema): unknown {
   if (schema !== undefined) return validBySchema(schema, value, propertyDetail);
   return isValidated(type) ? validObject(type, value) : value;
@@ -95,7 +95,7 @@ async function validBySchema(
   return pipe.transform(value, { type: 'body', schema });
 }
 
-/** False also for a class that a pipe of the argument validates, such as one of zod; `RouteCheck` requires that pipe. */
+/** Tells whether a class has validation decorators. `RouteCheck` requires a pipe for arguments of other classes. */
 function isValidated(type: unknown): type is Type {
   return isDtoType(type) && propertiesOf(type).declared.size > 0;
 }
@@ -127,7 +127,7 @@ export const CONTENT = new Set<unknown>([Buffer, Readable, Upload]);
 
 const NO_DTO = new Set<unknown>([String, Number, Boolean, BigInt, Symbol, Array, Object, Date, Promise, ...CONTENT]);
 
-/** Whether the declared type is a DTO class, not an interface or a class of JavaScript. */
+/** Tells whether the declared type is a DTO class, not an interface or a class of JavaScript. */
 export function isDtoType(metatype: unknown): metatype is Type {
   return typeof metatype === 'function' && !NO_DTO.has(metatype);
 }
