@@ -295,15 +295,18 @@ describe('migrations', () => {
   describe('apart from the start', () => {
     const environment = () => ({ PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }) });
 
-    /** Runs a script of package.json without the build that it begins with. */
-    const run = (script: string, ...args: string[]) => {
-      const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-        scripts: Record<string, string>;
-      };
-      const [color, command = '', ...words] = [...scripts[script]!.split(' && ').at(-1)!.split(' '), ...args];
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+
+    /** Runs a script of package.json, and the one that it begins with, but for the build. */
+    const run = async (script: string, ...args: string[]): Promise<{ code: number; output: string }> => {
+      const [first, last] = scripts[script]!.split(' && ');
+      if (first!.includes('migration:')) await run(first!.split(' ').at(-1)!);
+      const [color, command = '', ...words] = [...last!.split(' '), ...args];
       // As its output goes into a pipe.
       expect(color).toBe('NO_COLOR=1');
-      return new Promise<{ code: number; output: string }>((resolve) => {
+      return new Promise((resolve) => {
         execFile(
           join(ROOT, 'node_modules/.bin', command),
           words,
@@ -314,6 +317,11 @@ describe('migrations', () => {
         );
       });
     };
+
+    it('are run before migration:generate compares, which then finds no table that is missing', async () => {
+      const generated = await run('migration:generate', join(folder, 'nothing'));
+      expect(generated.output).toContain('No changes in database schema were found');
+    });
 
     it('are run, checked and reverted by the npm scripts, and the service starts on the result', async () => {
       expect(await run('migration:run')).toMatchObject({ code: 0, output: expect.stringContaining(MIGRATION) });
