@@ -168,6 +168,11 @@ describe('a request that only a socket can send', () => {
     });
   });
 
+  it('gets the response of its handler when that does not read the malformed body, as for DELETE', async () => {
+    const lines = ['DELETE /cookies/2 HTTP/1.1', HOST, bearer, 'Transfer-Encoding: chunked'];
+    expectError(await exchangeOne(service, request(lines, 'zz\r\n')), 404, 'COOKIE_NOT_FOUND');
+  });
+
   it('is rejected when its body goes on after its length', async () => {
     const bytes = request(
       ['POST /cookies HTTP/1.1', HOST, bearer, JSON_TYPE, `Content-Length: ${body.length - 1}`],

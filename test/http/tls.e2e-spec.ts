@@ -103,6 +103,18 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       expect(await received).toEqual([201, 200, ...Array<number>(499).fill(404)]);
     });
 
+    it('logs a POST whose body is malformed with the 400 that it gets', async () => {
+      const malformed = request('POST', '/cookies', 'zz\r\n').replace(
+        'Content-Length: 4',
+        'Transfer-Encoding: chunked',
+      );
+      // The token of the second request is verified, so that its handler starts before the response is sent.
+      expect(await statuses(await connection(), request('GET', '/cookies'), 1)).toEqual([200]);
+      expect(await statuses(await connection(), malformed, 1)).toEqual([400]);
+      await until(() => service.output.includes('"method":"POST"'), 'the line of the request');
+      expect(service.output).toMatch(/"method":"POST","route":"\/cookies","status":400,/);
+    });
+
     it('counts handshakes among the connections, and closes those that do not end', async () => {
       for (let number = 0; number < 30; number++) connect(portOf(service), '127.0.0.1').on('error', () => {});
       await untilMetric(service, IS_CUT, 20);

@@ -153,7 +153,7 @@ export class Connection implements ResponseConnection {
     const last = this.waiting.at(-1) ?? this.current;
     if (request === undefined && last !== undefined && !last.req.complete) {
       last.rejection ??= error;
-      if (last === this.current && !last.headersSent) sendRejection(last, error);
+      if (last === this.current) rejectReader(last, error);
     } else if (request !== undefined || this.unfinishedRequest?.complete !== false) {
       this.lastError = { error, request };
     }
@@ -265,6 +265,18 @@ export class Connection implements ResponseConnection {
     this.current = undefined;
     if (current !== undefined) this.owner.requests.cutOff(current);
   }
+}
+
+/**
+ * Sends an error when the handler reads the body. A handler that does not read it, such as that of DELETE, may change a
+ * record meanwhile, and sends its own response.
+ */
+function rejectReader(response: TrackedResponse, error: Error): void {
+  const reject = (): void => {
+    if (!response.headersSent) sendRejection(response, error);
+  };
+  if (response.req.readableFlowing === null) response.req.once('resume', reject);
+  else reject();
 }
 
 function handleFinish(this: TrackedResponse): void {
