@@ -2,10 +2,12 @@ import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_pr
 import {
   chmodSync,
   chownSync,
+  closeSync,
   existsSync,
   linkSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -99,6 +101,15 @@ describe('what export and backup are to write into', () => {
     expect(await ended).toMatchObject({ code: 0 });
     expectCookies(name, await bytes);
     expect([lstatSync(at('fifo')).isFIFO(), remains()]).toEqual([true, []]);
+  });
+
+  it.each(COMMANDS)('is stdout if its name is "-": %s', async (name, args) => {
+    const stdout = openSync(at('stdout'), 'w');
+    const ended = outcomeOf(startCommand(folder, [...args, '-'], {}, stdout));
+    closeSync(stdout);
+    expect(await ended).toMatchObject({ code: 0 });
+    expectCookies(name, readFileSync(at('stdout')));
+    expect([existsSync(at('-')), remains()]).toEqual([false, []]);
   });
 
   it('is waited for while a FIFO has no reader, until it is interrupted', async () => {

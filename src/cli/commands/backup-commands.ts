@@ -34,7 +34,7 @@ export function addBackupCommand(cli: Command, interrupt: AbortSignal): void {
     .usage('[options] <file> | --to <folder>')
     .argument(
       '[file]',
-      'where to; a file is replaced when the copy is complete and checked, a device or FIFO is written into; .gz is packed with gzip',
+      'where to; a file is replaced when the copy is complete and checked, a device or FIFO is written into, and "-" is stdout; .gz is packed with gzip',
     )
     .option('--to <folder>', 'make a new file in this folder, such as one of another disk')
     .option('--every <time>', 'with --to: make one after the other, until Ctrl+C or SIGTERM: 30m, 1h, 1d', seconds)

@@ -22,10 +22,11 @@ const MOST_LINKS = 40;
 const FIFO_POLL = 50;
 
 /**
- * Resolves symbolic links, also those to a missing file.
+ * Resolves symbolic links, also those to a missing file. "-" is stdout.
  * @throws {UsageError} for a folder, a socket, or links that lead in a circle
  */
 export async function destinationOf(output: string): Promise<Destination> {
+  if (output === '-') return { kind: 'descriptor', fd: 1 };
   const path = await followLinks(output);
   const fd = ownDescriptor(path);
   if (fd !== undefined) return { kind: 'descriptor', fd };
