@@ -39,6 +39,12 @@ function report(error: unknown, cli: Command): number {
 }
 
 const cli = program(interruptSignal());
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // `head` closes the pipe when it has read enough.
+  if (error.code !== 'EPIPE') process.exit(report(new Failure(`The output cannot be written: ${error.message}.`), cli));
+});
+// Without its messages a command goes on.
+process.stderr.on('error', () => {});
 try {
   await cli.parseAsync();
 } catch (error) {

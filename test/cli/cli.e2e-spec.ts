@@ -1,9 +1,9 @@
-import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeJwt } from 'jose';
 import { backupName } from '../../src/management/backup-files.js';
 import { RESOURCES } from '../../src/features.js';
-import { folderWith, inDatabase, line, run } from '../support/command.js';
+import { folderWith, inDatabase, line, outcomeOf, run, startCommand } from '../support/command.js';
 import { Client, startService, temporaryFolder } from '../support/service.js';
 import { preloaded } from '../support/faults/preloaded.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -94,6 +94,15 @@ describe('the command line', () => {
     });
   });
 
+  it('exits with 1 and says so when stdout cannot take a token', async () => {
+    // A device of Linux that is always full.
+    const full = openSync('/dev/full', 'w');
+    const ended = outcomeOf(startCommand(folder, ['token', '--sub', 'alice'], {}, full));
+    closeSync(full);
+    const stderr = 'The output cannot be written: ENOSPC: no space left on device, write.\n';
+    expect(await ended).toMatchObject({ code: 1, stderr });
+  });
+
   describe('doctor', () => {
     const failures = (stdout: string) => stdout.split('\n').filter((text) => text.startsWith('FAIL'));
 
@@ -115,6 +124,13 @@ describe('the command line', () => {
       expect(readdirSync(folder)).toEqual([]);
       expect((await run(folder, ['export', 'cookies'])).stderr).toContain('There is no database');
       expect(readdirSync(folder)).toEqual([]);
+    });
+
+    it('ends in good order when its reader has closed the pipe', async () => {
+      const child = startCommand(folder, ['doctor']);
+      const ended = outcomeOf(child);
+      child.stdout!.destroy();
+      expect(await ended).toMatchObject({ code: 0, stderr: '' });
     });
 
     it('finds all well while the service runs and after it, and leaves nothing behind', async () => {
