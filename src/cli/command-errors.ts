@@ -2,14 +2,8 @@
 export class Failure extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause });
-    this.name = 'Failure';
   }
 }
 
 /** Wrong usage (exit code 2). */
-export class UsageError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'UsageError';
-  }
-}
+export class UsageError extends Error {}

@@ -8,8 +8,17 @@ import {
 } from '../database/errors.js';
 import { StorageFullError } from '../resource/record-errors.js';
 import { Failure, UsageError } from './command-errors.js';
-import { Interrupted, interruptSignal } from './interrupt.js';
 import { program } from './program.js';
+
+/** Exit codes of interrupted commands, as shells have them: 128 and the number of the signal. */
+const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
+
+/** The reason of an abort by Ctrl+C or SIGTERM. The command ends at its next safe point and prints its state. */
+class Interrupted extends Error {
+  constructor(readonly exitCode: number) {
+    super('Interrupted.');
+  }
+}
 
 /** Errors that are printed without a stack. */
 const EXPLAINED = [
@@ -23,7 +32,22 @@ const EXPLAINED = [
   StorageFullError,
 ] as const;
 
-/** The exit code of an error: 1 failed, 2 wrong usage, 130 and 143 interrupted. */
+/** The first SIGINT or SIGTERM aborts the signal with an `Interrupted`. The second one ends the process immediately. */
+function interruptSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const [signal, exitCode] of Object.entries(SIGNALS)) {
+    process.on(signal, () => {
+      if (controller.signal.aborted) process.exit(exitCode);
+      controller.abort(new Interrupted(exitCode));
+    });
+  }
+  return controller.signal;
+}
+
+/**
+ * Prints an error.
+ * @returns the exit code: 1 failed, 2 wrong usage, 130 and 143 interrupted
+ */
 function report(error: unknown, cli: Command): number {
   if (error instanceof CommanderError) {
     // commander has printed the help or the error already.
@@ -33,9 +57,10 @@ function report(error: unknown, cli: Command): number {
     console.error(`${error.message}\nSee: ${cli.name()} <command> --help`);
     return 2;
   }
-  console.error(EXPLAINED.some((type) => error instanceof type) ? (error as Error).message : error);
-  const [{ exitCode } = { exitCode: 1 }] = [error, (error as Error).cause].filter((one) => one instanceof Interrupted);
-  return exitCode;
+  const { message, cause } = error as Error;
+  console.error(EXPLAINED.some((type) => error instanceof type) ? message : error);
+  const interrupted = [error, cause].find((each) => each instanceof Interrupted);
+  return interrupted?.exitCode ?? 1;
 }
 
 const cli = program(interruptSignal());

@@ -13,8 +13,8 @@ export const GZIP = Buffer.from([0x1f, 0x8b]);
 const CHUNK = 256 * 1024;
 
 /**
- * Reads a file or stdin, and decompresses gzip.
- * @throws {Failure} while they are read
+ * Reads a file, or stdin without one, and decompresses gzip.
+ * @throws {Failure} when it cannot be read
  */
 export async function* openInput(file: string | undefined, signal: AbortSignal): AsyncGenerator<Buffer> {
   const name = file ?? 'stdin';
@@ -56,7 +56,7 @@ async function* unpacked(stream: Readable, signal: AbortSignal): AsyncGenerator<
   yield* gunzip as AsyncIterable<Buffer>;
 }
 
-/** Reads so many bytes, or all if there are fewer; a pipe may deliver them one by one. */
+/** Reads the first `length` bytes, or all if there are fewer. A pipe may deliver them one by one. */
 export async function beginning(chunks: AsyncIterator<Buffer>, length: number): Promise<Buffer> {
   let bytes: Buffer = Buffer.alloc(0);
   while (bytes.length < length) {
@@ -67,7 +67,7 @@ export async function beginning(chunks: AsyncIterator<Buffer>, length: number): 
   return bytes;
 }
 
-/** What `beginning` has read, and the rest. */
+/** The bytes that `beginning` has read, then the rest. */
 export async function* joined(begin: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
   if (begin.length > 0) yield begin;
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;

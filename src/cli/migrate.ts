@@ -16,7 +16,7 @@ export interface MigrateOptions {
 
 export async function runMigrations({ checkCapacity }: MigrateOptions): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
-  // The output of this command belongs to the log of the service.
+  // This command writes to the log of the service.
   Logger.overrideLogger(new NestLogger(createLog(config)));
   const logger = new Logger('Database');
   const dataSource = await (await createDataSource(config)).initialize();
@@ -25,7 +25,7 @@ export async function runMigrations({ checkCapacity }: MigrateOptions): Promise<
     if (checkCapacity) await requireCapacity(dataSource, await configInForce(dataSource, config));
     const names = await migrate(dataSource);
     const current = await configInForce(dataSource, config);
-    // The role of the service may own no tables; then it could not make triggers at its start.
+    // The service makes triggers at its start only if its database role owns the tables.
     for (const { name, capacity, audited = false } of RESOURCES) {
       await prepareStorage(dataSource, { resource: name.plural, capacity: current.get(capacity), audited });
     }
@@ -39,7 +39,7 @@ export async function runMigrations({ checkCapacity }: MigrateOptions): Promise<
   }
 }
 
-/** @throws {Failure} */
+/** @throws {Failure} if a resource has more records than its capacity */
 async function requireCapacity(dataSource: DataSource, config: Config): Promise<void> {
   const executed = await new MigrationExecutor(dataSource).getExecutedMigrations();
   // An empty database has no table of migrations.

@@ -16,13 +16,13 @@ import type { TokenOptions } from './token.js';
 
 /**
  * The command line. Each command imports its code when it runs, so that `--help` does not load the data layer. All
- * commands read the settings of the service, from the environment or, in development, from `.env`.
+ * commands read the settings of the service from the environment and, in development, from `.env`.
  * @param interrupt aborted when the command shall stop
  */
 export function program(interrupt: AbortSignal): Command {
   const cli = new Command('cli')
     .description(
-      `Works on the storage that the settings of the service name (DATABASE_URL, ${SETTINGS[0]?.name ?? 'LOG_LEVEL'}, ...).`,
+      `Works on the storage in the settings of the service (DATABASE_URL, ${SETTINGS[0]?.name ?? 'LOG_LEVEL'}, ...).`,
     )
     .showHelpAfterError('(add --help for the commands and options)')
     .exitOverride()

@@ -16,7 +16,7 @@ export async function revokeTokens({ jti, sub, issuer }: RevokeOptions): Promise
   if (!value || (jti !== undefined && sub !== undefined)) throw new UsageError('give either --jti or --sub, not empty');
   const claim = jti === undefined ? 'sub' : 'jti';
   const config = loadConfigFromProcess(SETTINGS);
-  await using dataSource = await openDatabase(config, { mayMigrate: false });
+  await using dataSource = await openDatabase(config);
   try {
     await revoke(dataSource, { claim, value, issuer, lifetime: config.jwt.maxLifetime });
   } catch (error) {

@@ -25,11 +25,12 @@ export async function setSettings(assignments: readonly string[], { list = false
   if (list === isChange) throw new UsageError('give NAME=VALUE, --unset NAME, or --list');
   const config = loadConfigFromProcess(SETTINGS);
   const changes = assignments.map((assignment) => parsed(config, assignment));
-  await using dataSource = await openDatabase(config, { mayMigrate: false });
+  await using dataSource = await openDatabase(config);
   const stored = await storedSettings(dataSource);
   if (list) return print(config, stored);
-  // A row of another version may have a name that is not known here.
-  for (const name of unset) if (!stored.some((row) => row.name === name)) checked(() => liveSetting(config.live, name));
+  // A stored name of another version may be unknown here, and can be unset all the same.
+  const isStored = (name: string): boolean => stored.some((row) => row.name === name);
+  for (const name of unset.filter((each) => !isStored(each))) checked(() => liveSetting(config.live, name));
   const removed = unset.map((name) => [name, undefined] as const);
   await storeSettings(dataSource, new Map<string, string | undefined>([...changes, ...removed]), operator(config));
   for (const [name, value] of changes) console.log(`${name}=${value} (to end it: ${CLI} set --unset ${name})`);
@@ -37,7 +38,10 @@ export async function setSettings(assignments: readonly string[], { list = false
   console.log('In force within 5 s, in all processes of the service on this database, and after a restart.');
 }
 
-/** @throws {UsageError} for a name that cannot be set, and for a value that the start would reject */
+/**
+ * Parses `NAME=VALUE`.
+ * @throws {UsageError} for a name that cannot be set, and for a value that the start would reject
+ */
 function parsed({ live }: Config, assignment: string): readonly [name: string, value: string] {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
   if (name === undefined || value === undefined) throw new UsageError(`"${assignment}" is not NAME=VALUE`);
@@ -55,7 +59,7 @@ function checked(check: () => void): void {
   }
 }
 
-/** Who runs the command: the user of the PostgreSQL database, or of this machine, and the machine. */
+/** The user and the machine of this command, for the log. On PostgreSQL it is the user of the database. */
 function operator({ database: { url } }: Config): string {
   return `${url.engine === 'postgres' ? url.user : userOfMachine()}@${hostname()}`;
 }

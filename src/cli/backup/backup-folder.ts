@@ -4,16 +4,15 @@ import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Config } from '../../config/config.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
-import { backupName, backupsIn } from '../../management/backup-files.js';
 import { giveToFolderOwner } from '../../database/sqlite/file/private-file.js';
+import { backupName, backupsIn } from '../../management/backup-files.js';
 import { Failure } from '../command-errors.js';
 import { sync } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
-import { copy } from './copy.js';
-import { pack } from './pack.js';
+import { tryRestore } from './checked-copy.js';
+import { copy, pack } from './copy.js';
 import { type Keep, supersededBackups } from './retention.js';
-import { tryRestore } from './verify.js';
 
 /** A folder of backups. */
 export interface BackupFolder {
@@ -31,7 +30,7 @@ const HOST = hostname().replaceAll(/[^\w.]/g, '-');
 /** The folder of a backup in progress has the host and the process in its name. */
 const DRAFT = new RegExp(`^\\.${SERVICE_NAME}-backup-(.+)-([0-9]+)-[0-9A-Za-z]{6}$`);
 
-/** Milliseconds after which a draft is that of a dead process, whatever the host. */
+/** Milliseconds after which the process of a draft counts as dead, also on another host. */
 const LONGEST_BACKUP = 24 * 3600 * 1000;
 
 /**
@@ -47,7 +46,7 @@ export async function addBackup(folder: BackupFolder, config: Config, interrupt:
   try {
     const time = Date.now();
     const draft = join(draftFolder, 'draft.sqlite');
-    const database = requireSqlite(config, 'backup', 'pg_dump');
+    const database = requireSqlite(config, 'backup');
     await copy(database, draft, { readonly: false, interrupt });
     const trial = { file: `A new backup of ${database}`, source: draft, folder: draftFolder };
     const { counts } = await tryRestore(trial, config, folder, interrupt);
@@ -56,7 +55,7 @@ export async function addBackup(folder: BackupFolder, config: Config, interrupt:
     const { size } = await stat(copied);
     const path = await publish(copied, folder, time);
     const done = `Backed up ${countedRecords(counts)} to ${path} (${size} bytes), and checked it.`;
-    const removed = await thin(folder).catch((error: Error) => {
+    const removed = await removeSuperseded(folder).catch((error: Error) => {
       throw new Failure(`${done} Older ones cannot be removed: ${error.message}`, error);
     });
     return removed === 0 ? done : `${done} Older ones removed: ${removed}.`;
@@ -71,14 +70,14 @@ export async function addBackup(folder: BackupFolder, config: Config, interrupt:
   }
 }
 
-/** A missing folder is not made: it may be where a disk is to be mounted. */
+/** Rejects a missing folder and does not make it: it may be the mount point of a disk. */
 async function requireFolder(path: string): Promise<void> {
   if ((await stat(path).catch(() => undefined))?.isDirectory()) return;
   throw new Failure(`There is no new backup: ${path} is no folder. Make it, or mount its disk.`);
 }
 
 /**
- * Gives a draft the first free name from `time` on. No file is ever replaced: another process may have made it.
+ * Gives a draft the first free name from `time` on. It never replaces a file, which another process may have made.
  * @returns the path
  */
 async function publish(draft: string, folder: BackupFolder, time: number): Promise<string> {
@@ -111,7 +110,7 @@ async function moveToFreeName(draft: string, { path: folder, gzip }: BackupFolde
 }
 
 /** @returns the number of removed backups */
-async function thin({ path, keep }: BackupFolder): Promise<number> {
+async function removeSuperseded({ path, keep }: BackupFolder): Promise<number> {
   if (keep === undefined) return 0;
   const superseded = supersededBackups(await backupsIn(path), keep, Date.now());
   for (const { name } of superseded) await rm(join(path, name), { force: true });

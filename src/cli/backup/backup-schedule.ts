@@ -10,9 +10,9 @@ import { addBackup, type BackupFolder } from './backup-folder.js';
 const LONGEST_TIMER = 24 * 3600 * 1000;
 
 /**
- * Makes one backup in a folder; with `every`, one after the other until the interrupt.
+ * Makes one backup in a folder, or one after the other until the interrupt.
  * @param every milliseconds from the beginning of a backup to that of the next
- * @throws {Failure} when the only or the last one failed
+ * @throws {Failure} when the last backup failed
  */
 export async function backupInto(
   folder: BackupFolder,
@@ -20,7 +20,7 @@ export async function backupInto(
   interrupt: AbortSignal,
 ): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
-  requireSqlite(config, 'backup', 'pg_dump');
+  requireSqlite(config, 'backup');
   const attempt = async (): Promise<Failure | undefined> => {
     try {
       console.error(await addBackup(folder, config, interrupt));
@@ -37,7 +37,7 @@ export async function backupInto(
     if (failure !== undefined) throw failure;
     return;
   }
-  await repeat(attempt, { first: await timeToFirst(folder, every), every }, interrupt);
+  await repeat(attempt, await timeToFirst(folder, every), every, interrupt);
 }
 
 /** Milliseconds until the first backup: `every` after the last one in the folder, also after a restart. */
@@ -49,10 +49,11 @@ async function timeToFirst({ path }: BackupFolder, every: number): Promise<numbe
   return wait;
 }
 
-/** Repeats attempts, by the monotonic clock: a change of the system time does not affect it. */
+/** Repeats attempts by the monotonic clock, so that a change of the system time has no effect. */
 async function repeat(
   attempt: () => Promise<Failure | undefined>,
-  { first, every }: { readonly first: number; readonly every: number },
+  first: number,
+  every: number,
   interrupt: AbortSignal,
 ): Promise<void> {
   let failure: Failure | undefined;
@@ -60,7 +61,7 @@ async function repeat(
   while (await sleepUntil(next, interrupt)) {
     next = performance.now() + every;
     const outcome = await attempt();
-    // What was interrupted has not failed.
+    // An interrupted attempt has not failed.
     if (interrupt.aborted) break;
     failure = outcome;
     if (failure !== undefined) console.error(failure.message);
@@ -68,7 +69,7 @@ async function repeat(
   if (failure !== undefined) throw new Failure('The last backup failed.', failure);
 }
 
-/** @returns whether the time has come; not after an interrupt */
+/** @returns `false` after an interrupt */
 async function sleepUntil(time: number, signal: AbortSignal): Promise<boolean> {
   for (let left = time - performance.now(); left > 0 && !signal.aborted; left = time - performance.now()) {
     await sleep(Math.min(left, LONGEST_TIMER), undefined, { signal }).catch(() => {});

@@ -7,7 +7,7 @@ import { Failure } from '../command-errors.js';
 import { beginning, GZIP, joined, openInput } from '../input.js';
 import { destinationOf } from '../output/destination.js';
 
-/** @throws {Failure} with the user who cannot read the file, who differs from the caller in a container */
+/** @throws {Failure} naming the user who cannot read the file; in a container it is not the caller */
 export async function requireReadable(file: string): Promise<void> {
   try {
     await access(file, constants.R_OK);
@@ -24,10 +24,9 @@ export async function requireReadable(file: string): Promise<void> {
 }
 
 /**
- * SQLite reads only files. A backup from a pipe, as in a container, or one that gzip has packed is first written into the
- * file `received`.
+ * Writes a backup from a pipe, or one that gzip has packed, into the file `received`, because SQLite reads only files.
  * @returns the file to read
- * @throws {Failure} if it is longer than its header says, or than the volume has space for
+ * @throws {Failure} if the backup is longer than its header says or than the volume has space for
  */
 export async function seekable(file: string, received: string, signal: AbortSignal): Promise<string> {
   if ((await destinationOf(file)).kind === 'file' && !(await isPacked(file))) return file;
@@ -44,7 +43,10 @@ async function isPacked(file: string): Promise<boolean> {
 /** The header of a database (https://www.sqlite.org/fileformat.html#the_database_header). */
 const HEADER = { text: Buffer.from('SQLite format 3\0'), pageSize: 16, pages: 28, length: 100 } as const;
 
-/** Passes on what the header announces: a few packed bytes can be many gigabytes. Of anything else it passes on a piece. */
+/**
+ * Passes on as many bytes as the header of the database announces, because a few packed bytes can become many
+ * gigabytes. If the input is no database, it passes on the first piece.
+ */
 async function* bounded(input: AsyncGenerator<Buffer>, file: string, received: string): AsyncGenerator<Buffer> {
   try {
     const begin = await beginning(input, HEADER.length);
@@ -61,7 +63,7 @@ async function* bounded(input: AsyncGenerator<Buffer>, file: string, received: s
   }
 }
 
-/** @returns 0 for what is no database */
+/** @returns 0 if the input is no database */
 async function announcedSize(begin: Buffer, file: string, received: string): Promise<number> {
   if (begin.length < HEADER.length || !begin.subarray(0, HEADER.text.length).equals(HEADER.text)) return 0;
   const pageSize = begin.readUInt16BE(HEADER.pageSize);

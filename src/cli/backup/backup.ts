@@ -2,21 +2,20 @@ import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { type Config, loadConfigFromProcess } from '../../config/config.js';
-import { checkFile, type FileReport } from '../sqlite-file/file-check.js';
 import { CLI } from '../../config/program-names.js';
 import { SETTINGS } from '../../features.js';
-import { type Destination, destinationOf, openDestination } from '../output/destination.js';
 import { Failure } from '../command-errors.js';
-import { rejectDatabaseFile, requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
-import { countedRecords, expectedContents } from '../resources/resources.js';
+import { type Destination, destinationOf, openDestination } from '../output/destination.js';
 import { ReplacedError, replaceFile } from '../output/replace-file.js';
-import { copy } from './copy.js';
-import { pack } from './pack.js';
+import { countedRecords, expectedContents } from '../resources/resources.js';
+import { rejectDatabaseFile, requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
+import { checkFile, type FileReport } from '../sqlite-file/file-check.js';
+import { copy, pack } from './copy.js';
 import { differencesFromFresh } from './schema-check.js';
 
 export async function backup(file: string, interrupt: AbortSignal): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
-  const path = requireSqlite(config, 'backup', 'pg_dump');
+  const path = requireSqlite(config, 'backup');
   requireDatabase(config);
   await rejectDatabaseFile(config, file);
   const destination = await destinationOf(file);

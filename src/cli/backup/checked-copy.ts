@@ -1,12 +1,33 @@
+import { isUtf8 } from 'node:buffer';
 import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Config } from '../../config/config.js';
 import { RESOURCES } from '../../features.js';
+import { wholeArray } from '../../resource/lists/json-array.js';
+import type { AnyResourceEntity, PublicRecord } from '../../resource/resource-entity.js';
 import { Failure } from '../command-errors.js';
+import { Progress } from '../output/progress.js';
+import { openStorage } from '../resources/open-storage.js';
+import { recordLine } from '../resources/ndjson.js';
+import { BrokenLineError, RecordReader } from '../resources/record-lines.js';
 import { expectedContents } from '../resources/resources.js';
 import { checkFile } from '../sqlite-file/file-check.js';
 import { readingOnly } from '../sqlite-file/file-copy.js';
 import { copy } from './copy.js';
-import { BESIDE, differencesFromFresh, dropRecreatedParts } from './schema-check.js';
+import { atPath, BESIDE, differencesFromFresh, dropRecreatedParts } from './schema-check.js';
+
+/** Restores a backup into `folder` instead of the storage. */
+export async function tryRestore(
+  { file, source, folder }: { file: string; source: string; folder: string },
+  config: Config,
+  { recordCheck }: { readonly recordCheck: boolean },
+  interrupt: AbortSignal,
+) {
+  const draft = join(folder, 'trial.sqlite');
+  const checked = await checkedCopy({ file, source, draft }, config, interrupt);
+  if (recordCheck) await requireValidRecords(file, atPath(config, draft), interrupt);
+  return checked;
+}
 
 /**
  * Copies a backup from `source` to `draft`, and checks pages, counters, ids and schema of both. Messages name `file`.
@@ -37,8 +58,72 @@ export async function checkedCopy(
   return { counts, pending: expected.migrations.filter((name) => !migrations.includes(name)) };
 }
 
-/** Removes a copy, and what was made beside it. */
+/** Removes a copy and the files beside it. */
 export async function discardCopy(draft: string): Promise<void> {
   for (const suffix of ['', '-from', '-fresh', ...BESIDE]) await rm(draft + suffix, { force: true });
   for (const suffix of BESIDE) await rm(`${draft}-fresh${suffix}`, { force: true });
+}
+
+/**
+ * Validates every record of a copy with its DTO class, as an import does.
+ * @param file names the backup in messages
+ * @param copy the configuration with the copy as the database
+ * @throws {Failure} naming the first invalid record
+ */
+export async function requireValidRecords(file: string, copy: Config, interrupt: AbortSignal): Promise<void> {
+  for (const resource of RESOURCES) {
+    await using storage = await openStorage(copy, resource, { mayMigrate: true });
+    const reader = await RecordReader.of(resource);
+    using snapshot = await storage.store.openSnapshot();
+    const { plural, pluralText } = resource.name;
+    const progress = new Progress('Checked', pluralText);
+    let checked = 0;
+    try {
+      for await (const { chunks } of snapshot.pages({ order: 'ascending' })) {
+        interrupt.throwIfAborted();
+        const records = recordsIn(file, chunks, plural);
+        for (const record of records) await requireValid(file, record, reader);
+        checked += records.length;
+        progress.update(checked);
+      }
+      if (checked < snapshot.usage.count)
+        throw unreadable(file, plural, 'some have values that do not fit their columns');
+    } finally {
+      progress.stop();
+    }
+  }
+}
+
+async function requireValid(
+  file: string,
+  record: PublicRecord<AnyResourceEntity>,
+  reader: RecordReader<AnyResourceEntity>,
+): Promise<void> {
+  try {
+    await reader.read(Buffer.from(recordLine(record).trimEnd()));
+  } catch (error) {
+    if (!(error instanceof BrokenLineError)) throw error;
+    throw new Failure(
+      `${file} cannot be restored: its record ${record.id} could not be stored by a request: ${error.message}.`,
+    );
+  }
+}
+
+/**
+ * The records of a page, as clients would get them. The JSON may be invalid: SQLite stores texts that are not UTF-8,
+ * and any text in the columns of numbers and dates.
+ * @throws {Failure}
+ */
+function recordsIn(file: string, chunks: readonly Buffer[], plural: string): PublicRecord<AnyResourceEntity>[] {
+  const json = wholeArray(chunks);
+  if (!isUtf8(json)) throw unreadable(file, plural, 'they have text that is not in UTF-8');
+  try {
+    return JSON.parse(json.toString()) as PublicRecord<AnyResourceEntity>[];
+  } catch (error) {
+    throw unreadable(file, plural, (error as Error).message, error);
+  }
+}
+
+function unreadable(file: string, plural: string, reason: string, cause?: unknown): Failure {
+  return new Failure(`${file} cannot be restored: no list could show its ${plural}: ${reason}.`, cause);
 }

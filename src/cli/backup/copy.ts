@@ -1,24 +1,54 @@
-import { stat } from 'node:fs/promises';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { rm, stat } from 'node:fs/promises';
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createGzip } from 'node:zlib';
+import { PRIVATE_FILE } from '../../database/sqlite/file/private-file.js';
 import { Progress } from '../output/progress.js';
 import { copyDatabase } from '../sqlite-file/file-copy.js';
 
-export interface CopyOptions {
-  /** Opens the source read-only. */
-  readonly readonly: boolean;
-  readonly interrupt: AbortSignal;
-}
+const KIB = 1024;
 
-/** Copies a database and shows the progress. */
-export async function copy(from: string, to: string, { readonly, interrupt }: CopyOptions): Promise<void> {
+/**
+ * Copies a database and shows the progress.
+ * @param readonly opens the source read-only
+ */
+export async function copy(
+  from: string,
+  to: string,
+  { readonly, interrupt }: { readonly: boolean; interrupt: AbortSignal },
+): Promise<void> {
   const { size } = await stat(from);
-  const bar = new Progress({ done: 'Copied', unit: 'KiB' }, Math.ceil(size / 1024));
+  const bar = new Progress('Copied', 'KiB', Math.ceil(size / KIB));
   const progress = (done: number, total: number): void => {
     interrupt.throwIfAborted();
-    bar.update(Math.round((done / total) * (size / 1024)));
+    bar.update(Math.round((done / total) * (size / KIB)));
   };
   try {
     await copyDatabase(from, to, { readonly, progress });
   } finally {
     bar.stop();
   }
+}
+
+/**
+ * Replaces a file by one that gzip has packed. The packed file is read once more, because the disk may be bad.
+ * @returns the path of the packed file
+ */
+export async function pack(file: string, signal: AbortSignal): Promise<string> {
+  const packed = `${file}.gz`;
+  const { size } = await stat(file);
+  const bar = new Progress('Packed', 'KiB', Math.ceil(size / KIB));
+  const source = createReadStream(file);
+  source.on('data', () => bar.update(Math.ceil(source.bytesRead / KIB)));
+  try {
+    const target = createWriteStream(packed, { flags: 'wx', mode: PRIVATE_FILE });
+    await pipeline(source, createGzip(), target, { signal });
+    const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+    await pipeline(createReadStream(packed), createGunzip(), nowhere, { signal });
+  } finally {
+    bar.stop();
+  }
+  await rm(file);
+  return packed;
 }

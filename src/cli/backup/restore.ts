@@ -2,20 +2,19 @@ import { existsSync } from 'node:fs';
 import { copyFile, link, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type Config, loadConfigFromProcess } from '../../config/config.js';
-import { RESOURCES, SETTINGS } from '../../features.js';
-import { acquireExclusiveLock } from '../sqlite-file/exclusive-lock.js';
-import type { FileReport } from '../sqlite-file/file-check.js';
-import { makePrivateFolder } from '../../database/sqlite/file/private-file.js';
 import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
-import { requireReadable, seekable } from './backup-source.js';
-import { checkedCopy, discardCopy } from './checked-copy.js';
-import { atPath, BESIDE } from './schema-check.js';
-import { requireValidRecords } from './record-check.js';
-import { followLinks } from '../output/destination.js';
+import { makePrivateFolder } from '../../database/sqlite/file/private-file.js';
+import { isBusy, sqliteCode } from '../../database/sqlite/sqlite-errors.js';
+import { RESOURCES, SETTINGS } from '../../features.js';
 import { Failure, UsageError } from '../command-errors.js';
-import { isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
-import { countedRecords } from '../resources/resources.js';
+import { followLinks } from '../output/destination.js';
 import { ReplacedError, replaceFile, sync } from '../output/replace-file.js';
+import { countedRecords } from '../resources/resources.js';
+import { isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
+import type { FileReport } from '../sqlite-file/file-check.js';
+import { requireReadable, seekable } from './backup-source.js';
+import { checkedCopy, discardCopy, requireValidRecords } from './checked-copy.js';
+import { atPath, BESIDE } from './schema-check.js';
 
 /** Suffixes of the files beside a database in WAL mode. */
 const WAL = ['-wal', '-shm'] as const;
@@ -28,7 +27,7 @@ export interface RestoreOptions {
 export async function restore(file: string, options: RestoreOptions, interrupt: AbortSignal): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
   // A symbolic link to the database remains a link.
-  const path = await followLinks(requireSqlite(config, 'restore', 'pg_restore'));
+  const path = await followLinks(requireSqlite(config, 'restore'));
   if (await isSameFile(file, path)) throw new UsageError(`${file} is the database itself`);
   await requireReadable(file);
   await requireOwner(path);
@@ -44,17 +43,17 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
     else console.error('The records were not checked (--skip-record-check).');
     await finish(draft);
     interrupt.throwIfAborted();
-    const aside = await putInPlace(draft, path);
+    const aside = await replaceDatabase(draft, path);
     console.error(
-      `Restored ${countedRecords(counts)} from ${file} to ${path}, under a new epoch: no ETag of before holds.`,
+      `Restored ${countedRecords(counts)} from ${file} to ${path}, under a new epoch: ETags of before are no longer valid.`,
     );
     if (aside !== undefined) {
-      console.error(`What was there is now ${aside}; remove it when you need it no more.`);
+      console.error(`The old database is now ${aside}; remove it when you no longer need it.`);
       await removeEarlierAsides(path, aside);
     }
     warnOfCapacity(counts, config);
     if (pending.length > 0) {
-      const ran = options.recordCheck ? 'For the check of the records, it has had' : 'The next start runs';
+      const ran = options.recordCheck ? 'The check of the records has run' : 'The next start runs';
       console.error(`${ran} the migrations ${pending.join(', ')}.`);
     }
   } catch (error) {
@@ -90,23 +89,27 @@ export function warnOfCapacity(counts: FileReport['counts'], config: Config): vo
 
 async function finish(draft: string): Promise<void> {
   for (const suffix of BESIDE) await rm(draft + suffix, { force: true });
-  forgetProcesses(draft);
+  clearProcessState(draft);
   // `sync` comes before the lock is taken, because a signal can still be handled here.
   await sync(draft);
 }
 
 /**
- * Deletes what processes have stored for themselves. That may be made up: a lease without end would stop its work for
- * good. A new epoch comes with the triggers (`makeTriggers`), which every copy lacks.
+ * Deletes the rows in which processes store their own state. They may be forged: a lease without end would stop its
+ * work for good. A new epoch comes with the triggers (`makeTriggers`), which every copy lacks.
  */
-function forgetProcesses(draft: string): void {
+function clearProcessState(draft: string): void {
   using database = openDatabase(draft, { fileMustExist: true });
   const tables = database.prepare(`SELECT name FROM sqlite_schema WHERE name IN ('leases', 'rate_limits')`).pluck();
   for (const table of tables.all() as string[]) database.exec(`DELETE FROM ${table}`);
 }
 
-/** @returns the new path of the old database */
-async function putInPlace(draft: string, path: string): Promise<string | undefined> {
+/**
+ * Puts a draft in the place of the database, and keeps the old database beside it.
+ * @returns the new path of the old database; `undefined` if there was none
+ * @throws {Failure} when another process has the database open
+ */
+async function replaceDatabase(draft: string, path: string): Promise<string | undefined> {
   if (!existsSync(path)) {
     await replaceFile(draft, path);
     return undefined;
@@ -123,6 +126,28 @@ async function putInPlace(draft: string, path: string): Promise<string | undefin
     throw error;
   }
   return aside;
+}
+
+/**
+ * Locks a database file against all other processes and folds its WAL into it, so that it can be replaced.
+ * @returns the lock, which `using` releases; `undefined` when another process has the file open
+ * @throws SqliteError
+ */
+function acquireExclusiveLock(path: string): Disposable | undefined {
+  const database = openDatabase(path, { fileMustExist: true, timeout: 0 });
+  try {
+    // Every process with a WAL database open holds a lock, and leaving WAL mode requires all locks.
+    const mode = database.pragma('journal_mode = DELETE', { simple: true });
+    if (mode !== 'delete') throw Object.assign(new Error('in use'), { code: 'SQLITE_BUSY' });
+    database.exec('BEGIN EXCLUSIVE');
+    return database;
+  } catch (error) {
+    database.close();
+    if (isBusy(error)) return undefined;
+    // No service can use such a file, so no lock is needed.
+    if (/^SQLITE_(NOTADB|CORRUPT)/.test(sqliteCode(error))) return { [Symbol.dispose]: () => {} };
+    throw error;
+  }
 }
 
 /** Gives the old database a second name, so that a complete database has the first name at every moment. */
@@ -145,16 +170,17 @@ async function takeBack(path: string, aside: string): Promise<void> {
 
 /** Removes the databases that earlier restores kept: one is enough to go back to. */
 async function removeEarlierAsides(path: string, aside: string): Promise<void> {
-  const kept = basename(aside);
-  for (const name of await readdir(dirname(path))) {
-    if (!isAside(name, basename(path)) || name.startsWith(kept)) continue;
-    await rm(join(dirname(path), name), { force: true });
-    console.error(`Removed ${join(dirname(path), name)}, which an earlier restore had kept.`);
+  const folder = dirname(path);
+  for (const name of await readdir(folder)) {
+    if (!isAside(name, basename(path)) || name.startsWith(basename(aside))) continue;
+    await rm(join(folder, name), { force: true });
+    console.error(`Removed ${join(folder, name)}, which an earlier restore had kept.`);
   }
 }
 
 /** Matches the time in the name, so that no other file with a similar name is removed. */
 function isAside(name: string, database: string): boolean {
-  if (!name.startsWith(`${database}.before-`)) return false;
-  return /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z(-wal|-shm)?$/.test(name.slice(`${database}.before-`.length));
+  const prefix = `${database}.before-`;
+  if (!name.startsWith(prefix)) return false;
+  return /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z(-wal|-shm)?$/.test(name.slice(prefix.length));
 }

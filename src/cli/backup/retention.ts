@@ -13,7 +13,7 @@ const PERIODS = {
 
 type Unit = keyof typeof PERIODS;
 
-/** How many hours, days and weeks keep a backup. */
+/** The number of hours, days and weeks of which a backup is kept. */
 export type Keep = ReadonlyMap<Unit, number>;
 
 /**

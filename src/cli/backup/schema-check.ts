@@ -6,20 +6,19 @@ import { RESOURCES } from '../../features.js';
 import { auditTriggerNames } from '../../resource/audit/audit-triggers.js';
 import { sqliteTriggerNames } from '../../resource/usage/triggers.js';
 import { openDataSource } from '../resources/open-storage.js';
-import { schemaDifferences } from '../sqlite-file/schema-differences.js';
 
-/** Suffixes of all files beside a database, those of the service included. */
+/** Suffixes of all files beside a database, including those of the service. */
 export const BESIDE = ['-journal', '-reserve', '-wal', '-shm'] as const;
 
-/** Tables that Litestream keeps in a database which it replicates. */
+/** Tables that Litestream adds to a database that it replicates. */
 const LITESTREAM = ['_litestream_lock', '_litestream_seq'];
 
 const triggers = (): string[] =>
   RESOURCES.flatMap(({ name: { plural } }) => [...sqliteTriggerNames(plural), ...auditTriggerNames(plural)]);
 
 /**
- * Compares the schema of a copy with that of a new database after the same migrations: an additional trigger would run.
- * It leaves out what `dropRecreatedParts` drops.
+ * Compares the schema of a copy with that of a new database after the same migrations, because an additional trigger
+ * would run. It ignores the parts that `dropRecreatedParts` drops.
  * @returns one line for each difference
  */
 export async function differencesFromFresh(
@@ -30,8 +29,8 @@ export async function differencesFromFresh(
   const path = `${copy}-fresh`;
   try {
     await using dataSource = await openDataSource(atPath(config, path));
-    const had = dataSource.migrations.filter((each) => migrations.includes(each.name ?? each.constructor.name));
-    Object.assign(dataSource, { migrations: had });
+    const executed = dataSource.migrations.filter((each) => migrations.includes(each.name ?? each.constructor.name));
+    Object.assign(dataSource, { migrations: executed });
     await migrate(dataSource);
     const recreated = [...LITESTREAM.map((name) => `table ${name}`), ...triggers().map((name) => `trigger ${name}`)];
     return schemaDifferences(copy, path, recreated);
@@ -41,8 +40,8 @@ export async function differencesFromFresh(
 }
 
 /**
- * Drops triggers with the names of the service's, which may be hostile, and the tables of Litestream. The next start of
- * each makes the right ones.
+ * Drops the triggers with the service's names, which may be hostile, and the tables of Litestream. The next start of
+ * the service and of Litestream makes them again.
  */
 export function dropRecreatedParts(path: string): void {
   using database = openDatabase(path);
@@ -53,3 +52,69 @@ export function dropRecreatedParts(path: string): void {
 /** The configuration with another file as the database. */
 export const atPath = (config: Config, path: string): Config =>
   new Config({ ...config, database: { ...config.database, url: { engine: 'sqlite', path } } });
+
+interface SchemaObject {
+  readonly type: string;
+  readonly name: string;
+  readonly sql: string;
+}
+
+/**
+ * Compares tables, indices, triggers and views of two files.
+ * @param ignored objects that are not compared, by kind and name, such as `trigger orders_insert`
+ * @returns one line for each difference
+ */
+function schemaDifferences(path: string, fresh: string, ignored: readonly string[]): string[] {
+  const [found, expected] = [path, fresh].map(schemaOf) as [Map<string, string>, Map<string, string>];
+  for (const name of ignored) for (const schema of [found, expected]) schema.delete(name);
+  const extra = [...found.keys()].filter((name) => !expected.has(name)).map((name) => `it has the ${name}`);
+  const lost = [...expected.keys()].filter((name) => !found.has(name)).map((name) => `it lacks the ${name}`);
+  const changed = [...found].filter(([name, sql]) => expected.has(name) && expected.get(name) !== sql);
+  return [...extra, ...lost, ...changed.map(([name]) => `its ${name} is not that of the migrations`)];
+}
+
+/** Comparable SQL by kind and name. */
+function schemaOf(path: string): Map<string, string> {
+  using database = openDatabase(path, { readonly: true, fileMustExist: true, timeout: 5000 });
+  const rows = database
+    .prepare(`SELECT type, name, coalesce(sql, '') AS sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'`)
+    .all() as SchemaObject[];
+  return new Map(rows.map((row) => [`${row.type} ${row.name}`, comparable(row)]));
+}
+
+/**
+ * SQL without quotes, blanks and case of names. When a migration was reverted and has run again, TypeORM has rebuilt
+ * tables: their columns and constraints are in another order, and each CHECK has more parentheses.
+ */
+function comparable({ type, sql }: SchemaObject): string {
+  // A text may have parentheses and commas, so it is compared in hexadecimal digits.
+  const masked = sql.replaceAll(/'(?:[^']|'')*'/g, (text) => Buffer.from(text).toString('hex'));
+  const plain = withoutDoubledParentheses(masked.replaceAll(/[\s"\x60[\]]/g, '').toLowerCase());
+  return type === 'table' ? definitionsOf(plain).sort().join() : plain;
+}
+
+/** Removes each pair of parentheses that contains only another pair. */
+function withoutDoubledParentheses(sql: string): string {
+  const ends = new Map<number, number>();
+  const open: number[] = [];
+  for (const { 0: parenthesis, index } of sql.matchAll(/[()]/g)) {
+    if (parenthesis === '(') open.push(index);
+    else ends.set(open.pop() ?? -1, index);
+  }
+  const doubled = new Set([...ends].filter(([begin, end]) => ends.get(begin + 1) === end - 1).flat());
+  return sql.replaceAll(/[()]/g, (parenthesis, index: number) => (doubled.has(index) ? '' : parenthesis));
+}
+
+/** The columns and constraints of a CREATE TABLE, which are separated by commas, and the text around them. */
+function definitionsOf(sql: string): string[] {
+  const definitions = [''];
+  let depth = 0;
+  for (const character of sql) {
+    if (character === '(') depth++;
+    if (character === ')') depth--;
+    const isBoundary = (character === '(' && depth === 1) || (character === ')' && depth === 0);
+    if (isBoundary || (character === ',' && depth === 1)) definitions.push('');
+    else definitions.push(definitions.pop()! + character);
+  }
+  return definitions;
+}

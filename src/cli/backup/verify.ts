@@ -2,26 +2,24 @@ import { createReadStream, existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Config, loadConfigFromProcess } from '../../config/config.js';
+import { loadConfigFromProcess } from '../../config/config.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
 import { SETTINGS } from '../../features.js';
 import { Failure, UsageError } from '../command-errors.js';
 import { countedRecords } from '../resources/resources.js';
 import { isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
 import { requireReadable, seekable, writePrivately } from './backup-source.js';
-import { checkedCopy } from './checked-copy.js';
-import { atPath } from './schema-check.js';
-import { requireValidRecords } from './record-check.js';
+import { tryRestore } from './checked-copy.js';
 import { type RestoreOptions, warnOfCapacity } from './restore.js';
 
 /**
- * Restores a backup into a temporary folder, and so rejects whatever a restore would reject. Nothing is opened where
- * the backup is: SQLite would make files beside it.
+ * Restores a backup into a temporary folder, so it rejects the same backups as a restore. It opens no file beside the
+ * backup, because SQLite would make further files there.
  * @throws {Failure} with the reason why it cannot be restored
  */
 export async function verifyBackup(file: string, options: RestoreOptions, interrupt: AbortSignal): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
-  const path = requireSqlite(config, 'restore', 'pg_restore');
+  const path = requireSqlite(config, 'restore');
   if (await isSameFile(file, path)) throw new UsageError(`${file} is the database itself`);
   await requireReadable(file);
   const hint = `The copy for the check is made in ${tmpdir()}; TMPDIR names another folder.`;
@@ -43,24 +41,11 @@ export async function verifyBackup(file: string, options: RestoreOptions, interr
   }
 }
 
-/** Copies a backup with the files of SQLite that belong to it. */
+/** Copies a backup and the files of SQLite beside it. */
 async function fetchBackup(file: string, to: string, signal: AbortSignal): Promise<string> {
   if ((await seekable(file, to, signal)) === to) return to;
   for (const suffix of ['', '-wal', '-journal'].filter((each) => existsSync(file + each))) {
     await writePrivately(createReadStream(file + suffix), to + suffix, signal);
   }
   return to;
-}
-
-/** Restores a backup into `folder`, in place of the storage. */
-export async function tryRestore(
-  { file, source, folder }: { file: string; source: string; folder: string },
-  config: Config,
-  { recordCheck }: RestoreOptions,
-  interrupt: AbortSignal,
-) {
-  const draft = join(folder, 'trial.sqlite');
-  const checked = await checkedCopy({ file, source, draft }, config, interrupt);
-  if (recordCheck) await requireValidRecords(file, atPath(config, draft), interrupt);
-  return checked;
 }

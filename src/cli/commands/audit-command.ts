@@ -3,8 +3,8 @@ import { CLI } from '../../config/program-names.js';
 
 const NOTE = `
 The trail has the resources that are declared with "audited: true". verify fails, and names the first wrong line, if a line
-was changed, removed, added or moved. Keep what it prints elsewhere: whoever may change the database may also make a whole
-trail again, with other hashes.
+was changed, removed, added or moved. Keep its output elsewhere: a user who may change the database may also write a new
+trail with other hashes.
 
 Examples:
   ${CLI} audit verify
@@ -17,7 +17,7 @@ export function addAuditCommand(cli: Command, interrupt: AbortSignal): void {
     .command('verify')
     .description('check every line against its hash and the line before; a line of output for each resource')
     .action(async () => {
-      const { verifyAudit } = await import('../audit/audit-verify.js');
+      const { verifyAudit } = await import('../audit.js');
       await verifyAudit(interrupt);
     });
   command
@@ -29,7 +29,7 @@ export function addAuditCommand(cli: Command, interrupt: AbortSignal): void {
       'write to a file, which appears only when it is complete (default: stdout); .gz is packed with gzip',
     )
     .action(async (resource: string | undefined, { output }: { output?: string }) => {
-      const { exportAudit } = await import('../audit/audit-export.js');
+      const { exportAudit } = await import('../audit.js');
       await exportAudit(resource, output, interrupt);
     });
 }

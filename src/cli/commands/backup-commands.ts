@@ -8,9 +8,9 @@ import { seconds } from './duration.js';
 const SKIP = ['--skip-record-check', 'do not validate every record: faster, for a backup of your own'] as const;
 
 const BACKUP_NOTE = `
---to names each backup by its time in UTC, and tries a restore of it before it gets its name. --keep looks only at backups that
---to has named. With --every, a failure is a line on stderr, and the next try comes at the next time; the exit code is that
-of the last backup.
+--to names each backup by its time in UTC, after a trial restore. --keep removes only backups that --to has named. With
+--every, a failure is a line on stderr, and the next backup is made at the next time; the exit code is that of the last
+backup.
 
 Examples:
   ${CLI} backup /backups/${SERVICE_NAME}.sqlite
@@ -30,13 +30,13 @@ interface BackupOptions {
 export function addBackupCommand(cli: Command, interrupt: AbortSignal): void {
   cli
     .command('backup')
-    .description('copy the SQLite database, as it is at one moment, into one file, while the service serves')
+    .description('copy the SQLite database, as it is at one moment, into one file, while the service runs')
     .usage('[options] <file> | --to <folder>')
     .argument(
       '[file]',
-      'where to; a file is replaced when the copy is complete and checked, a device or FIFO is written into, and "-" is stdout; .gz is packed with gzip',
+      'the target; a file is replaced when the copy is complete and checked; a device or FIFO is written into, and "-" is stdout; .gz is packed with gzip',
     )
-    .option('--to <folder>', 'make a new file in this folder, such as one of another disk')
+    .option('--to <folder>', 'make a new file in this folder, best on another disk')
     .option('--every <time>', 'with --to: make one after the other, until Ctrl+C or SIGTERM: 30m, 1h, 1d', seconds)
     .option('--keep <numbers>', 'with --to: keep the newest of each of the last hours, days and weeks', parseKeep)
     .option('--gzip', 'with --to: pack it with gzip')
@@ -58,10 +58,10 @@ export function addBackupCommand(cli: Command, interrupt: AbortSignal): void {
 }
 
 const RESTORE_NOTE = `
-Rejects a file that is damaged, comes from a newer version, has another schema than its migrations make, counts other records
-than it holds, or holds one that no request could have stored. The replaced database stays beside the new one, in place
-of the one that an earlier restore kept. Until the last step, which is one rename, the storage is as it was.
---verify restores into a temporary folder (TMPDIR), which needs space for two copies, while the service may serve.
+Rejects a file that is damaged or of a newer version, whose schema is not that of its migrations, whose counters are wrong,
+or that has a record which no request could have stored. The old database stays beside the new one, until the next
+restore. Until the last step, which is one rename, the storage is as it was.
+--verify restores into a temporary folder (TMPDIR), which needs space for two copies. The service may run meanwhile.
 
 Examples:
   ${CLI} restore /backups/${SERVICE_NAME}.sqlite
@@ -72,9 +72,9 @@ Examples:
 export function addRestoreCommand(cli: Command, interrupt: AbortSignal): void {
   cli
     .command('restore')
-    .description('put a backup in the place of the SQLite database; the service must be stopped')
+    .description('replace the SQLite database by a backup; the service must be stopped')
     .argument('<file>', 'the backup, plain or packed with gzip; it stays as it is')
-    .option('--verify', 'only try whether it can be restored, and change nothing')
+    .option('--verify', 'only check whether it can be restored, and change nothing')
     .option(...SKIP)
     .addHelpText('after', RESTORE_NOTE)
     .action(async (file: string, { verify, skipRecordCheck }: { verify?: true; skipRecordCheck?: true }) => {

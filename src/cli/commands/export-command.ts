@@ -4,7 +4,7 @@ import { RESOURCES } from '../../features.js';
 import { parseNatural } from '../../http/validation/query-values.js';
 import type { Id } from '../../resource/id-kinds.js';
 import type { Resource, ResourceName } from '../../resource/resource.js';
-import type { ExportOptions } from '../export/export.js';
+import type { ExportOptions } from '../export.js';
 import { resourceNamed } from '../resources/resources.js';
 
 /** Adds `export`, with a command for each resource, whose options are the filters of the resource. */
@@ -24,10 +24,10 @@ export function addExportCommand(cli: Command, interrupt: AbortSignal): void {
 
 const exampleOf = ({ name: { plural } }: Resource): string => `  ${CLI} export ${plural} --output ${plural}.ndjson`;
 
-const NOTE = `The last line on stderr has the count and a SHA-256 of the records' lines. Equal storages give equal ones.
-If the newest records have been deleted, an export of all ends with {"lastId":<id>}. Then import never gives an id again
-that was given before.
-While a reader of stdout stalls, SQLite keeps what the service writes meanwhile in its WAL; prefer --output.
+const NOTE = `The last line on stderr has the count and a SHA-256 of the records' lines, which are equal for equal storages.
+If the newest records have been deleted, an export of all ends with {"lastId":<id>}. Then import never assigns an id
+again that was used before.
+While a reader of stdout stalls, the WAL of SQLite grows with the writes of the service; prefer --output.
 `;
 
 function addCommandOf(resource: Resource, parent: Command, interrupt: AbortSignal): void {
@@ -48,12 +48,12 @@ function addCommandOf(resource: Resource, parent: Command, interrupt: AbortSigna
     command.addOption(new Option(`${flagOf(property)} <${property}...>`, about).choices(filters[property]!));
   }
   command.action(async ({ output, after, limit, ...filters }: Omit<ExportOptions, 'filters'>) => {
-    const { exportRecords } = await import('../export/export.js');
+    const { exportRecords } = await import('../export.js');
     await exportRecords(resource, { output, after, limit, filters }, interrupt);
   });
 }
 
-/** `--gift-kind` for `giftKind`, which commander turns back. */
+/** `--gift-kind` for `giftKind`; commander converts it back. */
 const flagOf = (property: string): string =>
   `--${property.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 

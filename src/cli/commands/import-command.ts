@@ -1,16 +1,14 @@
 import { type Command, Option } from 'commander';
 import { CLI } from '../../config/program-names.js';
 import { RESOURCES } from '../../features.js';
-import type { ImportOptions } from '../import/import-job.js';
+import type { ImportOptions } from '../import/import-input.js';
 import { NAMES, resourceNamed } from '../resources/resources.js';
 
 /** Adds `import`. */
 export function addImportCommand(cli: Command, interrupt: AbortSignal): void {
   cli
     .command('import')
-    .description(
-      'store the records of an NDJSON file (or .gz), or of stdin; every line must be valid as a POST would be',
-    )
+    .description('store the records of an NDJSON file (or .gz), or of stdin; the rules of POST hold for every line')
     .usage('<resource> [file] [options]')
     .argument('[resource]', `one of ${NAMES.join(', ')}`)
     .argument('[file]', 'the file to read (default: stdin)')
@@ -27,7 +25,7 @@ export function addImportCommand(cli: Command, interrupt: AbortSignal): void {
       ),
     )
     .addOption(new Option('--resume', 'go on with the import that was interrupted').conflicts(['forget', 'dryRun']))
-    .option('--forget', 'start again though an import was interrupted; the records that it has stored stay')
+    .option('--forget', 'start again after an interrupted import; its stored records stay')
     .addHelpText('after', () => `\n${note()}Examples:\n${examples()}`)
     .action(async (name: string | undefined, file: string | undefined, options: ImportOptions) => {
       const resource = resourceNamed(name, 'import', file ?? name);
@@ -37,9 +35,9 @@ export function addImportCommand(cli: Command, interrupt: AbortSignal): void {
 }
 
 const note =
-  (): string => `A file is checked as a whole before anything is stored; stdin is checked as it comes. Lines are stored in batches, and
-each saves the progress: an interrupted import goes on with --resume and the same input, nothing lost, nothing
-twice. The service may serve meanwhile. No more records are stored than ${capacities()} allows.
+  (): string => `A file is checked as a whole before anything is stored; stdin is checked as it arrives. Lines are stored in
+batches, and each saves the progress: an interrupted import goes on with --resume and the same input, and no line is
+lost or stored twice. The service may run meanwhile. No more records are stored than ${capacities()} allows.
 Import a resource before those that refer to it: ${NAMES.join(', ')}.
 `;
 

@@ -1,11 +1,15 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Config } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
-import { lastBackup } from '../../management/backup-files.js';
-import { fileProblem } from '../../database/sqlite/file/file-problem.js';
 import { openDatabase, tryWriting } from '../../database/sqlite/better-sqlite3.js';
-import { checkFile } from '../sqlite-file/file-check.js';
+import { fileProblem } from '../../database/sqlite/file/file-problem.js';
+import { lastBackup } from '../../management/backup-files.js';
 import { expectedContents } from '../resources/resources.js';
+import { checkFile } from '../sqlite-file/file-check.js';
+
+/** Checks by name. A check returns a text, or throws an error whose message names the problem and the remedy. */
+export type Checks = Readonly<Record<string, (config: Config) => string | Promise<string>>>;
 
 /** Free bytes that a volume should have: for the WAL, the reserve and some thousand records. */
 const LEAST_FREE = 64 * 1024 * 1024;
@@ -27,10 +31,7 @@ function inTrialFolder<T>(path: string, trial: (folder: string) => T): T {
 }
 
 /** The checks of a SQLite database at `path`, which may not exist yet, and of its last backup. */
-export function sqliteChecks(
-  path: string,
-  backupFolder?: string,
-): Readonly<Record<string, () => string | Promise<string>>> {
+export function sqliteChecks(path: string, backupFolder?: string): Checks {
   return {
     'native module': nativeModule,
     'volume writable': () => folderWritable(path),

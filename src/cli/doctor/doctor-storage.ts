@@ -1,25 +1,33 @@
 import type { DataSource } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { CLI, MIGRATE } from '../../config/program-names.js';
-import { pendingMigrations, unknownMigrations, unreadableEntities } from '../../database/schema/migrations.js';
-import { describeStored, inForce, storedSettings } from '../../database/polling/live-config.js';
 import { committed } from '../../database/engine.js';
+import { describeStored, inForce, storedSettings } from '../../database/polling/live-config.js';
+import { pendingMigrations, unknownMigrations, unreadableEntities } from '../../database/schema/migrations.js';
 import { RESOURCES } from '../../features.js';
-import type { Resource } from '../../resource/resource.js';
-import { findUnfinishedImport } from '../import/import-progress.js';
 import { hasAuditTriggers } from '../../resource/audit/audit-triggers.js';
+import type { Resource } from '../../resource/resource.js';
 import { prepareStorage, recount, storedCount, type StoredCount } from '../../resource/usage/storage-row.js';
 import { hasTriggers } from '../../resource/usage/triggers.js';
-import { databaseExists } from '../sqlite-file/database-path.js';
+import { findUnfinishedImport } from '../import/import-progress.js';
 import { configInForce, openDatabase, openDataSource } from '../resources/open-storage.js';
+import { databaseExists } from '../sqlite-file/database-path.js';
 
-const NONE_YET = 'there is no database yet';
+const UNKNOWN = 'not known before the migrations have run';
 
-async function withDatabase(config: Config, look: (dataSource: DataSource) => Promise<string>): Promise<string> {
+/** Runs a check on the open database. */
+async function withDatabase(config: Config, check: (dataSource: DataSource) => Promise<string>): Promise<string> {
   // Opening a SQLite database creates it, and `doctor` must not.
-  if (!databaseExists(config)) return NONE_YET;
+  if (!databaseExists(config)) return 'there is no database yet';
   await using dataSource = await openDataSource(config);
-  return await look(dataSource);
+  return await check(dataSource);
+}
+
+/** Runs a check that needs all tables. */
+function withTables(config: Config, check: (dataSource: DataSource) => Promise<string>): Promise<string> {
+  return withDatabase(config, async (dataSource) =>
+    (await pendingMigrations(dataSource)).length > 0 ? UNKNOWN : check(dataSource),
+  );
 }
 
 export function migrations(config: Config): Promise<string> {
@@ -41,31 +49,30 @@ export function counters(config: Config): Promise<string> {
   return withDatabase(config, async (dataSource) => {
     const pending = await pendingMigrations(dataSource);
     // A new PostgreSQL database has no tables.
-    if (pending.length === dataSource.migrations.length) return 'not known before the migrations have run';
+    if (pending.length === dataSource.migrations.length) return UNKNOWN;
     const rows = await committed(dataSource).sql<{ resource: string }[]>`SELECT resource FROM storage`;
     const counted = new Set(rows.map(({ resource }) => resource));
     // A pending migration may create the table.
     const isComplete = pending.length === 0;
     const current = await configInForce(dataSource, config);
-    const seen: string[] = [];
-    const wrong: string[] = [];
+    const counts: string[] = [];
+    const problems: string[] = [];
     for (const resource of RESOURCES) {
       if (!counted.has(resource.name.plural) && !isComplete) continue;
       const { used, count } = await countOf(dataSource, resource);
       const { pluralText } = resource.name;
       const capacity = current.get(resource.capacity);
       const triggers = isComplete ? await wrongTriggers(dataSource, resource) : undefined;
-      if (triggers !== undefined) wrong.push(`${triggers} are missing or outdated`);
-      if (used === count)
-        seen.push(`${used} ${pluralText} of ${capacity}${used > capacity ? ': POST is rejected' : ''}`);
-      else wrong.push(`it says ${used}, and there are ${count} ${pluralText}`);
+      if (triggers !== undefined) problems.push(`${triggers} are missing or outdated`);
+      if (used !== count) problems.push(`it says ${used}, and there are ${count} ${pluralText}`);
+      else counts.push(`${used} ${pluralText} of ${capacity}${used > capacity ? ': POST is rejected' : ''}`);
     }
-    if (wrong.length > 0) throw new Error(`${wrong.join('; ')}: run ${CLI} doctor --fix`);
-    return seen.join(', ');
+    if (problems.length > 0) throw new Error(`${problems.join('; ')}: run ${CLI} doctor --fix`);
+    return counts.join(', ');
   });
 }
 
-/** Names the triggers of a resource that are not as this version makes them. */
+/** Names the triggers of a resource that differ from those of this version. */
 async function wrongTriggers(dataSource: DataSource, { name, audited = false }: Resource): Promise<string | undefined> {
   const sql = committed(dataSource);
   const counting = await hasTriggers(sql, dataSource, name.plural);
@@ -83,11 +90,11 @@ async function countOf(dataSource: DataSource, { name }: Resource): Promise<Stor
 
 /**
  * Makes missing triggers, and corrects every count that differs from the number of records. The service may run.
- * @returns what was changed, a line for each change
+ * @returns a line for each change
  */
 export async function fixCounters(config: Config): Promise<string[]> {
   if (!databaseExists(config)) return [];
-  await using dataSource = await openDatabase(config, { mayMigrate: false });
+  await using dataSource = await openDatabase(config);
   const current = await configInForce(dataSource, config);
   const fixed: string[] = [];
   for (const resource of RESOURCES) {
@@ -105,10 +112,9 @@ export async function fixCounters(config: Config): Promise<string[]> {
   return fixed;
 }
 
-/** The values of `cli set`, which count instead of those of the environment. */
+/** The values of `cli set`, which replace those of the environment. */
 export function liveSettings(config: Config): Promise<string> {
-  return withDatabase(config, async (dataSource) => {
-    if ((await pendingMigrations(dataSource)).length > 0) return 'not known before the migrations have run';
+  return withTables(config, async (dataSource) => {
     const { stored, problems } = inForce(config, await storedSettings(dataSource));
     if (problems.length > 0) throw new Error(`${problems.join('; ')}: run ${CLI} set --unset NAME`);
     if (stored.length === 0) return 'nothing is set while the service runs: the environment counts';
@@ -117,8 +123,7 @@ export function liveSettings(config: Config): Promise<string> {
 }
 
 export function unfinishedImports(config: Config): Promise<string> {
-  return withDatabase(config, async (dataSource) => {
-    if ((await pendingMigrations(dataSource)).length > 0) return 'not known before the migrations have run';
+  return withTables(config, async (dataSource) => {
     const unfinished: string[] = [];
     for (const resource of RESOURCES) {
       const found = await findUnfinishedImport(committed(dataSource), resource.name.plural);

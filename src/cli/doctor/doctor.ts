@@ -5,20 +5,9 @@ import { jwtVerify } from 'jose/jwt/verify';
 import { developmentSecretFile, signsTokens } from '../../auth/token-key.js';
 import { type Config, ConfigError, loadConfigFromProcess } from '../../config/config.js';
 import { RESOURCES, SETTINGS } from '../../features.js';
-import { sqliteChecks } from './doctor-sqlite.js';
-import { counters, fixCounters, liveSettings, migrations, unfinishedImports } from './doctor-storage.js';
 import { Failure } from '../command-errors.js';
-
-/** One check: returns a text, or throws an error whose message says what is wrong and, after a colon, what to do. */
-export type Check = (config: Config) => string | Promise<string>;
-
-const EVERYWHERE: Readonly<Record<string, Check>> = { keys, clock };
-const STORAGE: Readonly<Record<string, Check>> = {
-  migrations,
-  set: liveSettings,
-  counter: counters,
-  import: unfinishedImports,
-};
+import { type Checks, sqliteChecks } from './doctor-sqlite.js';
+import { counters, fixCounters, liveSettings, migrations, unfinishedImports } from './doctor-storage.js';
 
 export interface DoctorOptions {
   readonly fix?: boolean;
@@ -28,10 +17,14 @@ export async function doctor({ fix = false }: DoctorOptions): Promise<void> {
   const config = settings();
   if (fix) for (const line of await fixCounters(config)) say('FIX ', 'counter', line);
   const { url, backupFolder } = config.database;
-  const checks: Readonly<Record<string, Check>> = {
-    ...EVERYWHERE,
+  const checks: Checks = {
+    keys,
+    clock,
     ...(url.engine === 'sqlite' && sqliteChecks(url.path, backupFolder)),
-    ...STORAGE,
+    migrations,
+    set: liveSettings,
+    counter: counters,
+    import: unfinishedImports,
   };
   let failed = 0;
   for (const [name, check] of Object.entries(checks)) {
@@ -48,17 +41,14 @@ export async function doctor({ fix = false }: DoctorOptions): Promise<void> {
 function settings(): Config {
   try {
     const config = loadConfigFromProcess(SETTINGS);
-    say('ok  ', 'settings', `${config.environment}, ${capacities(config)}`);
+    const capacities = RESOURCES.map(({ name, capacity }) => `${config.get(capacity)} ${name.pluralText}`);
+    say('ok  ', 'settings', `${config.environment}, capacity ${capacities.join(', ')}`);
     return config;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     for (const line of error.errors) say('FAIL', 'settings', line);
     throw new Failure('Correct the settings first; the other checks need them.', error);
   }
-}
-
-function capacities(config: Config): string {
-  return `capacity ${RESOURCES.map(({ name, capacity }) => `${config.get(capacity)} ${name.pluralText}`).join(', ')}`;
 }
 
 function say(outcome: 'ok  ' | 'FAIL' | 'FIX ', name: string, detail: string): void {

@@ -1,12 +1,39 @@
 import { createHash, type Hash } from 'node:crypto';
-import { readLastIdLine } from '../resources/ndjson.js';
-import { BrokenLineError } from '../resources/record-lines.js';
 import type { Id } from '../../resource/id-kinds.js';
-import type { NewRecord, AnyResourceEntity } from '../../resource/resource-entity.js';
-import type { UnfinishedImport } from './import-progress.js';
+import type { AnyResourceEntity, NewRecord } from '../../resource/resource-entity.js';
+import type { Resource } from '../../resource/resource.js';
 import { Failure } from '../command-errors.js';
-import type { IdsOption, ImportJob } from './import-job.js';
+import { readLastIdLine } from '../resources/ndjson.js';
+import { BrokenLineError, type RecordReader } from '../resources/record-lines.js';
+import type { UnfinishedImport } from './import.entity.js';
 import { type Line, LINE_LIMIT, linesOf } from './lines.js';
+
+export type IdsOption = 'keep' | 'assign';
+
+export interface ImportOptions {
+  readonly ids?: IdsOption;
+  readonly dryRun?: true;
+  readonly atomic?: true;
+  readonly resume?: true;
+  readonly forget?: true;
+}
+
+/** The parameters of an import. */
+export interface ImportJob {
+  readonly resource: Resource;
+  /** Reads the lines of the resource. */
+  readonly reader: RecordReader<AnyResourceEntity>;
+  readonly options: ImportOptions;
+  readonly interrupt: AbortSignal;
+  /** Opens the input; a file is read from its beginning each time. */
+  readonly open: () => AsyncIterable<Buffer>;
+  /** Largest id of a record and of a `lastId` line. */
+  readonly largestId: number;
+  /** The path of the input file; absent for a pipe, which can be read only once. */
+  readonly file?: string;
+  /** The unfinished import to resume. */
+  readonly resumed?: UnfinishedImport;
+}
 
 /** A line number with the record of the line. */
 export interface Entry {
@@ -74,18 +101,9 @@ class IdSet {
 /** Lines of a batch: enough to share a commit, few enough for writes of the service in between. */
 const BATCH = 1000;
 
-/** Options for reading an input. */
-export interface Reading {
-  /** Called for every invalid line; an exception ends the reading. */
-  readonly onBroken: (line: number, problem: string) => void;
-  /** Default: `keep` when the first line has an id, else `assign`. */
-  readonly ids?: IdsOption;
-  /** Skips the lines that this unfinished import has stored. */
-  readonly resumed?: UnfinishedImport;
-}
-
-/** Reads an input in batches of valid lines. */
+/** Reads an input in batches of valid lines. It skips the lines that a resumed import has stored. */
 export class ImportInput {
+  /** Without an option, the first line decides: `keep` if it has an id, otherwise `assign`. */
   ids?: IdsOption;
   /** The value of the `lastId` line, if there is one. */
   lastId?: number;
@@ -93,19 +111,19 @@ export class ImportInput {
   private readonly seen = new IdSet();
   private entries: Entry[] = [];
 
+  /** @param onBroken called for every invalid line; an exception ends the reading */
   constructor(
-    private readonly job: Pick<ImportJob, 'resource' | 'reader' | 'largestId'>,
-    private readonly reading: Reading,
+    private readonly job: ImportJob,
+    private readonly onBroken: (line: number, problem: string) => void,
   ) {
-    this.ids = reading.ids;
+    this.ids = job.options.ids ?? job.resumed?.ids;
   }
 
-  /** @throws {Failure} when the input is not the one that is to be resumed */
-  async *batches(input: AsyncIterable<Buffer>): AsyncGenerator<Batch> {
-    const { resumed } = this.reading;
-    const stored = resumed?.lines ?? 0;
+  /** @throws {Failure} when the input is not that of the resumed import */
+  async *batches(): AsyncGenerator<Batch> {
+    const stored = this.job.resumed?.lines ?? 0;
     let last = 0;
-    for await (const lines of linesOf(input)) {
+    for await (const lines of linesOf(this.job.open())) {
       for (const line of lines) {
         last = line.number;
         if (line.number > stored) await this.take(line);
@@ -125,7 +143,7 @@ export class ImportInput {
   }
 
   private skip({ number, bytes = Buffer.alloc(0) }: Line): void {
-    const { lines, digest } = this.reading.resumed!;
+    const { lines, digest } = this.job.resumed!;
     addLine(this.hash, bytes);
     if (number === lines && this.hash.copy().digest('hex') !== digest) throw anotherInput(lines);
   }
@@ -144,7 +162,7 @@ export class ImportInput {
       this.entries.push({ number, bytes, record: { ...record, id: this.idFor(record.id) } });
     } catch (error) {
       if (!(error instanceof BrokenLineError)) throw error;
-      this.reading.onBroken(number, error.message);
+      this.onBroken(number, error.message);
     }
   }
 
@@ -160,7 +178,8 @@ export class ImportInput {
   private idFor(id: Id | undefined): Id | undefined {
     this.ids ??= id === undefined ? 'assign' : 'keep';
     if (this.ids === 'assign') {
-      if (id === undefined || this.reading.ids === 'assign' || this.reading.resumed?.ids === 'assign') return undefined;
+      const { options, resumed } = this.job;
+      if (id === undefined || options.ids === 'assign' || resumed?.ids === 'assign') return undefined;
       throw new BrokenLineError(
         'it has an id, which lines before it lack; use --ids assign to give all of them new ids',
       );

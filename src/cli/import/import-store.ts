@@ -1,17 +1,15 @@
 import { QueryFailedError } from 'typeorm';
 import { type Sql, transaction } from '../../database/engine.js';
-import { problemsIn } from '../resources/record-lines.js';
 import { RejectedRecordError, StorageFullError } from '../../resource/record-errors.js';
-import { deleteProgress, saveProgress, type UnfinishedImport } from './import-progress.js';
 import { Failure } from '../command-errors.js';
-import type { ImportJob } from './import-job.js';
-import { type Batch, ImportInput } from './import-input.js';
-import { brokenLine, problemsOf } from './import-validation.js';
-import type { OpenStorage } from '../resources/open-storage.js';
 import { Progress } from '../output/progress.js';
+import type { OpenStorage } from '../resources/open-storage.js';
+import { problemsIn } from '../resources/record-lines.js';
+import { type Batch, ImportInput, type ImportJob } from './import-input.js';
+import { deleteProgress, saveProgress } from './import-progress.js';
+import { brokenLine, problemsOf } from './import-validation.js';
+import type { UnfinishedImport } from './import.entity.js';
 import { UniqueValues } from './unique-values.js';
-
-const doneWith = ({ resource }: ImportJob) => ({ done: 'Imported', unit: resource.name.pluralText });
 
 const reject = (line: number, problem: string): never => {
   throw new Failure(brokenLine(line, problem));
@@ -22,19 +20,20 @@ const reject = (line: number, problem: string): never => {
  * @returns how many records were stored
  * @throws {Failure} when nothing is stored
  */
-export async function storeAtOnce(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
-  const progress = new Progress(doneWith(job), total);
+export async function storeAtomically(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
+  const progress = new Progress('Imported', job.resource.name.pluralText, total);
   try {
     // The engine may run this function again after a full disk, so it starts from the beginning.
     return await transaction(storage.dataSource, async (tx) => {
       let stored = 0;
-      const input = new ImportInput(job, { onBroken: reject, ids: job.options.ids });
-      for await (const batch of input.batches(job.open())) {
+      const input = new ImportInput(job, reject);
+      for await (const batch of input.batches()) {
         job.interrupt.throwIfAborted();
         await createAll(storage, tx, batch);
-        progress.update((stored += batch.entries.length));
+        stored += batch.entries.length;
+        progress.update(stored);
       }
-      await keepLastId(storage, tx, input);
+      await advanceIds(storage, tx, input);
       return stored;
     });
   } catch (error) {
@@ -50,54 +49,52 @@ export async function storeAtOnce(storage: OpenStorage, job: ImportJob, total?: 
  * @throws {Failure} which says what is stored and how to go on
  */
 export async function storeInBatches(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
-  const run = new ImportRun(storage, job, new Progress(doneWith(job), total));
+  const run = new ImportRun(storage, job);
+  const progress = new Progress('Imported', job.resource.name.pluralText, total);
   try {
-    await run.storeAll();
+    await run.storeAll(progress);
   } catch (error) {
     throw new Failure(`${(error as Error).message}\n${run.state()}`, error);
+  } finally {
+    progress.stop();
   }
   return run.stored;
 }
 
+/** One run of an import, which may continue an interrupted one. */
 class ImportRun {
   stored = 0;
-  private at?: UnfinishedImport;
+  private saved?: UnfinishedImport;
   private readonly started = new Date().toISOString();
 
   constructor(
     private readonly storage: OpenStorage,
     private readonly job: ImportJob,
-    private readonly progress: Progress,
   ) {
-    this.at = job.resumed;
+    this.saved = job.resumed;
   }
 
-  async storeAll(): Promise<void> {
-    const { options, resumed, open, interrupt } = this.job;
-    const input = new ImportInput(this.job, { onBroken: reject, resumed, ids: options.ids ?? resumed?.ids });
-    try {
-      for await (const batch of input.batches(open())) {
-        interrupt.throwIfAborted();
-        await this.store(batch, input.ids!);
-        this.progress.update(this.stored);
-      }
-      await transaction(this.storage.dataSource, async (tx) => {
-        await keepLastId(this.storage, tx, input);
-        if (this.at !== undefined) await deleteProgress(tx, this.at.resource);
-      });
-    } finally {
-      this.progress.stop();
+  async storeAll(progress: Progress): Promise<void> {
+    const input = new ImportInput(this.job, reject);
+    for await (const batch of input.batches()) {
+      this.job.interrupt.throwIfAborted();
+      await this.store(batch, input.ids!);
+      progress.update(this.stored);
     }
+    await transaction(this.storage.dataSource, async (tx) => {
+      await advanceIds(this.storage, tx, input);
+      if (this.saved !== undefined) await deleteProgress(tx, this.saved.resource);
+    });
   }
 
   /** Stores a batch; when the capacity is reached, as many of its records as fit. */
   private async store(batch: Batch, ids: UnfinishedImport['ids']): Promise<void> {
     const resource = this.job.resource.name.plural;
     const digest = batch.hash().digest('hex');
-    const to = { resource, lines: batch.lastLine, digest, ids, started: this.at?.started ?? this.started };
+    const to = { resource, lines: batch.lastLine, digest, ids, started: this.saved?.started ?? this.started };
     try {
       await transaction(this.storage.dataSource, async (tx) => {
-        await saveProgress(tx, this.at, to);
+        await saveProgress(tx, this.saved, to);
         await createAll(this.storage, tx, batch);
       });
     } catch (error) {
@@ -106,7 +103,7 @@ class ImportRun {
       for (const half of batch.halves()) await this.store(half, ids);
       return;
     }
-    this.at = to;
+    this.saved = to;
     this.stored += batch.entries.length;
   }
 
@@ -120,17 +117,17 @@ class ImportRun {
 
   /** Tells what an interrupted import has stored and how to resume it. */
   state(): string {
-    if (this.at === undefined) return 'Nothing is stored.';
-    const again = this.job.file === undefined ? 'the same input' : this.job.file;
+    if (this.saved === undefined) return 'Nothing is stored.';
+    const again = this.job.file ?? 'the same input';
     return (
-      `The first ${this.at.lines} lines are stored. Go on with: import ${this.job.resource.name.plural} ${again} --resume\n` +
-      'Lines after these may be corrected before; the stored ones must stay as they are.'
+      `The first ${this.saved.lines} lines are stored. Go on with: import ${this.job.resource.name.plural} ${again} --resume\n` +
+      'You may correct later lines first; the stored ones must stay as they are.'
     );
   }
 }
 
 /** Advances the id sequence beyond the ids of the old storage, deleted records included. */
-async function keepLastId({ store }: OpenStorage, tx: Sql, { ids, lastId }: ImportInput): Promise<void> {
+async function advanceIds({ store }: OpenStorage, tx: Sql, { ids, lastId }: ImportInput): Promise<void> {
   if (lastId !== undefined && ids !== 'assign') await store.in(tx).advanceIds(lastId);
 }
 

@@ -1,16 +1,15 @@
-import { Failure } from '../command-errors.js';
 import type { Id } from '../../resource/id-kinds.js';
 import type { MissingReference } from '../../resource/store/references.js';
-import type { IdsOption, ImportJob } from './import-job.js';
-import { type Batch, ImportInput, type LineProblem } from './import-input.js';
-import type { OpenStorage } from '../resources/open-storage.js';
+import { Failure } from '../command-errors.js';
 import { Progress } from '../output/progress.js';
+import type { OpenStorage } from '../resources/open-storage.js';
+import { type Batch, type IdsOption, ImportInput, type ImportJob, type LineProblem } from './import-input.js';
 import { UniqueValues } from './unique-values.js';
 
 /** Most invalid lines that are printed. */
 const MOST_NAMED = 20;
 
-export interface ValidatedInput {
+interface ValidatedInput {
   /** Number of records to store. */
   readonly records: number;
   readonly ids?: IdsOption;
@@ -29,15 +28,16 @@ export async function validateInput(
   job: ImportJob,
 ): Promise<ValidatedInput> {
   const problems = new LineProblems();
-  const { resource, resumed, options, interrupt } = job;
-  const input = new ImportInput(job, { onBroken: problems.add, resumed, ids: options.ids ?? resumed?.ids });
-  const progress = new Progress({ done: 'Checked', unit: 'lines' });
-  let records = 0;
+  const { resource, interrupt } = job;
+  const input = new ImportInput(job, problems.add);
+  const progress = new Progress('Checked', 'lines');
   const unique = storage && new UniqueValues(storage);
-  for await (const batch of input.batches(job.open())) {
+  let records = 0;
+  for await (const batch of input.batches()) {
     interrupt.throwIfAborted();
-    for (const { line, problem } of storage === undefined ? [] : await problemsOf(storage, batch, unique!))
-      problems.add(line, problem);
+    if (storage !== undefined) {
+      for (const { line, problem } of await problemsOf(storage, batch, unique!)) problems.add(line, problem);
+    }
     records += batch.entries.length;
     progress.update(batch.lastLine);
   }
@@ -80,17 +80,18 @@ export function brokenLine(line: number, problem: string): string {
 }
 
 class LineProblems {
-  private readonly named: { readonly line: number; readonly problem: string }[] = [];
+  private readonly named: LineProblem[] = [];
   private count = 0;
 
   readonly add = (line: number, problem: string): void => {
-    if (this.count++ < MOST_NAMED) this.named.push({ line, problem });
+    this.count++;
+    if (this.count <= MOST_NAMED) this.named.push({ line, problem });
   };
 
   throwIfAny(): void {
     if (this.count === 0) return;
     const more = this.count > MOST_NAMED ? [`... and ${this.count - MOST_NAMED} more lines.`] : [];
-    // The database is asked only after the lines themselves are valid.
+    // Problems that the database finds come after those of later lines.
     const named = this.named.sort((a, b) => a.line - b.line).map(({ line, problem }) => brokenLine(line, problem));
     throw new Failure([...named, ...more, 'Nothing was stored by this run.'].join('\n'));
   }

@@ -1,19 +1,20 @@
-import { createHash } from 'node:crypto';
 import { getMetadataArgsStorage } from 'typeorm';
 import { type Config, loadConfigFromProcess } from '../../config/config.js';
+import { committed, transaction } from '../../database/engine.js';
 import { SETTINGS } from '../../features.js';
 import type { Resource } from '../../resource/resource.js';
+import { Failure, UsageError } from '../command-errors.js';
+import { isRepeatable, openInput } from '../input.js';
+import { LineSummary } from '../output/write-lines.js';
+import { openStorage, type OpenStorage } from '../resources/open-storage.js';
 import { recordLine } from '../resources/ndjson.js';
 import { RecordReader } from '../resources/record-lines.js';
-import { committed, transaction } from '../../database/engine.js';
-import { deleteProgress, findUnfinishedImport, type UnfinishedImport } from './import-progress.js';
-import { Failure, UsageError } from '../command-errors.js';
-import type { ImportJob, ImportOptions } from './import-job.js';
-import { isRepeatable, openInput } from '../input.js';
-import { storeAtOnce, storeInBatches } from './import-store.js';
-import { validateInput } from './import-validation.js';
 import { databaseExists } from '../sqlite-file/database-path.js';
-import { openStorage, type OpenStorage } from '../resources/open-storage.js';
+import type { ImportJob, ImportOptions } from './import-input.js';
+import { deleteProgress, findUnfinishedImport } from './import-progress.js';
+import { storeAtomically, storeInBatches } from './import-store.js';
+import { validateInput } from './import-validation.js';
+import type { UnfinishedImport } from './import.entity.js';
 
 export async function importRecords(
   resource: Resource,
@@ -21,18 +22,17 @@ export async function importRecords(
   options: ImportOptions,
   interrupt: AbortSignal,
 ): Promise<void> {
-  const isRead = file !== undefined && (await isRepeatable(file));
-  if (options.atomic && !isRead) {
-    throw new UsageError('--atomic needs a file: it is read twice, first to check it, and a pipe or stdin cannot be');
+  const isFile = file !== undefined && (await isRepeatable(file));
+  if (options.atomic && !isFile) {
+    throw new UsageError('--atomic needs a file: a pipe or stdin cannot be read twice, first for the check');
   }
   const config = loadConfigFromProcess(SETTINGS);
-  const reader = await RecordReader.of(resource);
   const job: ImportJob = {
     resource,
-    reader,
+    reader: await RecordReader.of(resource),
     options,
     interrupt,
-    file: isRead ? file : undefined,
+    file: isFile ? file : undefined,
     open: () => openInput(file, interrupt),
     // Enough larger ids must be left for the whole capacity.
     largestId: Number.MAX_SAFE_INTEGER - config.get(resource.capacity),
@@ -48,20 +48,17 @@ async function run(storage: OpenStorage, job: ImportJob): Promise<void> {
   const { count } = await storage.store.usage();
   console.error(`${Math.max(0, capacity - count)} of ${capacity} places are free.`);
   const total = job.file === undefined ? undefined : (await validateInput(storage, capacity, job)).records;
-  const stored = await (job.options.atomic ? storeAtOnce : storeInBatches)(storage, job, total);
+  const store = job.options.atomic ? storeAtomically : storeInBatches;
+  const stored = await store(storage, job, total);
   console.error(`Imported ${job.resource.name.counted(stored)}.`);
 }
 
 /** Count and checksum of all records, as `export` prints them. */
 async function contentsOf({ store, resource }: OpenStorage): Promise<string> {
   using snapshot = await store.openSnapshot();
-  const hash = createHash('sha256');
-  let count = 0;
-  for await (const page of snapshot.records({})) {
-    hash.update(page.map(recordLine).join(''));
-    count += page.length;
-  }
-  return `${resource.name.counted(count)}, sha256 ${hash.digest('hex')}`;
+  const summary = new LineSummary();
+  for await (const page of snapshot.records({})) summary.add(page.map(recordLine));
+  return `${resource.name.counted(summary.count)}, sha256 ${summary.digest()}`;
 }
 
 /** The unfinished import to resume, according to the options. */
@@ -79,7 +76,7 @@ async function unfinished(
   if (!forget) {
     throw new Failure(
       `An import that began at ${found.started} is going on, or was interrupted when ${found.lines} lines were stored. ` +
-        'Go on with the same input and --resume, or start again with --forget: what that one has stored stays.',
+        'Go on with the same input and --resume, or start again with --forget: the stored lines stay.',
     );
   }
   await transaction(dataSource, (tx) => deleteProgress(tx, found.resource));
@@ -88,7 +85,7 @@ async function unfinished(
 
 async function dryRun(config: Config, job: ImportJob): Promise<void> {
   const { resource } = job;
-  await using storage = databaseExists(config) ? await openStorage(config, resource, { mayMigrate: false }) : undefined;
+  await using storage = databaseExists(config) ? await openStorage(config, resource) : undefined;
   if (storage === undefined) await rejectReferences(resource);
   const capacity = storage?.store.counter.capacity ?? config.get(resource.capacity);
   const { records, ids, free } = await validateInput(storage, capacity, job);
@@ -99,7 +96,7 @@ async function dryRun(config: Config, job: ImportJob): Promise<void> {
 }
 
 /**
- * Without a database no reference of a record can exist.
+ * Rejects records that refer to others: without a database, no record exists.
  * @throws {Failure}
  */
 async function rejectReferences({ name, entity }: Resource): Promise<void> {

@@ -15,10 +15,10 @@ export class UniqueValues {
 
   constructor({ repository }: OpenStorage) {
     this.repository = repository;
-    this.keys = uniqueKeys(this.repository.metadata);
+    this.keys = uniqueKeys(repository.metadata);
   }
 
-  /** @param entries lines that have not been asked about before */
+  /** @param entries lines that this method has not seen before */
   async problemsOf(entries: readonly Entry[]): Promise<LineProblem[]> {
     const problems: LineProblem[] = [];
     for (const key of this.keys) {
@@ -58,7 +58,7 @@ function uniqueKeys({ uniques, indices }: EntityMetadata): string[][] {
   return [...new Map(names.map((each) => [each.join(), each])).values()];
 }
 
-/** The key of a record; `undefined` when a value is null, because null is never equal. */
+/** The values of a key; `undefined` when one is null, because null is never equal. */
 function valuesOf(key: readonly string[], record: object): Record<string, unknown> | undefined {
   const values = key.map((name) => (record as Record<string, unknown>)[name]);
   if (values.some((value) => value === null || value === undefined)) return undefined;
@@ -67,7 +67,7 @@ function valuesOf(key: readonly string[], record: object): Record<string, unknow
 
 function keyOf(key: readonly string[], record: object): string | undefined {
   const values = valuesOf(key, record);
-  return values && JSON.stringify(values);
+  return values === undefined ? undefined : JSON.stringify(values);
 }
 
 const quoted = (key: readonly string[]): string => key.map((name) => `"${name}"`).join(' with ');

@@ -3,9 +3,6 @@ import { SingleBar } from 'cli-progress';
 /** Milliseconds between two lines when stderr is not a terminal. */
 const INTERVAL = 5000;
 
-/** The output of the progress; tests replace stderr. */
-export type Screen = Pick<NodeJS.WriteStream, 'write' | 'isTTY'>;
-
 /** Shows the progress of long work on stderr: a bar on a terminal, otherwise a line every few seconds. */
 export class Progress {
   private readonly bar?: SingleBar;
@@ -13,18 +10,19 @@ export class Progress {
   private lastLine = this.started;
 
   /**
-   * @param what the verb and the unit, such as "Exported" and "orders"
+   * @param verb such as "Exported"
+   * @param unit such as "orders"
    * @param total expected number; absent for a stream
    */
   constructor(
-    private readonly what: { readonly done: string; readonly unit: string },
+    private readonly verb: string,
+    private readonly unit: string,
     private readonly total?: number,
-    private readonly screen: Screen = process.stderr,
   ) {
-    if (!screen.isTTY || !total) return;
+    if (!process.stderr.isTTY || !total) return;
     this.bar = new SingleBar({
-      format: `${what.done} {value} of {total} ${what.unit} [{bar}] {percentage} %, {eta_formatted} left`,
-      stream: screen as NodeJS.WriteStream,
+      format: `${verb} {value} of {total} ${unit} [{bar}] {percentage} %, {eta_formatted} left`,
+      stream: process.stderr,
       hideCursor: null,
       clearOnComplete: true,
       // The bar would handle SIGINT itself.
@@ -39,7 +37,7 @@ export class Progress {
     this.lastLine = performance.now();
     const seconds = Math.round((this.lastLine - this.started) / 1000);
     const share = this.total ? ` of ${this.total} (${Math.floor((count / this.total) * 100)} %)` : '';
-    this.screen.write(`${this.what.done} ${count}${share} ${this.what.unit} in ${seconds} s\n`);
+    process.stderr.write(`${this.verb} ${count}${share} ${this.unit} in ${seconds} s\n`);
   }
 
   /** Removes the bar before other output. */

@@ -5,7 +5,7 @@ import { Failure } from '../command-errors.js';
 
 /**
  * Replaces a file atomically by a draft in the same folder, also across a power failure. Owner and permissions stay.
- * @throws {ReplacedError} when the new file is in place, and after a power cut the old one may be there again
+ * @throws {ReplacedError} when the new file is in place, but a power cut may bring back the old one
  * @throws SystemError when the old file is still in place
  */
 export async function replaceFile(draft: string, path: string): Promise<void> {
@@ -27,13 +27,12 @@ export class ReplacedError extends Failure {
         'old one again. Check the disk.',
       cause,
     );
-    this.name = 'ReplacedError';
   }
 }
 
 /**
- * Copies owner, group and mode of the file to the draft; without permission for that, only the current user may read
- * it. For a new file, root uses the owner of the folder.
+ * Copies owner, group and mode of the file to the draft. Without permission to do so, only the current user may read
+ * the draft. A new file that root makes gets the owner of the folder.
  */
 async function inheritAccess(draft: string, path: string): Promise<void> {
   const [old, made] = await Promise.all([stat(path).catch(() => undefined), stat(draft)]);

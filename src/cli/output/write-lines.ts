@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -10,11 +11,29 @@ import { rejectDatabaseFile } from '../sqlite-file/database-path.js';
 import { type Destination, destinationOf, openDestination } from './destination.js';
 import { ReplacedError, replaceFile } from './replace-file.js';
 
-/** Where the lines of a command go. */
-export interface Target {
-  /** Its name in messages. */
+/** The output of a command, with its name in messages. */
+interface Target {
   readonly name: string;
   readonly destination: Destination;
+}
+
+/** Number and SHA-256 of lines. */
+export class LineSummary {
+  count = 0;
+  private readonly hash = createHash('sha256');
+
+  /** @returns the lines as one text */
+  add(lines: readonly string[]): string {
+    const text = lines.join('');
+    this.hash.update(text);
+    this.count += lines.length;
+    return text;
+  }
+
+  /** The SHA-256 of all lines in hexadecimal digits; to be called once, at the end. */
+  digest(): string {
+    return this.hash.digest('hex');
+  }
 }
 
 /**
@@ -27,11 +46,15 @@ export async function targetOf(config: Config, output?: string): Promise<Target>
   return { name: output, destination: await destinationOf(output) };
 }
 
-type Lines = AsyncGenerator<string>;
-
-/** @returns whether the lines are written; not when the reader has closed the pipe, as `head` does */
-export async function writeLines(lines: Lines, { name, destination }: Target, signal: AbortSignal): Promise<boolean> {
-  // Import reads what is packed, too.
+/**
+ * Writes lines, packed with gzip for a name that ends with `.gz`.
+ * @returns `false` when the reader has closed the pipe, as `head` does
+ */
+export async function writeLines(
+  lines: AsyncGenerator<string>,
+  { name, destination }: Target,
+  signal: AbortSignal,
+): Promise<boolean> {
   const source = [Readable.from(lines), ...(name.endsWith('.gz') ? [createGzip()] : [])];
   try {
     if (destination.kind === 'file') await toFile(source, destination.path, signal);

@@ -1,16 +1,14 @@
 import { parseNatural } from '../../http/validation/query-values.js';
 
 /**
- * A record as a line of NDJSON. Both engines give the same string for a record, so checksums agree.
- * @param record with its properties in the order of the resource's columns, as `records` of a snapshot gives it
+ * A record as a line of NDJSON. Both engines give the same line for a record, so checksums agree.
+ * @param record from `records` of a snapshot, which has the properties in the order of the resource's columns
  */
 export function recordLine(record: object): string {
   return `${JSON.stringify(record)}\n`;
 }
 
-/**
- * The last line of an export when the id sequence is ahead of the last record. The import continues after this id.
- */
+/** The last line of an export when the id sequence is ahead of the last record. The import continues after this id. */
 export function lastIdLine(lastId: number): string {
   return `${JSON.stringify({ lastId })}\n`;
 }

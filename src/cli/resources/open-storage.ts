@@ -7,8 +7,8 @@ import { inForce, storedSettings } from '../../database/polling/live-config.js';
 import { migrate, pendingMigrations, unknownMigrations } from '../../database/schema/migrations.js';
 import type { Resource } from '../../resource/resource.js';
 import type { AnyResourceEntity } from '../../resource/resource-entity.js';
-import { prepareStorage } from '../../resource/usage/storage-row.js';
 import { ResourceRepository } from '../../resource/store/resource-repository.js';
+import { prepareStorage } from '../../resource/usage/storage-row.js';
 import { UsageCounter } from '../../resource/usage/usage-counter.js';
 import { Failure } from '../command-errors.js';
 import { requireDatabase } from '../sqlite-file/database-path.js';
@@ -24,13 +24,13 @@ export interface OpenStorage extends AsyncDisposable {
   readonly repository: Repository<AnyResourceEntity>;
 }
 
-export interface OpenOptions {
+interface OpenOptions {
   /** Creates a missing database and runs pending migrations, as the start of the service does. */
-  readonly mayMigrate: boolean;
+  readonly mayMigrate?: boolean;
 }
 
 /** A data source that `await using` closes. */
-export type OpenDataSource = DataSource & AsyncDisposable;
+type OpenDataSource = DataSource & AsyncDisposable;
 
 /**
  * Opens the configured database without migrations.
@@ -44,7 +44,7 @@ export async function openDataSource(config: Config): Promise<OpenDataSource> {
 }
 
 /** Opens the database and the repository of a resource, as the start of the service does; see `openDatabase`. */
-export async function openStorage(config: Config, resource: Resource, options: OpenOptions): Promise<OpenStorage> {
+export async function openStorage(config: Config, resource: Resource, options: OpenOptions = {}): Promise<OpenStorage> {
   const dataSource = await openDatabase(config, options);
   const { capacity } = resource;
   const current = await configInForce(dataSource, config);
@@ -63,9 +63,9 @@ export async function openStorage(config: Config, resource: Resource, options: O
 /**
  * Opens the configured database; a service may use it at the same time.
  * @throws {DatabaseStartError} when it cannot be used
- * @throws {Failure} when its schema is not that of this code
+ * @throws {Failure} when its schema is not that of this version
  */
-export async function openDatabase(config: Config, { mayMigrate }: OpenOptions): Promise<OpenDataSource> {
+export async function openDatabase(config: Config, { mayMigrate = false }: OpenOptions = {}): Promise<OpenDataSource> {
   if (!mayMigrate) requireDatabase(config);
   const dataSource = await openDataSource(new Config({ ...config, database: { ...config.database, ...TIMEOUTS } }));
   try {
@@ -77,7 +77,7 @@ export async function openDatabase(config: Config, { mayMigrate }: OpenOptions):
   return dataSource;
 }
 
-/** The configuration with the values of `cli set`, which a database has since the migration of their table. */
+/** The configuration with the values of `cli set`, if the database has their table. */
 export async function configInForce(dataSource: DataSource, config: Config): Promise<Config> {
   const pending = await pendingMigrations(dataSource);
   if (pending.some((name) => name.startsWith('CreateLiveSettings'))) return config;

@@ -10,13 +10,8 @@ import { IsRecordId } from '../../resource/properties.js';
 import type { NewRecord, AnyResourceEntity } from '../../resource/resource-entity.js';
 import type { Resource } from '../../resource/resource.js';
 
-/** A line is not a valid record; the message says why and what is expected. */
-export class BrokenLineError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'BrokenLineError';
-  }
-}
+/** The line is not a valid record. The message names the problem and what is expected. */
+export class BrokenLineError extends Error {}
 
 /** Reads records from lines of NDJSON with the rules of a POST body. It also rejects duplicate properties. */
 export class RecordReader<Entity extends AnyResourceEntity> {
@@ -91,14 +86,14 @@ function ImportedId(ids: IdKind): Type {
   return ImportedId;
 }
 
-/** The DTO class of a line: the body of a POST, with an optional id and what else the record has. */
+/** The DTO class of a line: the body of a POST, an optional id, and the properties that the service sets. */
 function lineDto(createDto: Type, recordDto: Type = createDto, ids: IdKind = INTEGER_IDS): Type {
   const ofClients = [...propertiesOf(createDto).declared, 'id'] as never[];
   const ofService = PartialType(OmitType(recordDto, ofClients), { skipNullProperties: false });
   return IntersectionType(ImportedId(ids), createDto, ofService);
 }
 
-/** Turns the HTTP exception of a record into one line of text for the command line; rethrows any other error. */
+/** Describes the HTTP exception of a record in one line; rethrows any other error. */
 export function problemsIn(error: unknown): string {
   if (!(error instanceof HttpException)) throw error;
   const details = error instanceof ApiError ? (error.details ?? []) : [];

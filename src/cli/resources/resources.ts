@@ -9,7 +9,7 @@ export const NAMES: readonly string[] = RESOURCES.map(({ name }) => name.plural)
 
 /**
  * Finds the resource of a command.
- * @param command with `rest` behind the name, for the example
+ * @param command for the example in the message, in which `rest` follows the name
  * @throws {UsageError} which lists the names
  */
 export function resourceNamed(name: string | undefined, command: string, rest = ''): Resource {

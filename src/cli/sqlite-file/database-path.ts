@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import type { Config } from '../../config/config.js';
 import { Failure, UsageError } from '../command-errors.js';
 
-/** Checks that the database file exists: opening a SQLite database would create it. */
+/** Tells whether there is a database. Opening a SQLite database would create it. */
 export function databaseExists({ database: { url } }: Config): boolean {
   return url.engine !== 'sqlite' || existsSync(url.path);
 }
@@ -33,8 +33,12 @@ export async function isSameFile(one: string, other: string): Promise<boolean> {
   return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
 }
 
-/** @throws {Failure} naming the alternative for PostgreSQL, because the command works on a SQLite file */
-export function requireSqlite({ database: { url } }: Config, command: string, instead: string): string {
+/**
+ * The path of the SQLite database that a command works on.
+ * @throws {Failure} naming the program of PostgreSQL to use instead
+ */
+export function requireSqlite({ database: { url } }: Config, command: 'backup' | 'restore'): string {
   if (url.engine === 'sqlite') return url.path;
+  const instead = command === 'backup' ? 'pg_dump' : 'pg_restore';
   throw new Failure(`${command} is for SQLite, and DATABASE_URL names a PostgreSQL server; use ${instead}.`);
 }

@@ -123,7 +123,7 @@ function checkCounters(
   }
 }
 
-/** Checks that the next id is larger than all given ids. */
+/** Checks that the next id is larger than all used ids. */
 function sequenceErrors(resource: string, column: ReadColumn): string[] {
   const [behind] = column(
     `SELECT max(id) FROM "${resource}"
@@ -131,7 +131,7 @@ function sequenceErrors(resource: string, column: ReadColumn): string[] {
     resource,
   ) as number[];
   if (behind === undefined) return [];
-  return [`the next id of ${resource} would be one that was given already (${behind} was)`];
+  return [`the next id of ${resource} would be one that was used before (${behind} was)`];
 }
 
 /** Checks that ids are texts or positive, and that revisions are integers up to that of the resource. */
@@ -146,8 +146,8 @@ function numberErrors(resource: string, column: ReadColumn): string[] {
     resource,
     Number.MAX_SAFE_INTEGER / 2,
   ) as number[];
-  if (usable === 0) return [`the revision of ${resource} in "storage" is none that the service gives`];
-  return wrong === 0 ? [] : [`${wrong} ${resource} have an id or a revision that the service has not given`];
+  if (usable === 0) return [`the revision of ${resource} in "storage" is not one that the service assigns`];
+  return wrong === 0 ? [] : [`${wrong} ${resource} have an id or a revision that the service has not assigned`];
 }
 
 function explain(error: unknown): string {

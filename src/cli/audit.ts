@@ -1,10 +1,47 @@
-import { loadConfigFromProcess } from '../../config/config.js';
-import { openSnapshot, type Snapshot } from '../../database/engine.js';
-import { SETTINGS } from '../../features.js';
-import { allLines, chainsOf, hashOf } from '../../resource/audit/audit-lines.js';
-import type { AuditChain, AuditLine } from '../../resource/audit/audit.entity.js';
-import { Failure } from '../command-errors.js';
-import { openDatabase } from '../resources/open-storage.js';
+import { loadConfigFromProcess } from '../config/config.js';
+import { openSnapshot, type Snapshot } from '../database/engine.js';
+import { SETTINGS } from '../features.js';
+import { allLines, chainsOf, hashOf, publicLine } from '../resource/audit/audit-lines.js';
+import type { AuditChain, AuditLine } from '../resource/audit/audit.entity.js';
+import { Failure, UsageError } from './command-errors.js';
+import { LineSummary, targetOf, writeLines } from './output/write-lines.js';
+import { openDatabase } from './resources/open-storage.js';
+
+/** Writes the lines of one resource, or of all, as NDJSON. */
+export async function exportAudit(
+  resource: string | undefined,
+  output: string | undefined,
+  interrupt: AbortSignal,
+): Promise<void> {
+  const config = loadConfigFromProcess(SETTINGS);
+  const target = await targetOf(config, output);
+  await using dataSource = await openDatabase(config);
+  const snapshot = await openSnapshot(dataSource);
+  try {
+    const known = (await chainsOf(snapshot)).map((chain) => chain.resource);
+    if (resource !== undefined && !known.includes(resource)) {
+      throw new UsageError(`There is no audit trail of ${resource}; there are: ${known.join(', ') || 'none'}`);
+    }
+    const summary = new LineSummary();
+    const lines = linesOf(snapshot, resource === undefined ? known : [resource], summary);
+    if (!(await writeLines(lines, target, interrupt))) return;
+    console.error(`Exported ${summary.count} lines, sha256 ${summary.digest()}`);
+  } finally {
+    snapshot.close();
+  }
+}
+
+async function* linesOf(
+  snapshot: Snapshot,
+  resources: readonly string[],
+  summary: LineSummary,
+): AsyncGenerator<string> {
+  for (const resource of resources) {
+    for await (const page of allLines(snapshot, resource)) {
+      yield summary.add(page.map((line) => `${JSON.stringify(publicLine(line))}\n`));
+    }
+  }
+}
 
 /**
  * Checks the audit trail as it is at one moment.
@@ -12,7 +49,7 @@ import { openDatabase } from '../resources/open-storage.js';
  */
 export async function verifyAudit(interrupt: AbortSignal): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
-  await using dataSource = await openDatabase(config, { mayMigrate: false });
+  await using dataSource = await openDatabase(config);
   const snapshot = await openSnapshot(dataSource);
   try {
     const chains = await chainsOf(snapshot);
@@ -28,7 +65,7 @@ export async function verifyAudit(interrupt: AbortSignal): Promise<void> {
   }
 }
 
-/** @returns what is wrong with the first wrong line */
+/** @returns the problem of the first wrong line */
 async function verifyChain(snapshot: Snapshot, chain: AuditChain, signal: AbortSignal): Promise<string | undefined> {
   const lines = new ChainCheck();
   for await (const page of allLines(snapshot, chain.resource)) {
@@ -43,7 +80,7 @@ async function verifyChain(snapshot: Snapshot, chain: AuditChain, signal: AbortS
   return problem;
 }
 
-/** Follows the lines of one resource. The methods return what is wrong. */
+/** Checks the lines of one resource in their order. `add` and `end` return a problem. */
 class ChainCheck {
   private first = 0;
   private last = 0;
