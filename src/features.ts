@@ -3,8 +3,8 @@ import { COOKIES } from './cookies/cookie.resource.js';
 import type { Resource } from './resource/resource.js';
 
 /**
- * The resources of the service. The start reads their settings, and the command line works on them. A resource stands
- * after those that it refers to. `app.module.ts` lists their modules.
+ * The resources of the service. The start reads their settings, and the command line works on them. A resource comes
+ * after the resources that it refers to. `app.module.ts` lists their modules.
  */
 export const RESOURCES: readonly Resource[] = [COOKIES];
 

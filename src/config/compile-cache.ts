@@ -11,8 +11,8 @@ interface CompileCache {
 
 /**
  * Keeps compiled code for the next start, on Node 22.8 and newer (Node's documentation, "Module compile cache"). Only
- * the user of the service may enter the folder, because its files are executed. A folder that cannot be written, as in
- * the image, is only read. `NODE_COMPILE_CACHE` names another folder, `NODE_DISABLE_COMPILE_CACHE` turns the cache off.
+ * the user of the service may enter the folder, because its files are executed. In the image the folder is read-only.
+ * `NODE_COMPILE_CACHE` names another folder, `NODE_DISABLE_COMPILE_CACHE` turns the cache off.
  */
 export function useCompileCache(): void {
   const { enableCompileCache } = nodeModule as CompileCache;

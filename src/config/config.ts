@@ -1,16 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import type { LiveSettings } from './live-values.js';
-import { familyOf, nearMisses } from './near-misses.js';
+import { familyOf, isServiceLink, nearMisses } from './near-misses.js';
 import { PLATFORM_SETTINGS } from './platform-settings.js';
-import { isSet, readSetting } from './read-setting.js';
 import { type PlatformValues, RULES } from './rules.js';
-import { type Environment, problemOf, replacedIn, type Setting, settingsIn, valuesIn } from './setting.js';
+import { type Environment, problemOf, type Setting, settingsIn, valuesIn } from './setting.js';
 
 export type { Environment };
 
 /** Every setting of the service, validated. Times are in milliseconds. */
-// The fields follow from the declarations of the settings, which a class cannot express.
+// An interface, because a class cannot take its fields from the declarations of the settings.
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging
 export interface Config extends PlatformValues {
   /**
@@ -39,10 +38,9 @@ export class Config {
   /** This configuration with other values of settings, by name. */
   with(values: ReadonlyMap<string, unknown>): Config {
     const replaced = (name: string, value: unknown): unknown => (values.has(name) ? values.get(name) : value);
-    const platform: PlatformValues = replacedIn(PLATFORM_SETTINGS, this, values);
     return new Config({
       ...this,
-      ...platform,
+      ...valuesIn(PLATFORM_SETTINGS, ({ name }, value) => replaced(name, value), this),
       settings: new Map([...this.settings].map(([name, value]) => [name, replaced(name, value)])),
       live: new Map([...this.live].map(([name, old]) => [name, { ...old, value: replaced(name, old.value) }])),
     });
@@ -144,13 +142,46 @@ export function loadConfigFromProcess(ofFeatures: readonly Setting[]): Config {
   return loadConfig({ ...file, ...process.env }, ofFeatures);
 }
 
+/**
+ * The value of a setting: from its variable, from the file of its `_FILE` variable, or its default.
+ * @throws {Error} with the problem
+ */
+function readSetting(setting: Setting, environment: Environment): unknown {
+  const text = textOf(setting, environment) ?? setting.default;
+  return text === undefined ? undefined : setting.parse(text);
+}
+
+function textOf({ name, file }: Setting, environment: Environment): string | undefined {
+  const text = variable(name, environment);
+  const path = file ? variable(`${name}_FILE`, environment) : undefined;
+  if (path === undefined) return text;
+  if (text !== undefined) throw new Error(`and ${name}_FILE are both set; set one of them`);
+  try {
+    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+  } catch (error) {
+    throw new Error(`cannot be read from the file that ${name}_FILE names: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Tells whether the operator has set the variable, correctly or not. */
+function isSet({ name, file = false }: Setting, environment: Environment): boolean {
+  return variable(name, environment) !== undefined || (file && variable(`${name}_FILE`, environment) !== undefined);
+}
+
+/** The text of a variable; `undefined` for an empty one, because Compose and shells pass unset variables on as empty. */
+function variable(name: string, environment: Environment): string | undefined {
+  return isServiceLink(name, environment) ? undefined : environment[name] || undefined;
+}
+
 function misspelledNames(
   environment: Environment,
   settings: readonly Setting[],
   ofFeatures: readonly Setting[],
 ): string[] {
   const known = new Set(settings.flatMap(({ name, file }) => (file ? [name, `${name}_FILE`] : [name])));
-  // No other program uses variables with these first words.
+  // Only this service uses variables with these first words.
   const families = new Set(['JWT', ...ofFeatures.map(({ name }) => familyOf(name))]);
   return nearMisses(environment, known, families).map(
     ([name, meant]) => `${name} is not a setting of this service; did you mean ${meant}?`,

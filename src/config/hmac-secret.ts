@@ -3,16 +3,16 @@ import { createPublicKey } from 'node:crypto';
 /** Shortest secret in bytes (RFC 7518 section 3.2). Repetitions do not count. */
 const SHORTEST = 32;
 
-const RIGHT = 'use what `openssl rand -base64 32` prints';
+const RIGHT = 'use the output of `openssl rand -base64 32`';
 
-/** Examples in documents and tools, in any case. */
+/** Examples in documents and tools. */
 const PLACEHOLDER =
   /change.?(me|this|it)|replace.?(me|this|it)|placeholder|your.{0,12}secret|a-string-secret-at-least|a random text of/i;
 
 /**
- * The secret of HS256 tokens.
- * @throws {Error} that says why it could be guessed, without repeating it: too short, a public key, a placeholder, or
- * less than 32 bytes repeated
+ * Checks the secret of HS256 tokens.
+ * @throws {Error} with the reason why it could be guessed: too short, a public key, a placeholder, or less than 32 bytes
+ * repeated. The message does not repeat the secret.
  */
 export function hmacSecret(value: string): string {
   const bytes = Buffer.from(value);
@@ -23,7 +23,7 @@ export function hmacSecret(value: string): string {
   }
   if (isKeyFile(value)) {
     throw new Error(
-      `is the text of a key or certificate, which others may have; a public key belongs into JWT_PUBLIC_KEY, else ${RIGHT}`,
+      `is the text of a key or certificate, which others may have; set a public key in JWT_PUBLIC_KEY, or ${RIGHT}`,
     );
   }
   if (PLACEHOLDER.test(value)) throw new Error(`is a placeholder that everyone can guess; ${RIGHT}`);
@@ -51,7 +51,7 @@ function isPublicKey(key: Buffer): boolean {
   }
 }
 
-/** The length of the shortest string that the value repeats; its whole length if it repeats none. */
+/** The length of the shortest part that the value repeats; its whole length without a repetition. */
 function repeatedUnit(bytes: Buffer): number {
   for (let unit = 1; unit <= bytes.length / 2; unit++) {
     if (bytes.subarray(unit).equals(bytes.subarray(0, -unit))) return unit;

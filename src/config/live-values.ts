@@ -7,7 +7,7 @@ export type LiveSettings = ReadonlyMap<string, { readonly setting: Setting; read
 
 /**
  * Parses the value of a setting that may change while the service runs, by the rules of the start.
- * @throws {Error} for a wrong value, and for a name that is none of these settings
+ * @throws {Error} for a wrong value, and for a name that is not one of these settings
  */
 export function liveValue(live: LiveSettings, name: string, text: string): unknown {
   const setting = liveSetting(live, name);
@@ -18,7 +18,7 @@ export function liveValue(live: LiveSettings, name: string, text: string): unkno
   }
 }
 
-/** @throws {Error} for a name that is no setting which may change while the service runs */
+/** @throws {Error} for a name that is not one of these settings */
 export function liveSetting(live: LiveSettings, name: string): Setting {
   const setting = live.get(name)?.setting;
   if (setting !== undefined) return setting;

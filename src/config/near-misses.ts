@@ -1,12 +1,12 @@
 import type { Environment } from './setting.js';
 
-/** Variables that Kubernetes and Docker set in a container, one group for each service of the cluster. */
+/** Names of the variables that Kubernetes and Docker set in a container, one group for each service of the cluster. */
 const SERVICE_LINK = /_(SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
 const SERVICE_URL = /^(tcp|udp|sctp):\/\//;
 
 /** Shortest name without underscores that can be misspelt: `HOME` is not a misspelt `HOST`. */
 const SHORTEST = 7;
-/** Names of this length may have two slips. */
+/** Shortest name that may have two slips. */
 const LONG = 12;
 
 /**
@@ -20,7 +20,7 @@ export function isServiceLink(name: string, environment: Environment): boolean {
 }
 
 /**
- * Variables that are probably misspelt, with the probable names.
+ * Finds variables that are probably misspelt, and the names that were probably meant.
  * @param families first words that only this service uses. With such a word, a longer or shorter name is a near-miss,
  * too, such as `JWT_SECRET_KEY` and `JWT_AUD`.
  */
@@ -32,7 +32,7 @@ export function nearMisses(
   return Object.keys(environment)
     .filter((name) => !known.has(name) && !isServiceLink(name, environment))
     .flatMap((name) => {
-      const meant = nearest(name, known) ?? relative(name, known, families);
+      const meant = nearest(name, known) ?? longerOrShorter(name, known, families);
       return meant === undefined ? [] : [[name, meant] as [string, string]];
     });
 }
@@ -56,8 +56,8 @@ function allowedSlips(name: string): number {
   return length < LONG ? 1 : 2;
 }
 
-/** The longest name of a family that begins with this name, or with which this name begins. */
-function relative(name: string, known: ReadonlySet<string>, families: ReadonlySet<string>): string | undefined {
+/** The longest name of a family that begins with this name, or that begins this name. */
+function longerOrShorter(name: string, known: ReadonlySet<string>, families: ReadonlySet<string>): string | undefined {
   if (!name.includes('_') || !families.has(familyOf(name))) return undefined;
   return [...known]
     .filter((candidate) => candidate.startsWith(name) || name.startsWith(`${candidate}_`))
@@ -65,8 +65,8 @@ function relative(name: string, known: ReadonlySet<string>, families: ReadonlySe
 }
 
 /**
- * Tells whether one text becomes the other by this many slips: a letter too many, missing, wrong, or swapped with its
- * neighbor.
+ * Tells whether at most this many slips lead from one text to the other. A slip is a letter that is additional, missing,
+ * wrong, or swapped with its neighbor.
  */
 function isWithin(slips: number, from: string, to: string): boolean {
   if (from === to) return true;

@@ -1,14 +1,13 @@
 // JavaScript in old syntax, because it runs before the build and on old versions of Node.
 
-/** The supported versions of Node, as `engines` in package.json has them. */
+/** The supported versions of Node, as in `engines` of package.json. */
 export const SUPPORTED_NODE = '>=20.19 <21 || >=22.13';
 
-/** The first supported minor version of majors that began without `require()` of ES modules. */
+/** The first supported minor version of the majors that began without `require()` of ES modules. */
 const FIRST_MINOR = new Map([
   [20, 19],
   [22, 13],
 ]);
-const NEWEST_OF_THEM = 22;
 
 /** The major version: 20, 22, 24, ... */
 export const nodeMajor = Number.parseInt(process.versions.node, 10);
@@ -20,8 +19,8 @@ export const nodeMajor = Number.parseInt(process.versions.node, 10);
 export function nodeVersionError(version = process.versions.node) {
   const [major, minor] = version.split('.').map(Number);
   const firstMinor = FIRST_MINOR.get(major);
-  const supported = firstMinor === undefined ? major > NEWEST_OF_THEM : minor >= firstMinor;
-  if (supported) return undefined;
+  const isSupported = firstMinor === undefined ? major > 22 : minor >= firstMinor;
+  if (isSupported) return undefined;
   return `Node ${version} cannot run this service: install a version ${SUPPORTED_NODE}, best the current LTS (https://nodejs.org).`;
 }
 

@@ -5,7 +5,7 @@ import { parsePostgresUrl, type PostgresUrl } from './postgres-url.js';
 import type { Parse } from './setting.js';
 
 /** The file of a SQLite database. */
-export interface SqliteUrl {
+interface SqliteUrl {
   readonly engine: 'sqlite';
   readonly path: string;
 }
@@ -24,7 +24,7 @@ export function integer(min: number, max: number): Parse<number> {
 
 const MOST_WORKERS = 64;
 
-/** Number of processes; `auto` means one for each core that this process may use. */
+/** The number of worker processes; `auto` means one for each core that this process may use. */
 export const workers: Parse<number> = (value) => {
   if (value === 'auto') return Math.min(availableParallelism(), MOST_WORKERS);
   try {
@@ -51,7 +51,7 @@ export const address: Parse<string> = (value) => {
   return value;
 };
 
-/** A token as `Authorization: Bearer` carries it (RFC 6750 section 2.1). */
+/** A token in the syntax of `Authorization: Bearer` (RFC 6750 section 2.1). */
 export const bearerToken: Parse<string> = (value) => {
   if (!/^[A-Za-z0-9._~+/-]{16,}=*$/.test(value)) {
     throw new Error('must be at least 16 letters, digits or characters of "-._~+/", and perhaps "=" at the end');
@@ -78,7 +78,7 @@ const sqliteUrl: Parse<SqliteUrl> = (value) => {
 };
 
 export const certificates: Parse<string> = (value) => {
-  // In environment files, line ends of a PEM are often written as \\n.
+  // In environment files, line ends of a PEM are often written as \n.
   const pem = value.replaceAll('\\n', '\n');
   try {
     new X509Certificate(pem);
@@ -121,7 +121,7 @@ export const claimPaths: Parse<string[][]> = (value) => {
   return paths;
 };
 
-/** Address of a collector of traces. It may be on another machine of a private network, so `http:` is accepted. */
+/** The address of a collector of traces. It may be in a private network, so `http:` is accepted. */
 export const collectorUrl: Parse<URL> = (value) => {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';

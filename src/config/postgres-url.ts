@@ -1,6 +1,6 @@
-/** Encryption of the connection and checks of the server's certificate, with libpq's names. */
-export const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
-export type SslMode = (typeof SSL_MODES)[number];
+/** Modes of encryption and of checks of the server's certificate, with the names of libpq. */
+const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
+type SslMode = (typeof SSL_MODES)[number];
 
 export interface PostgresHost {
   /** A host name, an address, or the folder of a Unix socket. */
@@ -22,8 +22,8 @@ const PORT = 5432;
 
 /**
  * Parses `postgres://user:password@host:port,host:port/database?sslmode=verify-full`. Libraries accept any text and
- * repeat it in their errors.
- * @throws {Error} that says what is wrong without repeating the text, because a misplaced part may be the password
+ * repeat it in their errors (docs/adr/0036-postgresql-url-parser.md).
+ * @throws {Error} with the problem. It does not repeat the text, because a misplaced part may be the password.
  */
 export function parsePostgresUrl(url: string): PostgresUrl {
   const [, authority, path, query = ''] =

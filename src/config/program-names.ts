@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectFolder } from './service-version.js';
 
-/** Whether this is the image, which has no npm scripts. */
+/** Tells whether the service runs in its image, which has no npm scripts. */
 export const isImage = !existsSync(join(projectFolder(), 'scripts/cli.js'));
 
 /** The command line in messages that name a command. */

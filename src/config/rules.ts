@@ -14,7 +14,7 @@ type Rule = (values: PlatformValues, isSet: (setting: Setting) => boolean) => st
 
 const { secret, previousSecret, publicKeys, jwksUri, issuer, audience, issuers } = PLATFORM_SETTINGS.jwt;
 
-/** The kinds of keys for the tokens of one issuer, of which one can be set. */
+/** The settings with a key for the tokens of one issuer. Only one of them can be set. */
 const KEYS = [secret, publicKeys, jwksUri];
 
 export const RULES: readonly Rule[] = [
@@ -33,7 +33,7 @@ export const RULES: readonly Rule[] = [
     const [first, second] = KEYS.filter(isSet);
     return second === undefined
       ? []
-      : [`${first!.name} and ${second.name} are both set; set the one that your tokens are signed for`];
+      : [`${first!.name} and ${second.name} are both set; set the one with the key of your tokens`];
   },
 
   (_values, isSet) =>
@@ -66,7 +66,7 @@ function tlsProblems(certFile: string, keyFile: string): string[] {
   }
 }
 
-/** Without a key, the keys come from the discovery document of the issuer. */
+/** Problems of a JWT_ISSUER without a key: its discovery document must name the keys. */
 function discoveryProblems({ jwt }: PlatformValues, hasAudience: boolean): string[] {
   const problems = hasAudience
     ? []

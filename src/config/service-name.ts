@@ -1,7 +1,4 @@
-/**
- * The name of the service: realm of its tokens, database name and application name of connections. One resource has the
- * same name by chance.
- */
+/** The name of the service: realm of its tokens, database and application name. A resource happens to have it, too. */
 export const SERVICE_NAME = 'cookies';
 
 /** Title of the document and of its page. */

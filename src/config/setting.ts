@@ -32,13 +32,13 @@ export function setting<T, const Options extends Omit<Setting, 'name' | 'parse'>
   return { name, parse, ...options };
 }
 
-/** One line for a wrong value of a setting. @param error that `parse` has thrown */
+/** The message for a wrong value of a setting, in one line. @param error thrown by `parse` */
 export function problemOf({ name, default: value, example = value }: Setting, error: unknown): string {
   return `${name} ${(error as Error).message}. Example: ${name}=${example}`;
 }
 
 /** Settings in groups: the shape of their values in `Config`. */
-export interface SettingsTree {
+interface SettingsTree {
   readonly [key: string]: Setting | SettingsTree;
 }
 
@@ -56,28 +56,21 @@ export function settingsIn(tree: SettingsTree): Setting[] {
   return Object.values(tree).flatMap((node) => (isSetting(node) ? [node] : settingsIn(node)));
 }
 
-/** Replaces each setting of a tree by its value. */
+/**
+ * Replaces each setting of a tree by its value.
+ * @param valueOf gets a setting and its value in `old`
+ */
 export function valuesIn<Tree extends SettingsTree>(
   tree: Tree,
-  valueOf: (setting: Setting) => unknown,
-): ValuesOf<Tree> {
-  const entries = Object.entries(tree).map(([key, node]) => [
-    key,
-    isSetting(node) ? valueOf(node) : valuesIn(node, valueOf),
-  ]);
-  return Object.fromEntries(entries) as ValuesOf<Tree>;
-}
-
-/** Replaces the values of settings in a tree of values by those that `values` has, by name. */
-export function replacedIn<Tree extends SettingsTree>(
-  tree: Tree,
-  old: ValuesOf<Tree>,
-  values: ReadonlyMap<string, unknown>,
+  valueOf: (setting: Setting, oldValue: unknown) => unknown,
+  old?: ValuesOf<Tree>,
 ): ValuesOf<Tree> {
   const entries = Object.entries(tree).map(([key, node]) => {
-    const value = old[key] as ValuesOf<SettingsTree>;
-    if (!isSetting(node)) return [key, replacedIn(node, value, values)];
-    return [key, values.has(node.name) ? values.get(node.name) : value];
+    const oldValue = old?.[key];
+    const value = isSetting(node)
+      ? valueOf(node, oldValue)
+      : valuesIn(node, valueOf, oldValue as ValuesOf<typeof node>);
+    return [key, value];
   });
   return Object.fromEntries(entries) as ValuesOf<Tree>;
 }

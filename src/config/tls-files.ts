@@ -20,7 +20,7 @@ export const privateKeyFile: Parse<string> = (path) => {
   return path;
 };
 
-/** @throws {Error} for a file that cannot be read, is not PEM, or a key that is not the one of the certificate */
+/** @throws {Error} for a file that cannot be read or is not PEM, and for a key of another certificate */
 export function readTlsFiles(certFile: string, keyFile: string): TlsFiles {
   const { pem: cert, certificate } = certificateIn(certFile);
   const { pem: key, privateKey } = privateKeyIn(keyFile);

@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import { claimPaths } from './parse.js';
 import type { Parse } from './setting.js';
 
-/** A key that verifies tokens. Its type fixes the algorithms (RFC 8725 section 3.1). */
+/** A key that verifies tokens. The type of the key determines its algorithms (RFC 8725 section 3.1). */
 export interface PublicKey {
   readonly key: KeyObject;
   readonly algorithms: string[];
@@ -22,7 +22,7 @@ const MOST_KEYS = 5;
 const MOST_ISSUERS = 20;
 
 /**
- * One or more PEM blocks.
+ * Parses one or more PEM blocks.
  * @throws {Error} for a private key, a key of another type, a short RSA key, and more than five keys
  */
 export const publicKeys: Parse<PublicKey[]> = (value) => {
@@ -70,7 +70,7 @@ export const providerUrl: Parse<URL> = (value) => {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.has(url.hostname));
   if (url === undefined || !isSafe || url.username !== '') {
-    throw new Error('must be an https: URL, because whoever changes the keys on the way can make tokens');
+    throw new Error('must be an https: URL, because an attacker who replaces the keys on the way can make tokens');
   }
   return url;
 };
