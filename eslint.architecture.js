@@ -1,10 +1,10 @@
 /**
- * What may import what in `src/`, as ESLint configurations, so that an editor shows what breaks it. `docs/architecture.md` draws
- * the layers. A folder of `src/` that is no layer is a feature.
+ * The rules for imports in `src/` as ESLint configurations, so that an editor shows violations. `docs/architecture.md` shows
+ * the layers. A folder of `src/` that is not a layer is a feature.
  */
 import { readdirSync } from 'node:fs';
 
-/** From the top down. A file imports from its own layer and from lower ones; `server` and the files without a folder are one. */
+/** The layers from the top down. A file imports from its own and lower layers; `server` and files without a folder are one. */
 const LAYERS = [
   '',
   'server',
@@ -23,13 +23,13 @@ const LAYERS = [
   'logging',
 ];
 
-/** The files of the layer that has no folder, but for `features`, which the command line works on without Nest. */
+/** The files of the layer without a folder, except `features`, which the command line imports. */
 const ROOT_FILES = ['main', 'app', 'app\\.module'];
 
-/** In a feature, from the top down: the part of a file's name that says its role. */
+/** The roles of files in a feature from the top down, as in the names of the files. */
 const ROLES = ['module', 'controller', 'openapi', 'service', 'repository', 'entity'];
 
-/** What a role must not import besides the roles above it. */
+/** Roles that a role must not import, besides the roles above it. */
 const NOT_FOR_ROLE = {
   controller: ['repository', 'entity'],
   repository: ['dto'],
@@ -38,28 +38,28 @@ const NOT_FOR_ROLE = {
 
 const WITHOUT_TYPEORM = ['controller', 'service', 'dto'];
 
-/** An entry of `no-restricted-syntax` for every form of an import. @param {string} pattern of what is imported */
+/** An entry of `no-restricted-syntax` for every form of an import. @param {string} pattern of the imported path */
 function noImport(pattern, message) {
-  // A selector knows no escaped slash.
+  // A selector does not support an escaped slash.
   const value = `/${pattern.replaceAll('/', '\\u002F')}/`;
   const statements = 'ImportDeclaration, ExportNamedDeclaration, ExportAllDeclaration, ImportExpression, TSImportType';
   return { selector: `:matches(${statements})[source.value=${value}]`, message };
 }
 
 /** The files of `src/http/connections/` that other modules import. */
-const FACE = '(?!(connections|request-tracker|tracking-hooks)\\.js$)';
+const EXPORTS_OF_CONNECTIONS = '(?!(connections|request-tracker|tracking-hooks)\\.js$)';
 const NO_INSIDE_OF_CONNECTIONS = ['/http/connections/', '^\\.{1,2}/connections/'].map((folder) =>
   noImport(
-    `${folder}${FACE}`,
-    'Of src/http/connections, other modules import connections.js, request-tracker.js and tracking-hooks.js only.',
+    `${folder}${EXPORTS_OF_CONNECTIONS}`,
+    'Other modules import only connections.js, request-tracker.js and tracking-hooks.js of src/http/connections.',
   ),
 );
 
 /** The files of the engines that other modules import: for database files and their errors, without a data source. */
-const ENGINE_FACE = '(?!(better-sqlite3|sqlite-errors|file/(private-file|file-problem))\\.js$)';
+const EXPORTS_OF_ENGINES = '(?!(better-sqlite3|sqlite-errors|file/(private-file|file-problem))\\.js$)';
 const NO_INSIDE_OF_ENGINES = noImport(
-  `/database/(sqlite|postgres)/${ENGINE_FACE}`,
-  'docs/drivers.md lists what other modules import of src/database.',
+  `/database/(sqlite|postgres)/${EXPORTS_OF_ENGINES}`,
+  'docs/drivers.md lists the files of src/database that other modules import.',
 );
 
 const oneOf = (names) => `(${names.join('|')})`;
@@ -72,13 +72,13 @@ const NO_ENVIRONMENT = [
   'Identifier[name="loadEnvFile"]',
 ].map((selector) => ({
   selector,
-  message: 'Only src/config/config.ts reads the environment; take what you need from Config.',
+  message: 'Only src/config/config.ts reads the environment; use Config.',
 }));
 
 function noUpperLayers(layer, allFeatures) {
   const upper = LAYERS.slice(0, LAYERS.indexOf(layer)).flatMap((name) => (name === 'FEATURES' ? allFeatures : name));
   const names = upper.filter((name) => name !== '');
-  const message = `Imports go down only: ${layer === 'FEATURES' ? 'a feature' : `src/${layer}`} is below what is imported here.`;
+  const message = `Imports go down only: ${layer === 'FEATURES' ? 'a feature' : `src/${layer}`} is below the imported file.`;
   const files = layer === 'cli' ? ROOT_FILES : [...ROOT_FILES, 'features'];
   const patterns = [`^(\\.\\./)+${oneOf(files)}\\.js$`];
   if (names.length > 0) patterns.push(`^(\\.\\./)+${oneOf(names)}/`);
@@ -96,11 +96,11 @@ function restrictionsOf(role) {
   const upper = role === 'dto' ? ROLES : ROLES.slice(0, ROLES.indexOf(role));
   const roles = [...upper, ...(NOT_FOR_ROLE[role] ?? [])].filter((name) => name !== 'dto');
   const message = `In a feature: controller -> service -> repository -> entity; a ${role} imports neither ${roles.join(' nor ')}.`;
-  // Of its own feature; `../` leads there from its `dto/`, and from other folders to none of its files.
+  // The pattern matches files of the same feature; `../` leads to them from `dto/`.
   const restrictions =
     roles.length > 0 ? [noImport(`^(\\./(.*/)?|\\.\\./)[^/]*\\.${oneOf(roles)}\\.js$`, message)] : [];
   if (NOT_FOR_ROLE[role]?.includes('dto')) {
-    restrictions.push(noImport('^\\.{1,2}/(.*/)?dto/', `A ${role} knows no DTO: the service hands over plain values.`));
+    restrictions.push(noImport('^\\.{1,2}/(.*/)?dto/', `A ${role} knows no DTO: the service passes plain values.`));
   }
   if (WITHOUT_TYPEORM.includes(role)) {
     restrictions.push(noImport('typeorm', `TypeORM belongs in repositories and entities, not in a ${role}.`));
@@ -122,7 +122,7 @@ const configuration = (files, restrictions, environment = NO_ENVIRONMENT) => ({
   },
 });
 
-// The last configuration that fits a file counts, so each holds all that is said of it.
+// ESLint uses the last configuration that matches a file, so each one has all rules for its files.
 function configurationsOf(feature, allFeatures) {
   const always = [...noUpperLayers('FEATURES', allFeatures), ...noOtherFeature(feature, allFeatures)];
   const folder = `src/${feature}/**`;
@@ -133,7 +133,7 @@ function configurationsOf(feature, allFeatures) {
   ];
 }
 
-/** The folders of `src/` that are no layer. */
+/** The folders of `src/` that are not layers. */
 export function features() {
   const entries = readdirSync(new URL('src', import.meta.url), { withFileTypes: true });
   return entries.filter((entry) => entry.isDirectory() && !LAYERS.includes(entry.name)).map(({ name }) => name);

@@ -19,7 +19,7 @@ export default tseslint.config(
         {
           paths: ['better-sqlite3', 'better-sqlite3-12'].map((name) => ({
             name,
-            message: 'Which one this version of Node can load, only src/database/sqlite/better-sqlite3.ts knows.',
+            message: 'Import src/database/sqlite/better-sqlite3.ts, which loads the version for this Node.',
             allowTypeImports: true,
           })),
         },

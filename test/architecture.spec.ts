@@ -101,7 +101,7 @@ describe('the platform', () => {
   });
 
   it('is seen when it names them', () => {
-    expect(naming('cli/export/export.ts', "const unit = 'cookies';\n/** As a Cookie. */")).toHaveLength(2);
+    expect(naming('cli/export.ts', "const unit = 'cookies';\n/** As a Cookie. */")).toHaveLength(2);
     expect(naming('app.module.ts', "import { CookiesModule } from './cookies/cookies.module.js';")).toEqual([]);
     expect(naming('app.module.ts', 'const cookies = 1;')).toHaveLength(1);
   });
@@ -180,15 +180,15 @@ const REJECTED: [circumstance: string, file: string, line: string, message: RegE
     'another layer imports the inside of http/connections',
     'src/resource/exchange.ts',
     `import '../http/connections/connection.js';`,
-    /Of src\/http\/connections/,
+    /of src\/http\/connections/,
   ],
   [
     'another folder of http imports the inside of connections',
     'src/http/errors/api-error.ts',
     `import '../connections/connection.js';`,
-    /Of src\/http\/connections/,
+    /of src\/http\/connections/,
   ],
-  ['app.ts imports it', 'src/app.ts', `import './http/connections/connection.js';`, /Of src\/http\/connections/],
+  ['app.ts imports it', 'src/app.ts', `import './http/connections/connection.js';`, /of src\/http\/connections/],
   [
     'a module imports the inside of an engine',
     'src/resource/exchange.ts',
