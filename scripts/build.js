@@ -30,7 +30,7 @@ export function buildIfChanged() {
   if (newestInput() >= timeOf(STAMP)) build();
 }
 
-/** Folders are included, because a file may have been deleted. */
+/** The time of the newest source or folder of sources. A deleted file changes the time of its folder. */
 function newestInput() {
   const inFolders = FOLDERS.flatMap((folder) => [
     folder,

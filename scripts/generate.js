@@ -1,5 +1,5 @@
 /**
- * Writes the files of a new resource: see `npm run generate -- --help`. It asks no questions and overwrites no file.
+ * Writes the files of a new resource (`npm run generate -- --help`). It asks no questions and overwrites no file.
  */
 import './supported-node.js';
 import { readFileSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -29,11 +29,9 @@ import { module, service } from './generate/templates/module.js';
 import { spec, specOnPostgres } from './generate/templates/spec.js';
 import { ENV_EXAMPLE, README, withEntry, withRow } from './settings/documents.js';
 
-/** @typedef {import('./generate/resource.js').Resource} Resource */
-
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** The new files by their paths. @param {Resource} resource */
+/** The new files of a resource (`generate/resource.js`) by their paths. */
 function filesOf(resource) {
   const { singular, plural } = resource;
   const timestamp = nextTimestamp(ROOT);
@@ -51,9 +49,8 @@ function filesOf(resource) {
   };
 }
 
-/** The existing files that change, by their paths. @param {Resource} resource */
+/** The existing files that change, by their paths. */
 function changesOf({ singular, plural }) {
-  /** @param {string} path */
   const read = (path) => readFileSync(join(ROOT, path), 'utf8');
   const setting = capacitySettingOf({ plural });
   return {
@@ -64,26 +61,25 @@ function changesOf({ singular, plural }) {
   };
 }
 
-/** The files, formatted as the project is. @param {Record<string, string>} files */
+/** Formats the files as the project does. */
 const formatted = (files) =>
   Promise.all(
     Object.entries(files).map(async ([path, source]) => {
       const filepath = join(ROOT, path);
-      // Prettier has no rules for this file.
+      // Prettier does not format this file.
       const text =
         path === ENV_EXAMPLE ? source : await format(source, { ...(await resolveConfig(filepath)), filepath });
-      return /** @type {const} */ ([path, text]);
+      return [path, text];
     }),
   );
 
-/** Files and names that must not exist yet. @param {Resource} resource @param {readonly string[]} paths */
+/** Files and names that must not exist yet. */
 function obstacles({ plural }, paths) {
   const made = migrationOf(ROOT, plural);
   const found = existing(ROOT, [`src/${plural}`, ...paths.filter((path) => path.startsWith('test/'))]);
   return made === undefined ? found : [...found, `migrations/${made}`];
 }
 
-/** @param {string[]} args @returns {Promise<string>} a report */
 async function generate(args) {
   const known = knownResources(ROOT);
   const resource = { ...parseArguments(args, known), known };
@@ -110,7 +106,6 @@ async function generate(args) {
   return report(resource, ready, references);
 }
 
-/** @param {Resource} resource @param {readonly (readonly [path: string, source: string])[]} written @param {string[]} references */
 function report({ singular, plural, known }, written, references) {
   const lines = written.map(([path, source]) => `  ${path} (${source.split('\n').length - 1} lines)`);
   const deletes = references.map(
@@ -137,6 +132,6 @@ try {
   process.stdout.write(args.includes('--help') || args.includes('-h') ? USAGE : await generate(args));
 } catch (error) {
   const isExpected = error instanceof ArgumentError;
-  process.stderr.write(`${isExpected ? error.message : /** @type {Error} */ (error).stack}\n`);
+  process.stderr.write(`${isExpected ? error.message : error.stack}\n`);
   process.exitCode = 1;
 }

@@ -1,6 +1,6 @@
 /**
- * Compiles or downloads better-sqlite3 12, which Node 20 needs and which has no built module in its package. `.npmrc`
- * keeps npm from running install scripts, so this runs the script of that package.
+ * Compiles or downloads better-sqlite3 12 for Node 20, because its package has no built module. `.npmrc` turns install
+ * scripts off, so this program runs the script of the package.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PACKAGE = 'better-sqlite3-12';
 /** The compiled file. */
 const MODULE = 'build/Release/better_sqlite3.node';
-/** Holds the id of the process that makes the module. Two processes would overwrite each other's files. */
+/** The lock file with the id of the process that makes the module. Two processes would overwrite each other's files. */
 const LOCK = join(ROOT, 'node_modules/.native-module.lock');
 const LONGEST_WAIT = 15 * 60_000;
 const require = createRequire(import.meta.url);
@@ -43,7 +43,7 @@ function rebuild() {
   else rebuildElsewhere();
 }
 
-/** make(1) fails if the path has a blank, so the package is made in a copy. */
+/** Makes the package in a copy, because make(1) fails if the path has a blank. */
 function rebuildElsewhere() {
   const place = [tmpdir(), '/tmp'].find((folder) => /^[\w./-]+$/.test(folder)) ?? tmpdir();
   const copy = mkdtempSync(join(place, 'cookies-native-'));

@@ -1,6 +1,6 @@
 /**
- * Writes the OpenAPI document to `docs/openapi.json`: the contract of a release, with which a test compares later documents.
- * `npm run openapi` builds the service first. An argument names another file.
+ * Writes the OpenAPI document to `docs/openapi.json`, the contract of a release, for a test that compares later documents with
+ * it. `npm run openapi` builds the service first. An argument names another file.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,14 +10,11 @@ import { format, resolveConfig } from 'prettier';
 
 const FILE = process.argv[2] ?? fileURLToPath(new URL('../docs/openapi.json', import.meta.url));
 
-/** @param {string} path */
 const built = (path) => import(new URL(`../dist/src/${path}`, import.meta.url).href);
 
-/** @type {[typeof import('../src/app.js'), typeof import('../src/config/config.js'), typeof import('../src/features.js')]} */
 const [{ createApp }, { loadConfig }, { SETTINGS }] = await Promise.all(
   ['app.js', 'config/config.js', 'features.js'].map(built),
 );
-/** @type {typeof import('../src/openapi/document.js')} */
 const { openApiDocument } = await built('openapi/document.js');
 
 const folder = mkdtempSync(join(tmpdir(), 'openapi-'));

@@ -1,6 +1,6 @@
 /**
  * Makes a release in this repository: version, changelog, contract, commit and tag. It pushes nothing.
- * `npm run release -- 1.2.0 --dry-run` checks all and changes nothing.
+ * `npm run release -- 1.2.0 --dry-run` only checks.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const CONTRACT = 'docs/openapi.json';
 const UNRELEASED = '## [Unreleased]\n';
 const KINDS = ['patch', 'minor', 'major'];
-/** What names the version beside package.json and the lock file. */
+/** Files with the version, besides package.json and the lock file. */
 const VERSIONED = {
   Dockerfile: /(?<=^ARG VERSION=).*/m,
   'deploy/kubernetes/base/kustomization.yaml': /(?<=newTag: ).*/,
@@ -81,18 +81,18 @@ async function breaksOfContract() {
 
 /** SemVer: a break needs a major version, a feature a minor one. */
 function checkKind(kind, notes, breaks) {
-  const [needed, reason] =
-    breaks.length > 0
-      ? ['major', `${CONTRACT} promises what the service no longer does:\n${breaks.join('\n')}`]
-      : /^### Removed$/m.test(notes)
-        ? ['major', 'CHANGELOG.md has something under "Removed"']
-        : /^### Added$/m.test(notes)
-          ? ['minor', 'CHANGELOG.md has something under "Added"']
-          : ['patch', ''];
+  const [needed, reason] = neededKind(notes, breaks);
   if (KINDS.indexOf(kind) < KINDS.indexOf(needed)) fail(`This is no ${kind} version but a ${needed} one: ${reason}`);
 }
 
-/** Writes what belongs to the release. On a failure, the tree is again as it was. */
+function neededKind(notes, breaks) {
+  if (breaks.length > 0) return ['major', `the service breaks ${CONTRACT}:\n${breaks.join('\n')}`];
+  if (/^### Removed$/m.test(notes)) return ['major', 'CHANGELOG.md has something under "Removed"'];
+  if (/^### Added$/m.test(notes)) return ['minor', 'CHANGELOG.md has something under "Added"'];
+  return ['patch', ''];
+}
+
+/** Writes the files of the release, commits and tags. On a failure, it restores the tree. */
 function writeRelease(version, tag, notes) {
   try {
     run('npm', ['version', version, '--no-git-tag-version', '--allow-same-version']);

@@ -1,7 +1,7 @@
 /**
- * The compiled program of the last release, in one file, for the test of upgrades (`test/project/upgrade.e2e-spec.ts`): a checkout in
- * CI has no history to build it from. `npm run release` writes it; so does `node scripts/released-program.js FOLDER`, from the built
- * project in that folder.
+ * Packs the compiled program of the last release into one file, for the test of upgrades (`test/project/upgrade.e2e-spec.ts`).
+ * CI could not build it, because its checkout has no history. `npm run release` runs it, or
+ * `node scripts/released-program.js FOLDER` with the folder of a built project.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,7 @@ import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import { transformSync } from '@swc/core';
 
 const FILE = fileURLToPath(new URL('../test/project/released-program.json.br', import.meta.url));
-/** Removes comments and white space alone: names stay for stacks and decorators. */
+/** Options that remove only comments and white space: stacks and decorators need the names. */
 const COMPACT = { minify: true, jsc: { target: 'es2023', minify: { compress: false, mangle: false } } };
 
 /** Writes the program of a built project: an object in JSON with the text of each file, compressed by Brotli. */

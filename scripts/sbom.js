@@ -1,6 +1,6 @@
 /**
- * Prints the CycloneDX bill of materials of what a deployment contains: Node, and the packages in `node_modules` that the
- * service needs at run time. `npm sbom --omit dev` leaves out packages that tools need, too, such as `@nestjs/common`.
+ * Prints the CycloneDX bill of materials of a deployment: Node, and the packages in `node_modules` that the service needs at
+ * run time. `npm sbom --omit dev` would leave out packages that tools also need, such as `@nestjs/common`.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -11,12 +11,10 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** Without the development packages installed, npm finds them only in the lock file. */
 const ARGUMENTS = ['sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--package-lock-only'];
 
-/** @param {string} file */
 const read = (file) => JSON.parse(readFileSync(join(ROOT, file), 'utf8'));
 
 const { name: service, version } = read('package.json');
 
-/** @type {Record<string, { name?: string, version: string, dev?: boolean }>} */
 const locked = read('package-lock.json').packages;
 
 /** References of the packages that ship, `name@version` as in npm's list. */

@@ -1,17 +1,15 @@
 /**
- * Writes the settings into `.env.example` and the README's table. `npm run settings` builds the service first. A test compares the files with the declarations.
+ * Writes the settings into `.env.example` and the README's table. `npm run settings` builds the service first. A test
+ * compares the files with the declarations.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { ENV_EXAMPLE, envExample, README, withTable } from './settings/documents.js';
 
-/** @param {string} path */
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
-/** @type {typeof import('../src/config/config.js')} */
 const { allSettings } = await import(new URL('../dist/src/config/config.js', import.meta.url).href);
-/** @type {typeof import('../src/features.js')} */
 const { SETTINGS } = await import(new URL('../dist/src/features.js', import.meta.url).href);
 
 const settings = allSettings(SETTINGS);

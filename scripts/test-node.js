@@ -1,10 +1,10 @@
 /**
- * Runs the tests on other lines of Node, one after the other:
+ * Runs the tests on other versions of Node, one after the other:
  *
  *   npm run test:node -- 22 24 26                              all tests on each
- *   npm run test:node -- 24 26 -- test/readme.e2e-spec.ts      what follows is for jest
+ *   npm run test:node -- 24 26 -- test/readme.e2e-spec.ts      with arguments for jest
  *
- * Node itself comes from the packages `node-<platform>-<arch>` of npm, and is kept in `node_modules/.cache`.
+ * Node comes from npm's packages `node-<platform>-<arch>`, which are cached in `node_modules/.cache`.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const IS_WINDOWS = process.platform === 'win32';
 const INSTALL = ['--ignore-scripts', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'];
 
-/** @returns {[string[], string[]]} the lines of Node, and what is for jest */
+/** @returns the versions of Node, and the arguments for jest */
 function readArguments() {
   const words = process.argv.slice(2);
   const end = words.indexOf('--');
@@ -31,7 +31,7 @@ function run(program, args, options) {
   process.exit(status ?? 1);
 }
 
-/** @returns the path of the node program of that line */
+/** @returns the path of the node program of this version */
 function installNode(line) {
   const name = `node-${IS_WINDOWS ? 'win' : process.platform}-${process.arch}`;
   const folder = join(ROOT, 'node_modules/.cache/node-lines', line);

@@ -11,29 +11,29 @@ README. It overwrites nothing.
   npm run generate -- resource orders customer:text:100 quantity:int:1..1000 status:enum:open,paid,shipped cookieId:ref:cookies
 
 Kinds:
-  customer:text:100                so many characters at most, and one at least
-  code:text:4..8                   from so many characters to so many
-  quantity:int:1..1000             a whole number from the least to the greatest
-  weight:number:0..99.5            the same for any number
-  change:decimal:10,2              so many digits, so many of them behind the point; a text in JSON, such as money
-  price:decimal:10,2,0             and the least value
+  customer:text:100                1 to 100 characters
+  code:text:4..8                   4 to 8 characters
+  quantity:int:1..1000             a whole number from 1 to 1000
+  weight:number:0..99.5            a number from 0 to 99.5
+  change:decimal:10,2              10 digits, 2 of them after the point; a text in JSON, such as money
+  price:decimal:10,2,0             the same, at least 0
   day:date                         a day, such as 2026-01-31
   startsAt:instant                 a moment, such as 2026-01-31T12:00:00.000Z
   deviceId:uuid                    a UUID
   isGift:bool                      true or false
   status:enum:open,paid,shipped    one of these; lists can be filtered by it
   cookieId:ref:cookies             the id of a record of another resource; lists can be filtered by it
-  address:json:street,city         an object with a DTO class of its own, which begins with these texts
+  address:json:street,city         an object with its own DTO class, which has these texts
 
-A "?" behind a name lets the property be absent or null: 'note?:text:500', in quotes for your shell.
-A "=" behind a kind gives a default: isGift:bool=false, status:enum:open,paid=open, discount:decimal:5,2=0.00.
+A "?" after a name makes the property optional and nullable: 'note?:text:500', in quotes for your shell.
+A "=" after a kind sets a default: isGift:bool=false, status:enum:open,paid=open, discount:decimal:5,2=0.00.
 
---unique code                    no two records have the same code; again for another property
---unique row,seat                no two records have both the same row and seat
+--unique code                    codes are unique; repeat the option for another property
+--unique row,seat                row and seat are unique together
 --read-only status               the service sets it and clients cannot; it needs a default or a "?"
 --timestamps                     createdAt and updatedAt, which the service sets
---ids uuid                       ids are UUIDs (version 7) and not integers
---singular person                one of them where the plural does not tell, such as people
+--ids uuid                       ids are UUIDs (version 7) instead of integers
+--singular person                the singular of an irregular plural, such as people
 `;
 
 const EXAMPLE = 'npm run generate -- resource orders customer:text:100';
@@ -46,11 +46,8 @@ const TAKEN = new Set(
   ).split(' '),
 );
 
-/** @typedef {import('./fields.js').Field} Field */
-
 /**
- * @param {string[]} args @param {ReadonlyMap<string, { ids: 'integer' | 'uuid' }>} known existing resources
- * @returns {{ singular: string, plural: string, fields: Field[], unique: string[][], hasTimestamps: boolean, ids: 'integer' | 'uuid' }}
+ * @param known existing resources
  * @throws {ArgumentError}
  */
 export function parseArguments(args, known) {
@@ -88,9 +85,6 @@ export function parseArguments(args, known) {
   return { singular, plural, fields, unique: unique.map((key) => key.map(({ name }) => name)), hasTimestamps, ids };
 }
 
-/**
- * @param {Field[]} fields @param {string} names of some of them, joined by commas @param {string} option
- */
 const namedFields = (fields, names, option) =>
   names.split(',').map((name) => {
     const field = fields.find((each) => each.name === name);
@@ -98,7 +92,6 @@ const namedFields = (fields, names, option) =>
     throw new ArgumentError(`${option} ${names}: "${name}" is none of ${fields.map((each) => each.name).join(', ')}`);
   });
 
-/** @param {Field[]} fields */
 function requireWritable(fields) {
   const empty = fields.find(
     ({ isReadOnly, isOptional, initial }) => isReadOnly && !isOptional && initial === undefined,
@@ -111,7 +104,6 @@ function requireWritable(fields) {
     throw new ArgumentError(`a resource needs a property that is not --read-only; for example ${EXAMPLE}`);
 }
 
-/** @param {string[]} args */
 function split(args) {
   try {
     return parseArgs({
@@ -126,12 +118,11 @@ function split(args) {
       },
     });
   } catch (error) {
-    const [problem] = /** @type {Error} */ (error).message.split('. ');
+    const [problem] = error.message.split('. ');
     throw new ArgumentError(`${problem}; for example ${EXAMPLE} --singular order`);
   }
 }
 
-/** @param {string} name */
 function requireWord(name) {
   if (/^[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*$/.test(name) && name.length >= 2 && name.length <= 30) return;
   throw new ArgumentError(
@@ -139,7 +130,6 @@ function requireWord(name) {
   );
 }
 
-/** @param {string} singular @param {string} plural */
 function requireFree(singular, plural) {
   for (const name of [plural, singular]) {
     const type = pascal(name);
@@ -148,7 +138,6 @@ function requireFree(singular, plural) {
   }
 }
 
-/** @param {Field[]} fields @param {string[]} taken in lower case */
 function requireDistinct(fields, taken) {
   if (fields.length === 0) throw new ArgumentError(`a resource needs a property; for example ${EXAMPLE}`);
   const names = new Set(taken);

@@ -10,8 +10,8 @@ import { constant, kebab, pascal, pluralOf, words } from './names.js';
  * @property {string} type in TypeScript
  * @property {string} column its type in SQL
  * @property {Record<string, number>} [columnOptions] of TypeORM
- * @property {string} [check] an expression, for `@Check` and for the migration
- * @property {string} decorator of the kit, for the DTO
+ * @property {string} [check] an expression for `@Check` and the migration
+ * @property {string} decorator of the resource kit, for the DTO
  * @property {string[]} arguments of the decorator
  * @property {number} [least] of a decimal, its least value
  * @property {string} [example] for the document; absent where the decorator has one
@@ -34,62 +34,31 @@ const RESERVED = new Set(
   ).split(' '),
 );
 
-/** @typedef {Omit<Field, 'name' | 'isOptional' | 'isReadOnly'>} OfKind */
-/** @typedef {{ singular: string, plural: string, known: ReadonlyMap<string, { ids: 'integer' | 'uuid' }> }} Resource `known`: existing resources */
+/** A field whose decorator has no arguments. */
+const plainField = (type, column, decorator) => ({ type, column, decorator, arguments: [] });
 
 /**
- * The kinds of properties: an example for messages, and the field of a property of that kind, or a function that makes it.
- * @type {Record<string, { example: string, field: OfKind | ((name: string, options: string, resource: Resource) => OfKind) }>}
+ * The kinds of properties: an example for messages, and the field of a property, or a function that makes it from the
+ * name, the text after the kind, and the resource.
  */
 const KINDS = {
   text: { example: 'customer:text:100', field: text },
-  int: {
-    example: 'quantity:int:1..1000',
-    field: (name, options) => ({
-      ...numeric(name, options, /^-?\d+$/),
-      column: 'integer',
-      decorator: 'IntegerProperty',
-    }),
-  },
-  number: {
-    example: 'weight:number:0..99.5',
-    field: (name, options) => ({
-      ...numeric(name, options, /^-?\d+(\.\d+)?$/),
-      column: 'double precision',
-      decorator: 'NumberProperty',
-    }),
-  },
+  int: { example: 'quantity:int:1..1000', field: integer },
+  number: { example: 'weight:number:0..99.5', field: number },
   decimal: { example: 'price:decimal:10,2', field: decimal },
-  date: {
-    example: 'day:date',
-    field: { type: 'string', column: 'date', decorator: 'DateProperty', arguments: [] },
-  },
-  instant: {
-    example: 'startsAt:instant',
-    field: { type: 'Date', column: 'datetime', decorator: 'DateTimeProperty', arguments: [] },
-  },
-  uuid: {
-    example: 'deviceId:uuid',
-    field: { type: 'string', column: 'uuid', decorator: 'UuidProperty', arguments: [] },
-  },
-  bool: {
-    example: 'isGift:bool',
-    field: { type: 'boolean', column: 'boolean', decorator: 'BooleanProperty', arguments: [] },
-  },
+  date: { example: 'day:date', field: plainField('string', 'date', 'DateProperty') },
+  instant: { example: 'startsAt:instant', field: plainField('Date', 'datetime', 'DateTimeProperty') },
+  uuid: { example: 'deviceId:uuid', field: plainField('string', 'uuid', 'UuidProperty') },
+  bool: { example: 'isGift:bool', field: plainField('boolean', 'boolean', 'BooleanProperty') },
   enum: { example: 'status:enum:open,paid,shipped', field: enumeration },
   ref: { example: 'cookieId:ref:cookies', field: reference },
   json: { example: 'address:json:street,city', field: json },
 };
 
-/**
- * @param {string} argument such as `quantity:int:1..1000`
- * @param {Resource} resource
- * @returns {Field}
- */
+/** @param argument such as `quantity:int:1..1000` */
 export function parseField(argument, resource) {
   const [, name = '', optional = '', kind = '', options = '', initial] =
     /^([^:?]*)(\??)(?::([^:=]*)(?::([^=]*))?)?(?:=(.*))?$/.exec(argument) ?? [];
-  /** @param {string} problem @param {string} example @returns {never} */
   const fail = (problem, example) => {
     throw new ArgumentError(`"${argument}": ${problem}; for example ${example}`);
   };
@@ -109,30 +78,30 @@ export function parseField(argument, resource) {
   }
 }
 
-/** @param {string} text */
+const INTEGER = /^-?\d+$/;
+const NUMBER = /^-?\d+(\.\d+)?$/;
+
 const isName = (text) => /^[a-z][A-Za-z0-9]{0,29}$/.test(text);
 
-/** @param {string} kind @param {string} text @param {Field} field */
 function defaultOf(kind, text, { arguments: bounds, values = [], isOptional, least: floor = -Infinity }) {
   const [least = 0, most = 0] = bounds.map(Number);
-  const isWithin = (/** @type {number} */ value) => value >= least && value <= most;
-  const number = Number(text);
+  const isWithin = (value) => value >= least && value <= most;
+  const value = Number(text);
   if (isOptional) throw new RangeError('a property has "?" or a default');
   if (kind === 'bool' && ['true', 'false'].includes(text)) return text === 'true';
-  if (kind === 'int' && /^-?\d+$/.test(text) && isWithin(number)) return number;
-  if (kind === 'number' && /^-?\d+(\.\d+)?$/.test(text) && isWithin(number)) return number;
+  if (kind === 'int' && INTEGER.test(text) && isWithin(value)) return value;
+  if (kind === 'number' && NUMBER.test(text) && isWithin(value)) return value;
   // TypeORM does not escape a quote.
   if (kind === 'text' && isWithin([...text].length) && !text.includes("'")) return text;
   if (kind === 'enum' && values.includes(text)) return text;
   const whole = (/^-?(\d+)(?:\.(\d+))?$/.exec(text) ?? []).slice(1).map((digits = '') => digits.length);
   const fits = whole[0] !== undefined && whole[0] <= least - most && whole[1] === most;
-  if (kind === 'decimal' && fits && number >= floor) return text;
+  if (kind === 'decimal' && fits && value >= floor) return text;
   throw new RangeError(`"${text}" is no default of this property`);
 }
 
 const TEXT_LENGTH = 4000;
 
-/** @param {string} name @param {string} options */
 function text(name, options) {
   const [min, max] = rangeOf(/^\d+$/.test(options) ? `1..${options}` : options, /^\d+$/);
   if (max > TEXT_LENGTH || max < 1) throw new RangeError(`a text has 1 to ${TEXT_LENGTH} characters at most`);
@@ -146,32 +115,35 @@ function text(name, options) {
   };
 }
 
-/** @param {string} name @param {string} options @param {RegExp} form of a bound */
-function numeric(name, options, form) {
-  const [min, max] = rangeOf(options, form);
-  if (min === max) throw new RangeError('a range has more than one value');
-  if (Math.max(-min, max) > Number.MAX_SAFE_INTEGER) throw new RangeError('a bound is beyond 2^53 - 1');
-  const check = `isBetween('${name}', ${min}, ${max})`;
-  return { type: 'number', check, arguments: [`${min}`, `${max}`] };
+function integer(name, options) {
+  return { ...inRange(name, rangeOf(options, INTEGER)), column: 'integer', decorator: 'IntegerProperty' };
 }
 
-/** @param {string} options @param {RegExp} form of a bound @returns {[number, number]} */
+function number(name, options) {
+  return { ...inRange(name, rangeOf(options, NUMBER)), column: 'double precision', decorator: 'NumberProperty' };
+}
+
+function inRange(name, [min, max]) {
+  if (min === max) throw new RangeError('a range has more than one value');
+  if (Math.max(-min, max) > Number.MAX_SAFE_INTEGER) throw new RangeError('a bound is beyond 2^53 - 1');
+  return { type: 'number', check: `isBetween('${name}', ${min}, ${max})`, arguments: [`${min}`, `${max}`] };
+}
+
+/** @param form of a bound */
 function rangeOf(options, form) {
   const bounds = options.split('..');
   if (bounds.length !== 2 || !bounds.every((bound) => form.test(bound))) {
     throw new RangeError(`"${options}" is no range from the least to the greatest`);
   }
-  const [min, max] = /** @type {[number, number]} */ (bounds.map(Number));
+  const [min, max] = bounds.map(Number);
   if (min > max) throw new RangeError(`${min} is more than ${max}`);
   return [min, max];
 }
 
 const DIGITS = 15;
 
-/** @param {string | undefined} text */
 const toNumber = (text) => (text === undefined ? undefined : Number(text));
 
-/** @param {string} name @param {string} options */
 function decimal(name, options) {
   const [, precision = 0, scale = 0, least] = (/^(\d+),(\d+)(?:,(\d+))?$/.exec(options) ?? []).map(toNumber);
   if (precision > DIGITS || precision - scale < 1) {
@@ -189,7 +161,6 @@ function decimal(name, options) {
   return { ...field, least, check: `isBetween('${name}', ${least}, ${greatest})` };
 }
 
-/** @param {string} name @param {string} options @param {Resource} resource */
 function enumeration(name, options, { singular }) {
   const values = options.split(',');
   if (!values.every((value) => /^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(value))) {
@@ -208,10 +179,9 @@ function enumeration(name, options, { singular }) {
   };
 }
 
-/** The constant with the values of an enum. @param {string} singular @param {string} name */
+/** The constant with the values of an enum. */
 export const valuesOf = (singular, name) => constant(pluralOf(`${singular}-${kebab(name)}`));
 
-/** @param {string} _name @param {string} options @param {Resource} resource */
 function reference(_name, options, { plural, known }) {
   if (options === plural) throw new RangeError('a resource cannot refer to itself: there would be no first record');
   const parent = known.get(options);
@@ -227,7 +197,6 @@ function reference(_name, options, { plural, known }) {
   };
 }
 
-/** @param {string} name @param {string} options @param {Resource} resource */
 function json(name, options, { singular }) {
   const texts = options.split(',');
   if (!texts.every((text) => isName(text) && !(text in Object.prototype)) || new Set(texts).size < texts.length)

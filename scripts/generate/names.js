@@ -1,49 +1,47 @@
-/** Names in the forms in which code, URLs and sentences have them. */
+/** Converts names to the forms of code, URLs and sentences. */
 
-/** `giftCard` or `gift-card` as `gift-card`. @param {string} name */
+/** `giftCard` or `gift-card` as `gift-card`. */
 export const kebab = (name) => name.replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase();
 
-/** `gift-card` or `giftCard` as `GiftCard`. @param {string} name */
+/** `gift-card` or `giftCard` as `GiftCard`. */
 export const pascal = (name) => kebab(name).split('-').map(capitalized).join('');
 
-/** `gift-card` as `giftCard`. @param {string} name */
+/** `gift-card` as `giftCard`. */
 export const camel = (name) => pascal(name).replace(/^./, (first) => first.toLowerCase());
 
-/** `gift-card` or `giftCard` as `GIFT_CARD`. @param {string} name */
+/** `gift-card` or `giftCard` as `GIFT_CARD`. */
 export const constant = (name) => kebab(name).replaceAll('-', '_').toUpperCase();
 
-/** `gift-card` or `giftCard` as `gift card`. @param {string} name */
+/** `gift-card` or `giftCard` as `gift card`. */
 export const words = (name) => kebab(name).replaceAll('-', ' ');
 
-/** @param {string} word */
 const capitalized = (word) => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** English plural endings, special ones first. `--singular` overrides them. */
-const SINGULARS = /** @type {const} */ ([
+const SINGULARS = [
   [/(cook|mov)ies$/, '$1ie'],
   [/([^aeiou])ies$/, '$1y'],
   [/(ss|x|tch|nch|rch|sh|zz)es$/, '$1'],
   [/(stat|b|vir|camp|bon)uses$/, '$1us'],
   [/([^s])s$/, '$1'],
-]);
+];
 
-const PLURALS = /** @type {const} */ ([
+const PLURALS = [
   [/([^aeiou])y$/, '$1ies'],
   [/(s|x|ch|sh|zz)$/, '$1es'],
   [/$/, 's'],
-]);
+];
 
-/** @param {string} plural @returns {string | undefined} `undefined` if it has no plural ending */
+/** @returns `undefined` if the name has no plural ending */
 export function singularOf(plural) {
   const rule = SINGULARS.find(([ending]) => ending.test(plural));
   return rule && !/(us|is|series|species|news)$/.test(plural) ? plural.replace(...rule) : undefined;
 }
 
-/** @param {string} singular */
 export function pluralOf(singular) {
   const rule = PLURALS.find(([ending]) => ending.test(singular));
   return rule === undefined ? singular : singular.replace(...rule);
 }
 
-/** With its article: `an order`. @param {string} name */
+/** With its article: `an order`. */
 export const indefinite = (name) => `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${words(name)}`;

@@ -2,8 +2,6 @@ import { importOf } from './imports.js';
 import { constant } from './names.js';
 import { valuesOf } from './fields.js';
 
-/** @typedef {import('./fields.js').Field} Field */
-
 /**
  * The resource to write.
  * @typedef {object} Resource
@@ -16,32 +14,23 @@ import { valuesOf } from './fields.js';
  * @property {ReadonlyMap<string, { entity: string, ids: 'integer' | 'uuid' }>} known existing resources, by their plural names
  */
 
-/** Fields that clients may write. @param {Field[]} fields */
+/** Fields that clients may write. */
 export const writableOf = (fields) => fields.filter(({ isReadOnly }) => !isReadOnly);
-/** Whether records have properties that the service sets. @param {Pick<Resource, 'fields' | 'hasTimestamps'>} resource */
+/** Whether records have properties that the service sets. */
 export const hasOwnState = ({ fields, hasTimestamps }) => hasTimestamps || fields.some(({ isReadOnly }) => isReadOnly);
-/** @param {Field[]} fields */
 export const enumsOf = (fields) => fields.filter(({ values }) => values !== undefined);
-/** Whether a field refers to a resource whose ids are UUIDs. @param {Field} field */
+/** Whether a field refers to a resource whose ids are UUIDs. */
 export const refersToUuid = ({ reference, column }) => reference !== undefined && column === 'uuid';
-/** @param {Field[]} fields */
 export const jsonOf = (fields) => fields.filter(({ texts }) => texts !== undefined);
-/** @param {Field[]} fields */
 export const referencesOf = (fields) => fields.filter(({ reference }) => reference !== undefined);
 
-/** The default of a column. TypeORM compares that of a decimal as a number. @param {Pick<Field, 'column' | 'initial'>} field */
+/** The default of a column. TypeORM compares that of a decimal as a number. */
 export const defaultOf = ({ column, initial }) =>
   column === 'decimal' && initial !== undefined ? Number(initial) : initial;
 
-/** @param {string} plural @param {string} name */
 export const checkOf = (plural, name) => `${plural.replaceAll('-', '_')}_${name}`;
 
-/**
- * The import from `<singular>.values.ts` for a source.
- * @param {string} source
- * @param {Pick<Resource, 'singular' | 'fields'>} resource
- * @param {string} folder
- */
+/** The import from `<singular>.values.ts` for a source. */
 export function valuesImport(source, { singular, fields }, folder) {
   const enums = enumsOf(fields);
   const names = [constant(singular), ...enums.map(({ name }) => valuesOf(singular, name))];

@@ -3,13 +3,10 @@ import { join } from 'node:path';
 import { ArgumentError } from './fields.js';
 
 /**
- * An existing resource.
- * @typedef {{ plural: string, entity: string, ids: 'integer' | 'uuid' }} KnownResource
+ * The resources in `src`, by their plural names: folders with an entity whose table has the name of the folder.
+ * @returns a map of `{ entity, ids }`
  */
-
-/** The resources in `src`, by their plural names: folders with the entity of that table. @param {string} root */
 export function knownResources(root) {
-  /** @type {Map<string, KnownResource>} */
   const known = new Map();
   const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   for (const { name } of folders) {
@@ -18,16 +15,13 @@ export function knownResources(root) {
       const [, plural] = /@Entity\('([^']+)'\)/.exec(source) ?? [];
       const [, entity, uuid] = /export class (\w+) extends (Uuid)?ResourceEntity/.exec(source) ?? [];
       if (plural !== name || entity === undefined) continue;
-      known.set(plural, { plural, entity, ids: uuid === undefined ? 'integer' : 'uuid' });
+      known.set(plural, { entity, ids: uuid === undefined ? 'integer' : 'uuid' });
     }
   }
   return known;
 }
 
-/**
- * The file of the tests with a table of this name, which a service cannot have twice.
- * @param {string} root @param {string} plural
- */
+/** The file of the tests that makes a table of this name. The name must be unique. */
 export function tableOfTests(root, plural) {
   const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' });
   const creates = new RegExp(`createResourceTable\\(\\w+, '${plural}'`);
@@ -42,10 +36,9 @@ export const MODULES = 'src/app.module.ts';
 export const RESOURCES = 'src/features.ts';
 
 /**
- * `src/app.module.ts` with an additional module.
- * @param {string} source
- * @param {string} moduleName such as `OrdersModule`
- * @param {string} path of its file, as in an import
+ * Adds a module to `src/app.module.ts`.
+ * @param moduleName such as `OrdersModule`
+ * @param path of its file, as in an import
  * @throws {ArgumentError}
  */
 export function withModule(source, moduleName, path) {
@@ -59,10 +52,9 @@ export function withModule(source, moduleName, path) {
 }
 
 /**
- * `src/features.ts` with an additional resource, after those that it may refer to.
- * @param {string} source
- * @param {string} name such as `ORDERS`
- * @param {string} path of its file, as in an import
+ * Adds a resource to `src/features.ts`, after those that it may refer to.
+ * @param name such as `ORDERS`
+ * @param path of its file, as in an import
  * @throws {ArgumentError}
  */
 export function withResource(source, name, path) {
@@ -78,27 +70,25 @@ export function withResource(source, name, path) {
   );
 }
 
-/** The source with an additional import, sorted by path. @param {string} source @param {string} name @param {string} path */
+/** Adds an import to a source, sorted by path. */
 function withImport(source, name, path) {
   const lines = source.split('\n');
-  const isLater = (/** @type {string} */ line) => (/from '(\.\/.*)'/.exec(line)?.[1] ?? '') > path;
+  const isLater = (line) => (/from '(\.\/.*)'/.exec(line)?.[1] ?? '') > path;
   const last = lines.findLastIndex((line) => line.startsWith('import '));
   const later = lines.findIndex((line) => line.startsWith('import ') && isLater(line));
   lines.splice(later < 0 ? last + 1 : later, 0, `import { ${name} } from '${path}';`);
   return lines.join('\n');
 }
 
-/** The timestamp of a new migration, later than all others. @param {string} root */
+/** The timestamp of a new migration, later than all others. */
 export function nextTimestamp(root) {
   const last = Math.max(0, ...migrations(root).map((name) => Number.parseInt(name, 10) || 0));
   return Math.max(Date.now(), last + 1);
 }
 
-/** @param {string} root */
 const migrations = (root) => readdirSync(join(root, 'migrations'));
 
-/** The existing migration that creates the table of a resource. @param {string} root @param {string} plural */
+/** The existing migration that creates the table of a resource. */
 export const migrationOf = (root, plural) => migrations(root).find((name) => name.endsWith(`-create-${plural}.ts`));
 
-/** @param {string} root @param {readonly string[]} paths */
 export const existing = (root, paths) => paths.filter((path) => existsSync(join(root, path)));

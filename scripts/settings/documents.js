@@ -13,10 +13,10 @@ export const README = 'README.md';
 
 const HEAD = '# Every variable of the service with its default. In development a copy named .env is read.\n';
 
-/** The content of `.env.example`. @param {readonly Setting[]} settings */
+/** The content of `.env.example`. */
 export const envExample = (settings) => settings.reduce(withEntry, HEAD);
 
-/** `.env.example` with an additional setting. @param {string} source @param {Setting} setting */
+/** `.env.example` with an additional setting. */
 export function withEntry(source, { name, about, example, default: value, file }) {
   const lines = ['', `# ${about}`];
   if (value === undefined) lines.push(`# for example: ${example}`);
@@ -30,7 +30,6 @@ const TABLE = /^(\| variable .*\n\|[ |-]*\n)(?:\|.*\n)*/m;
 
 /**
  * The README with a table of these settings, not yet formatted.
- * @param {string} source @param {readonly Setting[]} settings
  * @throws {Error} if it has no such table
  */
 export function withTable(source, settings) {
@@ -46,7 +45,6 @@ export function withRow(source, setting) {
   return source.replace(TABLE, (table) => table + row(setting));
 }
 
-/** @param {Setting} setting */
 function row({ name, about, default: value, file }) {
   const names = file ? `\`${name}\`, \`${name}_FILE\`` : `\`${name}\``;
   return `| ${names} | ${value === undefined ? '' : `\`${value}\``} | ${about} |\n`;

@@ -2,17 +2,14 @@ import { ignoringCase } from '../imports.js';
 import { camel, constant, pascal } from '../names.js';
 import { hasOwnState, referencesOf, writableOf } from '../resource.js';
 
-/** @typedef {import('../resource.js').Resource} Resource */
-
 const OPERATIONS = ['ApiCreate', 'ApiDelete', 'ApiGet', 'ApiList', 'ApiPatch', 'ApiReplace'];
 
-/** Values of properties, as in an object. @param {import('../fields.js').Field[]} fields */
+/** Values of properties, as in an object. */
 const valuesOf = (fields) => fields.map(({ name, initial }) => `${name}: ${JSON.stringify(initial ?? null)}`);
 
-/** The body together with these values, which it overrides. @param {string[]} values */
+/** The body together with these values, which it overrides. */
 const bodyOver = (values) => (values.length === 0 ? 'body' : `{ ${[...values, '...body'].join(', ')} }`);
 
-/** @param {Resource} resource */
 export function controller(resource) {
   const { singular, plural, fields, unique, ids } = resource;
   const [name, type, all] = [constant(singular), pascal(singular), pascal(plural)];

@@ -3,19 +3,17 @@ import { constant, pascal, words } from '../names.js';
 import { valuesOf } from '../fields.js';
 import { enumsOf, hasOwnState, jsonOf, valuesImport } from '../resource.js';
 
-/** @typedef {import('../resource.js').Resource} Resource */
-
 /** Default capacity in records. */
 const CAPACITY = 10_000;
 
-/** The setting that a resource declares, for the documents. @param {{ plural: string }} resource */
+/** The setting that a resource declares, for the documents. */
 export const capacitySettingOf = ({ plural }) => ({
   name: `${constant(plural)}_CAPACITY`,
   about: `most ${words(plural)} that may be stored; above it POST is 507`,
   default: String(CAPACITY),
 });
 
-/** The file with the name of the resource, the values of its enums, and the types of its JSON. @param {Resource} resource */
+/** The file with the name of the resource, the values of its enums, and the types of its JSON. */
 export function values({ singular, plural, fields, ids }) {
   const names = plural === `${singular}s` && ids === 'integer' ? [singular] : [singular, plural];
   const given = [...names.map((name) => `'${name}'`), ...(ids === 'uuid' ? ['UUID_IDS'] : [])];
@@ -37,7 +35,7 @@ export function values({ singular, plural, fields, ids }) {
     ${[...enums, ...json].join('\n')}`;
 }
 
-/** The file that declares the resource. @param {Resource} resource */
+/** The file that declares the resource. */
 export function declaration({ singular, plural, fields, hasTimestamps }) {
   const type = pascal(singular);
   const filters = enumsOf(fields).map(({ name }) => `${name}: ${valuesOf(singular, name)}`);

@@ -3,10 +3,6 @@ import { importsOf } from '../imports.js';
 import { constant, indefinite, pascal, words } from '../names.js';
 import { enumsOf, jsonOf, referencesOf, refersToUuid, valuesImport, writableOf } from '../resource.js';
 
-/** @typedef {import('../fields.js').Field} Field */
-/** @typedef {import('../resource.js').Resource} Resource */
-
-/** @param {Resource} resource */
 export function dto({ singular, plural, fields, known, hasTimestamps, ids }) {
   const type = pascal(singular);
   const enums = enumsOf(fields).map(({ name, type, schema }) => {
@@ -55,7 +51,6 @@ export function dto({ singular, plural, fields, known, hasTimestamps, ids }) {
   return `${importsOf(body, { root: '../' })}${valuesImport(body, { singular, fields }, '../')}\n${body}`;
 }
 
-/** @param {Field} field */
 function dtoProperty(field) {
   const { name, type, texts, decorator, arguments: bounds, least, example, isOptional, isReadOnly, initial } = field;
   const hasDefault = initial !== undefined && !isReadOnly;

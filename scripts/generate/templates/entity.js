@@ -2,9 +2,6 @@ import { importsOf } from '../imports.js';
 import { pascal, words } from '../names.js';
 import { checkOf, defaultOf, refersToUuid, valuesImport } from '../resource.js';
 
-/** @typedef {import('../resource.js').Resource} Resource */
-
-/** @param {Resource} resource */
 export function entity({ singular, plural, fields, known, unique, hasTimestamps, ids }) {
   const checks = fields.flatMap(({ name, check }) => (check ? [`@Check('${checkOf(plural, name)}', ${check})`] : []));
   const indices = unique.map((names) => `@Index(${JSON.stringify(names)}, { unique: true })`);

@@ -2,9 +2,6 @@ import { importOf } from '../imports.js';
 import { pascal } from '../names.js';
 import { checkOf, defaultOf, referencesOf } from '../resource.js';
 
-/** @typedef {import('../resource.js').Resource} Resource */
-
-/** @param {Resource} resource @param {number} timestamp */
 export function migration({ plural, fields, unique, hasTimestamps, ids }, timestamp) {
   const columns = fields.map(({ name, column: ofEntity, columnOptions, isOptional, initial }) => {
     const column = ofEntity === 'simple-json' ? 'text' : ofEntity;

@@ -1,8 +1,5 @@
 import { constant, pascal, words } from '../names.js';
 
-/** @typedef {import('../resource.js').Resource} Resource */
-
-/** @param {Resource} resource */
 export function service({ singular, plural }) {
   const type = pascal(singular);
   return `
@@ -18,7 +15,6 @@ export function service({ singular, plural }) {
     }`;
 }
 
-/** @param {Resource} resource */
 export function module({ singular, plural }) {
   const [type, all] = [pascal(singular), pascal(plural)];
   return `

@@ -1,13 +1,10 @@
-/** @typedef {import('../resource.js').Resource} Resource */
-
-/** @param {Pick<Resource, 'plural'>} resource */
 export const spec = ({ plural }) => `
   import { describeResource } from './support/resource/describe-resource.js';
 
   await describeResource({ path: '/${plural}' });
 `;
 
-/** The spec for PostgreSQL. @param {Pick<Resource, 'plural'>} resource */
+/** The spec for PostgreSQL. */
 export const specOnPostgres = ({ plural }) => `
   import { usePostgres } from '../support/engine.js';
 
