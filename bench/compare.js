@@ -5,13 +5,13 @@ import { promisify } from 'node:util';
 import { nodeOn } from './cores.js';
 import { operations } from './operations.js';
 
-/** V8 compiles for some 50 000 requests. The limit in seconds ends the warm-up of slow programs. */
+/** V8 compiles during the first 50 000 requests. The limit in seconds ends the warm-up of slow programs. */
 const WARM_UP = { requests: 50_000, seconds: 20 };
 
 /**
- * Runs all lanes of a scenario in turn. Each round begins with another lane, so that disturbances hit all lanes. The
- * number of requests of a sample follows from the rate of the last one.
- * @returns the lanes' names and samples
+ * Runs all lanes of a scenario in turn. Each round begins with another lane, so that disturbances affect all lanes. The
+ * rate of the last sample determines the number of requests.
+ * @returns the lanes' labels and samples
  */
 export async function compare({ name, lanes, connections }, stage, { rounds, seconds }) {
   const runs = [];
@@ -56,7 +56,7 @@ export async function load(program, { label, operation, records }, connections, 
   // A warm-up with a time limit may end without a response; a fixed number of requests must be answered.
   if ((count === 0 && until.amount !== undefined) || !right || errors > 0 || timeouts > 0) {
     const seen = JSON.stringify({ statuses, errors, timeouts });
-    throw new Error(`${label} did not answer every request (${operation}) well: ${seen}`);
+    throw new Error(`${label} had failed requests (${operation}): ${seen}`);
   }
   return {
     rate: count === 0 ? 0 : count / elapsed,

@@ -5,7 +5,7 @@ import process from 'node:process';
 /** Cores of this process: one for the program under test, one for the load. */
 const [serverCore, loadCore] = allowedCores();
 
-/** Why processes cannot be pinned to cores; `undefined` if they can. */
+/** The reason why processes cannot be pinned to cores; `undefined` if they can. */
 export const unpinned = reason();
 
 const CORES = { server: serverCore, load: loadCore };
@@ -34,7 +34,7 @@ function allowedCores() {
 }
 
 function reason() {
-  if (loadCore === undefined) return 'there are no two cores to choose from';
+  if (loadCore === undefined) return 'there are not two cores';
   if (spawnSync('taskset', ['--version']).status !== 0) return 'taskset is not installed';
   return undefined;
 }

@@ -1,11 +1,11 @@
 /**
- * The load generator, a process of its own so that it can have a core of its own: sends an operation's requests as fast
- * as they are answered, and prints what came back as JSON.
+ * The load generator: sends the requests of an operation, each as soon as its connection is free, and prints the result
+ * as JSON. It is a separate process, so that it can have its own core.
  *
  *   node bench/load.js '{"operation":"get","records":1000,"connections":64,"seconds":1,"url":...,"token":...,"pid":...}'
  *
- * With `amount` it sends so many requests, however long they take: then none is left half answered, and each of the
- * server's microseconds belongs to a request that counts. With `rate` it sends at most so many a second.
+ * With `amount` it sends a fixed number of requests, so that all CPU of the server belongs to requests that count. With
+ * `rate` it sends at most that number a second.
  */
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
@@ -15,7 +15,7 @@ import { operations } from './operations.js';
 import { processorTime } from './usage.js';
 
 const TIMEOUT_SECONDS = 60;
-/** Milliseconds between the moments at which autocannon looks whether it is done. */
+/** Milliseconds between two checks of autocannon whether it is done. */
 const TICK = 20;
 
 const { operation: name, records, connections, seconds, amount, rate, url, token, pid } = JSON.parse(process.argv[2]);
@@ -43,7 +43,7 @@ async function measure(operation, until) {
 async function send({ requests }, { seconds, amount }, headers = {}) {
   // Ids of records that requests with `keepsId` have stored, for later deletes.
   const ids = [];
-  // A random start, so that this process does not send the values that another one has left.
+  // A random start, so that this process does not send the values that an earlier one has stored.
   let turn = records * Math.floor(Math.random() * 9);
   const load = autocannon({
     url,
@@ -88,8 +88,8 @@ async function send({ requests }, { seconds, amount }, headers = {}) {
 }
 
 /**
- * Keeps this process busy, so that the kernel need not wake it. The kernel would charge the server for that, and a slow
- * server more often.
+ * Keeps this process busy, so that the kernel does not wake it. The kernel would charge the server for that, a slow server
+ * more often.
  * @returns a function that ends this
  */
 function stayAwake() {

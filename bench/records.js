@@ -1,6 +1,6 @@
 import { openDatabase } from './sqlite.js';
 
-/** Adds records to a SQLite file with tables. No program may have it open. It stays in WAL mode. */
+/** Adds records to a SQLite file with tables, which no program may have open. The file stays in WAL mode. */
 export function fillSqlite(file, records) {
   const database = openDatabase(file);
   const names = database.prepare(`SELECT name FROM pragma_table_info('cookies')`).pluck().all();

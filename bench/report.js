@@ -11,7 +11,7 @@ const FIGURES = {
   memory: 'private memory, MB',
 };
 
-/** A table of the figures: median and spread over the rounds, the target, and whether it is reached. */
+/** A table of the figures: median and spread of the rounds, target, and whether the target is reached. */
 export function figuresTable(results) {
   const rows = results.flatMap(({ what, lanes, figures }) =>
     figures.map((figure) => [what, nameOf(figure), ...cellsOf(figure, valuesOf(figure, lanes))]),
@@ -40,7 +40,8 @@ function cellsOf({ atMost, atLeast }, values) {
   const median = (values[Math.floor(middle)] + values[Math.ceil(middle)]) / 2;
   const isReached = atMost === undefined ? median >= atLeast : median <= atMost;
   const spread = `${short(values[0])}–${short(values.at(-1))}`;
-  return [short(median), spread, target ?? '', target === undefined ? '' : isReached ? 'yes' : '**no**'];
+  const reached = isReached ? 'yes' : '**no**';
+  return [short(median), spread, target ?? '', target === undefined ? '' : reached];
 }
 
 function short(value) {

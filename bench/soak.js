@@ -1,9 +1,9 @@
 /**
- * An hour of mixed load, and what it does to the memory of the service: a line for each minute, the verdict at the end.
+ * Measures the memory of the service during an hour of mixed load: a line for each minute, the verdict at the end.
  *
  *   node bench/soak.js [--minutes 60] [--rate 1000]
  *
- * Ends with 1 when the second half took more memory than the first, by more than a tenth. `npm run build` comes first.
+ * Exits with 1 if the second half took more memory than the first one by over a tenth. Run `npm run build` first.
  */
 import process from 'node:process';
 import { parseArgs } from 'node:util';
@@ -29,7 +29,7 @@ if (!(minutes >= LEAST_MINUTES) || !(rate > 0)) {
   process.exit(2);
 }
 if (privateMemory(process.pid) === undefined) {
-  console.error('This system does not tell the memory of a process; Linux does');
+  console.error('This system does not report the memory of a process; Linux does');
   process.exit(2);
 }
 

@@ -11,7 +11,7 @@ import { service } from './programs.js';
 import { Stage } from './stage.js';
 
 const SECONDS = 6;
-/** Share of the requests that is traced; all of them would be more than the SDK sends in time. */
+/** The share of traced requests. The SDK could not send the spans of all requests in time. */
 const SHARE = 0.02;
 const [WIDTH, LABEL, ROW] = [960, 250, 34];
 
