@@ -15,7 +15,7 @@ interface Pending<Item, Result> extends Waiter {
   readonly trace?: ItemTrace<Item, Result>;
 }
 
-/** The span of an item that is traced: from its request until its result. */
+/** The span of a traced item, from its request until its result. */
 interface ItemTrace<Item, Result> {
   readonly span: Span;
   /** Runs a batch below the span. */
@@ -34,9 +34,9 @@ export interface BatcherOptions {
 }
 
 /**
- * Loads items together that are requested at the same time. One statement or transaction for all saves a round trip or
- * a commit for each. A batch is sent after all its items were requested, so no caller reads a state older than its
- * request.
+ * Collects items that are requested at the same time into batches. One statement or transaction for a batch saves a
+ * round trip or a commit for each item. A batch is sent after its last item was requested, so no caller reads a state
+ * older than its request.
  */
 export class Batcher<Item, Result> {
   private readonly waiting: WaitQueue<Pending<Item, Result>>;
@@ -104,9 +104,9 @@ export class Batcher<Item, Result> {
 }
 
 /**
- * Describes a batch in the spans of its items. The statements are below the span of the first traced item, to which the
- * others have a link.
- * @returns what runs the batch; `undefined` if no item is traced
+ * Describes a batch in the spans of its items. Its statements are below the span of the first traced item; the other
+ * spans have a link to that.
+ * @returns the function that runs the batch below the span; `undefined` if no item is traced
  */
 function traced<Item, Result>(batch: readonly Pending<Item, Result>[]): RunBatch<Item, Result> | undefined {
   const traces = batch.flatMap(({ trace, startedAt }) => (trace === undefined ? [] : { ...trace, startedAt }));

@@ -53,7 +53,7 @@ const KINDS: Readonly<Record<string, ViolationKind>> = {
 
 interface DriverError extends Error {
   readonly code?: unknown;
-  /** These come from PostgreSQL: the column that is NULL, the constraint, and the context of the error. */
+  /** PostgreSQL sets these: the column that is NULL, the constraint, and the context of the error. */
   readonly column?: string;
   readonly constraint?: string;
   readonly where?: string;
@@ -117,12 +117,11 @@ function uniqueNames(entities: readonly EntityMetadata[], { message, detail = ''
   });
 }
 
-/** The first verb; in `INSERT ... ON CONFLICT DO UPDATE` that is INSERT. */
+/** Matches the first verb: INSERT in `INSERT ... ON CONFLICT DO UPDATE`. */
 const VERB = /\b(INSERT|REPLACE|UPDATE|DELETE)\b/i;
 
 /**
- * Names for the columns of the foreign key that PostgreSQL names. SQLite names no key, so the names of all keys are
- * returned.
+ * Names for the columns of the violated foreign key. PostgreSQL names it; SQLite does not, so all keys are returned.
  */
 function foreignKeyNames(entities: readonly EntityMetadata[], constraint: string | undefined): string[] {
   const keys = entities.flatMap(({ foreignKeys }) => foreignKeys);

@@ -50,8 +50,8 @@ export interface Engine {
   transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T>;
 
   /**
-   * Advances the id sequence of a table beyond `id`, if it is not there yet. The caller has locked the `storage` row of
-   * the resource, so no new id is assigned meanwhile.
+   * Advances the id sequence of a table to at least `id`. The caller has locked the `storage` row of the resource, so
+   * no other transaction assigns an id.
    */
   advanceIdSequence(transaction: Sql, table: string, id: number): Promise<void>;
 
@@ -59,7 +59,7 @@ export interface Engine {
   openSnapshot(): Promise<Snapshot>;
 
   /**
-   * Resolves when the database can be read, and on PostgreSQL written. It waits for no other caller, but has no
+   * Resolves when the database can be read, and on PostgreSQL also written. It waits for no other caller, and has no
    * time-out.
    */
   check(): Promise<void>;
@@ -87,7 +87,7 @@ export interface ConnectionUsage {
   readonly used: number;
   /** Most connections that callers may hold at the same time. */
   readonly limit: number;
-  /** Callers that wait because the connections are in use; not those for whom one is being fetched. */
+  /** Callers that wait while all connections are in use, without those for whom a connection is being fetched. */
   readonly waiting: number;
 }
 

@@ -65,8 +65,8 @@ export class UnsafeIntegerError extends Error {
   /** @param value as text, or rounded if only that is available */
   constructor(value: string) {
     super(
-      `An integer beyond 2^53 - 1 would be rounded to a number (about ${value}): read it as text, with CAST(column AS text), or ` +
-        'keep such values in a column of text',
+      `An integer beyond 2^53 - 1 would be rounded to a number (about ${value}): read it as text, with ` +
+        'CAST(column AS text), or keep such values in a column of text',
     );
     this.name = 'UnsafeIntegerError';
   }

@@ -20,16 +20,16 @@ const BEGIN = /^(?:BEGIN|START\s+TRANSACTION)\b[^;]*/i;
 const COMMIT = /^(?:COMMIT|END)(?:\s+(?:WORK|TRANSACTION))?[;\s]*$/i;
 
 const NO_RUNNER =
-  'Without a query runner of its own, a transaction ends with the statement that begins it. Use ' +
+  'Without its own query runner, a transaction ends with the statement that begins it. Use ' +
   'dataSource.transaction(...), or call startTransaction() on the result of dataSource.createQueryRunner()';
 
 const SEVERAL =
-  'The SQL string holds several statements, of which the first begins or ends a transaction, and none of them was run: send ' +
-  'each by a query() of its own inside dataSource.transaction(...)';
+  'The SQL string holds several statements, of which the first begins or ends a transaction, and none of them was ' +
+  'run: send each by its own query() inside dataSource.transaction(...)';
 
 /**
- * A data source with the query builder of its engine. It rejects transaction control in `query` without a query runner:
- * `query` takes a connection for one statement, so `BEGIN` would be undone immediately or include statements of others.
+ * A data source with the query builder of its engine. Its `query` rejects transaction control without a query runner:
+ * `query` takes a connection for one statement, so `BEGIN` would end immediately or include statements of others.
  */
 export abstract class GuardedDataSource extends DataSource {
   protected abstract makeQueryBuilder<Entity extends ObjectLiteral>(runner?: QueryRunner): SelectQueryBuilder<Entity>;

@@ -23,7 +23,7 @@ interface Stored<T> {
 
 /** The request and the reply of a handler, with the ETags, conditions and `Location` of a resource. */
 export class ResourceExchange {
-  private given?: Preconditions;
+  private knownPreconditions?: Preconditions;
 
   constructor(
     readonly request: FastifyRequest,
@@ -33,11 +33,12 @@ export class ResourceExchange {
 
   /** @throws {ApiError} 400 when the `Idempotency-Key` is invalid */
   get preconditions(): Preconditions {
-    if (this.given === undefined) {
+    if (this.knownPreconditions === undefined) {
       const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = this.request.headers;
-      this.given = new Preconditions(ifMatch, ifNoneMatch, idempotencyKeyOf(this.request, this.reply));
+      const key = idempotencyKeyOf(this.request, this.reply);
+      this.knownPreconditions = new Preconditions(ifMatch, ifNoneMatch, key);
     }
-    return this.given;
+    return this.knownPreconditions;
   }
 
   /** Lets shared caches store the response of a public route (RFC 9111 section 5.2.2). Others are private. */

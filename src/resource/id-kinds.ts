@@ -47,8 +47,8 @@ const UUID = new RegExp(UUID_PATTERN);
 const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value);
 
 /**
- * UUIDs in lower case (RFC 9562). The service makes version 7: greater than all that this process has made before, so
- * that their order is that of creation.
+ * UUIDs in lower case (RFC 9562). The service makes version 7: each is greater than all earlier ones of this process,
+ * so they sort by creation.
  */
 export const UUID_IDS: IdKind<string> = {
   columnType: 'uuid',
@@ -66,8 +66,8 @@ export function idKindOf(columnType: unknown): IdKind {
 }
 
 /**
- * The CHECK of an id that is a UUID: SQLite has no type for it. When TypeORM rebuilds a table of SQLite, it takes the
- * first `),` of a CHECK for its end.
+ * The CHECK of an id that is a UUID: SQLite has no type for it. It contains no `),`, which TypeORM takes for the end of
+ * a CHECK when it rebuilds a table of SQLite.
  */
 export const IS_UUID = (
   `CAST("id" AS text) LIKE '________-____-____-____-____________' AND CAST("id" AS text) <> '${UUID_IDS.lowest}' ` +

@@ -4,43 +4,44 @@ import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { engineOf, type Sql, transaction } from '../database/engine.js';
 
-/** Work that all processes offer to do, and one does. */
+/** Scheduled work that one of all processes does. */
 export interface SharedWork {
-  /** Names the work in the database. */
+  /** Name of the work in the database. */
   readonly name: string;
-  /** Milliseconds from one beginning of the work to the next; until then `run` does nothing. */
+  /** Milliseconds between the starts of two runs. Before that, `run` does nothing. */
   readonly every: number;
-  /** Milliseconds within which a batch must follow the one before, or another process takes over (default: 60 000). */
+  /** Longest time between two batches in milliseconds, after which another process takes over (default: 60 000). */
   readonly lease?: number;
   /**
-   * Does one part of the work in a transaction, for which other writers may wait, and returns whether there is more.
-   * The engine may run it again, so it must use nothing but its argument.
+   * Does one part of the work in a transaction, and returns whether there is more. Other writers may wait for it. The
+   * engine may run it again, so it must only use its argument.
    */
   readonly batch: (transaction: Sql) => Promise<boolean>;
 }
 
 /**
  * Lets one process of all workers and replicas do scheduled work. The row of the work in `leases` names its holder
- * until it expires, by the clock of the database. Each batch renews the lease in its own transaction, so that a process
- * that has lost the lease changes nothing any more.
+ * until it expires, by the clock of the database. Each batch renews the lease in its own transaction, so a process that
+ * has lost the lease cannot change anything.
  */
 @Injectable()
 export class Leases implements OnModuleDestroy {
   private readonly logger = new Logger('Leases');
   private readonly stopping = new AbortController();
   private readonly running = new Set<Promise<unknown>>();
-  private readonly hold: string;
+  /** The statement that takes or renews the lease. */
+  private readonly takeLease: string;
 
   constructor(private readonly dataSource: DataSource) {
     const { now } = engineOf(dataSource).dialect;
-    this.hold = `INSERT INTO leases (name, holder, expires) VALUES (?, ?, ${now} + ?)
+    this.takeLease = `INSERT INTO leases (name, holder, expires) VALUES (?, ?, ${now} + ?)
       ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires = excluded.expires
       WHERE leases.holder = excluded.holder OR leases.expires <= ${now} RETURNING expires`;
   }
 
   /**
-   * Does the work if it is due and no other run has the lease. After each batch it waits as long as that took, so that
-   * other writers have half of the time.
+   * Does the work if it is due and no other run has the lease. After each batch it waits as long as the batch took, so
+   * that other writers have half of the time.
    * @returns whether this run has finished the work
    */
   async run(work: SharedWork): Promise<boolean> {
@@ -80,7 +81,7 @@ export class Leases implements OnModuleDestroy {
    */
   private runBatch({ name, every, lease = 60_000, batch }: SharedWork, holder: string, begun?: number) {
     return transaction(this.dataSource, async (tx) => {
-      const [row] = await tx.query<{ expires: number }[]>(this.hold, [name, holder, lease]);
+      const [row] = await tx.query<{ expires: number }[]>(this.takeLease, [name, holder, lease]);
       if (row === undefined) return undefined;
       const beginning = begun ?? row.expires - lease;
       const started = performance.now();

@@ -26,15 +26,15 @@ export class Preconditions {
     return this.ifNoneMatch !== undefined && hasEntityTag(this.ifNoneMatch, etagOf(version), 'weak');
   }
 
-  /** The check for a write, to run inside its transaction; see `checkWrite`. */
+  /** Returns `checkWrite` with the setting, for the transaction of a write. */
   forWrite({ requireIfMatch }: Pick<Config, 'requireIfMatch'>): (current: Version) => void {
     return (current) => this.checkWrite(current, requireIfMatch);
   }
 
   /**
-   * Call it inside the transaction that changes the record.
+   * Checks the conditions of a write. Call it inside the transaction that changes the record.
    * @param required whether a request without `If-Match` is rejected
-   * @throws {ApiError} 428 without `If-Match` where it is required, 412 when the record is not the one the client means
+   * @throws {ApiError} 428 when `If-Match` is required and missing, 412 when a condition does not hold
    */
   checkWrite(version: Version, required: boolean): void {
     if (required && this.ifMatch === undefined) {

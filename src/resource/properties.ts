@@ -100,7 +100,7 @@ export function DecimalProperty(
   const message = `must be a decimal as a text, such as "${example}", with at most ${whole} digits before the point and ${scale} behind it${least}`;
   const schema = { type: 'string', format: 'decimal', pattern, example, minimum } as const;
   const isValid = new RegExp(pattern);
-  return parsed(schema, options, message, (text) => {
+  return parsedProperty(schema, options, message, (text) => {
     if (!isValid.test(text) || PARSERS.decimal(text) === undefined) return undefined;
     if (minimum !== undefined && Number(text) < minimum) return undefined;
     return withScale(text, scale);
@@ -115,7 +115,7 @@ function withScale(text: string, scale: number): string {
 /** A day without a time, as text: `2026-01-31`. */
 export function DateProperty(options?: PropertyOptions): PropertyDecorator {
   const schema = { type: 'string', format: 'date', pattern: DATE_PATTERN, example: '2026-01-31' } as const;
-  return parsed(schema, options, 'must be a date (RFC 3339), such as 2026-01-31', PARSERS.date);
+  return parsedProperty(schema, options, 'must be a date (RFC 3339), such as 2026-01-31', PARSERS.date);
 }
 
 /** An instant: text with an offset and at most milliseconds in JSON, a `Date` here. */
@@ -124,7 +124,7 @@ export function DateTimeProperty(options?: PropertyOptions): PropertyDecorator {
   const schema = { type: 'string', format: 'date-time', pattern: DATE_TIME_PATTERN, example } as const;
   const message =
     'must be a date and time with its offset and at most milliseconds (RFC 3339), such as 2026-01-31T12:00:00Z';
-  return parsed(schema, options, message, PARSERS['date-time']);
+  return parsedProperty(schema, options, message, PARSERS['date-time']);
 }
 
 const UUID_PATTERN = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$';
@@ -135,7 +135,7 @@ const UUID = new RegExp(UUID_PATTERN);
 export function UuidProperty(options?: PropertyOptions): PropertyDecorator {
   const example = '01999999-0000-7000-8000-000000000000';
   const schema = { type: 'string', format: 'uuid', pattern: UUID_PATTERN, example } as const;
-  return parsed(schema, options, 'must be a UUID with hyphens (RFC 9562)', (text) =>
+  return parsedProperty(schema, options, 'must be a UUID with hyphens (RFC 9562)', (text) =>
     UUID.test(text) ? text.toLowerCase() : undefined,
   );
 }
@@ -156,8 +156,8 @@ export function JsonProperty(dto: () => Type, options?: Omit<PropertyOptions, 'd
   );
 }
 
-/** A text that becomes another value, or is wrong. */
-function parsed(
+/** A string that is parsed to another value. A string that cannot be parsed is invalid. */
+function parsedProperty(
   schema: ApiPropertyOptions,
   options: PropertyOptions | undefined,
   message: string,

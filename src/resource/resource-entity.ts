@@ -12,7 +12,7 @@ export function hasLength(column: string, min: number, max: number): string {
   return `length("${column}") BETWEEN ${min} AND ${max}`;
 }
 
-/** The CHECK of a number column: a range that includes both ends. */
+/** The CHECK of a number column: its range, both ends included. */
 export function isBetween(column: string, min: number, max: number): string {
   return `"${column}" BETWEEN ${min} AND ${max}`;
 }
@@ -25,7 +25,7 @@ export interface ReferenceOptions {
 
 /**
  * A foreign key to a record of another resource. A write with an unknown id is 400; the deletion of a referenced record
- * is 409. The other entity is given by its name, because a feature does not import the entity of another one.
+ * is 409. The entity is given by its name, because a feature does not import entities of other features.
  */
 export function References(
   entity: string,
@@ -64,7 +64,7 @@ export abstract class ResourceEntity implements AnyResourceEntity {
 /** Base class of the entity of a resource whose ids are UUIDs. */
 @Check(IS_UUID)
 export abstract class UuidResourceEntity implements AnyResourceEntity {
-  /** Version 7. The service makes it; SQL of other writers must bring one. */
+  /** The service makes one of version 7. Other writers must insert one. */
   @PrimaryColumn('uuid')
   id!: string;
 
@@ -85,7 +85,7 @@ export type NewRecord<Entity extends AnyResourceEntity> = Omit<Entity, 'id' | 'r
 /** The changes of an update. */
 export type RecordChanges<Entity extends AnyResourceEntity> = Partial<Omit<Entity, 'id' | 'revision'>>;
 
-/** The changes of an update, or a function of the stored record that returns them or throws the error of the update. */
+/** The changes of an update, or a function that gets the stored record and returns the changes or throws an error. */
 export type Change<Entity extends AnyResourceEntity> =
   RecordChanges<Entity> | ((record: PublicRecord<Entity>) => RecordChanges<Entity>);
 
@@ -102,7 +102,7 @@ export interface RecordUpdate<Entity extends AnyResourceEntity> {
   readonly id: Id;
   readonly changes: Change<Entity>;
   readonly check?: WriteCheck;
-  /** Who makes the change; default: `currentActor`. */
+  /** The actor of the change; default: `currentActor()`. */
   readonly actor?: Actor;
 }
 

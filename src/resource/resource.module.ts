@@ -24,11 +24,11 @@ export interface CountedResource {
   readonly resource: string;
   /** Capacity in records. */
   readonly capacity: (config: Config) => number;
-  /** Whether its changes are in the audit trail; its table is that of a `ResourceRepository` then. */
+  /** Whether the audit trail has its changes. Then its table must be that of a `ResourceRepository`. */
   readonly audited?: boolean;
 }
 
-/** Counts records of a feature whose own table `createResourceTable` has made; `UsageCounter` reads the count. */
+/** Provides the `UsageCounter` of a table that `createResourceTable` has made and no `ResourceRepository` uses. */
 @Module({})
 export class UsageModule {
   static forFeature({ resource, capacity, audited }: CountedResource): DynamicModule {

@@ -74,8 +74,8 @@ export interface RecordChange<Entity extends AnyResourceEntity> {
 /** The transaction of a write, for a rule. */
 export interface RuleTransaction extends Sql {
   /**
-   * Reads a row of a resource and locks it until the transaction ends. A rule locks what it compares with: then a write
-   * of another resource waits, and its own rule sees this write.
+   * Reads a row of a resource and locks it until the transaction ends. A rule locks the rows that it compares with.
+   * Then a write of another resource waits, and its own rule sees this write.
    */
   lock<Row>(table: string, id: Id): Promise<Row | undefined>;
   /** Reads and locks the rows that exist, in the order of their ids, which prevents deadlocks. */
@@ -83,10 +83,9 @@ export interface RuleTransaction extends Sql {
 }
 
 /**
- * What must hold across records: of one resource, or of several. It runs inside the transaction of each POST, PUT,
- * PATCH and import of the resource, after the write: SQL reads what would be stored. When it throws an `ApiError` or an
- * exception of Nest, the write is undone, and that is the response. It may run again, and so must only use its
- * arguments.
+ * A rule across records of one or several resources. It runs inside the transaction of each POST, PUT, PATCH and import
+ * of the resource, after the write, so its SQL reads the new values. When it throws an `ApiError` or an exception of
+ * Nest, the write is undone, and the error is the response. It may run again, so it must only use its arguments.
  */
 export type Rule<Entity extends AnyResourceEntity> = RuleForOne<Entity> | RuleForAll<Entity>;
 
@@ -97,7 +96,7 @@ export interface RuleForOne<Entity extends AnyResourceEntity> {
 
 /**
  * A rule that runs once for all records of a transaction: POSTs that wait together, or a batch of an import. When it
- * throws, it runs for each of them alone, so it need not say which record is wrong.
+ * throws, it runs again for each record alone, so its error need not name the wrong record.
  */
 export interface RuleForAll<Entity extends AnyResourceEntity> {
   checkAll(changes: readonly RecordChange<Entity>[], transaction: RuleTransaction): Promise<void>;
@@ -124,9 +123,9 @@ export interface Resource<Entity extends AnyResourceEntity = AnyResourceEntity> 
   readonly createDto: () => Promise<RecordClass>;
   /** The DTO class of a record, where it has properties that the service sets. An import may bring these as well. */
   readonly recordDto?: () => Promise<RecordClass>;
-  /** Whether each change of a record has a line in the audit trail, whoever makes it. */
+  /** Whether the audit trail has a line for each change of a record, also for those of other writers. */
   readonly audited?: boolean;
-  /** What must hold across records, at every write of the service and at imports. */
+  /** The rule across records, for every write of the service and for imports. */
   readonly rule?: () => Promise<Rule<Entity>>;
 }
 

@@ -4,7 +4,7 @@ export type ValueType = 'integer' | 'number' | 'decimal' | 'date' | 'date-time';
 /** Value types by property. */
 export type Sorts = Readonly<Record<string, ValueType>>;
 
-/** A day from 0001-01-01 on. That 29 February is of a leap year only, no pattern says. */
+/** A day from 0001-01-01 on. The pattern accepts 29 February of every year. */
 const DAY =
   '(?!0000)[0-9]{4}-' +
   '((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|[12][0-9]))';
@@ -20,7 +20,7 @@ export const DATE_PATTERN = `^${DAY}$`;
 
 const DATE = new RegExp(DATE_PATTERN);
 
-/** Digits of a decimal that both engines keep. */
+/** Most digits of a decimal that both engines keep. */
 export const MOST_DIGITS = 15;
 
 /** Years that both engines sort correctly. */

@@ -37,7 +37,7 @@ describePostgres('the connections that all share on PostgreSQL', () => {
     'DECLARE c CURSOR WITH HOLD FOR SELECT 1',
     'SELECT 1 AS one INTO TEMP ones',
   ])('are not changed by %s outside a transaction', async (sql) => {
-    await expect(dataSource.query(sql)).rejects.toThrow('dataSource.transaction(...), or a query runner of your own');
+    await expect(dataSource.query(sql)).rejects.toThrow('dataSource.transaction(...), or your own query runner');
     await expect(dataSource.manager.query(sql)).rejects.toThrow('SET LOCAL');
   });
 

@@ -70,7 +70,7 @@ describeHabits('transactions and SQL of ordinary TypeORM code', {
   ],
   'BEGIN through dataSource.query is rejected': [
     ({ dataSource }) => dataSource.query('BEGIN'),
-    'Without a query runner of its own',
+    'Without its own query runner',
   ],
   'a query runner released inside a transaction undoes it': [
     async (context) => {

@@ -2,7 +2,7 @@ import { Controller, HttpCode, Injectable, Module, Post } from '@nestjs/common';
 import { ApiOperation, ApiResponse } from '@nestjs/swagger';
 import { Scopes } from '../../src/auth/scopes.decorator.js';
 import { RecordId } from '../../src/resource/exchange.js';
-import { found } from '../../src/resource/store/resource-repository.js';
+import { requireFound } from '../../src/resource/store/resource-repository.js';
 import { SLEIGH } from './outing.entity.js';
 import { OutingsModule } from './outings.module.js';
 import { OutingsService, SleighsService } from './outings.service.js';
@@ -17,7 +17,7 @@ export class ClosingService {
   /** Closes a sleigh and cancels its outings: both, or neither. */
   close(id: number): Promise<void> {
     return this.sleighs.records.transaction(async (transaction) => {
-      found(SLEIGH, id, await this.sleighs.records.in(transaction).update(id, { isOpen: false }));
+      requireFound(SLEIGH, id, await this.sleighs.records.in(transaction).update(id, { isOpen: false }));
       await this.outings.cancelOfSleigh(id, transaction);
     });
   }

@@ -14,9 +14,8 @@ export type StoredSetting = PolledRow<(typeof LIVE_SETTINGS.columns)[number]>;
 type Listener = (config: Config) => void | Promise<void>;
 
 /**
- * The configuration in force while the service runs: that of the environment, with the values of the table
- * `live_settings`, which `cli set` writes. They count in all workers and replicas, and after a restart, until they are
- * unset.
+ * The configuration in force: that of the environment, overridden by the values of the table `live_settings`, which
+ * `cli set` writes. They apply in all workers and replicas, and after a restart, until they are unset.
  */
 @Injectable()
 export class LiveConfig {
@@ -70,7 +69,7 @@ export function describeStored({ name, value, changed, changed_by }: StoredSetti
   return `${name}=${value}, set ${new Date(Number(changed)).toISOString()} by ${changed_by}`;
 }
 
-/** A setting that may change while the service runs, with its value in force; `stored` if that is one of `cli set`. */
+/** A setting that may change while the service runs, and its value in force. `stored` is the row of `cli set`. */
 export interface SettingInForce {
   readonly name: string;
   /** Empty without a value. */
@@ -91,7 +90,7 @@ export function settingsInForce(config: Config, rows: readonly StoredSetting[]):
 
 /**
  * Stores values of settings by name, and deletes those that are `undefined`, in one transaction.
- * @param by names who does it
+ * @param by name of the user who changes them
  */
 export async function storeSettings(
   dataSource: DataSource,
@@ -111,7 +110,7 @@ export async function storeSettings(
         }
       }
     },
-    // On a full volume, maintenance must be possible.
+    // Maintenance must be possible on a full volume.
     { reclaimsSpace: true },
   );
 }
@@ -122,7 +121,7 @@ export async function storedSettings(dataSource: DataSource): Promise<StoredSett
   return rows as StoredSetting[];
 }
 
-/** The configuration with the values of the rows. A row with a problem does not count. */
+/** The configuration with the values of the rows. Rows with a problem are ignored. */
 export function inForce(config: Config, rows: readonly StoredSetting[]) {
   const values = new Map<string, unknown>();
   const stored: StoredSetting[] = [];

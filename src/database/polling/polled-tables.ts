@@ -5,7 +5,7 @@ import { committed, type Sql } from '../engine.js';
 /** Milliseconds between two reads of the tables: a change reaches every process within 5 s. */
 const POLL_INTERVAL = 2000;
 
-/** A row with its columns as texts, because an integer of 64 bits, as a restored file may have, would be an error. */
+/** A row with its columns as texts, because a restored file may have integers beyond 2^53 - 1. */
 export type PolledRow<Column extends string = string> = Readonly<Record<Column, string>>;
 
 /** A small table that every process keeps in memory. */
@@ -13,13 +13,13 @@ export interface PolledTable<Column extends string = string> {
   readonly name: string;
   /** The rows are sorted by these columns. */
   readonly columns: readonly Column[];
-  /** Gets the rows of each read. After an error, the rows count as changed in the next read. */
+  /** Receives the rows of each read. If it rejects, the rows of the next read count as changed. */
   onRead(rows: readonly PolledRow<Column>[], isChanged: boolean): void | Promise<void>;
 }
 
 /**
- * Reads small tables again and again, all of them in one statement, so that a change reaches every worker and replica
- * within 5 s. During an outage of the database, the rows read before it count.
+ * Polls small tables with one statement, so that a change reaches every worker and replica within 5 s. During an outage
+ * of the database, the last rows stay in force.
  */
 @Injectable()
 export class PolledTables implements OnApplicationShutdown {
@@ -33,7 +33,7 @@ export class PolledTables implements OnApplicationShutdown {
 
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Reads the table now, and again and again. */
+  /** Reads the table now, and then with every poll. */
   async watch<Column extends string>(table: PolledTable<Column>): Promise<void> {
     await this.read([table]);
     this.tables.push(table);

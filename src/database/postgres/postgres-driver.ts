@@ -26,7 +26,7 @@ import {
   outcomeUnknown,
   startError,
 } from './postgres-errors.js';
-import { type OutsideWrites, PostgresQueryRunner } from './postgres-query-runner.js';
+import { type OutsideWrites, PostgresQueryRunner, type TransactionSettings } from './postgres-query-runner.js';
 import { execute, mayWrite, PostgresSql, READS } from './postgres-sql.js';
 import { beginning, PostgresTransaction, type TransactionLimits } from './postgres-transaction.js';
 
@@ -43,7 +43,7 @@ const IS_READ_ONLY = `SELECT current_setting('transaction_read_only')::boolean A
  * are READ COMMITTED. The first statement of a transaction locks the rows that must not change. Every transaction locks
  * the record before the `storage` row, which prevents deadlocks.
  */
-export class PostgresDriver extends TypeOrmPostgresDriver implements Engine {
+export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, TransactionSettings {
   readonly [ENGINE] = true;
   readonly dialect: Dialect = {
     json: (expression) => `to_json(${expression})::text`,

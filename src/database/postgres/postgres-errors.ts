@@ -22,7 +22,7 @@ function isOfStatement(error: unknown): boolean {
   return codeOf(error) === '08P01' && (error as { severity?: unknown }).severity !== 'FATAL';
 }
 
-/** Errors after which the connection must not be used again: the session ended, or its server is the wrong one. */
+/** Errors after which the connection must not be used again: the session ended, or the server is the wrong one. */
 const SESSION_OVER = /^(08...|57P0.|25006|25P0[345]|2600.|42P05|E[A-Z_]+)$/;
 
 /** Errors caused by another session or a limit. The connection is still good. */

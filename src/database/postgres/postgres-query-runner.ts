@@ -9,21 +9,29 @@ import {
   type TableColumn,
 } from 'typeorm';
 import type { ReadStream } from 'typeorm/platform/PlatformTools.js';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner as TypeOrmPostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import { ConnectionLostError, OutcomeUnknownError, transactionTooLong, UnsafeIntegerError } from '../errors.js';
 import { repeatRead } from '../engine.js';
 import { beginOf, isCommit, lateStatement } from '../transaction-control.js';
 import { portableColumn, portableTable } from './portable-columns.js';
 import type { PostgresClient } from './connections/postgres-client.js';
-import type { PostgresDriver } from './postgres-driver.js';
 import { isConnectionFailure, outcomeUnknown, publishEngineError, translatePostgresError } from './postgres-errors.js';
 import { mayWrite, READS, rejectTooManyParameters, statementEnded, UNCONFIRMED } from './postgres-sql.js';
-import { beginning, COMMIT } from './postgres-transaction.js';
+import { beginning, COMMIT, type TransactionLimits } from './postgres-transaction.js';
 
 /** Watches for writes that bypass the transaction around them. */
 export interface OutsideWrites {
   /** @param runner the query runner of the statement, if it has one */
   check(runner: QueryRunner | undefined, sql: string): void;
+}
+
+/** The parts of the driver that a query runner uses, beyond TypeORM's own. */
+export interface TransactionSettings extends PostgresDriver {
+  readonly outsideWrites?: OutsideWrites;
+  readonly limits: TransactionLimits;
+  /** Milliseconds that a transaction may take. */
+  readonly transactionTimeout: number;
 }
 
 /** Key of the advisory lock of migrations. Any number will do if all versions use it. */
@@ -34,7 +42,7 @@ const MIGRATION_LOCK = 0x636f6f6b696573n;
  * return rows, as on SQLite; TypeORM returns rows and a count on PostgreSQL.
  */
 export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
-  declare driver: PostgresDriver;
+  declare driver: TransactionSettings;
   private client?: PostgresClient;
   private migrating = false;
   /** Whether the caller has released the runner. TypeORM also releases one whose connection breaks. */
@@ -48,7 +56,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   private inFlight = 0;
   private onSettled?: () => void;
 
-  constructor(driver: PostgresDriver, mode: ReplicationMode) {
+  constructor(driver: TransactionSettings, mode: ReplicationMode) {
     super(driver, mode);
   }
 

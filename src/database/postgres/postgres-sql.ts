@@ -54,7 +54,8 @@ export function rejectTooManyParameters(parameters: unknown[] | undefined): void
   // TypeORM rejects named parameters, which have no length.
   if (!Array.isArray(parameters) || parameters.length <= MOST_PARAMETERS) return;
   throw new TypeORMError(
-    `The statement has ${parameters.length} parameters, and PostgreSQL takes ${MOST_PARAMETERS}: send it in parts, or the values as one array (= ANY($1))`,
+    `The statement has ${parameters.length} parameters, and PostgreSQL takes ${MOST_PARAMETERS}: send it in parts, ` +
+      'or the values as one array (= ANY($1))',
   );
 }
 
@@ -62,7 +63,8 @@ export function statementEnded(sql: string, milliseconds: number, error?: unknow
   publishStatement({ kind: READS.test(sql) ? 'read' : 'write', milliseconds, system: 'postgresql', sql, error });
 }
 
-export const UNCONFIRMED = 'The wait for the standby was cancelled: what was committed may be lost with the primary';
+export const UNCONFIRMED = 'The wait for the standby was cancelled: the commit may be lost with the primary';
+
 /** Tells whether an autocommit statement may have changed data when its response is lost. */
 export function mayWrite(sql: string): boolean {
   return !READS.test(sql) && !CHANGES_NOTHING.test(sql);

@@ -4,8 +4,9 @@ import { type DataSource, MigrationExecutor, QueryFailedError, type QueryRunner 
 import { engineOf } from '../engine.js';
 import { DatabaseStartError, DatabaseUnavailableError } from '../errors.js';
 
-/** Milliseconds between two attempts, and until the last one: longer than a client may take to read a list. */
+/** Milliseconds between two attempts. */
 const PAUSE = 1000;
+/** Milliseconds until the last attempt, longer than a client may take to read a list. */
 const LAST_ATTEMPT = 600_000;
 
 /**
@@ -55,8 +56,8 @@ async function migrateOnce(dataSource: DataSource): Promise<string[]> {
 }
 
 /**
- * Limits the wait for a lock to half of what a request waits. While a change of a table waits on PostgreSQL, all requests
- * for that table wait behind it, and a list may be read for minutes.
+ * Limits the wait for a lock to half of the busy time-out of requests. While a migration waits for a table on
+ * PostgreSQL, all requests for that table wait behind it, and a list may be read for minutes.
  */
 async function limitWaits(dataSource: DataSource, runner: QueryRunner): Promise<void> {
   if (dataSource.options.type !== 'postgres') return;
@@ -70,8 +71,8 @@ function failedMigration(error: unknown): unknown {
   if (!(error instanceof QueryFailedError)) return error;
   if ((error.driverError as { code?: unknown }).code === INSUFFICIENT_PRIVILEGE) return error;
   return new DatabaseStartError(
-    `A migration failed, and the database is as it was before (${error.message}): change the migration, or the rows that ` +
-      `stand against it. The statement was: ${error.query}`,
+    `A migration failed, and the database is as it was before (${error.message}): change the migration, or the rows ` +
+      `that violate it. The statement was: ${error.query}`,
   );
 }
 
@@ -91,7 +92,7 @@ export async function unknownMigrations(dataSource: DataSource): Promise<string[
 
 /**
  * Selects nothing from each entity, to find tables and columns that the database lacks.
- * @returns what is wrong, a text for each such entity
+ * @returns a message for each such entity
  */
 export async function unreadableEntities(dataSource: DataSource): Promise<string[]> {
   const problems: string[] = [];
@@ -102,7 +103,8 @@ export async function unreadableEntities(dataSource: DataSource): Promise<string
     } catch (error) {
       if (!(error instanceof QueryFailedError)) throw error;
       problems.push(
-        `the entity ${name} cannot be read (${error.message}): write a migration for it (docs/extending.md, "Change a resource that has records")`,
+        `the entity ${name} cannot be read (${error.message}): write a migration for it ` +
+          '(docs/extending.md, "Change a resource that has records")',
       );
     }
   }

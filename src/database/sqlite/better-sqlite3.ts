@@ -42,7 +42,8 @@ function explained<T>(load: () => T): T {
     const reason = reasonOf((error as Error).message);
     const remedy = PACKAGE === 'better-sqlite3' ? 'npm ci' : 'npm ci && npm run native';
     throw new DatabaseStartError(
-      `better-sqlite3 does not load on Node ${process.versions.node} (${reason}): run ${remedy} with this version of Node`,
+      `better-sqlite3 does not load on Node ${process.versions.node} (${reason}): ` +
+        `run ${remedy} with this version of Node`,
       error,
     );
   }

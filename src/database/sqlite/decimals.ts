@@ -73,6 +73,7 @@ function rejectTooManyDigits(count: number, value: string | number, { precision,
   }
   if (count <= DIGITS) return;
   throw new TypeORMError(
-    `The decimal ${value} for ${propertyPath} has more than ${DIGITS} digits, and SQLite would round it: use a column of text`,
+    `The decimal ${value} for ${propertyPath} has more than ${DIGITS} digits, and SQLite would round it: ` +
+      'use a column of text',
   );
 }

@@ -10,7 +10,7 @@ export type Row = Record<string, unknown>;
 /** Result of a statement: its rows, or the number of changed rows and the last inserted id. */
 export interface StatementResult {
   readonly rows?: Row[];
-  /** The statement of the rows, which knows the declared types of its columns. */
+  /** The statement that returned the rows. It knows the declared types of the columns. */
   readonly source?: Statement;
   readonly changes: number;
   readonly lastInsertRowid?: number | bigint;
@@ -19,7 +19,7 @@ export interface StatementResult {
 const CACHED_STATEMENTS = 500;
 
 const SEVERAL_STATEMENTS =
-  'The SQL string holds several statements, and none of them was run: send each by a query() of its own, and those that ' +
+  'The SQL string holds several statements, and none of them was run: send each by its own query(), and those that ' +
   'belong together inside dataSource.transaction(...)';
 
 /**

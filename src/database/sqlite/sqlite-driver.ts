@@ -22,7 +22,7 @@ import { ListTurns } from './reading/list-turns.js';
 import { createPrivately, makePrivateFolder } from './file/private-file.js';
 import { Snapshots } from './reading/snapshots.js';
 import { explained, isBusy, sqliteCode, startError } from './sqlite-errors.js';
-import { SqliteQueryRunner } from './sqlite-query-runner.js';
+import { type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
 import { TableRebuilds } from './table-rebuilds.js';
 import { Writer, type WriterLimits } from './writing/writer.js';
 
@@ -40,7 +40,7 @@ function jsonReal(expression: string): string {
  * connection, so transactions of different requests mix. Here each caller gets its own runner. Writes take turns on one
  * connection; reads outside a transaction use another, which sees committed data only (WAL).
  */
-export class SqliteDriver extends BetterSqlite3Driver implements Engine {
+export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteConnections {
   readonly [ENGINE] = true;
   readonly dialect: Dialect = {
     json: (expression) => `json_quote(${expression})`,

@@ -5,38 +5,52 @@ import {
   type TableColumn,
   TypeORMError,
 } from 'typeorm';
+import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
 import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js';
 import {
   type OpenTransaction,
   rejectRoundedIntegers,
+  type SqliteConnection,
   type StatementResult,
   toQueryResult,
 } from './sqlite-connection.js';
-import type { SqliteDriver } from './sqlite-driver.js';
 import { lateStatement } from '../transaction-control.js';
 import { kindOf, rejectSharedPragma, type StatementKind } from './statement-kind.js';
 import { explained } from './sqlite-errors.js';
+import type { Snapshots } from './reading/snapshots.js';
+import type { TableRebuilds } from './table-rebuilds.js';
+import type { Writer } from './writing/writer.js';
+
+/** The connections that a query runner uses. The driver has them. */
+export interface SqliteConnections extends BetterSqlite3Driver {
+  readonly reader: SqliteConnection;
+  readonly writer: Writer;
+  readonly snapshots: Snapshots;
+  readonly tableRebuilds: TableRebuilds;
+  /** Runs a reading statement outside a transaction. */
+  read(sql: string, parameters: readonly unknown[]): StatementResult | Promise<StatementResult>;
+}
 
 /**
  * The session of one caller. In mode `master` its transactions write and wait for a slot. In mode `slave` they read one
  * snapshot without waiting. A statement outside a transaction is a transaction by itself.
  */
 export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
-  declare driver: SqliteDriver;
+  declare driver: SqliteConnections;
   private transaction?: OpenTransaction;
   /** Whether the transaction has run no statement yet. */
   private transactionIsNew = false;
   /** Whether the transaction has made temporary tables, views or triggers. */
   private hasTemporaries = false;
-  /** Set from `beforeMigration` to `afterMigration`, or to the end of the transaction around them. */
+  /** Set from `beforeMigration` until `afterMigration`, or until the end of the transaction around them. */
   private migrating: 'yes' | 'ending' | undefined;
   /** Whether a transaction of this runner has just ended. */
   private transactionOver = false;
   /** Error of the commit that the last rollback waited for. TypeORM swallows errors of its own rollbacks. */
   private rollbackFailure?: Error;
 
-  constructor(driver: SqliteDriver, mode: ReplicationMode) {
+  constructor(driver: SqliteConnections, mode: ReplicationMode) {
     super(driver);
     this.mode = mode;
   }
@@ -48,8 +62,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   /**
    * Rolls back a forgotten transaction, which would block others.
-   * @throws the error of the commit whose rows the last, rolled back transaction had read. TypeORM releases in
-   * `finally`, so it replaces an error that depends on these rows.
+   * @throws the error of a failed commit, if the last transaction had read its rows before it was rolled back. TypeORM
+   * releases in `finally`, so this error replaces one that depends on these rows.
    */
   override async release(): Promise<void> {
     if (this.isReleased) return;
@@ -314,8 +328,10 @@ function dropTemporaries(transaction: OpenTransaction): void {
 }
 
 const TEMPORARY =
-  'All write through one connection, on which a temporary table would be there for everyone: make it inside dataSource.transaction(...), at whose end it is dropped';
+  'All callers write through one connection, where each of them would see a temporary table: create it inside ' +
+  'dataSource.transaction(...), which drops it at its end';
 const DONE: StatementResult = { changes: 0 };
 const TOO_LATE =
-  'Foreign keys can only be switched off before the transaction does anything: call beforeMigration() before startTransaction()';
+  'Foreign keys can only be switched off before the transaction does anything: ' +
+  'call beforeMigration() before startTransaction()';
 const NO_TRANSACTION = 'There is no transaction: call startTransaction() first';

@@ -58,6 +58,6 @@ export function rejectSharedPragma(sql: string, migrating: boolean): void {
     ? 'A migration may rebuild a table without it; elsewhere use PRAGMA defer_foreign_keys = ON inside a transaction'
     : 'The service sets what it needs when it opens the file';
   throw new TypeORMError(
-    `PRAGMA ${name} would change for every caller, since all write through one connection. ${remedy}`,
+    `PRAGMA ${name} would change for every caller, because all write through one connection. ${remedy}`,
   );
 }

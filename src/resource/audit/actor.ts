@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { FastifyRequest } from 'fastify';
 
-/** Who makes a change, as the service knows it. */
+/** The subject and the request that make a change, as far as the service knows them. */
 export interface Actor {
   readonly issuer?: string;
   readonly subject?: string;
@@ -12,19 +12,19 @@ export interface Actor {
 
 const actors = new AsyncLocalStorage<() => Actor>();
 
-const NOBODY: Actor = {};
+const UNKNOWN: Actor = {};
 
-/** Who makes the changes of the running work; without a request and `actAs`, an actor without properties. */
+/** The actor of the running work. Outside requests and `actAs`, it has no properties. */
 export function currentActor(): Actor {
-  return actors.getStore()?.() ?? NOBODY;
+  return actors.getStore()?.() ?? UNKNOWN;
 }
 
-/** Names who makes the changes of `work`: for jobs, and for messages of WebSockets. Requests are named without it. */
+/** Names the actor of the changes that `work` makes: for jobs and messages of WebSockets. Requests need no call. */
 export function actAs<T>(actor: Actor, work: () => T): T {
   return actors.run(() => actor, work);
 }
 
-/** Names a request as who makes the changes of `work`. Its subject may become known later. */
+/** Names a request as the actor of `work`. Its subject may become known later. */
 export function actAsRequest(request: FastifyRequest, work: () => void): void {
   const actor = (): Actor => {
     const { id: requestId, ip: address, user } = request;

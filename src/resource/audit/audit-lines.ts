@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Sql } from '../../database/engine.js';
 import type { AuditChain, AuditLine } from './audit.entity.js';
 
-/** The properties that a hash covers, in its order, with the names of their columns. */
+/** The properties that a hash covers, in the order of the hash, with the names of their columns. */
 const CONTENT = {
   resource: 'resource',
   sequence: 'sequence',
@@ -23,7 +23,7 @@ type Content = Pick<AuditLine, keyof typeof CONTENT>;
 const COLUMNS = Object.entries({ ...CONTENT, previous: 'previous', hash: 'hash' });
 const SELECTED = COLUMNS.map(([property, column]) => `audit."${column}" AS "${property}"`).join(', ');
 
-/** The columns that a hash covers, quoted, in its order. */
+/** The quoted names of these columns, in the same order. */
 export const CONTENT_COLUMNS = Object.values(CONTENT).map((column) => `"${column}"`);
 
 /**
@@ -36,7 +36,7 @@ export function hashOf(line: Content, previous: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** The ends of the lines of all resources. */
+/** The chains of all resources. */
 export function chainsOf(source: Sql): Promise<AuditChain[]> {
   return source.query('SELECT resource, sequence, sealed, hash FROM audit_chains ORDER BY resource', []);
 }

@@ -3,7 +3,7 @@ import { elementJson, recordColumns } from '../store/record-columns.js';
 import { areMade, findOnPostgres, findOnSqlite, type Runner, type Triggers } from '../usage/triggers.js';
 import { CONTENT_COLUMNS } from './audit-lines.js';
 
-/** The setting in which a transaction on PostgreSQL has its actors; see `AuditedWrites`. */
+/** The setting that holds the actors of a transaction on PostgreSQL; see `AuditedWrites`. */
 export const ACTORS_SETTING = 'audit.actors';
 
 /** Tells whether a table has its audit triggers as this version makes them, or none if it is not audited. */
@@ -17,7 +17,7 @@ export async function hasAuditTriggers(
   return areMade(runner, triggersOf(dataSource, table));
 }
 
-/** Makes the triggers of a table that write its lines, and the beginning of their chain. */
+/** Makes the triggers that write the lines of a table, and the row of its chain. */
 export async function makeAuditTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<void> {
   await dropAuditTriggers(runner, dataSource, table);
   for (const sql of triggersOf(dataSource, table).create) await runner.query(sql, []);
@@ -62,8 +62,8 @@ function triggersOf(dataSource: DataSource, table: string): Triggers {
 }
 
 /**
- * The SQL expression of a row as JSON, as a GET returns the record. If a value that no GET can return makes it NULL, it
- * has the values as they are stored.
+ * The SQL expression of a row as JSON, as a GET returns the record. If that is NULL, because a value cannot be returned
+ * by a GET, it is the JSON of the stored values.
  */
 function rowJson(dataSource: DataSource, metadata: EntityMetadata, row: string): string {
   const columns = recordColumns(dataSource, metadata, row);

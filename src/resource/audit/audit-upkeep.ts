@@ -84,7 +84,7 @@ export class AuditUpkeep implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /**
-   * Writes the line that names the lines up to `through`: only then their deletion is allowed.
+   * Writes the line that names the lines up to `through`. Lines may be deleted only after that.
    * @returns `false` while lines have no hash
    */
   private async appendPruneLine(tx: Sql, resource: string, through: number, time: Date): Promise<boolean> {

@@ -17,14 +17,14 @@ export class AuditedWrites {
     this.isPostgres = dataSource.options.type === 'postgres';
   }
 
-  /** Runs writes, whose actors `setActors` names before each statement, and seals their lines. */
+  /** Runs writes and seals their lines. `setActor` or `setActors` names the actors before each statement. */
   async run<T>(write: () => Promise<T>): Promise<T> {
     if (this.isPostgres) return write();
     let result: T;
     try {
       result = await write();
     } catch (error) {
-      // The transaction may have ended, which has removed them.
+      // If the transaction has ended, they are gone already.
       await this.forgetActors().catch(() => undefined);
       throw error;
     }
@@ -33,12 +33,12 @@ export class AuditedWrites {
     return result;
   }
 
-  /** Names the actor of all rows that the next statement changes. */
+  /** Sets the actor of all rows that the next statement changes. */
   setActor(actor: Actor): Promise<unknown> {
     return this.set({ 0: actor });
   }
 
-  /** Names the actors of the rows that the next statement inserts, by their revisions. */
+  /** Sets the actors of the rows that the next statement inserts, by their revisions. */
   setActors(actors: readonly (readonly [revision: number, actor: Actor])[]): Promise<unknown> {
     return this.set(Object.fromEntries(actors));
   }
@@ -57,12 +57,12 @@ export class AuditedWrites {
   }
 }
 
-/** Most lines that one call of `seal` seals: those of the largest statement of an import, and more. */
+/** Most lines that one call of `seal` seals: more than the largest statement of an import writes. */
 const MOST_LINES = 10_000;
 
 /**
- * Gives hashes to the lines that have none, in order, because the triggers on SQLite cannot. The next write of the kit
- * or `AuditUpkeep` seals the lines of other writers.
+ * Gives hashes to the lines without one, in order, because SQLite's triggers cannot. The next write of the kit or
+ * `AuditUpkeep` seals the lines of other writers.
  */
 export async function seal(dataSource: DataSource, transaction: Sql, resource: string): Promise<void> {
   const { sealed, hash } = await lockChain(dataSource, transaction, resource);

@@ -3,15 +3,14 @@ import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@ne
 import { DataSource } from 'typeorm';
 import { engineOf, transaction } from '../../database/engine.js';
 
-/** Milliseconds between two looks for expired keys. */
+/** Milliseconds between two deletions. */
 const INTERVAL = 60_000;
 /** Most keys that one transaction deletes. */
 const MOST_KEYS = 500;
 
 /**
- * Deletes expired keys, so that there are as many as writes with a key were acknowledged in the last 24 hours. Every
- * process does it: there is nothing left to delete for the others. `Leases` would write first, which a full volume does
- * not allow.
+ * Deletes expired keys, so that the table has only those of the last 24 hours. Every process does it without `Leases`,
+ * which would write first and so fail on a full volume.
  */
 @Injectable()
 export class ExpiredKeys implements OnModuleInit, OnModuleDestroy {
@@ -37,7 +36,7 @@ export class ExpiredKeys implements OnModuleInit, OnModuleDestroy {
   async delete(): Promise<void> {
     const { signal } = this.stopping;
     const { now } = engineOf(this.dataSource).dialect;
-    // The outer condition is for PostgreSQL: meanwhile, another process may have stored a new result.
+    // The outer condition is for PostgreSQL, where another process may have stored a new result since the SELECT.
     const statement = `DELETE FROM idempotency_keys WHERE expires <= ${now} AND id IN
       (SELECT id FROM idempotency_keys WHERE expires <= ${now} ORDER BY expires LIMIT ${MOST_KEYS}) RETURNING id`;
     let deleted = MOST_KEYS;

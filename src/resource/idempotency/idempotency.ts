@@ -11,7 +11,7 @@ import type { StoredResult } from './stored-result.entity.js';
 
 /** Milliseconds for which a result is kept. */
 const LIFETIME = 24 * 3_600_000;
-/** Visible ASCII without comma, quote and backslash, so that two fields which Node has joined are no key. */
+/** Visible ASCII without comma, quote and backslash. Node joins two fields by a comma, so they are no key. */
 const BARE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
 /** A string of structured fields (RFC 9651 section 3.3.3). */
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])+)"$/;
@@ -19,10 +19,10 @@ const MOST_CHARACTERS = 255;
 
 /**
  * The `Idempotency-Key` of a POST (draft-ietf-httpapi-idempotency-key-header-06). The table has hashes, because a key
- * may be long, and the table should name nobody.
+ * may be long, and because the table should not name subjects.
  */
 export class IdempotencyKey {
-  /** Hash of issuer, subject, path and key: others may use the same key for requests of their own. */
+  /** Hash of issuer, subject, path and key, because other subjects may use an equal key. */
   readonly id: string;
   /** Hash of the query and the body, by which a repetition differs from another request. */
   readonly fingerprint: string;
@@ -35,12 +35,12 @@ export class IdempotencyKey {
   ) {
     const [path, query = ''] = request.url.split('?', 2);
     this.id = hashOf(JSON.stringify([subjectOf(request), path, key]));
-    // A body that the handler reads as a stream has no content here: then any body counts as the same.
+    // A body that the handler reads as a stream has no content here, so all such bodies count as equal.
     const content = request.body instanceof RawBody ? request.body.content : undefined;
     this.fingerprint = hashOf(JSON.stringify(query), content);
   }
 
-  /** @throws {Error} when the request has used its key for another write: a repetition would get one result for both */
+  /** @throws {Error} when the request has used its key for another write: both would get one stored result */
   use(): void {
     if (this.isUsed) {
       throw new Error('Only one write of a request may get its preconditions: make all writes in one transaction');
@@ -62,11 +62,11 @@ export function idempotencyKeyOf(request: FastifyRequest, reply: FastifyReply): 
   const { [IDEMPOTENCY_KEY]: field } = request.headers;
   if (field === undefined || request.method !== 'POST') return undefined;
   if (request.user === undefined) throw invalidKey('needs a token here, because a key is valid for one subject');
-  return new IdempotencyKey(parsed(String(field)), request, reply);
+  return new IdempotencyKey(parseKey(String(field)), request, reply);
 }
 
 /** Accepts the key as a quoted string, as the draft says, and also without quotes, as many clients send it. */
-function parsed(field: string): string {
+function parseKey(field: string): string {
   const key = BARE.test(field) ? field : QUOTED.exec(field)?.[1]?.replaceAll(/\\(.)/g, '$1');
   if (key === undefined || key.length > MOST_CHARACTERS) throw invalidKey();
   return key;
@@ -100,8 +100,8 @@ export function keyReused(): ApiError {
 const inProgress = new WeakMap<DataSource, Set<string>>();
 
 /**
- * Runs `write`, or returns what it has returned at an earlier request with this key; without a key it just runs. The
- * response follows from the result, so a repetition gets the same one. `write` stores its result by `saveResults`.
+ * Runs `write`, or returns the stored result of an earlier request with this key. `write` stores its result by
+ * `saveResults`. The response follows from the result, so a repetition gets an equal response.
  *
  * Only successes are stored, where the draft stores errors, too: an error has changed nothing, and the client may
  * correct its request and send it again.
@@ -184,7 +184,7 @@ export async function saveResults(
 ): Promise<void> {
   const { now } = engineOf(dataSource).dialect;
   const row = `(?, ?, ?, ${now} + ${LIFETIME})`;
-  // In one order everywhere, which prevents deadlocks.
+  // One order everywhere prevents deadlocks.
   const sorted = [...results].sort((one, other) => (one.key.id < other.key.id ? -1 : 1));
   const saved = await transaction.query<unknown[]>(
     `INSERT INTO idempotency_keys (id, fingerprint, result, expires) VALUES ${sorted.map(() => row).join(', ')}

@@ -46,7 +46,7 @@ const PART = Symbol('list');
 /** The query classes of each resource. */
 const classes = new WeakMap<ResourceName, Set<object>>();
 
-/** Stores the part as the context of a validator without effect: mapped types, such as `OmitType(...)`, copy it. */
+/** Stores the part in the context of a validator without effect, because mapped types such as `OmitType` copy it. */
 const withPart = (part: Part): PropertyDecorator => ValidateIf(() => true, { context: { [PART]: part } });
 
 /** Marks a parameter that every list of the resource has. */

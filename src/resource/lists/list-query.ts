@@ -78,7 +78,7 @@ export function EnumFilter(values: NamedEnum, description: string): PropertyDeco
   );
 }
 
-/** Most values of one filter: each count is a different SQL statement. */
+/** Most values of one filter. Each number of values needs its own SQL statement. */
 const MOST_VALUES = 20;
 
 /**
@@ -102,7 +102,7 @@ const OR = { type: 'array', uniqueItems: true } as const;
 
 const uniqueError = { message: 'names the same value twice' };
 
-/** Smallest and largest value of a bound, both included; any other value is 400. Not for dates and instants. */
+/** Smallest and largest value of a bound; any other value is 400. Dates and instants have no limits. */
 export interface RangeLimits {
   readonly minimum?: number;
   readonly maximum?: number;

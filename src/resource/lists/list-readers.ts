@@ -31,9 +31,9 @@ export class ListReader {
 }
 
 /**
- * The readers of long lists. Each keeps one of few database snapshots open, so there is a limit for a subject and for
- * an address. When all slots are taken, an address with more readers than the newcomer's loses its slowest reader. A
- * paused reader gives its slot to a newcomer whose address has no more readers.
+ * The readers of long lists. Each keeps one of few database snapshots open, so there are limits for a subject and for
+ * an address. When all slots are taken, an address with more readers than that of the new reader loses its slowest one.
+ * A paused reader loses its slot to a new reader whose address has no more readers.
  */
 @Injectable()
 export class ListReaders {

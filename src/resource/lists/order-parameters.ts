@@ -97,14 +97,14 @@ function isPlace(value: unknown, sort: unknown, sorts: Sorts, ids: IdKind): bool
 }
 
 /**
- * A cursor of a sorted list: the sort property, and the value and id of the last record of the page. That record may be
- * deleted meanwhile. The cursor contains only what the client has already received.
+ * A cursor of a sorted list: the sort property, and the value and id of the last record of the page, all of which the
+ * client has received. The record may have been deleted.
  */
 export function cursorOf(property: string, { value, id }: SortPosition): string {
   return Buffer.from(JSON.stringify([property, value, id])).toString('base64url');
 }
 
-/** Decodes a cursor; `undefined` when `cursorOf` did not make it for this property. */
+/** Decodes a cursor; `undefined` for any other text, and for a cursor of another property. */
 export function positionOf(
   cursor: string,
   property: string,

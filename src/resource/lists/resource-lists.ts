@@ -58,7 +58,7 @@ export class ResourceLists {
       if (cached.link !== undefined) reply.header('link', cached.link);
       return this.counted(replay(cached, this.cache, this.config.listTimeout, request.method), request);
     }
-    // The records may have changed meanwhile: the header describes the snapshot.
+    // The records may have changed since then, so the headers are set again from the snapshot.
     const make = (snapshot: ListSnapshot): Promise<ListBody> => {
       describe(source, snapshot.usage, selection, reply);
       const key = cacheKey(source, request);
@@ -83,9 +83,9 @@ export class ResourceLists {
     { request, reply }: ResourceExchange,
   ): Promise<Buffer> {
     try {
-      const found = await snapshot.first(limit, selection);
-      const body = wholeArray(found?.chunks ?? []);
-      const link = found && (await linkBehind(snapshot, limit, selection, found, request.url));
+      const page = await snapshot.first(limit, selection);
+      const body = wholeArray(page?.chunks ?? []);
+      const link = page && (await linkBehind(snapshot, limit, selection, page, request.url));
       if (link !== undefined) reply.header('link', link);
       this.cache.add(etagOf(snapshot.usage), key, body, link);
       return body;
@@ -113,7 +113,7 @@ export class ResourceLists {
     return this.counted(body, request);
   }
 
-  /** Counts a stream that ends with an error; the departure of the client is none. */
+  /** Counts a stream that ends with an error. A client that disconnects is no error. */
   private counted(body: ListBody, request: FastifyRequest): ListBody {
     if (!(body instanceof StreamableFile)) return body;
     const route = { route: routeOf(request) };
@@ -124,7 +124,7 @@ export class ResourceLists {
   }
 }
 
-/** The key of a list in the cache: different records may have the same URL, such as those of each subject. */
+/** The key of a list in the cache: the scope and the URL, because subjects may get different records by one URL. */
 function cacheKey({ scopeKey = '' }: ListSource, { url }: FastifyRequest): string {
   return `${scopeKey}${url}`;
 }

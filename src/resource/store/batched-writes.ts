@@ -7,14 +7,14 @@ import { type IdempotencyKey, type KeyedResult, saveResults, writeOnce } from '.
 import type { AnyResourceEntity } from '../resource-entity.js';
 import type { ResourceTransaction } from './resource-transaction.js';
 
-/** Writes of one transaction at most. */
+/** Most writes of one transaction. */
 const LARGEST_WRITE = 100;
 
 /** A write that may share a transaction with others. */
 export interface Write {
   /** The `Idempotency-Key` of its request. */
   readonly key?: IdempotencyKey;
-  /** Who makes it: the other writes of the transaction may be those of others. */
+  /** The actor of the write; other writes of the transaction may have other actors. */
   readonly actor: Actor;
 }
 

@@ -43,8 +43,9 @@ export class PageQuery {
     const byId = `id ${this.direction}`;
     this.orderBy = `ORDER BY ${this.isById ? byId : `${this.column.name} ${this.direction}, ${byId}`}`;
     const rangeOfSort = conditionsOf(table, { ranges: { [sortBy]: range } });
-    this.range = this.isById ? both(scope.indexed, rangeOfSort) : rangeOfSort;
-    this.filters = both(this.isById ? scope.others : scope, conditionsOf(table, { filters, ranges: otherRanges }));
+    this.range = this.isById ? joinConditions(scope.indexed, rangeOfSort) : rangeOfSort;
+    const otherConditions = conditionsOf(table, { filters, ranges: otherRanges });
+    this.filters = joinConditions(this.isById ? scope.others : scope, otherConditions);
     this.isFiltered = this.filters.sql.length > 0;
   }
 
@@ -123,7 +124,7 @@ export class PageQuery {
   }
 }
 
-const both = (one: Conditions, other: Conditions): Conditions => ({
+const joinConditions = (one: Conditions, other: Conditions): Conditions => ({
   sql: [...one.sql, ...other.sql],
   parameters: [...one.parameters, ...other.parameters],
 });

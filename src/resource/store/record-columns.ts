@@ -57,7 +57,7 @@ const RESERVED = ['epoch', 'record'];
 
 /**
  * Reads the columns that clients see from the entity: the id first, then the others in declared order.
- * @param row the name of a row, such as `NEW` in a trigger, to stand before the names of the columns
+ * @param row the name of a row, such as `NEW` in a trigger, as a prefix of the column names
  * @throws {Error} for an entity whose records a store cannot keep
  */
 export function recordColumns(dataSource: DataSource, entity: EntityMetadata, row?: string): RecordColumn[] {
@@ -124,7 +124,7 @@ function cursorValueOf(dialect: Dialect, name: string, kind: ColumnKind, scale =
   return kind === 'decimal' ? dialect.decimal(name, scale) : name;
 }
 
-/** Without a scale, each engine would give other digits. */
+/** The digits behind the point. Without them, the engines would return different digits. */
 function scaleOf(entity: EntityMetadata, { propertyName, precision, scale }: ColumnMetadata): number {
   if (typeof precision === 'number' && precision <= MOST_DIGITS && typeof scale === 'number') return scale;
   const right = `{ precision: 10, scale: 2 }, and a precision of at most ${MOST_DIGITS}`;

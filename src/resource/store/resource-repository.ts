@@ -45,7 +45,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   /**
    * @param repository of an entity whose table has the resource's plural name
    * @param config whether a write needs `If-Match`
-   * @param rule what must hold across records; its error is the result of the write
+   * @param rule across records; its error is the result of the write
    * @throws {Error} for an entity whose records it cannot keep
    */
   constructor(
@@ -91,8 +91,8 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   }
 
   /**
-   * The records with these values (`null`: without one). For all methods but `create` and `usage` there are no others:
-   * they are 404 and in no list.
+   * A repository of the records that have these values; `null` means no value. All methods except `create` and `usage`
+   * treat other records as absent.
    * @throws {Error} for `undefined`
    */
   where(values: Partial<PublicRecord<Entity>>): ResourceRepository<Entity> {
@@ -106,7 +106,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
 
   /** @throws {ResourceNotFoundError} */
   async get(id: Entity['id']): Promise<StoredRecord<Entity>> {
-    return found(this.name, id, await this.find(id));
+    return requireFound(this.name, id, await this.find(id));
   }
 
   async find(id: Entity['id']): Promise<StoredRecord<Entity> | undefined> {
@@ -133,8 +133,8 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
 
   /**
    * Updates the given properties. If their values are the stored ones, the version stays as well.
-   * @param changes or a function of the record as it is stored, which runs inside the transaction after the
-   * preconditions. It may throw an error of the feature. It may run again, and so must only use its argument.
+   * @param changes or a function that gets the stored record. It runs inside the transaction after the preconditions
+   * and may throw an error of the feature. It may run again, so it must only use its argument.
    * @throws {ResourceNotFoundError}
    * @throws {ApiError} 412 or 428 when the preconditions do not hold
    */
@@ -145,7 +145,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   ): Promise<StoredRecord<Entity>> {
     const check = preconditions.forWrite(this.config);
     const { key } = preconditions;
-    return found(this.name, id, await this.updateOne({ id, changes, check, key, actor: currentActor() }));
+    return requireFound(this.name, id, await this.updateOne({ id, changes, check, key, actor: currentActor() }));
   }
 
   /**
@@ -156,11 +156,11 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   async delete(id: Entity['id'], preconditions: Preconditions = NO_PRECONDITIONS): Promise<void> {
     const check = preconditions.forWrite(this.config);
     const { key } = preconditions;
-    found(this.name, id, await this.deleteOne({ id, check, key, actor: currentActor() }));
+    requireFound(this.name, id, await this.deleteOne({ id, check, key, actor: currentActor() }));
   }
 
   /**
-   * Runs `work` in a transaction in which several resources take part by `in`. It may run again, and so must only use
+   * Runs `work` in a transaction, in which several resources take part by `in`. It may run again, so it must only use
    * its argument.
    * @param preconditions of a POST: with an `Idempotency-Key`, a repetition returns a clone of the first result
    */
@@ -203,8 +203,8 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
       ids,
       ...this.scope.parameters,
     ]);
-    const found = new Map(rows.map((row) => [row['id'] as Id, storedRecord<Entity>(this.table, this.counter, row)]));
-    return ids.map((id) => found.get(id));
+    const records = new Map(rows.map((row) => [row['id'] as Id, storedRecord<Entity>(this.table, this.counter, row)]));
+    return ids.map((id) => records.get(id));
   }
 }
 
@@ -217,7 +217,7 @@ function wrongKind({ plural, ids }: ResourceName, { columnType }: IdKind): strin
  * Returns the result of a find, update or delete.
  * @throws {ResourceNotFoundError} when there was nothing
  */
-export function found<T>(name: ResourceName, id: Id, result: T | undefined | false): T {
+export function requireFound<T>(name: ResourceName, id: Id, result: T | undefined | false): T {
   if (result === undefined || result === false) throw new ResourceNotFoundError(name, id);
   return result;
 }

@@ -37,7 +37,7 @@ interface Step {
 
 /** A consistent snapshot of all records of a resource. */
 export class ResourceSnapshot<Entity extends AnyResourceEntity> {
-  /** Most records of one statement; it follows their average size. */
+  /** Most records of one statement, adapted to their average size. */
   private mostRecords: number;
 
   constructor(
@@ -114,7 +114,7 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     }
   }
 
-  /** Largest id that the sequence has given; 0 when there was none, or when the ids are from no sequence. */
+  /** Largest id that the sequence has given; 0 if it has given none, or if the ids come from no sequence. */
   async lastGivenId(): Promise<number> {
     if (this.table.ids.next !== undefined) return 0;
     const sql = `SELECT ${this.table.engine.dialect.lastGivenId(this.table.name)} AS last`;

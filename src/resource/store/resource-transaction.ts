@@ -108,7 +108,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       await this.insertAll(records, versions);
     } catch (error) {
       if (!(error instanceof RejectedRecordError)) throw error;
-      // The rule has seen all records together. One after the other, it rejects the first that is too much.
+      // The rule has checked all records together. Now it checks one after the other, to find the rejected one.
       await this.transaction.query('ROLLBACK TO SAVEPOINT many', []);
       for (const [index, record] of records.entries()) await this.insertAll([record], [versions[index]!], index);
     }
@@ -186,7 +186,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
 
   /** Advances the id sequence, so that the next id is greater than `lastGivenId`. */
   async advanceIds(lastGivenId: number): Promise<void> {
-    // The row lock of `storage` stops other inserts meanwhile.
+    // The lock of the `storage` row stops other inserts.
     await this.lock();
     const { dataSource, name } = this.table;
     await engineOf(dataSource).advanceIdSequence(this.transaction, name, lastGivenId);
@@ -297,7 +297,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     }).catch((error: unknown) => {
       throw error instanceof UnsafeIntegerError ? this.idsSpent() : error;
     });
-    // The order in which RETURNING gives its rows is not promised.
+    // RETURNING promises no order of its rows.
     const ids = new Map(rows.map(({ id, revision }) => [revision, id]));
     return versions.map((version, index) => {
       const record = created[index]!;

@@ -13,8 +13,8 @@ import { ReportedResources } from '../../management/reported-resources.js';
 import { prepareStorage, storedCount } from './storage-row.js';
 
 /**
- * Prepares the `storage` rows before the start and when a capacity changes, and compares each count with the records
- * once after the start, while the service runs. They differ only if `storage` was changed by hand, triggers were switched off, or the file is damaged.
+ * Prepares the `storage` rows before the start and when a capacity changes. After the start, it compares each count
+ * with the records once. They differ only if `storage` was changed by hand, triggers were off, or the file is damaged.
  */
 @Injectable()
 export class CountCheck implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy {

@@ -73,10 +73,11 @@ export async function storedCount(
   const table = tableOf(dataSource, resource);
   if (table === undefined) return undefined;
   const { countedRows } = engineOf(dataSource).statementLimits;
+  if (countedRows === Infinity) return countAtOnce(committed(dataSource), resource, table);
   const snapshot = await openSnapshot(dataSource);
   try {
     const [row] = await snapshot.sql<{ used: number }[]>`SELECT used FROM storage WHERE resource = ${resource}`;
-    return row && { used: row.used, count: await countRows(snapshot, table, countedRows, signal) };
+    return row && { used: row.used, count: await countInPieces(snapshot, table, countedRows, signal) };
   } finally {
     snapshot.close();
   }
@@ -96,7 +97,7 @@ export function recount(dataSource: DataSource, resource: string): Promise<numbe
       `UPDATE storage SET used = (SELECT count(*) FROM ${table.name}) WHERE resource = ? RETURNING used`,
       [resource],
     );
-    return row?.used;
+    return row && Number(row.used);
   });
 }
 
@@ -112,12 +113,19 @@ function tableOf({ entityMetadatas, driver }: DataSource, resource: string): Tab
   return key === undefined ? undefined : { name: driver.escape(resource), key: driver.escape(key) };
 }
 
-/** @param piece most rows that one statement counts; may be `Infinity` */
-async function countRows(source: Sql, { name, key }: Table, piece: number, signal?: AbortSignal): Promise<number> {
+async function countAtOnce(source: Sql, resource: string, { name }: Table): Promise<StoredCount | undefined> {
+  const [row] = await source.query<StoredCount[]>(
+    `SELECT used, (SELECT count(*) FROM ${name}) AS count FROM storage WHERE resource = ?`,
+    [resource],
+  );
+  return row && { used: Number(row.used), count: Number(row.count) };
+}
+
+async function countInPieces(source: Sql, { name, key }: Table, piece: number, signal?: AbortSignal): Promise<number> {
   let count = 0;
   let beyond = '';
   let parameters: unknown[] = [];
-  while (piece < Infinity) {
+  for (;;) {
     signal?.throwIfAborted();
     const [end] = await source.query<{ last: unknown }[]>(
       `SELECT ${key} AS last FROM ${name} ${beyond} ORDER BY ${key} LIMIT 1 OFFSET ${piece - 1}`,

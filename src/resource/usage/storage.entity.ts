@@ -1,8 +1,8 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * Count, capacity and revision of one resource. Every write updates the row in its own transaction: the triggers of the
- * resource's table do so, whoever writes.
+ * Count, capacity and revision of one resource. The triggers of the resource's table update the row in the transaction
+ * of each write.
  */
 @Entity('storage')
 @Check('storage_used', '"used" >= 0')
@@ -11,7 +11,7 @@ export class StorageRow {
   @PrimaryColumn('varchar')
   resource!: string;
 
-  /** Random; a new database and a restore get a new one, so ETags of different databases never match. */
+  /** Random. A new or restored database gets a new one, so ETags of different databases never match. */
   @Column('varchar')
   epoch!: string;
 

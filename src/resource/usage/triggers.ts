@@ -13,7 +13,7 @@ export interface Triggers {
   readonly find: { readonly sql: string; readonly parameters: unknown[] };
 }
 
-/** Tells whether all triggers are there. */
+/** Tells whether a table has all these triggers. */
 export async function areMade(runner: Runner, { create, find }: Triggers): Promise<boolean> {
   const [row] = await runner.query<[{ count: number | string }]>(find.sql, find.parameters);
   return Number(row.count) === create.filter((sql) => sql.startsWith('CREATE TRIGGER')).length;
@@ -58,7 +58,7 @@ export async function hasTriggers(runner: Runner, dataSource: DataSource, table:
   return areMade(runner, await triggersOf(runner, dataSource, table, idsOf(dataSource, table)));
 }
 
-/** Makes the triggers of a table. Records may have changed without them, so they are counted and get a new epoch. */
+/** Makes the triggers of a table. Records may have changed without them, so it counts them and sets a new epoch. */
 export async function makeTriggers(
   runner: Runner,
   dataSource: DataSource,

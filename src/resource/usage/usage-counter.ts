@@ -40,18 +40,18 @@ export class UsageCounter implements ReportedResource {
 
   /** Version and count as the transaction sees them. */
   usage(transaction: Sql): Promise<ResourceUsage> {
-    return this.one(transaction.sql<ResourceUsage[]>`
+    return this.checkedRow(transaction.sql<ResourceUsage[]>`
       SELECT epoch, revision, used AS count FROM storage WHERE resource = ${this.resource}`);
   }
 
   /**
-   * Locks the `storage` row until the transaction ends, so that no other one takes a revision meanwhile. The caller
+   * Locks the `storage` row until the transaction ends, so that no other transaction takes a revision. The caller
    * writes records with revisions above that of the row. The triggers of the table then change the row.
    */
   lock(transaction: Sql, dialect: Dialect): Promise<LockedUsage> {
     const free = `coalesce(capacity, ${this.capacity}) - used AS free`;
     const select = `SELECT epoch, revision, ${free} FROM storage WHERE resource = ?${dialect.forUpdate('storage')}`;
-    return this.one(transaction.query<LockedUsage[]>(select, [this.resource]));
+    return this.checkedRow(transaction.query<LockedUsage[]>(select, [this.resource]));
   }
 
   /** The epoch of versions: that of the `storage` row, and the layout of the records. */
@@ -59,7 +59,7 @@ export class UsageCounter implements ReportedResource {
     return stored + this.layout;
   }
 
-  private async one<T extends Version>(rows: Promise<T[]>): Promise<T> {
+  private async checkedRow<T extends Version>(rows: Promise<T[]>): Promise<T> {
     const [row] = await rows;
     if (row === undefined) throw this.rowMissing();
     this.hasRow = true;

@@ -25,11 +25,11 @@ export interface ConnectionPoolOptions {
   readonly max: number;
   /** Milliseconds that the client waits for the response to a statement. */
   readonly queryTimeout: number;
-  /** Called when the server has no free slot for even one connection, so that another pool can give one up. */
+  /** Called when the server has no free slot and this pool has no connection, so that another pool gives one up. */
   readonly onStarved: () => void;
 }
 
-/** Milliseconds that one host may take to accept a connection; less if several hosts share the busy time-out. */
+/** Milliseconds that a host may take to accept a connection, or less: all hosts share the busy time-out. */
 const CONNECT_TIMEOUT = 2000;
 
 /** Milliseconds until the pool asks a server without free slots for one more connection. */
@@ -77,7 +77,7 @@ export class ConnectionPool {
     const config: PostgresClientConfig & pg.PoolConfig = {
       hosts,
       user: settings.user,
-      // A set password keeps `pg` from reading the environment and ~/.pgpass: the configuration alone counts.
+      // Without a password, `pg` would read the environment and ~/.pgpass, which are not part of the configuration.
       password: settings.password ?? '',
       database: settings.database,
       ssl: tlsOf(settings),
@@ -86,7 +86,7 @@ export class ConnectionPool {
       query_timeout: options.queryTimeout,
       connectTimeout: Math.max(1, Math.min(CONNECT_TIMEOUT, Math.floor(busyTimeout / hosts.count))),
       idleTimeoutMillis: 30_000,
-      // A host name may move to another server, so no connection stays for ever.
+      // A host name may move to another server, so connections are replaced after half an hour.
       maxLifetimeSeconds: 1800,
       keepAlive: true,
     };
@@ -101,7 +101,7 @@ export class ConnectionPool {
   }
 
   /**
-   * @throws {DatabaseUnavailableError} when no connection is free in time, or none can be made; its cause is the reason
+   * @throws {DatabaseUnavailableError} when no connection is free in time or can be made; its cause is the reason
    */
   take(): Promise<PostgresClient> {
     return new Promise((resolve, reject) => {

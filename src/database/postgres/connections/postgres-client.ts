@@ -37,7 +37,7 @@ export class Hosts {
   }
 }
 
-// Otherwise `pg` writes a date in the zone of the process, and drops the seconds of an old offset.
+// By default, `pg` writes a date in the zone of the process, and drops the seconds of an old offset.
 pg.defaults.parseInputDatesAsUTC = true;
 
 const INT8 = 20;
@@ -60,7 +60,7 @@ export class PostgresClient extends pg.Client {
   /** Whether a caller has changed the session. The next caller gets another connection. */
   hasOwnState = false;
   /**
-   * Whether an unsafe integer becomes an error in its row. While rows are streamed, an exception would have no catcher.
+   * Whether an unsafe integer becomes an error in its row. While rows are streamed, an exception would be uncaught.
    */
   isStreaming = false;
   /** Whether statements have no time-out, as in a migration. */
@@ -195,6 +195,7 @@ export function changesSession(sql: string): boolean {
 }
 
 export const NEEDS_A_SESSION =
-  'This changes the session of a connection, and outside a transaction the next statement may run on another one, which strangers have used. Use SET LOCAL, ' +
-  'pg_advisory_xact_lock or ON COMMIT DROP inside dataSource.transaction(...), or a query runner of your own ' +
-  '(dataSource.createQueryRunner()), whose connection is closed when it is released';
+  'This statement changes the session of a connection, which other callers share: outside a transaction, the next ' +
+  'statement may run on another one. Use SET LOCAL, pg_advisory_xact_lock or ON COMMIT DROP inside ' +
+  'dataSource.transaction(...), or your own query runner (dataSource.createQueryRunner()), whose connection is closed ' +
+  'when it is released';

@@ -70,7 +70,7 @@ export class Snapshots {
   endAll(): number {
     const { size } = this.running;
     const reason = new DatabaseUnavailableError(
-      'The list was read too slowly: what was written meanwhile needs its space',
+      'The list was read too slowly: new writes need the space that its snapshot occupies',
     );
     for (const transaction of this.running) transaction.end(reason);
     return size;

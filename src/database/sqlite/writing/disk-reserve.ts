@@ -60,8 +60,8 @@ const WAL_HEADER = 32;
 const FRAME_HEADER = 24;
 
 /**
- * Suffix of the file that keeps the space of the WAL while no process has the database open. SQLite removes the WAL
- * then.
+ * Suffix of the file that keeps the space of the WAL while no process has the database open, because SQLite then
+ * removes the WAL.
  */
 const WHILE_CLOSED = '-reserve';
 

@@ -59,7 +59,7 @@ const UNKNOWN = 'The COMMIT failed, and may be found in the file all the same';
  */
 export class GroupCommit {
   private batch?: Batch;
-  /** Until then only jobs that reclaim space may join; on the clock of `performance.now()`. */
+  /** Time until which only jobs that reclaim space may join, on the clock of `performance.now()`. */
   private fullUntil = 0;
   /** Set until the event loop has turned after the last commit. */
   private turning?: NodeJS.Immediate;
@@ -115,8 +115,8 @@ export class GroupCommit {
   }
 
   /**
-   * Settles the rejection of the running job, which has changed nothing. It is settled immediately if all data that it
-   * could read is on disk, otherwise by the commit.
+   * Settles the rejection of the running job, which has changed nothing: immediately if all data that it could read is
+   * on disk, otherwise with the commit.
    */
   settleRejected(done: () => void, fail: (error: Error) => void): void {
     if (this.batch === undefined || this.batch.pending.length === 0) return done();
@@ -183,8 +183,7 @@ export class GroupCommit {
     if (isWalShort) this.file.check();
     // A failed ROLLBACK may have left a transaction.
     if (this.connection.inTransaction) this.connection.run('ROLLBACK');
-    // IMMEDIATE: a transaction that reads first would fail at its first write if another process has committed
-    // meanwhile.
+    // A DEFERRED transaction that reads first fails at its first write if another process has committed in between.
     this.connection.run('BEGIN IMMEDIATE');
     const hasReserve = !isWalShort || this.reserve.make();
     const reclaimingOnly = !hasReserve || performance.now() < this.fullUntil;

@@ -11,8 +11,8 @@ const SIZE_AGE = 100;
 
 const CUT_OFF = 'The write-ahead log has grown too large; the lists that kept it from restarting are cut off';
 const ELSEWHERE =
-  'The write-ahead log has grown too large, and another process keeps it from restarting: end what has the database file open ' +
-  'and reads it, such as a copy or the shell of SQLite';
+  'The write-ahead log has grown too large, and another process keeps it from restarting: end the program that reads ' +
+  'the database file, such as a copy or the shell of SQLite';
 
 /**
  * Makes the WAL small again: after a restart, the next commit truncates it to `journal_size_limit`. It grows while a
