@@ -69,7 +69,7 @@ describe('the commands that only read or copy', () => {
     return [...packages];
   }
 
-  it.each(['doctor/doctor', 'export/export', 'backup/backup', 'set', 'revoke', 'migrate'])(
+  it.each(['doctor/doctor', 'export', 'backup/backup', 'set', 'revoke', 'migrate'])(
     '%s loads neither the core of Nest nor its documentation, which would take half of its start',
     (command) => {
       const packages = packagesOf(`cli/${command}.js`);
