@@ -4,18 +4,17 @@
 import './supported-node.js';
 import { readFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { parseArguments, USAGE } from './generate/arguments.js';
 import { ArgumentError } from './generate/fields.js';
 import { constant, pascal, words } from './generate/names.js';
 import {
-  existing,
+  existingFiles,
   knownResources,
-  migrationOf,
   MODULES,
   nextTimestamp,
   RESOURCES,
+  ROOT,
   tableOfTests,
   withModule,
   withResource,
@@ -29,12 +28,10 @@ import { module, service } from './generate/templates/module.js';
 import { spec, specOnPostgres } from './generate/templates/spec.js';
 import { ENV_EXAMPLE, README, withEntry, withRow } from './settings/documents.js';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-
 /** The new files of a resource (`generate/resource.js`) by their paths. */
 function filesOf(resource) {
   const { singular, plural } = resource;
-  const timestamp = nextTimestamp(ROOT);
+  const timestamp = nextTimestamp();
   return {
     [`src/${plural}/${singular}.values.ts`]: values(resource),
     [`src/${plural}/${singular}.resource.ts`]: declaration(resource),
@@ -73,48 +70,36 @@ const formatted = (files) =>
     }),
   );
 
-/** Files and names that must not exist yet. */
-function obstacles({ plural }, paths) {
-  const made = migrationOf(ROOT, plural);
-  const found = existing(ROOT, [`src/${plural}`, ...paths.filter((path) => path.startsWith('test/'))]);
-  return made === undefined ? found : [...found, `migrations/${made}`];
-}
-
 async function generate(args) {
-  const known = knownResources(ROOT);
+  const known = knownResources();
   const resource = { ...parseArguments(args, known), known };
-  const references = resource.fields.flatMap(({ reference }) => reference ?? []);
-  const files = filesOf(resource);
-  const ofTests = tableOfTests(ROOT, resource.plural);
+  const { plural } = resource;
+  const ofTests = tableOfTests(plural);
   if (ofTests !== undefined) {
-    const advice = `for example shop-${resource.plural}, or rename that of the tests`;
-    throw new ArgumentError(`"${resource.plural}": tests have a table of this name, in ${ofTests}; ${advice}`);
+    const advice = `for example shop-${plural}, or rename that of the tests`;
+    throw new ArgumentError(`"${plural}": tests have a table of this name, in ${ofTests}; ${advice}`);
   }
-  const found = obstacles(resource, Object.keys(files));
-  if (found.length > 0) {
+  const existing = existingFiles(plural);
+  if (existing.length > 0) {
     throw new ArgumentError(
-      `${found.join(', ')}: exists already, and nothing is overwritten; nothing has been written`,
+      `${existing.join(', ')}: exists already, and nothing is overwritten; nothing has been written`,
     );
   }
   // All files are ready before the first is written.
-  const [ready, changed] = await Promise.all([formatted(files), formatted(changesOf(resource))]);
+  const [ready, changed] = await Promise.all([formatted(filesOf(resource)), formatted(changesOf(resource))]);
   for (const [path, source] of ready) {
     mkdirSync(dirname(join(ROOT, path)), { recursive: true });
     writeFileSync(join(ROOT, path), source, { flag: 'wx' });
   }
   for (const [path, source] of changed) writeFileSync(join(ROOT, path), source);
-  return report(resource, ready, references);
+  return report(resource, ready);
 }
 
-function report({ singular, plural, known }, written, references) {
-  const lines = written.map(([path, source]) => `  ${path} (${source.split('\n').length - 1} lines)`);
-  const deletes = references.map(
-    (reference) =>
-      `- DELETE of ${words(reference)} may be 409 now: in src/${reference}, add errors: [STILL_REFERENCED] to @ApiDelete`,
-  );
+function report({ singular, plural, fields }, written) {
+  const parents = new Set(fields.flatMap(({ reference }) => reference ?? []));
   return [
-    `${words(plural)}, one of which is called ${words(singular)} (--singular says otherwise):`,
-    ...lines,
+    `${words(plural)} (singular: ${words(singular)}; --singular changes it):`,
+    ...written.map(([path, source]) => `  ${path} (${source.split('\n').length - 1} lines)`),
     `  ${MODULES}, ${RESOURCES} (2 lines in each)`,
     `  ${ENV_EXAMPLE}, ${README} (${capacitySettingOf({ plural }).name})`,
     '',
@@ -122,7 +107,10 @@ function report({ singular, plural, known }, written, references) {
     `- npm run migration:run, or start the service, which does so`,
     `- npm run token -- --sub alice --scope "${plural}:read ${plural}:write" --expires 1h`,
     `- npm test -- test/${plural} test/on-postgres/${plural}`,
-    ...new Set(known.size === 0 ? [] : deletes),
+    ...[...parents].map(
+      (parent) =>
+        `- DELETE of ${words(parent)} may be 409 now: in src/${parent}, add errors: [STILL_REFERENCED] to @ApiDelete`,
+    ),
     '',
   ].join('\n');
 }

@@ -94,10 +94,13 @@ function defaultOf(kind, text, { arguments: bounds, values = [], isOptional, lea
   // TypeORM does not escape a quote.
   if (kind === 'text' && isWithin([...text].length) && !text.includes("'")) return text;
   if (kind === 'enum' && values.includes(text)) return text;
-  const whole = (/^-?(\d+)(?:\.(\d+))?$/.exec(text) ?? []).slice(1).map((digits = '') => digits.length);
-  const fits = whole[0] !== undefined && whole[0] <= least - most && whole[1] === most;
-  if (kind === 'decimal' && fits && value >= floor) return text;
+  if (kind === 'decimal' && isDecimal(text, bounds.map(Number)) && value >= floor) return text;
   throw new RangeError(`"${text}" is no default of this property`);
+}
+
+function isDecimal(text, [precision, scale]) {
+  const [, whole, fraction = ''] = /^-?(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
+  return whole !== undefined && whole.length <= precision - scale && fraction.length === scale;
 }
 
 const TEXT_LENGTH = 4000;

@@ -1,17 +1,20 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { ArgumentError } from './fields.js';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * The resources in `src`, by their plural names: folders with an entity whose table has the name of the folder.
  * @returns a map of `{ entity, ids }`
  */
-export function knownResources(root) {
+export function knownResources() {
   const known = new Map();
-  const folders = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const folders = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   for (const { name } of folders) {
-    for (const file of readdirSync(join(root, 'src', name)).filter((each) => each.endsWith('.entity.ts'))) {
-      const source = readFileSync(join(root, 'src', name, file), 'utf8');
+    for (const file of readdirSync(join(ROOT, 'src', name)).filter((each) => each.endsWith('.entity.ts'))) {
+      const source = readFileSync(join(ROOT, 'src', name, file), 'utf8');
       const [, plural] = /@Entity\('([^']+)'\)/.exec(source) ?? [];
       const [, entity, uuid] = /export class (\w+) extends (Uuid)?ResourceEntity/.exec(source) ?? [];
       if (plural !== name || entity === undefined) continue;
@@ -22,13 +25,13 @@ export function knownResources(root) {
 }
 
 /** The file of the tests that makes a table of this name. The name must be unique. */
-export function tableOfTests(root, plural) {
-  const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' });
+export function tableOfTests(plural) {
+  const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' });
   const creates = new RegExp(`createResourceTable\\(\\w+, '${plural}'`);
-  const found = files.find(
-    (file) => file.endsWith('.ts') && creates.test(readFileSync(join(root, 'test', file), 'utf8')),
-  );
-  return found === undefined ? undefined : join('test', found);
+  return files
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => join('test', file))
+    .find((file) => creates.test(readFileSync(join(ROOT, file), 'utf8')));
 }
 
 /** The files that list the modules and the resources. */
@@ -81,14 +84,16 @@ function withImport(source, name, path) {
 }
 
 /** The timestamp of a new migration, later than all others. */
-export function nextTimestamp(root) {
-  const last = Math.max(0, ...migrations(root).map((name) => Number.parseInt(name, 10) || 0));
+export function nextTimestamp() {
+  const last = Math.max(0, ...migrations().map((name) => Number.parseInt(name, 10) || 0));
   return Math.max(Date.now(), last + 1);
 }
 
-const migrations = (root) => readdirSync(join(root, 'migrations'));
+const migrations = () => readdirSync(join(ROOT, 'migrations'));
 
-/** The existing migration that creates the table of a resource. */
-export const migrationOf = (root, plural) => migrations(root).find((name) => name.endsWith(`-create-${plural}.ts`));
-
-export const existing = (root, paths) => paths.filter((path) => existsSync(join(root, path)));
+/** The folder, specs and migration of a resource that exist already. */
+export function existingFiles(plural) {
+  const paths = [`src/${plural}`, `test/${plural}.e2e-spec.ts`, `test/on-postgres/${plural}.e2e-spec.ts`];
+  const made = migrations().filter((name) => name.endsWith(`-create-${plural}.ts`));
+  return [...paths.filter((path) => existsSync(join(ROOT, path))), ...made.map((name) => `migrations/${name}`)];
+}

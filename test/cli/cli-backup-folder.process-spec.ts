@@ -63,7 +63,10 @@ describe('cli backup --to', () => {
     });
     setUsed(3);
     inDatabase(folder, (database) => HOSTILE_CHANGES['an empty wish']!(database, () => 1));
-    expect(await backup()).toMatchObject({ code: 1, stderr: expect.stringContaining('its record 2 could not be stored') });
+    expect(await backup()).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('its record 2 could not be stored'),
+    });
     expect(files()).toEqual(before);
     expect(await backup('--skip-record-check')).toMatchObject({ code: 0 });
     expect(files()).toHaveLength(2);

@@ -45,7 +45,7 @@ export function controller(resource) {
     import { ${all}Service } from './${plural}.service.js';
 
     ${errors && `const errors = [${described.join(', ')}];\n`}
-    ${spread.length > 0 ? `/** The values of what a body leaves out. */\nconst DEFAULTS = { ${valuesOf(defaults).join(', ')} } as const;` : ''}
+    ${spread.length > 0 ? `/** Values for properties that a body leaves out. */\nconst DEFAULTS = { ${valuesOf(defaults).join(', ')} } as const;` : ''}
 
     @ApiTags('${plural}')
     @Controller('${plural}')

@@ -39,7 +39,7 @@ export function dto({ singular, plural, fields, known, hasTimestamps, ids }) {
     /** The body of PATCH. Absent properties do not change. */
     export class Patch${type}Dto extends PartialType(Create${type}Dto, { skipNullProperties: false }) {}
 
-    /** What clients see of ${indefinite(singular)}. */
+    /** The representation of ${indefinite(singular)} for clients. */
     @ApiClosed()
     export class ${type}Dto extends RecordOf(Create${type}Dto${ids === 'uuid' ? `, ${constant(singular)}` : ''}) {
       ${ofService.join('\n\n')}
