@@ -1,4 +1,4 @@
-import { QueryFailedError } from 'typeorm';
+import { QueryFailedError, type QueryRunner, Table, TableColumn, type TableColumnOptions } from 'typeorm';
 import { count, describeHabits, type Item } from './habits.js';
 
 describeHabits('records of ordinary TypeORM code', {
@@ -88,6 +88,33 @@ describeHabits('records of ordinary TypeORM code', {
       return (await items.findOneByOrFail({ name })).version;
     },
     2,
+  ],
+  // Changes of a table.
+  'changeColumn() keeps the values when type, length, default or name change': [
+    async ({ dataSource }) => {
+      const columns: TableColumnOptions[] = [
+        { name: 'id', type: 'integer', isPrimary: true, isGenerated: true, generationStrategy: 'increment' },
+        { name: 'weight', type: 'integer', default: 1 },
+        { name: 'label', type: 'varchar', length: '5' },
+        { name: 'code', type: 'varchar' },
+        { name: 'packed', type: 'timestamp' },
+      ];
+      const change = (runner: QueryRunner, name: string, column: Partial<TableColumnOptions>) => {
+        const before = columns.find((each) => each.name === name)!;
+        return runner.changeColumn('boxes', name, new TableColumn({ ...before, ...column }));
+      };
+      return dataSource.transaction(async ({ queryRunner }) => {
+        const runner = queryRunner!;
+        await runner.createTable(new Table({ name: 'boxes', columns }));
+        await runner.query(`INSERT INTO boxes (weight, label, code, packed) VALUES (7, 'heavy', '12', '2026-01-31')`);
+        await change(runner, 'weight', { default: 2 });
+        await change(runner, 'label', { name: 'title', length: '50' });
+        await change(runner, 'code', { type: 'integer' });
+        await change(runner, 'packed', { isNullable: true });
+        return runner.query(`SELECT id, weight, title, code FROM boxes WHERE packed IS NOT NULL`);
+      });
+    },
+    [{ id: 1, weight: 7, title: 'heavy', code: 12 }],
   ],
   // Errors.
   'a UNIQUE violation is a QueryFailedError': [

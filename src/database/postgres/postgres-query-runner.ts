@@ -9,6 +9,8 @@ import {
   type TableColumn,
 } from 'typeorm';
 import type { ReadStream } from 'typeorm/platform/PlatformTools.js';
+import { Query } from 'typeorm/driver/Query.js';
+import type { ColumnType } from 'typeorm/driver/types/ColumnTypes.js';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { PostgresQueryRunner as TypeOrmPostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js';
 import { ConnectionLostError, OutcomeUnknownError, transactionTooLong, UnsafeIntegerError } from '../errors.js';
@@ -144,6 +146,30 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     return super.addColumn(table, portableColumn(column));
   }
 
+  /** Converts the values in place. TypeORM would drop a column whose type or length changes, and add an empty one. */
+  override async changeColumn(
+    table: Table | string,
+    oldColumn: TableColumn | string,
+    newColumn: TableColumn,
+  ): Promise<void> {
+    const known = typeof table === 'string' ? await this.getCachedTable(table) : table;
+    const changed = portableColumn(newColumn);
+    changed.type = this.driver.normalizeType({ type: changed.type as ColumnType });
+    const old = known.findColumnByName(typeof oldColumn === 'string' ? oldColumn : oldColumn.name);
+    if (old !== undefined && isConverted(old, changed)) {
+      const convert = (column: TableColumn): Query => {
+        const type = this.driver.createFullType(column);
+        const name = this.driver.escape(old.name);
+        return new Query(
+          `ALTER TABLE ${this.escapePath(known)} ALTER COLUMN ${name} TYPE ${type} USING ${name}::${type}`,
+        );
+      };
+      await this.executeQueries(convert(changed), convert(old));
+      Object.assign(old, { type: changed.type, length: changed.length });
+    }
+    return super.changeColumn(known, old ?? oldColumn, changed);
+  }
+
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
   private async queryOnce(sql: string, parameters: any[] | undefined, useStructuredResult: boolean): Promise<any> {
     const commits = isCommit(sql);
@@ -251,6 +277,14 @@ function rejectUnsafeIntegers(row: object, _encoding: string, done: TransformCal
   const unsafe = Object.values(row).find((value): value is Error => value instanceof UnsafeIntegerError);
   if (unsafe) done(unsafe);
   else done(null, row);
+}
+
+/** Tells whether a change of a column converts its values. Enums, arrays and computed columns are left to TypeORM. */
+function isConverted(old: TableColumn, changed: TableColumn): boolean {
+  const isPlain = [old, changed].every(
+    ({ type, isArray, asExpression }) => type !== 'enum' && !isArray && !asExpression,
+  );
+  return isPlain && (old.type !== changed.type || old.length !== changed.length);
 }
 
 /** A rollback of the whole transaction, not to a savepoint. */
