@@ -21,6 +21,12 @@ class Sample {
 
   @Column('date', { nullable: true })
   day!: unknown;
+
+  @Column('decimal', { precision: 8, scale: 2, nullable: true })
+  price!: unknown;
+
+  @Column({ type: Date, nullable: true })
+  at!: unknown;
 }
 
 interface Difference {
@@ -84,6 +90,45 @@ const DIFFERENCES: Difference[] = [
     },
     sqlite: 1,
     postgres: 0,
+  },
+  {
+    what: 'the identifier of a row that upsert() has updated',
+    habit: async (samples) => {
+      const { id } = await samples.save({ text: 'old' });
+      await samples.insert({ text: 'last' });
+      const { identifiers } = await samples.upsert({ text: 'old', small: 1 }, ['text']);
+      return identifiers[0]!['id'] === id;
+    },
+    sqlite: false,
+    postgres: true,
+  },
+  {
+    what: 'increments of a decimal',
+    habit: async (samples) => {
+      await samples.insert({ price: '0.1' });
+      await samples.increment({ price: '0.1' }, 'price', 0.2);
+      return samples.countBy({ price: '0.3' });
+    },
+    sqlite: 0,
+    postgres: 1,
+  },
+  {
+    what: 'an instant compared with a text of toISOString()',
+    habit: async (samples) => {
+      const at = new Date('2026-01-31T12:00:00Z');
+      await samples.insert({ at });
+      const before = (moment: unknown) =>
+        samples.createQueryBuilder('s').where('s.at < :moment', { moment }).getCount();
+      return [await before(at), await before(at.toISOString())];
+    },
+    sqlite: [0, 1],
+    postgres: [0, 0],
+  },
+  {
+    what: 'the result of a raw UPDATE',
+    habit: (_samples, dataSource) => dataSource.query('UPDATE samples SET small = 1'),
+    sqlite: expect.any(Number),
+    postgres: [],
   },
 ];
 
