@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { Logger } from '@nestjs/common';
-import { Check, Column, type DataSource, Entity, type QueryRunner } from 'typeorm';
+import { BeforeInsert, Check, Column, type DataSource, Entity, ManyToOne, type QueryRunner } from 'typeorm';
 import { loadConfig } from '../../src/config/config.js';
 import { Cookie } from '../../src/cookies/cookie.entity.js';
 import { COOKIE as COOKIE_RESOURCE } from '../../src/cookies/cookie.values.js';
@@ -76,6 +76,24 @@ class WithArray extends ResourceEntity {
   places!: string[];
 }
 
+@Entity('hidden')
+class WithHiddenColumn extends ResourceEntity {
+  @Column('varchar', { select: false })
+  secret!: string;
+}
+
+@Entity('listening')
+class WithListener extends ResourceEntity {
+  @BeforeInsert()
+  hashPassword(): void {}
+}
+
+@Entity('related')
+class WithRelation extends ResourceEntity {
+  @ManyToOne(() => WithListener)
+  parent!: WithListener;
+}
+
 @Entity('long')
 class WithLongDecimal extends ResourceEntity {
   @Column('decimal', { precision: 16, scale: 2 })
@@ -115,6 +133,9 @@ describe(`the store of a resource (${engineInUse()})`, () => {
       Sample,
       Chapter,
       WithArray,
+      WithHiddenColumn,
+      WithListener,
+      WithRelation,
       WithLongDecimal,
       WithDefaultDate,
       WithDefaultText,
@@ -402,6 +423,9 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     [WithLongDecimal, 'price is a decimal and needs { precision: 10, scale: 2 }, and a precision of at most 15'],
     [WithDefaultDate, 'the default of day cannot be kept: let the service set the value'],
     [WithDefaultText, 'the default of price must be a number'],
+    [WithHiddenColumn, 'secret is not selected, or computed, and records have every column'],
+    [WithListener, 'only repositories call hashPassword (before-insert): let the service do its work'],
+    [WithRelation, 'parent.id has no property of its own: add one with @References'],
   ])('rejects an entity with a column that it cannot keep, and says which: %p', (entity, message) => {
     const make = () =>
       new ResourceRepository(SAMPLE, dataSource.getRepository<ResourceEntity>(entity), new UsageCounter('wrong', 1));

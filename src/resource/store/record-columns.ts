@@ -63,6 +63,11 @@ const RESERVED = ['epoch', 'record'];
 export function recordColumns(dataSource: DataSource, entity: EntityMetadata, row?: string): RecordColumn[] {
   const [id, ...otherKeys] = entity.primaryColumns;
   if (id?.propertyName !== 'id' || otherKeys.length > 0) throw unsupported(entity, 'its primary key must be "id"');
+  const [listener] = entity.listeners;
+  if (listener !== undefined) {
+    const { type, propertyName } = listener;
+    throw unsupported(entity, `only repositories call ${propertyName} (${type}): let the service do its work`);
+  }
   const others = entity.columns.filter(({ propertyName }) => propertyName !== 'id' && propertyName !== 'revision');
   return [id, ...others].map((column) => recordColumn(dataSource, entity, column, row));
 }
@@ -140,7 +145,13 @@ function kindOf({ driver }: DataSource, entity: EntityMetadata, column: ColumnMe
     throw unsupported(entity, `${property} is ${name}, and must be one of ${Object.keys(KINDS).join(', ')}`);
   }
   if (transformer !== undefined) throw unsupported(entity, `${property} has a transformer, which no engine can run`);
-  if (propertyPath !== property) throw unsupported(entity, `${propertyPath} is embedded`);
+  if (propertyPath !== property) {
+    const how = column.relationMetadata ? 'has no property of its own: add one with @References' : 'is embedded';
+    throw unsupported(entity, `${propertyPath} ${how}`);
+  }
+  if (!column.isSelect || column.isVirtualProperty) {
+    throw unsupported(entity, `${property} is not selected, or computed, and records have every column`);
+  }
   if (RESERVED.includes(property)) throw unsupported(entity, `${property} is a name that its statements use`);
   if (column.isDeleteDate || column.isVersion) {
     throw unsupported(entity, `${property} gets its value from TypeORM: use @Column, and let the service set it`);
