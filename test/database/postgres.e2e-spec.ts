@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { Column, DataSource, Entity, PrimaryGeneratedColumn } from 'typeorm';
 import { loadConfig } from '../../src/config/config.js';
 import { createDataSource } from '../../src/database/data-source.js';
 import { engineOf, openSnapshot, type Snapshot, transaction } from '../../src/database/engine.js';
@@ -46,6 +46,32 @@ const connections = (url: string): Promise<number> =>
 
 beforeAll(() => Logger.overrideLogger(false));
 afterAll(dropDatabases);
+
+@Entity('boxes', { schema: 'shop' })
+class Box {
+  @PrimaryGeneratedColumn()
+  id!: number;
+
+  @Column('varchar')
+  label!: string;
+}
+
+describePostgres('an entity of another schema', () => {
+  it('keeps a given id, and the next generated one is beyond it', async () => {
+    const DATABASE_URL = await freshDatabase();
+    await onServer(DATABASE_URL, (client) => client.query('CREATE SCHEMA shop'));
+    const config = loadConfig(environmentIn(temporaryFolder(), { DATABASE_URL }));
+    const source = await (await createDataSource(config, [Box])).initialize();
+    try {
+      await source.driver.createSchemaBuilder().build();
+      const boxes = source.getRepository(Box);
+      await boxes.insert({ id: 50, label: 'given' });
+      expect(await boxes.save({ label: 'next' })).toMatchObject({ id: 51 });
+    } finally {
+      await source.destroy();
+    }
+  });
+});
 
 describePostgres('a transaction', () => {
   let service: Service;

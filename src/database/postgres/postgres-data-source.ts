@@ -73,7 +73,7 @@ class PostgresInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQue
   override async execute(): ReturnType<InsertQueryBuilder<Entity>['execute']> {
     const sql = new PostgresSql((text, values) => (this.queryRunner ?? this.dataSource).query(text, values));
     for (const { column, last } of this.givenIds()) {
-      await advanceIdSequence(sql, this.escape(column.entityMetadata.tableName), last, column.databaseName);
+      await advanceIdSequence(sql, this.getTableName(column.entityMetadata.tablePath), last, column.databaseName);
     }
     return super.execute();
   }
