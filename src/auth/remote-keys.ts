@@ -71,8 +71,8 @@ export class RemoteKeys implements TokenKeys {
     try {
       return [await this.keySet!(header)];
     } catch (error) {
-      if (error instanceof errors.JWKSNoMatchingKey) return [];
-      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw this.unavailable(error as Error);
+      // No key has this id, or the one that has it is malformed.
+      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) return [];
       // A token without `kid`: each key of its algorithm may be the one.
       const keys: CryptoKey[] = [];
       for await (const key of error) keys.push(key);

@@ -20,6 +20,7 @@ const KEYS = [
   published(good!.publicKey, 'good', { alg: 'RS256' }),
   published(ec.publicKey, 'ec'),
   published(forEncryption!.publicKey, 'encryption', { use: 'enc' }),
+  { ...published(ec.publicKey, 'malformed'), y: 'AAAA' },
   { kty: 'oct', k: Buffer.from(SECRET).toString('base64url'), kid: 'secret' },
 ];
 const signed = ({ privateKey }: { privateKey: KeyObject } = good!): Signature => rsa('sha256', privateKey);
@@ -73,6 +74,7 @@ describe('a key set with good and bad keys', () => {
     const before = loads;
     const answers = await Promise.all([
       send({ alg: 'RS256', kid: 'encryption' }, signed(forEncryption)),
+      send({ alg: 'ES256', kid: 'malformed' }, ecdsa('sha256', ec.privateKey)),
       send({ alg: 'PS256', kid: 'good' }, signed()),
       send({ alg: 'ES256', kid: 'good' }, signed()),
       ...['../../keys', "' OR 1=1 --", '__proto__', 7, null, { $ne: 1 }].map((kid) =>
