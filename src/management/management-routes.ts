@@ -69,7 +69,8 @@ export function createManagementServer(
       .send({ status: ready ? 'ready' : 'not ready', checks });
   });
   server.get('/metrics', async ({ headers: { authorization, accept } }, reply) => {
-    if (metricsToken !== undefined && !isEqual(authorization, `Bearer ${metricsToken}`)) throw noMetricsToken();
+    const given = authorization?.replace(/^bearer /i, 'Bearer ');
+    if (metricsToken !== undefined && !isEqual(given, `Bearer ${metricsToken}`)) throw noMetricsToken();
     reply.header('cache-control', 'no-store');
     const metrics = await managed.metrics();
     if (tracesEndpoint !== undefined && accept?.includes('application/openmetrics-text')) {

@@ -32,6 +32,13 @@ describe('the management port with METRICS_TOKEN', () => {
     }
   });
 
+  it('GET /metrics returns 200 with the scheme in any case (RFC 9110 section 11.1)', async () => {
+    for (const scheme of ['bearer', 'BEARER']) {
+      const headers = { authorization: `${scheme} ${TOKEN}` };
+      expect((await fetch(`${service.managementUrl}/metrics`, { headers })).status).toBe(200);
+    }
+  });
+
   it('GET of health returns 200 without the token', async () => {
     for (const path of ['/health/live', '/health/ready']) {
       expect(await statuses(service.managementUrl, path)).toEqual([200, 200]);
