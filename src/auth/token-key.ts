@@ -3,7 +3,7 @@ import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { JwtModuleOptions } from '@nestjs/jwt';
 import type { CryptoKey, JWTHeaderParameters } from 'jose';
-import type { Config } from '../config/config.js';
+import { type Config, ConfigError } from '../config/config.js';
 import { giveToFolderOwner, makePrivateFolder, PRIVATE_FILE } from '../database/sqlite/file/private-file.js';
 
 /** The keys of one issuer. */
@@ -39,14 +39,14 @@ export function developmentSecretFile({ database: { url } }: Config): string {
 
 function developmentSecret(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return secretIn(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
   makePrivateFolder(dirname(file));
   // Written to a draft and linked, so that two processes that start together read the same complete secret.
   const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, randomBytes(32).toString('base64url'), { mode: PRIVATE_FILE });
+  writeFileSync(draft, randomBytes(32).toString('base64url'), { mode: PRIVATE_FILE, flush: true });
   giveToFolderOwner(draft, draft);
   try {
     linkSync(draft, file);
@@ -55,5 +55,13 @@ function developmentSecret(file: string): string {
   } finally {
     rmSync(draft);
   }
-  return readFileSync(file, 'utf8');
+  return secretIn(file);
+}
+
+/** @throws {ConfigError} for a secret that was cut short */
+function secretIn(file: string): string {
+  const secret = readFileSync(file, 'utf8');
+  const { length } = Buffer.from(secret);
+  if (length < 32) throw new ConfigError([`the secret in ${file} has ${length} bytes, not 32: remove the file`]);
+  return secret;
 }

@@ -84,6 +84,17 @@ describe('a start that fails, and doctor', () => {
     expect(output).not.toContain('cannot listen');
   });
 
+  it('say that the secret of development is too short, as after a power failure', async () => {
+    writeFileSync(join(folder, 'jwt-secret'), '');
+    chmodSync(join(folder, 'jwt-secret'), 0o644);
+    const environment = { NODE_ENV: 'development', JWT_SECRET: undefined };
+    const message = /the secret in .*jwt-secret has 0 bytes, not 32: remove the file\n$/;
+    expect(await failedStart(environment)).toMatch(message);
+    expect((await run(folder, ['token', '--sub', 'alice'], { environment })).stderr).toMatch(message);
+    const { stdout } = await run(folder, ['doctor'], { environment });
+    expect(stdout).toMatch(/^FAIL +keys +the secret in .*jwt-secret has 0 bytes, not 32: remove the file$/m);
+  });
+
   onVolume('say that the volume is full', async () => {
     await SmallVolume.use(async ({ folder: volume }) => {
       if (ORDINARY_USER.uid !== undefined) chownSync(volume, ORDINARY_USER.uid, ORDINARY_USER.uid);

@@ -1,8 +1,8 @@
 import { createSecretKey } from 'node:crypto';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { SignJWT } from 'jose/jwt/sign';
 import { jwtVerify } from 'jose/jwt/verify';
-import { developmentSecretFile, signsTokens } from '../../auth/token-key.js';
+import { developmentSecretFile, signsTokens, tokenSecret } from '../../auth/token-key.js';
 import { type Config, ConfigError, loadConfigFromProcess } from '../../config/config.js';
 import { RESOURCES, SETTINGS } from '../../features.js';
 import { Failure } from '../command-errors.js';
@@ -32,7 +32,7 @@ export async function doctor({ fix = false }: DoctorOptions): Promise<void> {
       say('ok  ', name, await check(config));
     } catch (error) {
       failed++;
-      say('FAIL', name, (error as Error).message);
+      say('FAIL', name, error instanceof ConfigError ? error.errors.join('; ') : (error as Error).message);
     }
   }
   if (failed > 0) throw new Failure(`${failed} of ${Object.keys(checks).length + 1} checks failed.`);
@@ -68,9 +68,7 @@ async function keys(config: Config): Promise<string> {
   if (!signsTokens(config)) return 'tokens are verified with the keys of identity providers';
   const file = developmentSecretFile(config);
   if (secret === undefined && !existsSync(file)) return `the first start makes a secret in ${file}`;
-  const bytes = Buffer.from(secret ?? readFileSync(file));
-  if (bytes.length < 32) throw new Error(`the secret in ${file} has ${bytes.length} bytes, not 32: remove the file`);
-  const hmac = createSecretKey(bytes);
+  const hmac = createSecretKey(Buffer.from(tokenSecret(config)!));
   await jwtVerify(await new SignJWT({}).setProtectedHeader({ alg: 'HS256' }).sign(hmac), hmac);
   return `a token is signed and verified with ${secret === undefined ? `the secret in ${file}` : 'the secret'}`;
 }
