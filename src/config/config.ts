@@ -133,7 +133,8 @@ export function loadConfigFromProcess(ofFeatures: readonly Setting[]): Config {
   if (process.env['NODE_ENV'] === 'production') return loadConfig(process.env, ofFeatures);
   let file: Environment = {};
   try {
-    file = parseEnv(readFileSync('.env', 'utf8'));
+    // Editors on Windows write a byte-order mark.
+    file = parseEnv(readFileSync('.env', 'utf8').replace(/^\uFEFF/, ''));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
       throw new ConfigError([`.env cannot be read: ${(error as Error).message}`]);

@@ -33,6 +33,12 @@ describe('The file .env', () => {
     expect([config.port, config.get(COOKIES.capacity)]).toEqual([5000, 7]);
   });
 
+  it('may begin with a byte-order mark, and have line ends of Windows', () => {
+    writeFileSync('.env', '\uFEFFPORT=4000\r\nCOOKIES_CAPACITY=7\r\n');
+    const config = loadConfigFromProcess([COOKIES.capacity]);
+    expect([config.port, config.get(COOKIES.capacity)]).toEqual([4000, 7]);
+  });
+
   it('need not be there', () => {
     expect(loadConfigFromProcess([COOKIES.capacity]).port).toBe(3000);
   });
