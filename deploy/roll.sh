@@ -13,6 +13,7 @@ for replica in $old; do
   compose up -d --wait --no-build --no-deps --no-recreate --scale service=$((count + 1)) service
   # The balancer asks the name server every second and the new replica every half.
   sleep 3
-  ${DOCKER:-docker} stop --time 30 "$replica" > /dev/null
+  # Within stop_grace_period of the compose file, which its container has.
+  ${DOCKER:-docker} stop "$replica" > /dev/null
   ${DOCKER:-docker} rm "$replica" > /dev/null
 done
