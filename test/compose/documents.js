@@ -14,8 +14,9 @@ const API = `http://127.0.0.1:${PORT}`;
 /** Run by .ci/run and test/readme.e2e-spec.ts: they are about a checkout, not about containers. */
 const ELSEWHERE = ['README.md Start 1', 'README.md Start 2'];
 
-/** Need a cluster of Kubernetes, Litestream, pgBackRest, or the image of an earlier version; test/operating.process-spec.ts runs the last one. */
+/** Need systemd, a cluster of Kubernetes, Litestream, pgBackRest, or the image of an earlier version; test/operating.process-spec.ts runs the last one. */
 const NOT_RUN = [
+  'docs/operating.md One machine with systemd 1',
   'docs/operating.md Kubernetes 1',
   ...[1, 2, 3, 4].map((number) => `docs/operating.md Point in time ${number}`),
   'docs/operating.md Go back 1',
