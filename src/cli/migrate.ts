@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type DataSource, MigrationExecutor } from 'typeorm';
 import { type Config, loadConfigFromProcess } from '../config/config.js';
+import { CLI } from '../config/program-names.js';
 import { createDataSource } from '../database/data-source.js';
 import { committed, engineOf } from '../database/engine.js';
 import { migrate } from '../database/schema/migrations.js';
@@ -22,7 +23,7 @@ export async function runMigrations({ checkCapacity }: MigrateOptions): Promise<
   const dataSource = await (await createDataSource(config)).initialize();
   try {
     await rejectNewerSchema(dataSource);
-    if (checkCapacity) await requireCapacity(dataSource, await configInForce(dataSource, config));
+    if (checkCapacity) await requireCapacity(dataSource, config);
     const names = await migrate(dataSource);
     const current = await configInForce(dataSource, config);
     // The service makes triggers at its start only if its database role owns the tables.
@@ -48,12 +49,16 @@ async function requireCapacity(dataSource: DataSource, config: Config): Promise<
     { resource: string; used: number }[]
   >`SELECT resource, used FROM storage`;
   const used = new Map(rows.map((row) => [row.resource, Number(row.used)]));
+  const current = await configInForce(dataSource, config);
   const problems = RESOURCES.flatMap(({ name, capacity }) => {
-    const [allowed, stored] = [config.get(capacity), used.get(name.plural) ?? 0];
+    const [allowed, stored] = [current.get(capacity), used.get(name.plural) ?? 0];
     if (stored <= allowed) return [];
+    const remedy =
+      allowed === config.get(capacity)
+        ? `Set it for all replicas, in the file .env beside the compose file (${capacity.name}=...), to what the running ones have or more.`
+        : `That is the value of cli set: run ${CLI} set ${capacity.name}=..., or ${CLI} set --unset ${capacity.name}.`;
     return [
-      `${capacity.name} is ${allowed}, and ${stored} ${name.pluralText} are stored: every POST would be rejected with 507. Set it for all ` +
-        `replicas, in the file .env beside the compose file (${capacity.name}=...), to what the running ones have or more.`,
+      `${capacity.name} is ${allowed}, and ${stored} ${name.pluralText} are stored: every POST would be rejected with 507. ${remedy}`,
     ];
   });
   if (problems.length > 0) throw new Failure([...problems, 'Nothing was changed.'].join(' '));
