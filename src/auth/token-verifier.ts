@@ -1,16 +1,58 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { decodeJwt, decodeProtectedHeader, errors, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';
+import { LRUCache } from 'lru-cache';
 import { Config } from '../config/config.js';
 import { ApiError } from '../http/errors/api-error.js';
 import { InvalidTokenError } from './auth-errors.js';
 import type { Principal } from './principal.js';
 import { RevokedTokens } from './revoked-tokens.js';
-import { TokenCache } from './token-cache.js';
 import { CLOCK_SKEW, requireCanonical, requirePlainHeader } from './token-form.js';
 import { type TrustedIssuer, trustedIssuers } from './token-issuers.js';
 
 /** Largest length of `sub` and `iss`, which are logged: four times the limit of OpenID Connect Core section 2. */
 const LONGEST_NAME = 1024;
+
+/** Bytes of all entries together: some 10 000 tokens of 400 characters. */
+const TOKEN_CACHE_BYTES = 16 * 1024 * 1024;
+/** Bytes of one entry. A larger token is not cached, because it would evict many others. */
+const LARGEST_ENTRY = 24 * 1024;
+
+/** Bytes that V8 and the cache need for an entry and for a scope, without the characters. */
+const ENTRY = 400;
+const SCOPE = 64;
+/** Bytes per character of a token: one for the token, and up to one and a half for its claims outside of Latin-1. */
+const CHARACTER = 2.5;
+
+/** Caches the principals of verified tokens. The least recently used entry is evicted first. */
+export class TokenCache {
+  private readonly entries: LRUCache<string, Principal>;
+
+  /** @param maxSize estimated bytes of all entries */
+  constructor(maxSize = TOKEN_CACHE_BYTES) {
+    this.entries = new LRUCache<string, Principal>({
+      maxSize,
+      maxEntrySize: LARGEST_ENTRY,
+      sizeCalculation: ({ scopes }, token) => ENTRY + Math.ceil(CHARACTER * token.length) + SCOPE * scopes.size,
+    });
+  }
+
+  /** The principal of a cached token that has not expired. */
+  get(token: string): Principal | undefined {
+    const principal = this.entries.get(token);
+    if (principal === undefined || principal.expiresAt * 1000 > Date.now()) return principal;
+    this.entries.delete(token);
+    return undefined;
+  }
+
+  set(token: string, principal: Principal): void {
+    this.entries.set(token, principal);
+  }
+
+  /** Estimated bytes of all entries. */
+  get bytes(): number {
+    return this.entries.calculatedSize;
+  }
+}
 
 /** Verifies tokens (RFC 7519, RFC 8725). Valid ones are cached until they expire, keys change or tokens are revoked. */
 @Injectable()

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Principal } from './principal.js';
-import { TokenCache } from './token-cache.js';
+import { TokenCache } from './token-verifier.js';
 
 /** Bytes: far more than what else comes and goes on the heap meanwhile. */
 const BOUND = 4 * 1024 * 1024;
