@@ -8,7 +8,7 @@ import { ClosingModule } from '../outings/closing.module.js';
 import { OutingsModule } from '../outings/outings.module.js';
 import { OutingsService } from '../outings/outings.service.js';
 import { PageQuery } from '../../src/resource/store/page-query.js';
-import { RecordScope } from '../../src/resource/store/record-scope.js';
+import { RecordScope } from '../../src/resource/store/selection.js';
 import { engineInUse } from '../support/engine.js';
 import { type Answer, Client, type Service, startService } from '../support/service.js';
 

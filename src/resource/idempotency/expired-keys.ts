@@ -16,19 +16,17 @@ const MOST_KEYS = 500;
 export class ExpiredKeys implements OnModuleInit, OnModuleDestroy {
   private readonly logger = new Logger('IdempotencyKeys');
   private readonly stopping = new AbortController();
-  private timer?: NodeJS.Timeout;
   private running: Promise<void> = Promise.resolve();
 
   constructor(private readonly dataSource: DataSource) {}
 
   onModuleInit(): void {
-    this.schedule();
+    this.running = this.deleteEveryMinute();
   }
 
   /** Waits for the running transaction. */
   async onModuleDestroy(): Promise<void> {
     this.stopping.abort();
-    clearTimeout(this.timer);
     await this.running;
   }
 
@@ -50,12 +48,13 @@ export class ExpiredKeys implements OnModuleInit, OnModuleDestroy {
     }
   }
 
-  private schedule(): void {
-    if (this.stopping.signal.aborted) return;
-    this.timer = setTimeout(() => {
-      this.running = this.delete()
-        .catch((error: Error) => this.logger.warn(`Expired idempotency keys stay for a minute: ${error.message}`))
-        .finally(() => this.schedule());
-    }, INTERVAL).unref();
+  private async deleteEveryMinute(): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      await delay(INTERVAL, undefined, { signal, ref: false }).catch(() => undefined);
+      await this.delete().catch((error: Error) =>
+        this.logger.warn(`Expired idempotency keys stay for a minute: ${error.message}`),
+      );
+    }
   }
 }

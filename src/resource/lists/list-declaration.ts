@@ -46,36 +46,27 @@ const PART = Symbol('list');
 /** The query classes of each resource. */
 const classes = new WeakMap<ResourceName, Set<object>>();
 
-/** Stores the part in the context of a validator without effect, because mapped types such as `OmitType` copy it. */
-const withPart = (part: Part): PropertyDecorator => ValidateIf(() => true, { context: { [PART]: part } });
-
 /** Marks a parameter that every list of the resource has. */
-export function ListParameter(list: ResourceName, sorts: Sorts): PropertyDecorator {
-  return (target, property) => {
-    withPart({ list, sorts })(target, property);
-    register(list, target);
-  };
-}
+export const ListParameter = (list: ResourceName, sorts: Sorts): PropertyDecorator => withPart({ list, sorts });
 
 /**
  * Marks a filter: it selects records by the property of the same name. Its value is an array.
  * @throws {Error} for a class that does not extend `ListQueryOf(...)`
  */
-export function Filter(): PropertyDecorator {
-  return (target, property) => {
-    register(listOf(target), target);
-    withPart({ isFilter: true })(target, property);
-  };
-}
+export const Filter = (): PropertyDecorator => withPart({ isFilter: true });
 
 /**
  * Marks a range parameter.
  * @throws {Error} for a class that does not extend `ListQueryOf(...)`
  */
-export function Bound(bound: RangeBound): PropertyDecorator {
+export const Bound = (bound: RangeBound): PropertyDecorator => withPart({ bound });
+
+/** Stores the part in the context of a validator without effect, because mapped types such as `OmitType` copy it. */
+function withPart(part: Part): PropertyDecorator {
   return (target, property) => {
-    register(listOf(target), target);
-    withPart({ bound })(target, property);
+    const list = part.list ?? listOf(target);
+    classes.set(list, (classes.get(list) ?? new Set()).add(target.constructor));
+    ValidateIf(() => true, { context: { [PART]: part } })(target, property);
   };
 }
 
@@ -97,10 +88,6 @@ function partsOf(query: object): { readonly name: string; readonly part: Part }[
     const part = (context as { [PART]?: Part } | undefined)?.[PART];
     return part === undefined ? [] : [{ name, part }];
   });
-}
-
-function register(name: ResourceName, { constructor }: object): void {
-  classes.set(name, (classes.get(name) ?? new Set()).add(constructor));
 }
 
 function listOf({ constructor }: object): ResourceName {

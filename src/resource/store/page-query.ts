@@ -1,7 +1,6 @@
 import type { RecordColumn } from './record-columns.js';
-import type { RecordScope } from './record-scope.js';
 import type { ResourceTable } from './resource-table.js';
-import { type Conditions, conditionsOf, type Selection, type SortPosition } from './selection.js';
+import { type Conditions, conditionsOf, type RecordScope, type Selection, type SortPosition } from './selection.js';
 
 /**
  * `LIMIT` with a parameter inside an expression. With a plain parameter, SQLite recompiles the statement for each value

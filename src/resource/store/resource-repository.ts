@@ -21,9 +21,9 @@ import type { ResourceUsage, UsageCounter } from '../usage/usage-counter.js';
 import { BatchedWrites, type SingleWrite, type Write } from './batched-writes.js';
 import { References } from './references.js';
 import { ResourceSnapshot } from './resource-snapshot.js';
-import { RecordScope } from './record-scope.js';
 import { placeholders, ResourceTable, type Row, storedRecord } from './resource-table.js';
 import { ResourceTransaction } from './resource-transaction.js';
+import { RecordScope } from './selection.js';
 
 const DELETES: TransactionOptions = { reclaimsSpace: true };
 
@@ -125,7 +125,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
 
   /**
    * @param preconditions of a POST: with an `Idempotency-Key`, a repetition returns the record as it was stored first
-   * @throws {StorageFullError} when as many records are stored as may be
+   * @throws {StorageFullError} when the capacity is reached
    */
   create(values: NewRecord<Entity>, { key }: Preconditions = NO_PRECONDITIONS): Promise<StoredRecord<Entity>> {
     return this.createOne({ values, key, actor: currentActor() });

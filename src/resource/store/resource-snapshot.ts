@@ -3,9 +3,8 @@ import type { Id } from '../id-kinds.js';
 import type { PublicRecord, AnyResourceEntity } from '../resource-entity.js';
 import type { ResourceUsage } from '../usage/usage-counter.js';
 import { LIMIT, PageQuery, type Segment, type Statement } from './page-query.js';
-import type { RecordScope } from './record-scope.js';
 import type { ResourceTable } from './resource-table.js';
-import { conditionsOf, type Selection, type SortPosition } from './selection.js';
+import { conditionsOf, type RecordScope, type Selection, type SortPosition } from './selection.js';
 
 /** Page size of a list without `limit`. */
 const PAGE = 1000;
@@ -72,7 +71,7 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
       segments = next === undefined ? segments.slice(1) : query.segmentsBeyond(next);
       scannedRows = this.largestScan;
     }
-    return joined(pages);
+    return joinPages(pages);
   }
 
   /** All selected records, page by page. */
@@ -160,7 +159,7 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
 }
 
 /** Joins consecutive pages. */
-function joined(pages: readonly JsonPage[]): JsonPage | undefined {
+function joinPages(pages: readonly JsonPage[]): JsonPage | undefined {
   const final = pages.at(-1);
   if (final === undefined || pages.length === 1) return final;
   return {

@@ -20,9 +20,8 @@ import type { Id } from '../id-kinds.js';
 import type { RecordChange, Rule, RuleTransaction } from '../resource.js';
 import type { LockedUsage, UsageCounter } from '../usage/usage-counter.js';
 import { LIMIT } from './page-query.js';
-import type { RecordScope } from './record-scope.js';
 import { placeholders, recordValue, type ResourceTable } from './resource-table.js';
-import { conditionsOf, type RecordSelection } from './selection.js';
+import { conditionsOf, type RecordScope, type RecordSelection } from './selection.js';
 
 const logger = new Logger('Storage');
 
