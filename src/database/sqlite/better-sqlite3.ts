@@ -20,7 +20,7 @@ const PACKAGE = nodeMajor >= 22 ? 'better-sqlite3' : 'better-sqlite3-12';
  * @throws {DatabaseStartError} when it is not installed
  */
 export function betterSqlite3(): typeof BetterSqlite3 {
-  return explained(() => require(PACKAGE) as typeof BetterSqlite3);
+  return explainLoadErrors(() => require(PACKAGE) as typeof BetterSqlite3);
 }
 
 /**
@@ -30,11 +30,11 @@ export function betterSqlite3(): typeof BetterSqlite3 {
  */
 export function openDatabase(path: string, options?: BetterSqlite3.Options): Database & Disposable {
   const Implementation = betterSqlite3();
-  const database = explained(() => new Implementation(path, options));
+  const database = explainLoadErrors(() => new Implementation(path, options));
   return Object.assign(database, { [Symbol.dispose]: () => void database.close() });
 }
 
-function explained<T>(load: () => T): T {
+function explainLoadErrors<T>(load: () => T): T {
   try {
     return load();
   } catch (error) {

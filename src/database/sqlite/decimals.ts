@@ -36,7 +36,7 @@ export function storedDecimal(value: unknown, column: ColumnMetadata): unknown {
     rejectTooManyDigits(digits.replace(/^0+/, '').length, value, column);
     return value;
   }
-  const unscaled = rounded(digits, whole!.length + Number(exponent) + scale);
+  const unscaled = roundDigits(digits, whole!.length + Number(exponent) + scale);
   rejectTooManyDigits(unscaled.toString().length, value, column);
   return withPoint(unscaled, scale, sign === '-');
 }
@@ -52,7 +52,7 @@ function scaleOf({ precision, scale }: ColumnMetadata): number | undefined {
 }
 
 /** The number of the first `count` digits, rounded by the next digit. */
-function rounded(digits: string, count: number): bigint {
+function roundDigits(digits: string, count: number): bigint {
   if (count < 0) return 0n;
   const truncated = BigInt(digits.slice(0, count).padEnd(count, '0'));
   return digits.charAt(count) >= '5' ? truncated + 1n : truncated;

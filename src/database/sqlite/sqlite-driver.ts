@@ -21,7 +21,7 @@ import { LargeWal } from './writing/large-wal.js';
 import { ListTurns } from './reading/list-turns.js';
 import { createPrivately, makePrivateFolder } from './file/private-file.js';
 import { Snapshots } from './reading/snapshots.js';
-import { explained, isBusy, sqliteCode, startError } from './sqlite-errors.js';
+import { explained, sqliteCode, startError } from './sqlite-errors.js';
 import { type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
 import { TableRebuilds } from './table-rebuilds.js';
 import { Writer, type WriterLimits } from './writing/writer.js';
@@ -177,14 +177,9 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   }
 
   /** Runs a reading statement outside a transaction. */
-  read(sql: string, parameters: readonly unknown[]): StatementResult | Promise<StatementResult> {
+  async read(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
     this.file.assertNotMoved();
-    try {
-      return this.reader.run(sql, parameters);
-    } catch (error) {
-      if (!isBusy(error)) throw error;
-      return retryWhileBusy(() => this.reader.run(sql, parameters), this.limits.busyTimeout);
-    }
+    return retryWhileBusy(() => this.reader.run(sql, parameters), this.limits.busyTimeout);
   }
 
   override createQueryRunner(mode: ReplicationMode): SqliteQueryRunner {

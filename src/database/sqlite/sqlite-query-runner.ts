@@ -16,7 +16,7 @@ import {
   toQueryResult,
 } from './sqlite-connection.js';
 import { lateStatement } from '../transaction-control.js';
-import { kindOf, rejectSharedPragma, type StatementKind } from './statement-kind.js';
+import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
 import { explained } from './sqlite-errors.js';
 import type { Snapshots } from './reading/snapshots.js';
 import type { TableRebuilds } from './table-rebuilds.js';
@@ -29,7 +29,7 @@ export interface SqliteConnections extends BetterSqlite3Driver {
   readonly snapshots: Snapshots;
   readonly tableRebuilds: TableRebuilds;
   /** Runs a reading statement outside a transaction. */
-  read(sql: string, parameters: readonly unknown[]): StatementResult | Promise<StatementResult>;
+  read(sql: string, parameters: readonly unknown[]): Promise<StatementResult>;
 }
 
 /**
@@ -183,7 +183,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   private execute(sql: string, parameters: unknown[]): StatementResult | Promise<StatementResult> {
-    const kind = kindOf(sql);
+    const kind = statementKindOf(sql);
     switch (kind) {
       case 'begin':
         this.checkControl(sql);
@@ -207,7 +207,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
       : this.executeInside(transaction, sql, parameters);
   }
 
-  /** `kindOf` looks at the first word only; SQLite's parser checks the rest. */
+  /** `statementKindOf` looks at the first word only; SQLite's parser checks the rest. */
   private checkControl(sql: string): void {
     this.driver.reader.prepare(sql);
   }

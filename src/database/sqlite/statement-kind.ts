@@ -31,7 +31,7 @@ const KINDS: readonly [RegExp, StatementKind][] = [
   [/^CREATE\s+(?:TEMP(?:ORARY)?\b|\w+\s+(?:IF\s+NOT\s+EXISTS\s+)?["`[]?temp["`\]]?\s*\.)/i, 'temporary'],
 ];
 
-export function kindOf(sql: string): StatementKind {
+export function statementKindOf(sql: string): StatementKind {
   const statement = withoutLead(sql);
   return KINDS.find(([pattern]) => pattern.test(statement))?.[1] ?? 'other';
 }

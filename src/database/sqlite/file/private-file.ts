@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** Modes of files and folders that this service makes: access for its own user alone, whatever the umask. */
+/** Modes of the files and folders that this service makes: only its user has access, whatever the umask. */
 export const PRIVATE_FILE = 0o600;
 export const PRIVATE_FOLDER = 0o700;
 

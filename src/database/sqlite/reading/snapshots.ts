@@ -46,7 +46,7 @@ export class Snapshots {
     const connection = await this.take();
     try {
       connection.run('BEGIN');
-      // BEGIN alone fixes no state; the first read does.
+      // The first read fixes the state, not BEGIN.
       await retryWhileBusy(() => connection.run('SELECT 1 FROM sqlite_schema LIMIT 1'), this.busyTimeout);
       // Lists read their pages once, so a connection needs no cache of 16 MB, the default here. Before the first read,
       // this statement could meet a lock.
@@ -144,7 +144,7 @@ class ReadTransaction implements OpenTransaction {
     return Promise.resolve();
   }
 
-  /** @param reason the error for a caller that goes on reading */
+  /** @param reason the error for a caller that continues to read */
   end(reason: Error): void {
     if (this.over !== undefined) return;
     this.over = reason;

@@ -40,7 +40,7 @@ const FULL_PAUSE = 100;
  * The outcome of a COMMIT with an I/O error: its frames may be in the WAL, where the next process that recovers it
  * finds them (https://sqlite.org/walformat.html, section 4), or it has succeeded in a file that was moved.
  */
-const UNKNOWN = 'The COMMIT failed, and may be found in the file all the same';
+const UNKNOWN = 'The COMMIT failed, but the file may contain it';
 
 /**
  * One transaction of SQLite for many jobs. The disk flush of the commit costs most, so waiting jobs share one:
