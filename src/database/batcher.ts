@@ -87,7 +87,7 @@ export class Batcher<Item, Result> {
     this.inFlight++;
     if (this.waiting.size > 0) this.sendSoon();
     try {
-      const run = traced(batch) ?? this.run;
+      const run = traceBatch(batch) ?? this.run;
       const results = await run(batch.map(({ item }) => item));
       batch.forEach(({ resolve, reject }, index) => {
         const result = results[index];
@@ -108,7 +108,7 @@ export class Batcher<Item, Result> {
  * spans have a link to that.
  * @returns the function that runs the batch below the span; `undefined` if no item is traced
  */
-function traced<Item, Result>(batch: readonly Pending<Item, Result>[]): RunBatch<Item, Result> | undefined {
+function traceBatch<Item, Result>(batch: readonly Pending<Item, Result>[]): RunBatch<Item, Result> | undefined {
   const traces = batch.flatMap(({ trace, startedAt }) => (trace === undefined ? [] : { ...trace, startedAt }));
   const [first, ...others] = traces;
   for (const { span, startedAt } of traces) {

@@ -76,7 +76,7 @@ export function constraintViolation(
 ): ConstraintViolation | undefined {
   if (!(error instanceof QueryFailedError)) return undefined;
   const driverError = error.driverError as DriverError;
-  const kind = kindOf(driverError);
+  const kind = violationKindOf(driverError);
   if (kind === undefined) return undefined;
   return {
     kind,
@@ -90,7 +90,7 @@ export function constraintViolation(
 }
 
 /** SQLite reports ON DELETE RESTRICT with the code of a trigger's RAISE and the message of a foreign key. */
-function kindOf({ code, message }: Error & { code?: unknown }): ViolationKind | undefined {
+function violationKindOf({ code, message }: Error & { code?: unknown }): ViolationKind | undefined {
   if (message === 'Storage is full') return 'capacity';
   if (code === 'SQLITE_CONSTRAINT_TRIGGER' && message === 'FOREIGN KEY constraint failed') return 'foreign key';
   return typeof code === 'string' ? KINDS[code] : undefined;

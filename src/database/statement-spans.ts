@@ -13,7 +13,7 @@ export function traceStatements({ api, tracer }: Tracing): () => void {
   const onStatement = (message: unknown): void => {
     if (api.trace.getActiveSpan()?.isRecording() !== true) return;
     const { sql, system, milliseconds, error } = message as StatementEvent;
-    const { name, attributes } = describe(sql);
+    const { name, attributes } = describeStatement(sql);
     const now = performance.now();
     const span = tracer.startSpan(name, { kind: api.SpanKind.CLIENT, startTime: now - milliseconds, attributes });
     span.setAttribute('db.system.name', system);
@@ -28,7 +28,7 @@ export function traceStatements({ api, tracer }: Tracing): () => void {
 }
 
 /** The name of a statement's span, such as `INSERT orders`, and its attributes. */
-function describe(sql: string): { readonly name: string; readonly attributes: Attributes } {
+function describeStatement(sql: string): { readonly name: string; readonly attributes: Attributes } {
   const operation = /\bCOMMIT\s*$/i.test(sql) ? 'COMMIT' : (/[a-z]+/i.exec(sql)?.[0].toUpperCase() ?? 'SQL');
   const text = textOf(sql);
   const table = /\b(?:FROM|INTO|UPDATE)\s+["`]?(\w+)/i.exec(text ?? '')?.[1];

@@ -124,7 +124,7 @@ export const DISK_FULL: DescribedError = {
   examples: { disk: exampleOf(new DiskFullError(undefined)) },
 };
 
-export function full(name: ResourceName): DescribedError {
+export function storageFull(name: ResourceName): DescribedError {
   return {
     status: 507,
     description: `As many ${name.pluralText} are stored as may be, or the volume of the database is full`,

@@ -8,7 +8,6 @@ import { RateClass } from '../rate-limit/rate-class.decorator.js';
 import {
   DISK_FULL,
   EXCLUDED,
-  full,
   invalidBody,
   invalidIdOrBody,
   invalidRecordId,
@@ -16,6 +15,7 @@ import {
   KEY_ERRORS,
   notFound,
   STALE,
+  storageFull,
   UNCONDITIONAL,
   wrongType,
 } from './operation-errors.js';
@@ -73,7 +73,7 @@ function ApiWrite(
 
 const NOT_MODIFIED = { status: 304, description: 'You have this version already' };
 
-/** Describes the GET of a list, of all records or of those below another one. It has rate limits of its own. */
+/** Describes the GET of a list: of all records, or of those below another record. Lists have separate rate limits. */
 export const ApiList = (
   name: ResourceName,
   { record, query, of, operationId, description, errors = [] }: ListOptions,
@@ -142,7 +142,14 @@ export const ApiCreate = (
       type: record,
       headers: headers('Location', 'ETag', 'Idempotency-Replayed'),
     }),
-    ApiErrors(`${name.plural}:write`, invalidBody(body), wrongType('POST'), full(name), ...errors, ...KEY_ERRORS),
+    ApiErrors(
+      `${name.plural}:write`,
+      invalidBody(body),
+      wrongType('POST'),
+      storageFull(name),
+      ...errors,
+      ...KEY_ERRORS,
+    ),
   );
 
 /** Describes the PUT of a record. */

@@ -141,7 +141,7 @@ export function UuidProperty(options?: PropertyOptions): PropertyDecorator {
 }
 
 /**
- * An object with a DTO class of its own, such as an address. Its column is `@Column('simple-json')`, JSON as text on
+ * An object with its own DTO class, such as an address. Its column is `@Column('simple-json')`, JSON as text on
  * both engines. PATCH replaces it whole; lists have no filter or sort by it. An instant inside stays a string.
  */
 export function JsonProperty(dto: () => Type, options?: Omit<PropertyOptions, 'default'>): PropertyDecorator {

@@ -126,7 +126,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
   readonly committed: Sql = new PostgresSql((sql, parameters) => this.autocommit(sql, parameters));
 
   async transaction<T>(work: (transaction: Sql) => Promise<T>): Promise<T> {
-    this.outsideWrites?.check(undefined, 'a transaction of its own');
+    this.outsideWrites?.check(undefined, 'a separate transaction');
     const deadline = performance.now() + this.busyTimeout;
     for (let attempt = 1; ; attempt++) {
       const [result, failure] = await this.attempt(work);

@@ -16,7 +16,7 @@ export class PostgresSql implements Sql {
   }
 
   query<Rows>(sql: string, parameters: unknown[]): Promise<Rows> {
-    return this.run(numbered(sql), parameters) as Promise<Rows>;
+    return this.run(withNumberedParameters(sql), parameters) as Promise<Rows>;
   }
 }
 
@@ -77,7 +77,7 @@ export const READS = /^\s*SELECT\b(?![\s\S]*\bFOR\s+UPDATE\b)/i;
 const TOKENS = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g;
 
 /** Replaces each `?` by `$1`, `$2`, ... for PostgreSQL. */
-function numbered(sql: string): string {
+function withNumberedParameters(sql: string): string {
   let count = 0;
   return sql.replace(TOKENS, (token) => (token === '?' ? `$${++count}` : token));
 }

@@ -34,10 +34,10 @@ export class IdempotencyKey {
     private readonly reply: FastifyReply,
   ) {
     const [path, query = ''] = request.url.split('?', 2);
-    this.id = hashOf(JSON.stringify([subjectOf(request), path, key]));
+    this.id = sha256(JSON.stringify([subjectOf(request), path, key]));
     // A body that the handler reads as a stream has no content here, so all such bodies count as equal.
     const content = request.body instanceof RawBody ? request.body.content : undefined;
-    this.fingerprint = hashOf(JSON.stringify(query), content);
+    this.fingerprint = sha256(JSON.stringify(query), content);
   }
 
   /** @throws {Error} when the request has used its key for another write: both would get one stored result */
@@ -72,7 +72,7 @@ function parseKey(field: string): string {
   return key;
 }
 
-function hashOf(text: string, content: Buffer | string = ''): string {
+function sha256(text: string, content: Buffer | string = ''): string {
   return createHash('sha256').update(text).update(content).digest('base64url');
 }
 
@@ -116,7 +116,7 @@ export async function writeOnce<T>(
   key.use();
   // This read waits for no writer, so a repetition also gets its response when nothing more can be stored.
   const stored = await findResult(dataSource, key);
-  if (stored !== undefined) return replay(key, stored);
+  if (stored !== undefined) return replayResult(key, stored);
   const others = inProgress.get(dataSource) ?? new Set();
   inProgress.set(dataSource, others);
   if (others.has(key.id)) throw keyInUse();
@@ -128,7 +128,7 @@ export async function writeOnce<T>(
     // Another process may have been faster: then its key, or its change, has made this write fail.
     const faster = await findResult(dataSource, key).catch(() => undefined);
     if (faster === undefined) throw error;
-    return replay(key, faster);
+    return replayResult(key, faster);
   } finally {
     others.delete(key.id);
   }
@@ -161,7 +161,7 @@ async function findResult(dataSource: DataSource, { id }: IdempotencyKey): Promi
 }
 
 /** @throws {ApiError} 422 */
-function replay<T>(key: IdempotencyKey, { fingerprint, result }: Stored): T {
+function replayResult<T>(key: IdempotencyKey, { fingerprint, result }: Stored): T {
   if (fingerprint !== key.fingerprint) throw keyReused();
   key.markReplayed();
   return deserialize(Buffer.from(result, 'base64')) as T;

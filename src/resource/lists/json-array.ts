@@ -40,7 +40,7 @@ export async function jsonArray(
     }
     if (options.reply.request.method === 'HEAD') {
       options.close();
-      return unsent();
+      return emptyStream();
     }
     return stream([first.value as JsonPage, second.value], pages, options);
   } catch (error) {
@@ -52,11 +52,11 @@ export async function jsonArray(
 /** A complete JSON array as one Buffer. */
 export function wholeArray(chunks: readonly Buffer[]): Buffer {
   if (chunks.length === 0) return Buffer.from('[]');
-  return opened(Buffer.concat([...chunks, CLOSING]));
+  return withOpeningBracket(Buffer.concat([...chunks, CLOSING]));
 }
 
 /** The empty body of a HEAD: Fastify would read a stream to its end without sending it. */
-function unsent(): StreamableFile {
+function emptyStream(): StreamableFile {
   return new StreamableFile(Readable.from([]), { type: JSON_TYPE });
 }
 
@@ -64,9 +64,14 @@ function unsent(): StreamableFile {
  * Sends a cached list again, as one Buffer or as a stream.
  * @param timeout milliseconds the client may take to read all of it
  */
-export function replay(list: CachedList, cache: ListCache, timeout: number, method: string): Buffer | StreamableFile {
+export function replayList(
+  list: CachedList,
+  cache: ListCache,
+  timeout: number,
+  method: string,
+): Buffer | StreamableFile {
   if (list.chunks.length === 1) return list.chunks[0]!;
-  if (method === 'HEAD') return unsent();
+  if (method === 'HEAD') return emptyStream();
   const array = new ListStream(list.chunks.values());
   const deadline = setTimeout(() => array.destroy(tooSlow()), timeout);
   cache.retain(list);
@@ -122,24 +127,24 @@ const OPENING = '['.charCodeAt(0);
 const CLOSING = Buffer.from(']');
 
 /** Sets the first byte to `[` in place: a copy would double the memory of a list. */
-function opened(bytes: Buffer): Buffer {
+function withOpeningBracket(bytes: Buffer): Buffer {
   bytes[0] = OPENING;
   return bytes;
 }
 
 async function* arrayChunks(read: JsonPage[], unread: AsyncIterator<JsonPage>): AsyncGenerator<Buffer> {
   for (const [index, { chunks }] of read.entries()) {
-    yield index === 0 ? opened(inOne(chunks)) : inOne(chunks);
+    yield index === 0 ? withOpeningBracket(concatenated(chunks)) : concatenated(chunks);
   }
   for (let next = await unread.next(); !next.done; next = await unread.next()) {
-    yield inOne(next.value.chunks);
+    yield concatenated(next.value.chunks);
     // Without this pause a fast reader would block the event loop until the list ends.
     await yieldToOthers();
   }
   yield CLOSING;
 }
 
-function inOne(chunks: readonly Buffer[]): Buffer {
+function concatenated(chunks: readonly Buffer[]): Buffer {
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }
 

@@ -116,7 +116,7 @@ export interface RangeLimits {
  * @throws {Error} for a property whose name ends neither in `From` nor in `To`
  */
 export function RangeFilter(type: ValueType, description: string, limits: RangeLimits = {}): PropertyDecorator {
-  const { schema, message } = describe(type, limits);
+  const { schema, message } = describeRange(type, limits);
   const validate = (value: unknown): boolean => isWithin(type, value, limits);
   return applyDecorators(
     (target: object, parameter: string | symbol) => Bound(boundOf(String(parameter), type))(target, parameter),
@@ -148,7 +148,7 @@ function isWithin(type: ValueType, value: unknown, { minimum = -Infinity, maximu
   return typeof value === 'number' && value >= minimum && value <= maximum;
 }
 
-function describe(type: ValueType, limits: RangeLimits) {
+function describeRange(type: ValueType, limits: RangeLimits) {
   switch (type) {
     case 'integer': {
       const { minimum = -Number.MAX_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = limits;

@@ -10,7 +10,7 @@ import type { ResourceRepository } from '../store/resource-repository.js';
 import type { JsonPage, ResourceSnapshot } from '../store/resource-snapshot.js';
 import type { Selection } from '../store/selection.js';
 import type { ResourceUsage } from '../usage/usage-counter.js';
-import { JSON_TYPE, jsonArray, replay, wholeArray } from './json-array.js';
+import { JSON_TYPE, jsonArray, replayList, wholeArray } from './json-array.js';
 import { ListCache } from './list-cache.js';
 import { afterOf, isFiltered, type ListQuery, selectionOf } from './list-declaration.js';
 import { ListQueue } from './list-queue.js';
@@ -47,7 +47,7 @@ export class ResourceLists {
     const selection = selectionOf(query);
     exchange.allowSharedCaches();
     const usage = await source.usage();
-    describe(source, usage, selection, reply);
+    setListHeaders(source, usage, selection, reply);
     if (preconditions.isNotModified(usage)) {
       reply.code(304);
       return undefined;
@@ -56,11 +56,11 @@ export class ResourceLists {
     const cached = this.cache.get(etagOf(usage), cacheKey(source, request));
     if (cached !== undefined) {
       if (cached.link !== undefined) reply.header('link', cached.link);
-      return this.counted(replay(cached, this.cache, this.config.listTimeout, request.method), request);
+      return this.counted(replayList(cached, this.cache, this.config.listTimeout, request.method), request);
     }
     // The records may have changed since then, so the headers are set again from the snapshot.
     const make = (snapshot: ListSnapshot): Promise<ListBody> => {
-      describe(source, snapshot.usage, selection, reply);
+      setListHeaders(source, snapshot.usage, selection, reply);
       const key = cacheKey(source, request);
       if (query.limit !== undefined) return this.page(snapshot, query.limit, selection, key, exchange);
       return this.wholeList(snapshot, selection, key, exchange);
@@ -130,7 +130,12 @@ function cacheKey({ scopeKey = '' }: ListSource, { url }: FastifyRequest): strin
 }
 
 /** Sets `ETag` and `X-Total-Count`, also of a 304. */
-function describe({ scopeKey }: ListSource, usage: ResourceUsage, selection: Selection, reply: FastifyReply): void {
+function setListHeaders(
+  { scopeKey }: ListSource,
+  usage: ResourceUsage,
+  selection: Selection,
+  reply: FastifyReply,
+): void {
   if (scopeKey === undefined && !isFiltered(selection)) reply.header('x-total-count', usage.count);
   reply.header('etag', etagOf(usage));
 }

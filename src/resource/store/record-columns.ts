@@ -81,7 +81,7 @@ function recordColumn(
   const { driver } = dataSource;
   const { dialect } = engineOf(dataSource);
   const { propertyName: property, isNullable } = metadata;
-  const kind = kindOf(dataSource, entity, metadata);
+  const kind = columnKindOf(dataSource, entity, metadata);
   const name = `${row === undefined ? '' : `${row}.`}${driver.escape(metadata.databaseName)}`;
   const scale = kind === 'decimal' ? scaleOf(entity, metadata) : undefined;
   const json = columnJson(dialect, name, kind, scale);
@@ -136,7 +136,7 @@ function scaleOf(entity: EntityMetadata, { propertyName, precision, scale }: Col
   throw unsupported(entity, `${propertyName} is a decimal and needs ${right}`);
 }
 
-function kindOf({ driver }: DataSource, entity: EntityMetadata, column: ColumnMetadata): ColumnKind {
+function columnKindOf({ driver }: DataSource, entity: EntityMetadata, column: ColumnMetadata): ColumnKind {
   const { propertyName: property, propertyPath, transformer, type } = column;
   // The drivers store simple-json, simple-array and simple-enum as text.
   const kind = KINDS[String(type).startsWith('simple-') ? String(type) : driver.normalizeType(column)];

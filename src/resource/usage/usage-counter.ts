@@ -19,7 +19,7 @@ export interface LockedUsage extends Version {
 export class UsageCounter implements ReportedResource {
   /** Tells whether the last statement found the `storage` row. */
   hasRow = false;
-  /** `ResourceTable.layout`, where the resource has such a table. */
+  /** `ResourceTable.layout`; empty if the resource has no such table. */
   layout = '';
 
   /**
