@@ -1,8 +1,6 @@
 import { TypeORMError } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 
-const DECIMAL = /^(?:decimal|dec|numeric|number)$/;
-
 /** Digits that SQLite keeps of a decimal, stored as a double (https://sqlite.org/floatingpoint.html). */
 const DIGITS = 15;
 
@@ -14,7 +12,7 @@ const NOTATION = /^\s*([+-]?)(?=\.?\d)(\d*)\.?(\d*)(?:e([+-]?\d{1,4}))?\s*$/i;
  * unchanged.
  */
 export function hydratedDecimal(value: unknown, column: ColumnMetadata): unknown {
-  if (typeof value !== 'number' || !isDecimal(column)) return value;
+  if (typeof value !== 'number') return value;
   const scale = scaleOf(column);
   return scale === undefined ? String(value) : value.toFixed(scale);
 }
@@ -26,7 +24,7 @@ export function hydratedDecimal(value: unknown, column: ColumnMetadata): unknown
  * @throws {TypeORMError} for a value that is no decimal, or has more digits than its column or SQLite keeps
  */
 export function storedDecimal(value: unknown, column: ColumnMetadata): unknown {
-  if (!isDecimal(column) || (typeof value !== 'string' && typeof value !== 'number')) return value;
+  if (typeof value !== 'string' && typeof value !== 'number') return value;
   const parts = NOTATION.exec(String(value));
   if (parts === null) throw new TypeORMError(`${value} for ${column.propertyPath} is no decimal`);
   const [, sign, whole, fraction, exponent = '0'] = parts;
@@ -39,10 +37,6 @@ export function storedDecimal(value: unknown, column: ColumnMetadata): unknown {
   const unscaled = roundDigits(digits, whole!.length + Number(exponent) + scale);
   rejectTooManyDigits(unscaled.toString().length, value, column);
   return withPoint(unscaled, scale, sign === '-');
-}
-
-function isDecimal({ type }: ColumnMetadata): boolean {
-  return DECIMAL.test(String(type));
 }
 
 /** The digits after the point, as TypeORM declares them to PostgreSQL; `undefined` without a limit. */

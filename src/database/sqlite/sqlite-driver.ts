@@ -87,11 +87,12 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   }
 
   override preparePersistentValue(value: unknown, column: ColumnMetadata): unknown {
-    return storedDecimal(super.preparePersistentValue(value, column), column);
+    const prepared: unknown = super.preparePersistentValue(value, column);
+    return isDecimal(column) ? storedDecimal(prepared, column) : prepared;
   }
 
   override prepareHydratedValue(value: unknown, column: ColumnMetadata): unknown {
-    return super.prepareHydratedValue(hydratedDecimal(value, column), column);
+    return super.prepareHydratedValue(isDecimal(column) ? hydratedDecimal(value, column) : value, column);
   }
 
   /** @throws {DatabaseStartError} with the file and the reason */
@@ -185,6 +186,10 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   override createQueryRunner(mode: ReplicationMode): SqliteQueryRunner {
     return new SqliteQueryRunner(this, mode);
   }
+}
+
+function isDecimal({ type }: ColumnMetadata): boolean {
+  return /^(?:decimal|dec|numeric|number)$/.test(String(type));
 }
 
 function prepareForWriting(connection: SqliteConnection): void {
