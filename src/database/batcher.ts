@@ -24,7 +24,7 @@ interface ItemTrace<Item, Result> {
 
 type RunBatch<Item, Result> = (items: Item[]) => Promise<(Result | Error)[]>;
 
-export interface BatcherOptions {
+interface BatcherOptions {
   /** For the metrics. */
   readonly kind: BatchEvent['kind'];
   /** Most items in a batch. */

@@ -83,7 +83,7 @@ export type NewRecord<Entity extends AnyResourceEntity> = Omit<Entity, 'id' | 'r
   Partial<Pick<Entity, Extract<keyof Entity, SetByKit>>> & { readonly id?: Entity['id'] };
 
 /** The changes of an update. */
-export type RecordChanges<Entity extends AnyResourceEntity> = Partial<Omit<Entity, 'id' | 'revision'>>;
+type RecordChanges<Entity extends AnyResourceEntity> = Partial<Omit<Entity, 'id' | 'revision'>>;
 
 /** The changes of an update, or a function that gets the stored record and returns the changes or throws an error. */
 export type Change<Entity extends AnyResourceEntity> =

@@ -70,7 +70,7 @@ export function describeStored({ name, value, changed, changed_by }: StoredSetti
 }
 
 /** A setting that may change while the service runs, and its value in force. `stored` is the row of `cli set`. */
-export interface SettingInForce {
+interface SettingInForce {
   readonly name: string;
   /** Empty without a value. */
   readonly value: string;

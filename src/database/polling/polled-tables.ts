@@ -9,7 +9,7 @@ const POLL_INTERVAL = 2000;
 export type PolledRow<Column extends string = string> = Readonly<Record<Column, string>>;
 
 /** A small table that every process keeps in memory. */
-export interface PolledTable<Column extends string = string> {
+interface PolledTable<Column extends string = string> {
   readonly name: string;
   /** The rows are sorted by these columns. */
   readonly columns: readonly Column[];

@@ -28,7 +28,7 @@ export function isFull(error: unknown): boolean {
 }
 
 /** The service's error for a full, busy or damaged database; `undefined` for an error of the statement. */
-export function translateSqliteError(error: unknown): Error | undefined {
+function translateSqliteError(error: unknown): Error | undefined {
   const code = sqliteCode(error);
   if (isFull(error)) return new DiskFullError(error);
   if (isBusy(error)) return new DatabaseUnavailableError('The database is locked by another process', error);

@@ -41,7 +41,7 @@ export function chainsOf(source: Sql): Promise<AuditChain[]> {
   return source.query('SELECT resource, sequence, sealed, hash FROM audit_chains ORDER BY resource', []);
 }
 
-export interface LineSelection {
+interface LineSelection {
   readonly resource: string;
   /** Only lines of this record. */
   readonly record?: string;

@@ -8,7 +8,7 @@ import type { JsonPage } from '../store/resource-snapshot.js';
 import type { CachedList, ListCache } from './list-cache.js';
 import type { ListReaders } from './list-readers.js';
 
-export interface JsonArrayOptions {
+interface JsonArrayOptions {
   /** Called once when no more pages are read: at the end, after an error, or when the client disconnects. */
   readonly close: () => void;
   /** Milliseconds for the client to read the whole list. */
@@ -152,7 +152,7 @@ function concatenated(chunks: readonly Buffer[]): Buffer {
  * The body of a long list as a stream of chunks. It drops its chunks when it closes, because Nest keeps a reference to
  * the first stream of a connection until the connection closes.
  */
-export class ListStream extends Readable {
+class ListStream extends Readable {
   private chunks?: AsyncIterator<Buffer> | Iterator<Buffer>;
 
   constructor(chunks: AsyncIterator<Buffer> | Iterator<Buffer>) {

@@ -25,7 +25,7 @@ export interface RangeBound {
 }
 
 /** The filters, ranges and sorts that a query class declares. */
-export interface ListDeclaration {
+interface ListDeclaration {
   readonly ids: IdKind;
   readonly sorts: Sorts;
   /** Filters: parameters with the name of the property. */

@@ -27,7 +27,7 @@ export interface RecordColumn {
 export type ColumnKind = 'integer' | 'real' | 'decimal' | 'string' | 'uuid' | 'boolean' | 'day' | 'date' | 'json';
 
 /** An SQL expression; if `isQuoted`, its value is JSON only inside double quotes. */
-export interface JsonExpression {
+interface JsonExpression {
   readonly expression: string;
   readonly isQuoted: boolean;
 }

@@ -72,7 +72,7 @@ const ENDS = [
 ] as const;
 
 /** Property values that records must have; `null` is a missing value. */
-export type ScopeValues = Readonly<Record<string, unknown>>;
+type ScopeValues = Readonly<Record<string, unknown>>;
 
 /** The records of a table that have certain values, in SQL; without values, all records. */
 export class RecordScope implements Conditions {

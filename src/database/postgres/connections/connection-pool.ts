@@ -18,7 +18,7 @@ import {
 
 export type PostgresSettings = PostgresUrl & Config['database'] & Pick<Config, 'listTimeout'>;
 
-export interface ConnectionPoolOptions {
+interface ConnectionPoolOptions {
   /** For the metrics. */
   readonly name: string;
   /** Most connections. */

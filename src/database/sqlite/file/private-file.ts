@@ -13,7 +13,7 @@ import { dirname, resolve } from 'node:path';
 
 /** Modes of the files and folders that this service makes: only its user has access, whatever the umask. */
 export const PRIVATE_FILE = 0o600;
-export const PRIVATE_FOLDER = 0o700;
+const PRIVATE_FOLDER = 0o700;
 
 /**
  * Makes an empty database file with a private mode; SQLite would use the umask. Its `-wal`, `-shm` and `-journal` get

@@ -9,7 +9,7 @@ const REACHING_BEYOND = `
   SELECT 1 FROM sqlite_schema WHERE sql LIKE '%ROLLBACK%' OR sql LIKE '%INITIALLY%DEFERRED%' LIMIT 1`;
 
 /** A job that waits for the commit: it has succeeded, or was rejected because of rows that are not on disk yet. */
-export interface PendingJob {
+interface PendingJob {
   readonly reclaimsSpace: boolean;
   /** @param size transactions that share the commit */
   done(size: number): void;

@@ -17,7 +17,7 @@ export interface WriterLimits {
   readonly transactionTimeout: number;
 }
 
-export interface WriteOptions {
+interface WriteOptions {
   /** Whether the write frees space, as a delete does. Then it may use the last space of the volume. */
   readonly reclaimsSpace: boolean;
   /** Whether the statement must run in SQLite's autocommit mode, as `VACUUM`, `ATTACH` and most `PRAGMA`s do. */
