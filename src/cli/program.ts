@@ -64,7 +64,7 @@ function addMigrateCommand(cli: Command): void {
 function addDoctorCommand(cli: Command): void {
   cli
     .command('doctor')
-    .description('check settings, volume, database, clock and keys: a line for each, with what to do')
+    .description('check settings, volume, database, clock, keys and certificate: a line for each, with what to do')
     .option('--fix', 'first correct every counter that differs from the number of records')
     .addHelpText('after', examples('doctor', 'doctor --fix'))
     .action(async (options: DoctorOptions) => {

@@ -4,6 +4,7 @@ import { decodeJwt } from 'jose';
 import { backupName } from '../../src/management/backup-files.js';
 import { RESOURCES } from '../../src/features.js';
 import { folderWith, inDatabase, line, outcomeOf, run, startCommand } from '../support/command.js';
+import { canMakeCertificates, makeCertificate } from '../support/certificate.js';
 import { Client, startService, temporaryFolder } from '../support/service.js';
 import { preloaded } from '../support/faults/preloaded.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -124,6 +125,18 @@ describe('the command line', () => {
       expect(readdirSync(folder)).toEqual([]);
       expect((await run(folder, ['export', 'cookies'])).stderr).toContain('There is no database');
       expect(readdirSync(folder)).toEqual([]);
+    });
+
+    (canMakeCertificates ? it : it.skip)('says until when the certificate is valid, and fails after it', async () => {
+      const { certificate, key } = makeCertificate(folder);
+      const environment = { TLS_CERT_FILE: certificate, TLS_KEY_FILE: key };
+      const { code, stdout } = await run(folder, ['doctor'], { environment });
+      expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ok +certificate .*until 2/m) });
+      const twoDaysLater = preloaded('const { now } = Date; Date.now = () => now() + 2 * 86_400_000;');
+      const later = await run(folder, ['doctor'], { environment: { ...environment, ...twoDaysLater } });
+      expect(failures(later.stdout)).toEqual([
+        expect.stringMatching(/certificate +.*certificate\.pem has expired at 2/),
+      ]);
     });
 
     it('ends in good order when its reader has closed the pipe', async () => {

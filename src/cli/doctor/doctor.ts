@@ -4,6 +4,7 @@ import { SignJWT } from 'jose/jwt/sign';
 import { jwtVerify } from 'jose/jwt/verify';
 import { developmentSecretFile, signsTokens, tokenSecret } from '../../auth/token-key.js';
 import { type Config, ConfigError, loadConfigFromProcess } from '../../config/config.js';
+import { readTlsFiles } from '../../config/tls-files.js';
 import { RESOURCES, SETTINGS } from '../../features.js';
 import { Failure } from '../command-errors.js';
 import { type Checks, sqliteChecks } from './doctor-sqlite.js';
@@ -20,6 +21,7 @@ export async function doctor({ fix = false }: DoctorOptions): Promise<void> {
   const checks: Checks = {
     keys,
     clock,
+    ...(config.tls.certFile !== undefined && { certificate }),
     ...(url.engine === 'sqlite' && sqliteChecks(url.path, backupFolder)),
     migrations,
     set: liveSettings,
@@ -71,6 +73,14 @@ async function keys(config: Config): Promise<string> {
   const hmac = createSecretKey(Buffer.from(tokenSecret(config)!));
   await jwtVerify(await new SignJWT({}).setProtectedHeader({ alg: 'HS256' }).sign(hmac), hmac);
   return `a token is signed and verified with ${secret === undefined ? `the secret in ${file}` : 'the secret'}`;
+}
+
+/** Checks that the certificate of the API port has not expired. The configuration has checked the rest. */
+function certificate({ tls: { certFile, keyFile } }: Config): string {
+  const { expires } = readTlsFiles(certFile!, keyFile!);
+  const time = expires.toISOString();
+  if (expires.getTime() > Date.now()) return `${certFile} is valid until ${time}`;
+  throw new Error(`${certFile} has expired at ${time}: replace it, and ${keyFile}`);
 }
 
 /** Checks that the clock is not behind the times of existing files: tokens expire by the clock. */
