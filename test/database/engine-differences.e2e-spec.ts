@@ -125,6 +125,15 @@ const DIFFERENCES: Difference[] = [
     postgres: [0, 0],
   },
   {
+    what: "a write by a query runner in mode 'slave'",
+    habit: async (_samples, dataSource) => {
+      const runner = dataSource.createQueryRunner('slave');
+      return runner.manager.insert(Sample, { small: 1 }).finally(() => runner.release());
+    },
+    sqlite: expect.objectContaining({ message: expect.stringContaining("in mode 'slave' only reads") }),
+    postgres: expect.objectContaining({ identifiers: [{ id: expect.any(Number) }] }),
+  },
+  {
     what: 'the result of a raw UPDATE',
     habit: (_samples, dataSource) => dataSource.query('UPDATE samples SET small = 1'),
     sqlite: expect.any(Number),

@@ -198,10 +198,11 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
         rejectSharedPragma(sql, this.migrating !== undefined);
         break;
       case 'temporary':
-        if (this.transaction === undefined || this.mode === 'slave') throw new TypeORMError(TEMPORARY);
+        if (this.transaction === undefined) throw new TypeORMError(TEMPORARY);
         this.hasTemporaries = true;
     }
     const { transaction } = this;
+    if (this.mode === 'slave' && !this.driver.reader.prepare(sql).readonly) throw new TypeORMError(READS_ONLY);
     return transaction === undefined
       ? this.executeOutside(kind, sql, parameters)
       : this.executeInside(transaction, sql, parameters);
@@ -327,6 +328,7 @@ function dropTemporaries(transaction: OpenTransaction): void {
   }
 }
 
+const READS_ONLY = "A query runner in mode 'slave' only reads: use createQueryRunner() to write";
 const TEMPORARY =
   'All callers write through one connection, where each of them would see a temporary table: create it inside ' +
   'dataSource.transaction(...), which drops it at its end';
