@@ -188,6 +188,12 @@ class FailingController {
     return new Promise(() => undefined);
   }
 
+  @Get('guarded')
+  @UseGuards(WaitingGuard)
+  read(): object {
+    return {};
+  }
+
   @Post('guarded')
   @UseGuards(WaitingGuard)
   guarded(@Body() body: CreateCookieDto): object {
@@ -249,6 +255,7 @@ describe('a request whose client has left', () => {
 
   beforeEach(() => {
     records = [];
+    letPass = undefined;
   });
 
   afterEach(() => {
@@ -305,5 +312,15 @@ describe('a request whose client has left', () => {
     letPass!();
     await untilRecorded();
     expect(records).toEqual([{ route: '/guarded', status: 400, end: 'cut off' }]);
+  });
+
+  it.each(['GET', 'HEAD'])('%s, while a guard was at work, leaves no error in the log', async (method) => {
+    const error = jest.spyOn(Logger.prototype, 'error');
+    await abandon(`${method} /guarded`, '', () => letPass !== undefined);
+    letPass!();
+    await untilRecorded();
+    await new Promise(setImmediate);
+    expect(records).toEqual([{ route: '/guarded', status: 200, end: 'cut off' }]);
+    expect(error).not.toHaveBeenCalled();
   });
 });

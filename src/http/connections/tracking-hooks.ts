@@ -21,7 +21,8 @@ export function trackResponses(app: FastifyInstance, connections: Connections): 
     if (response.httpConnection.hasClosed) {
       discard(payload);
       connections.requests.endOrphan(response);
-      return done(null, null);
+      // Not `null`, because Fastify's hook for HEAD reads the payload.
+      return done(null, '');
     }
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
     connections.requests.countBuffered(response, bytes);
