@@ -15,7 +15,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import {
@@ -29,7 +29,7 @@ import {
   run,
   startCommand,
 } from '../support/command.js';
-import { Client, COOKIE, startService, temporaryFolder } from '../support/service.js';
+import { Client, COOKIE, environmentIn, startService, temporaryFolder } from '../support/service.js';
 import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js';
 import { until } from '../support/until.js';
 import { ServiceProcess } from '../support/service-process.js';
@@ -304,6 +304,21 @@ describe('commands that root runs beside a service of another user', () => {
     const secret = readFileSync(at('volume/data/jwt-secret'), 'utf8');
     expect((await (await Client.of(service, { secret })).post(COOKIE)).status).toBe(201);
   });
+});
+
+asRoot('backup names the owners of a database that its user may not read', async () => {
+  folder = await folderWith(lines(2));
+  chmodSync(folder, 0o777);
+  const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }) };
+  const args = [resolve('dist/src/cli/main.js'), 'backup', at('backup.sqlite')];
+  const { status, stderr } = spawnSync(process.execPath, args, {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+    ...ORDINARY_USER,
+  });
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/no new backup: .*cookies\.sqlite is of 0:0 with mode 600; this process runs as 65534:65534/);
 });
 
 describe('an import after a move', () => {

@@ -1,8 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Config, loadConfigFromProcess } from '../../config/config.js';
 import { CLI } from '../../config/program-names.js';
+import { ownersOf } from '../../database/sqlite/file/file-problem.js';
+import { sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { SETTINGS } from '../../features.js';
 import { Failure } from '../command-errors.js';
 import { type Destination, destinationOf, openDestination } from '../output/destination.js';
@@ -32,7 +35,9 @@ export async function backup(file: string, interrupt: AbortSignal): Promise<void
       await rm(leftover, { force: true }).catch(() => {});
     if (error instanceof ReplacedError) throw error;
     interrupt.throwIfAborted();
-    throw new Failure(`There is no new backup: ${(error as Error).message}`, error);
+    const isDenied = /^SQLITE_(READONLY|CANTOPEN)/.test(sqliteCode(error));
+    const owners = isDenied ? ` (${ownersOf([...new Set([dirname(path), path, dirname(draft)])])})` : '';
+    throw new Failure(`There is no new backup: ${(error as Error).message}${owners}`, error);
   }
 }
 
