@@ -4,7 +4,7 @@ import type { ArgumentsHost } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 const VALID_ID = /^[A-Za-z0-9._-]{1,128}$/;
-const ENTITY_TAG = /(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
+const ENTITY_TAG = /(?<![^\s,])(W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 
 /** The client's `X-Request-Id` if it is valid, otherwise a new id. */
 export function requestId({ headers }: Pick<IncomingMessage, 'headers'>): string {

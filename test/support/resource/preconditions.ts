@@ -19,6 +19,7 @@ const WEAKLY_MATCHING: readonly Field[] = [
 const NOT_MATCHING: readonly Field[] = [
   ['another tag', () => '"other"'],
   ['a weak tag, which never matches', (etag) => `W/${etag}`],
+  ['a weak tag in lower case, which is no tag', (etag) => `w/${etag}`],
   ['a list without it', () => '"a", "b"'],
   ['a tag without its quotes', (etag) => etag.slice(1, -1)],
 ];
