@@ -196,6 +196,13 @@ export class Connection implements ResponseConnection {
     response.startedAt = performance.now();
     response.on('finish', handleFinish);
     this.owner.requests.inFlight += 1;
+    // Node's parser may still find an error in the rest of the packet. Then the request must not be handled.
+    if (hasArrived(response.req)) this.pass(response);
+    else process.nextTick(() => this.pass(response));
+  }
+
+  private pass(response: TrackedResponse): void {
+    if (this.current !== response) return;
     if (response.rejection === undefined) this.owner.handle(response);
     else sendRejection(response, response.rejection);
   }
