@@ -25,6 +25,9 @@ export async function setSettings(assignments: readonly string[], { list = false
   if (list === isChange) throw new UsageError('give NAME=VALUE, --unset NAME, or --list');
   const config = loadConfigFromProcess(SETTINGS);
   const changes = assignments.map((assignment) => parsed(config, assignment));
+  const names = [...changes.map(([name]) => name), ...unset];
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new UsageError(`${twice} is given twice: name each setting once`);
   await using dataSource = await openDatabase(config);
   const stored = await storedSettings(dataSource);
   if (list) return print(config, stored);

@@ -163,6 +163,7 @@ describe('cli set, with two services on one database', () => {
     [['PORT=80'], 'PORT is read at the start only: set it in the environment, and restart. These can be set'],
     [['MAINTENANCE='], 'MAINTENANCE has no value: give one, or --unset MAINTENANCE'],
     [['MAINTENANCE'], '"MAINTENANCE" is not NAME=VALUE'],
+    [['MAINTENANCE=true', '--unset', 'MAINTENANCE'], 'MAINTENANCE is given twice: name each setting once'],
     [[], 'give NAME=VALUE, --unset NAME, or --list'],
     [['--list', 'MAINTENANCE=true'], 'give NAME=VALUE, --unset NAME, or --list'],
   ])('%j is called wrongly', async (args, message) => {

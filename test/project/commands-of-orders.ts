@@ -158,7 +158,7 @@ export function describeOrders(commands: ProjectCommands): void {
       expect(await runCommand(folder, ['backup', 'old.sqlite'])).toMatchObject({ code: 0 });
       const early = await done('restore old.sqlite');
       expect(early.stderr).toMatch(
-        /Restored 2 cookies, 0 orders, 0 tickets and 0 notes from .*it has had the migrations CreateOrders\d+, Create/s,
+        /Restored 2 cookies, 0 orders, 0 tickets and 0 notes from .*has run the migrations CreateOrders\d+, Create/s,
       );
       expect((await done('doctor')).stdout).toMatch(/^ok +counter +2 cookies of 10000, 0 orders of 10000, /m);
       await done('import orders', order({ id: 1 }) + order({ id: 2 }));
