@@ -94,7 +94,9 @@ export class Locator {
   }
 
   private specFile(name: string): string {
-    const files = this.specs.filter((file) => `/${file}`.replace(/\.((e2e|process)-)?spec\.ts$/, '').endsWith(`/${name}`));
+    const files = this.specs.filter((file) =>
+      `/${file}`.replace(/\.((e2e|process)-)?spec\.ts$/, '').endsWith(`/${name}`),
+    );
     if (files.length === 1) return files[0]!;
     throw new Error(`${files.length} specs are named ${name}: ${files.join(', ')}`);
   }
