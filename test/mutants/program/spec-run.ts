@@ -59,7 +59,13 @@ function startJest(
   environment: Record<string, string>,
 ): ChildProcess {
   const { globalSetup: _setup, globalTeardown: _teardown, ...rest } = jestConfig;
-  const config = { ...rest, rootDir: folder, testPathIgnorePatterns: [], reporters: [REPORTER] };
+  const config = {
+    ...rest,
+    rootDir: folder,
+    testRegex: 'spec\\.ts$',
+    testPathIgnorePatterns: [],
+    reporters: [REPORTER],
+  };
   const args = ['--config', JSON.stringify(config), '--runInBand', '--forceExit', '--runTestsByPath', ...specs];
   const jest = join(folder, 'node_modules/jest/bin/jest.js');
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
