@@ -7,8 +7,8 @@ import { ApiError } from '../http/errors/api-error.js';
 import { errorResponse } from '../http/errors/error-response.js';
 import { requestId } from '../http/messages/request.js';
 import { unauthenticated } from './auth-errors.js';
-import { tokenOf } from './jwt.strategy.js';
 import { type Principal, principalsOfSockets } from './principal.js';
+import { tokenOf } from './token-form.js';
 import { TokenVerifier } from './token-verifier.js';
 
 /** A browser cannot set `Authorization`: `new WebSocket(url, ['bearer', token])` sends the token as a subprotocol. */

@@ -1,34 +1,32 @@
-import { type ExecutionContext, Injectable } from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { AuthGuard } from '@nestjs/passport';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { httpCallOf } from '../http/messages/request.js';
 import { forbidden, unauthenticated } from './auth-errors.js';
 import { type Principal, principalsOfSockets } from './principal.js';
 import { accessOf } from './scopes.decorator.js';
+import { TokenVerifier } from './token-verifier.js';
 
 /**
  * The guard of every route, GraphQL resolver and WebSocket message: 401 without a valid token, 403 without the scopes
  * of the handler. `@Public()` opens it to callers without a token; a GET whose token is not valid is 401 there, too.
  */
 @Injectable()
-export class JwtAuthGuard extends AuthGuard('jwt') {
-  constructor(private readonly reflector: Reflector) {
-    super();
-  }
+export class JwtAuthGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly verifier: TokenVerifier,
+  ) {}
 
-  override async canActivate(context: ExecutionContext): Promise<boolean> {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     const access = accessOf(this.reflector, context.getHandler() as () => unknown, context.getClass()) ?? [];
     if (access === 'public') return this.admitToPublic(context);
-    const { scopes } = await this.principalOf(context);
-    if (access.length === 0 || !access.every((scope) => scopes.has(scope))) throw forbidden(access);
     const call = httpCallOf(context);
+    const principal = call === undefined ? principalOfSocket(context) : await this.verifier.authenticate(call.request);
+    if (call !== undefined) call.request.user = principal;
+    if (access.length === 0 || !access.every((scope) => principal.scopes.has(scope))) throw forbidden(access);
     if (call !== undefined) makePrivate(call.reply);
     return true;
-  }
-
-  override getRequest(context: ExecutionContext): FastifyRequest {
-    return httpCallOf(context)!.request;
   }
 
   /** Admits a call of a public route. Only GET and HEAD check a token, because a login may send an expired one. */
@@ -36,23 +34,18 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
     if (context.getType() !== 'http') return true;
     const { request } = httpCallOf(context)!;
     const { method, headers } = request;
-    if ((method === 'GET' || method === 'HEAD') && headers.authorization) await super.canActivate(context);
+    if ((method === 'GET' || method === 'HEAD') && headers.authorization) await this.verifier.authenticate(request);
     // Shared caches may store the response, so it must not depend on the user.
     request.user = undefined;
     return true;
   }
+}
 
-  private async principalOf(context: ExecutionContext): Promise<Principal> {
-    const call = httpCallOf(context);
-    if (call !== undefined) {
-      await super.canActivate(context);
-      return call.request.user!;
-    }
-    // A client without a principal comes from an adapter that does not use `Handshakes`.
-    const principal = principalsOfSockets.get(context.switchToWs().getClient<object>());
-    if (principal === undefined) throw unauthenticated();
-    return principal;
-  }
+function principalOfSocket(context: ExecutionContext): Principal {
+  const principal = principalsOfSockets.get(context.switchToWs().getClient<object>());
+  // A client without a principal comes from an adapter that does not use `Handshakes`.
+  if (principal === undefined) throw unauthenticated();
+  return principal;
 }
 
 /** Lets only the client's own cache store the response, and makes it revalidate before each use (RFC 9111). */

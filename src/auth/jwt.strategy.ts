@@ -1,11 +1,10 @@
-import type { IncomingMessage } from 'node:http';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Strategy } from 'passport-jwt';
-import { unauthenticated } from './auth-errors.js';
 import type { Principal } from './principal.js';
+import { tokenOf } from './token-form.js';
 import { TokenVerifier } from './token-verifier.js';
 
 declare module 'fastify' {
@@ -14,19 +13,9 @@ declare module 'fastify' {
   }
 }
 
-const COMPACT_JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
-const BEARER = /^Bearer +(?=\S)/i;
-
-/** The token in `Authorization`, after `Bearer` in any case or without a scheme; `null` if there is none. */
-export function tokenOf({ headers: { authorization = '' } }: Pick<IncomingMessage, 'headers'>): string | null {
-  const scheme = BEARER.exec(authorization)?.[0];
-  if (scheme !== undefined) return authorization.slice(scheme.length);
-  return COMPACT_JWS.test(authorization) ? authorization : null;
-}
-
 /**
- * passport-jwt with jose as its verifier, because its own jsonwebtoken lacks EdDSA and ignores `crit`. A module can use
- * it with `@UseGuards(AuthGuard('jwt'))`.
+ * The strategy of `@UseGuards(AuthGuard('jwt'))` in any module: passport-jwt with jose as its verifier, because its own
+ * jsonwebtoken lacks EdDSA and ignores `crit`.
  */
 @Injectable()
 export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') implements OnModuleInit {
@@ -45,10 +34,8 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') implements On
   }
 
   override authenticate(request: unknown): void {
-    const { server } = request as FastifyRequest;
-    const token = tokenOf(request as FastifyRequest);
-    if (token === null) return this.error(unauthenticated());
-    server.tokenVerifier.verify(token).then(
+    const { server, headers } = request as FastifyRequest;
+    server.tokenVerifier.authenticate({ headers }).then(
       (principal) => this.success(principal),
       (error: Error) => this.error(error),
     );

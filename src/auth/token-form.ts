@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { InvalidTokenError } from './auth-errors.js';
 
 /** Seconds by which clocks may differ. */
@@ -8,6 +9,16 @@ const EMBEDDED_KEYS = ['jwk', 'jku', 'x5u', 'x5c'] as const;
 
 /** `typ` of a JWT (RFC 7519 section 5.1) and of an access token (RFC 9068 section 2.1). */
 const TYPES = new Set(['jwt', 'at+jwt']);
+
+const COMPACT_JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
+const BEARER = /^Bearer +(?=\S)/i;
+
+/** The token in `Authorization`, after `Bearer` in any case or without a scheme; absent if there is none. */
+export function tokenOf({ headers: { authorization = '' } }: Pick<IncomingMessage, 'headers'>): string | undefined {
+  const scheme = BEARER.exec(authorization)?.[0];
+  if (scheme !== undefined) return authorization.slice(scheme.length);
+  return COMPACT_JWS.test(authorization) ? authorization : undefined;
+}
 
 /**
  * Checks that the token has three parts in canonical base64url: without padding, and with unused bits at zero (RFC 4648

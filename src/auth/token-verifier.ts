@@ -3,10 +3,10 @@ import { decodeJwt, decodeProtectedHeader, errors, type JWTHeaderParameters, typ
 import { LRUCache } from 'lru-cache';
 import { Config } from '../config/config.js';
 import { ApiError } from '../http/errors/api-error.js';
-import { InvalidTokenError } from './auth-errors.js';
+import { InvalidTokenError, unauthenticated } from './auth-errors.js';
 import type { Principal } from './principal.js';
 import { RevokedTokens } from './revoked-tokens.js';
-import { CLOCK_SKEW, requireCanonical, requirePlainHeader } from './token-form.js';
+import { CLOCK_SKEW, requireCanonical, requirePlainHeader, tokenOf } from './token-form.js';
 import { type TrustedIssuer, trustedIssuers } from './token-issuers.js';
 
 /** Largest length of `sub` and `iss`, which are logged: four times the limit of OpenID Connect Core section 2. */
@@ -77,6 +77,17 @@ export class TokenVerifier implements OnApplicationBootstrap, OnApplicationShutd
 
   onApplicationShutdown(): void {
     for (const { keys } of this.issuers) keys.stop?.();
+  }
+
+  /**
+   * Verifies the token of a request.
+   * @throws {ApiError} 401 as a rejection, without a valid token
+   * @throws {ApiError} 503 as a rejection, if the keys of the issuer cannot be loaded
+   */
+  async authenticate(request: Parameters<typeof tokenOf>[0]): Promise<Principal> {
+    const token = tokenOf(request);
+    if (token === undefined) throw unauthenticated();
+    return this.verify(token);
   }
 
   /**
