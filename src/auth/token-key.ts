@@ -14,7 +14,7 @@ export interface TokenKeys {
   stop?(): void;
 }
 
-/** Tells whether tokens are signed with a secret of this service, and not by an issuer elsewhere. */
+/** Tells whether a secret of this service signs the tokens, not an external issuer. */
 export function signsTokens({ jwt: { secret, publicKeys, jwksUri, issuer, issuers } }: Config): boolean {
   return secret !== undefined || [publicKeys, jwksUri, issuer, issuers].every((value) => value === undefined);
 }

@@ -155,7 +155,7 @@ async function verifiedPayload(
       });
       return payload;
     } catch (error) {
-      // A TypeError is about the key, such as an RSA key of 1024 bits; another one may fit.
+      // A TypeError concerns the key, such as an RSA key of 1024 bits; another key may fit.
       const isUnfitKey = error instanceof TypeError;
       failure = isUnfitKey ? new errors.JOSEAlgNotAllowed() : error;
       if (!isUnfitKey && !(error instanceof errors.JWSSignatureVerificationFailed)) throw error;

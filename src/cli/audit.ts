@@ -44,7 +44,7 @@ async function* linesOf(
 }
 
 /**
- * Checks the audit trail as it is at one moment.
+ * Checks one snapshot of the audit trail.
  * @throws {Failure} with the first wrong line of each resource
  */
 export async function verifyAudit(interrupt: AbortSignal): Promise<void> {
@@ -86,7 +86,7 @@ class ChainCheck {
   private last = 0;
   private sealed = 0;
   private hash?: string;
-  /** The largest sequence that a line `prune` names. */
+  /** The largest sequence that a `prune` line names. */
   private pruned = 0;
 
   get summary(): string {
@@ -106,7 +106,7 @@ class ChainCheck {
       return `line ${Math.max(this.sealed + 1, this.first)} has lost its hash`;
     }
     if (hash !== hashOf(line, previous ?? '')) return `line ${sequence} was changed: its hash is another`;
-    // The line before the first one was deleted.
+    // For the first stored line, the previous line has been pruned.
     const expected = sequence === 1 ? '' : (this.hash ?? previous);
     if (previous !== expected) return `line ${sequence} does not follow line ${sequence - 1}: one of them was replaced`;
     this.sealed = sequence;

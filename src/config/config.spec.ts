@@ -12,7 +12,7 @@ const pem = (key: { export: (options: { type: 'spki'; format: 'pem' }) => string
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const SECRET = randomBytes(32).toString('base64url');
-/** What features declare; the cookies stand for any feature. */
+/** The settings of features; the cookies stand for any feature. */
 const SETTINGS = [COOKIES.capacity];
 
 const loadConfig = (environment: Environment): Config => load(environment, SETTINGS);
@@ -92,7 +92,7 @@ describe('the configuration', () => {
     }
   });
 
-  /** The ends of every range, and of what is beyond them. */
+  /** The smallest and the largest allowed value of each setting. */
   const RANGES: readonly (readonly [name: string, first: number, last: number])[] = [
     ['PORT', 0, 65_535],
     ['MANAGEMENT_PORT', 0, 65_535],
@@ -324,7 +324,7 @@ describe('the configuration', () => {
         randomBytes(32).toString('hex'),
         randomBytes(24).toString('base64'),
         randomBytes(64).toString('base64url'),
-        // Decimal digits are the least varied.
+        // Of all usual forms, decimal digits have the fewest different characters.
         Array.from(randomBytes(40), (byte) => byte % 10).join(''),
         `${SECRET}${SECRET}`,
       ]) {

@@ -59,8 +59,8 @@ export interface Engine {
   openSnapshot(): Promise<Snapshot>;
 
   /**
-   * Resolves when the database can be read, and on PostgreSQL also written. It waits for no other caller, and has no
-   * time-out.
+   * Resolves when the database can be read, and on PostgreSQL also written. It does not wait for other callers, and has
+   * no time-out.
    */
   check(): Promise<void>;
 
@@ -70,7 +70,7 @@ export interface Engine {
 
 /** Limits of one statement, so that others get their turn; `Infinity` for an engine in another process. */
 export interface StatementLimits {
-  /** Rows to scan for those that match a filter. */
+  /** Rows to scan for matches of a filter. */
   readonly scannedRows: number;
   /** Rows that are counted. */
   readonly countedRows: number;
@@ -85,7 +85,7 @@ export interface ConnectionUsage {
   readonly pool: string;
   /** Connections that callers hold. */
   readonly used: number;
-  /** Most connections that callers may hold at the same time. */
+  /** Maximum number of connections that callers may hold at the same time. */
   readonly limit: number;
   /** Callers that wait while all connections are in use, without those for whom a connection is being fetched. */
   readonly waiting: number;

@@ -12,8 +12,8 @@ export interface OutageOptions<Event> {
 }
 
 /**
- * A repeated problem, for the log: the first report is passed on, the others are counted. It needs no timer while there
- * is no problem, and its timer does not keep the process running.
+ * A repeated problem for the log: it passes the first report on and counts the others. Without a problem it has no
+ * timer, and its timer does not keep the process running.
  */
 export class Outage<Event = void> {
   private startedAt?: number;

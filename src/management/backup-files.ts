@@ -9,7 +9,7 @@ export interface BackupFile {
   readonly time: number;
 }
 
-/** Most entries of a folder to read, which bounds the time and the memory of a scrape. */
+/** Maximum number of entries of a folder to read, which bounds the time and the memory of a scrape. */
 const MOST_ENTRIES = 10_000;
 
 /** The name of a backup by UTC, so that names sort by time: `<service>-20261124T191200Z.sqlite`. gzip adds `.gz`. */
@@ -43,8 +43,8 @@ export async function backupsIn(folder: string): Promise<BackupFile[]> {
 export type SizedBackup = BackupFile & { readonly size: number };
 
 /**
- * The newest backups in a folder, newest first. A name with a time in the future, of a clock that has gone back, does
- * not count.
+ * The newest backups in a folder, newest first. A name with a future time, left by a clock that was set back, does not
+ * count.
  * @throws SystemError
  */
 export async function newestBackups(folder: string, most: number): Promise<SizedBackup[]> {

@@ -44,8 +44,8 @@ function replaceIn(tree: Node, replacementOf: (node: Node) => Node | undefined):
 }
 
 /**
- * The `$ref` of `{ allOf: [{ $ref }] }`. `@nestjs/swagger` wraps named enums so, and generators of clients make a type
- * for each wrapper. A nullable one becomes `oneOf` with null, which `allOf` would exclude.
+ * The `$ref` of `{ allOf: [{ $ref }] }`. `@nestjs/swagger` wraps named enums like this, and client generators make a
+ * type for each wrapper. A nullable enum becomes `oneOf` with null, because `allOf` would exclude null.
  */
 function unwrapped(node: Node): Node | undefined {
   const { allOf, nullable, ...others } = node;

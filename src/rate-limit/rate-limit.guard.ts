@@ -15,7 +15,7 @@ const DELAY = { least: 250, most: 750 };
 
 /** Counts the requests of each subject that have no complete response yet, in this process. */
 class RequestsInProgress {
-  /** Most requests of one subject; `undefined` for no limit. */
+  /** Maximum number of requests of one subject; `undefined` for no limit. */
   most?: number;
   private readonly counts = new Map<string, number>();
   private readonly counted = new WeakSet<ServerResponse>();

@@ -25,7 +25,7 @@ export interface IdKind<I extends Id = Id> {
   readonly isId: (value: unknown) => value is I;
   /** Reads the text of an id; `undefined` for any other text. */
   readonly parse: (text: string) => I | undefined;
-  /** Makes the next id; absent where the database gives the ids from a sequence. */
+  /** Makes the next id; absent if the database gives the ids from a sequence. */
   readonly next?: () => I;
 }
 

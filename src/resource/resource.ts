@@ -121,7 +121,7 @@ export interface Resource<Entity extends AnyResourceEntity = AnyResourceEntity> 
   readonly entity: () => Promise<RecordClass<Entity>>;
   /** The DTO class of the POST body. */
   readonly createDto: () => Promise<RecordClass>;
-  /** The DTO class of a record, where it has properties that the service sets. An import may bring these as well. */
+  /** The DTO class of a record, if it has properties that the service sets. An import may bring these as well. */
   readonly recordDto?: () => Promise<RecordClass>;
   /** Whether the audit trail has a line for each change of a record, also for those of other writers. */
   readonly audited?: boolean;

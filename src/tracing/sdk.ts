@@ -82,7 +82,7 @@ function reportFailures({ origin }: URL): Outage<string> {
   const problem = `Problem with the traces for ${origin}`;
   const failures = new Outage<string>({
     interval: FAILURE_INTERVAL,
-    // Without a span: the running work is that of any request whose span was in the batch.
+    // Logs without a span: the active span may be that of any request in the batch.
     onStart: (reason) => api.context.with(api.ROOT_CONTEXT, () => logger.warn(`${problem}: ${reason}`)),
     onRepeat: (repeats) => logger.warn(`${problem}: ${repeats} more failures in ${FAILURE_INTERVAL / 1000} s`),
   });

@@ -95,8 +95,8 @@ async function finish(draft: string): Promise<void> {
 }
 
 /**
- * Deletes the rows in which processes store their own state. They may be forged: a lease without end would stop its
- * work for good. A new epoch comes with the triggers (`makeTriggers`), which every copy lacks.
+ * Deletes the rows in which processes store their own state. They may be forged: a lease that never expires would stop
+ * its work forever. A new epoch comes with the triggers (`makeTriggers`), which every copy lacks.
  */
 function clearProcessState(draft: string): void {
   using database = openDatabase(draft, { fileMustExist: true });

@@ -17,7 +17,7 @@ function kept(backups: readonly BackupFile[], keep: string, now = '2026-11-24T12
 describe('supersededBackups', () => {
   it('keeps the newest backup of each of the last hours, days and weeks', () => {
     const backups = every(HOUR / 4, 4 * 24 * 60, '2026-11-24T12:00:00Z');
-    // The newest of an hour is that of quarter to; weeks end on Sunday.
+    // The newest backup of an hour is the one at 45 minutes past; weeks end on Sunday.
     expect(kept(backups, '3h')).toEqual(['20261124T1200', '20261124T1145', '20261124T1045']);
     expect(kept(backups, '3d')).toEqual(['20261124T1200', '20261123T2345', '20261122T2345']);
     expect(kept(backups, '3w')).toEqual(['20261124T1200', '20261122T2345', '20261115T2345']);

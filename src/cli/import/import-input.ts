@@ -50,7 +50,7 @@ export interface LineProblem {
 
 /** The lines of one transaction. */
 export class Batch {
-  /** @param before the hash of all lines before the first of these */
+  /** @param before the hash of all lines before this batch */
   constructor(
     private readonly before: Hash,
     readonly entries: readonly Entry[],
@@ -98,7 +98,7 @@ class IdSet {
   }
 }
 
-/** Lines of a batch: enough to share a commit, few enough for writes of the service in between. */
+/** Lines of a batch: enough to share a commit, few enough for writes of the service between two batches. */
 const BATCH = 1000;
 
 /** Reads an input in batches of valid lines. It skips the lines that a resumed import has stored. */

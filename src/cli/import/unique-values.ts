@@ -3,7 +3,7 @@ import type { AnyResourceEntity } from '../../resource/resource-entity.js';
 import type { OpenStorage } from '../resources/open-storage.js';
 import type { Entry, LineProblem } from './import-input.js';
 
-/** Most conditions of one statement. */
+/** Maximum number of conditions of one statement. */
 const CHUNK = 200;
 
 /** Finds lines with a unique value that another line or a stored record has. */

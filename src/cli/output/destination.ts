@@ -15,7 +15,7 @@ export type Destination =
   /** A descriptor of this process, such as `/dev/stdout`. */
   | { readonly kind: 'descriptor'; readonly fd: number };
 
-/** Most symbolic links to follow, as on Linux (path_resolution(7)). */
+/** Maximum number of symbolic links to follow, as on Linux (path_resolution(7)). */
 const MOST_LINKS = 40;
 
 /** Milliseconds between two attempts to open a FIFO. */

@@ -15,7 +15,7 @@ export interface FileReport {
 
 const READ_ONLY = { readonly: true, fileMustExist: true, timeout: 5000 } as const;
 
-/** Most lines of SQLite's report to print; a corrupt file can have thousands. */
+/** Maximum number of lines of SQLite's report to print; a corrupt file can have thousands. */
 const MOST_FAULTS = 5;
 
 /** The expected contents of a database of this version. */

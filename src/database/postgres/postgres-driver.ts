@@ -92,7 +92,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     this.pools = new ConnectionPools(this.settings, this.hosts);
     this.master = this.pools.ordinary.pool;
     try {
-      // `connect` of TypeORM would make its own pool. The queries that follow there are sent here.
+      // TypeORM's `connect` would make its own pool, so its other queries are sent here.
       const runner = this.createQueryRunner('master');
       try {
         this.version ??= await runner.getVersion();

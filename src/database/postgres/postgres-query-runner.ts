@@ -68,8 +68,8 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   }
 
   /**
-   * Runs a statement. The begin of a transaction, and a SELECT outside of one, is repeated on another connection if its
-   * own is broken.
+   * Runs a statement. If the connection is broken, a BEGIN, or a SELECT outside a transaction, is repeated on another
+   * one.
    * @throws {QueryFailedError} for an error of the statement or a violated constraint
    * @throws {DatabaseUnavailableError} for a stopped server, a time-out of a lock, statement or transaction, or a
    * deadlock
@@ -200,8 +200,8 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   }
 
   /**
-   * Waits for the end of the transaction, then rejects the statement if its runner was released: it would run outside.
-   * TypeORM releases the runner of `dataSource.transaction` by the next turn of the event loop.
+   * Waits for the end of the transaction, then rejects the statement if its runner was released: it would run outside
+   * the transaction. TypeORM releases the runner of `dataSource.transaction` by the next turn of the event loop.
    */
   private async stayOpen(sql: string): Promise<void> {
     await this.ending?.catch(() => undefined);

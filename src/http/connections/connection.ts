@@ -39,8 +39,8 @@ const WAITING_REQUEST_BYTES = 4096;
 const LINGER = 2000;
 
 /**
- * One connection. It passes a request to Fastify when the operating system has accepted the response before it. So a
- * client that does not read holds one response, and the requests behind it have not been executed.
+ * One connection. It passes a request to Fastify when the operating system has accepted the previous response. So a
+ * client that does not read holds one response, and its further requests are not executed.
  */
 export class Connection implements ResponseConnection {
   readonly address: string | undefined;
@@ -118,7 +118,7 @@ export class Connection implements ResponseConnection {
     return this.waiting.length > MAX_UNANSWERED;
   }
 
-  /** @returns whether the connection is now that of a WebSocket; not while a response before the handshake is due */
+  /** @returns whether the connection is a WebSocket now; `false` while an earlier request is in progress */
   upgrade(): boolean {
     this.isWebSocket = this.isIdle && this.endedAt === undefined;
     return this.isWebSocket;
@@ -167,7 +167,7 @@ export class Connection implements ResponseConnection {
     this.checkOverdue(performance.now(), requestTimeout);
   }
 
-  /** Rejects an overdue request, unless the service has not read for so long: its client could not send the rest. */
+  /** Rejects an overdue request, unless the service paused reading so long that the client could not send the rest. */
   checkOverdue(now: number, requestTimeout: number): void {
     if (this.overdue === undefined) return;
     const { request, error } = this.overdue;

@@ -20,7 +20,7 @@ import { TlsCertificate } from './tls-certificate.js';
 /** Milliseconds between two checks of all connections. */
 const SWEEP_INTERVAL = 1000;
 
-/** Milliseconds without reading after which a client may be disconnected: if memory is short, and above its limit. */
+/** Milliseconds without reading until a client may be disconnected: when memory is short, and above its limit. */
 const SHORT_STALL = 250;
 const SHORTEST_STALL = 50;
 
@@ -59,7 +59,7 @@ export class Connections implements ConnectionOwner {
   /** Fastify's option `serverFactory`: makes the server whose connections are tracked here. */
   readonly serverFactory = (handler: RequestListener): Server => {
     this.requestHandler = handler;
-    // Node 24 passes only WebSockets to `upgrade`. Older lines pass every request with `Upgrade` to a listener.
+    // Node 24 passes only WebSockets to `upgrade`. Older versions pass every request with `Upgrade` to a listener.
     const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean =>
       server.listenerCount('upgrade') > 0 && headers.upgrade?.toLowerCase() === 'websocket';
     const server = this.createServer(Object.assign(serverOptions(this.limits), { shouldUpgradeCallback }));
@@ -74,7 +74,7 @@ export class Connections implements ConnectionOwner {
       this.bySocket.get(request.socket)!.receive(response as TrackedResponse);
     server.on('request', receive);
     server.on('checkExpectation', receive);
-    // 100 is sent when the body is about to be read, after the guards.
+    // `100 Continue` is sent when the handler begins to read the body, after the guards.
     server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
       request.once('resume', () => {
         if (!response.headersSent) response.writeContinue();

@@ -11,7 +11,7 @@ interface SocketInternals {
   /** Whether Node's HTTP server has paused reading. */
   _paused?: boolean;
   readonly parser?: { resume(): void; getCurrentBuffer(): Buffer | undefined } | null;
-  /** Bytes passed to libuv, and those of them that are not sent yet. */
+  /** Bytes passed to libuv, and bytes of these that are not sent yet. */
   readonly _handle: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;
 }
 
@@ -30,7 +30,7 @@ export class SocketFlow {
     private readonly wire = socket,
   ) {}
 
-  /** @returns milliseconds since the client last read a part of what is buffered; 0 if nothing is buffered */
+  /** @returns milliseconds since the client last read buffered bytes; 0 if nothing is buffered */
   stalledFor(now: number): number {
     const { unsent } = sentBytes(this.socket);
     const { sent } = sentBytes(this.wire);

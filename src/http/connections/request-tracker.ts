@@ -81,12 +81,12 @@ export class BufferBudget {
   /** @param limit in bytes */
   constructor(readonly limit: number) {}
 
-  /** Up to a third of the limit, nothing is checked. */
+  /** Whether at most a third of the limit is used; then nothing is checked. */
   get isComfortable(): boolean {
     return this.bytes * 3 <= this.limit;
   }
 
-  /** Up to two thirds of the limit, no connection is closed. */
+  /** Whether at most two thirds of the limit are used; then no connection is closed. */
   get isSufficient(): boolean {
     return this.bytes * 3 <= this.limit * 2;
   }
@@ -119,7 +119,7 @@ export class RequestTracker {
     response.bufferedBytes = bytes;
   }
 
-  /** Logs and measures a request; a second end of it is ignored. */
+  /** Logs and measures the end of a request, once. */
   end(response: TrackedResponse, end: RequestEnd): void {
     if (response.isRecorded) return;
     this.countBuffered(response, 0);
@@ -129,7 +129,7 @@ export class RequestTracker {
     for (const listener of this.listeners) listener(record, end, response.req);
   }
 
-  /** Handles a connection that closed before the response was sent. The status of a running handler is recorded. */
+  /** Handles a connection that closed before the response was sent. A running handler still provides the status. */
   cutOff(response: TrackedResponse): void {
     const isRunning = response.reply !== undefined && !response.isAnswered && !response.headersSent;
     if (isRunning) this.orphans.add(response);

@@ -82,7 +82,7 @@ export class ErrorLog implements OnApplicationShutdown {
     this.logger[level](`The database rejects a statement: ${reason} (${origin})`);
   }
 
-  /** Logs a stream that failed after its first bytes: its client gets an incomplete body with the status of success. */
+  /** Logs a stream that failed after its first bytes: its client gets a success status with an incomplete body. */
   brokeOff(error: Error, request: FastifyRequest): void {
     const where = `${request.method} ${routeOf(request)} broke off (request ${request.id})`;
     const outage = this.outageOf(error);

@@ -5,7 +5,7 @@ import { engineOf, transaction } from '../../database/engine.js';
 
 /** Milliseconds between two deletions. */
 const INTERVAL = 60_000;
-/** Most keys that one transaction deletes. */
+/** Maximum number of keys that one transaction deletes. */
 const MOST_KEYS = 500;
 
 /**

@@ -11,7 +11,7 @@ import type { StoredResult } from './stored-result.entity.js';
 
 /** Milliseconds for which a result is kept. */
 const LIFETIME = 24 * 3_600_000;
-/** Visible ASCII without comma, quote and backslash. Node joins two fields by a comma, so they are no key. */
+/** Visible ASCII without comma, quote and backslash. Node joins two fields by a comma, which makes them invalid. */
 const BARE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
 /** A string of structured fields (RFC 9651 section 3.3.3). */
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])+)"$/;
@@ -24,7 +24,7 @@ const MOST_CHARACTERS = 255;
 export class IdempotencyKey {
   /** Hash of issuer, subject, path and key, because other subjects may use an equal key. */
   readonly id: string;
-  /** Hash of the query and the body, by which a repetition differs from another request. */
+  /** Hash of the query and the body, which must be equal in a repetition. */
   readonly fingerprint: string;
   private isUsed = false;
 
@@ -48,7 +48,7 @@ export class IdempotencyKey {
     this.isUsed = true;
   }
 
-  /** Marks the response as one to a repetition. */
+  /** Marks the response as a stored one. */
   markReplayed(): void {
     this.reply.header('idempotency-replayed', 'true');
   }

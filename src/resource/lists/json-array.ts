@@ -117,7 +117,7 @@ function stream(read: JsonPage[], unread: AsyncIterator<JsonPage>, options: Json
   return new StreamableFile(array, { type: JSON_TYPE });
 }
 
-/** High-water mark in chunks: one chunk waits in the socket while the next one is made. */
+/** Counts a chunk twice: one chunk waits in the socket while the next one is made. */
 function countChunk({ raw }: FastifyReply, { length }: Buffer): void {
   if (raw instanceof TrackedResponse) raw.httpConnection.countBuffered(raw, 2 * length);
 }

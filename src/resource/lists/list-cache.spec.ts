@@ -2,7 +2,7 @@ import { Config } from '../../config/config.js';
 import { ListCache } from './list-cache.js';
 
 const cacheOf = (bytes: number): ListCache => new ListCache({ listCacheBytes: bytes } as Config);
-/** A list of so many kilobytes, with what the cache adds to each. */
+/** A list that takes `size` kilobytes of the cache, overhead included. */
 const kilobytes = (size: number): Buffer[] => [Buffer.alloc(1000 * size - 1024)];
 
 describe('the cache of lists', () => {

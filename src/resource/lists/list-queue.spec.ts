@@ -4,7 +4,7 @@ import { ListQueue } from './list-queue.js';
 
 const TIMEOUT = 300;
 
-/** A list that is in the making until `done` is called. */
+/** A list that is being made until `done` is called. */
 class Making {
   private finish!: () => void;
   readonly made: Promise<string>;

@@ -65,7 +65,7 @@ describe('the readers of long lists', () => {
     expect(cut).toEqual(['a2']);
     admit(readers, 'honest too', '10.0.0.3');
     expect(cut).toEqual(['a2', 'b0']);
-    // Every address has as many as it can have: two, three and three.
+    // Every address has its maximum of readers: two, three and three.
     expect(() => admit(readers, 'honest, and one too many', '10.0.0.3')).toThrow(/8 long lists are read already/);
   });
 

@@ -39,9 +39,9 @@ export class ListReader {
 export class ListReaders {
   private readonly readers = new Set<ListReader>();
   private readonly most: number;
-  /** Most readers of one subject. */
+  /** Maximum number of readers of one subject. */
   private readonly subjectShare: number;
-  /** Most readers of one address; more than of a subject, because many subjects may share an address. */
+  /** Maximum number of readers of one address; more than of a subject, because many subjects may share an address. */
   private readonly addressShare: number;
 
   constructor({ listStreams }: Config) {

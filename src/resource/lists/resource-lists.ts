@@ -68,7 +68,7 @@ export class ResourceLists {
     try {
       return await this.queue.run(request, () => source.readSnapshot(make));
     } catch (error) {
-      // An error has no version.
+      // An error response has no version.
       reply.removeHeader('etag').removeHeader('x-total-count');
       throw error;
     }

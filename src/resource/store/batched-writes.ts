@@ -7,7 +7,7 @@ import { type IdempotencyKey, type KeyedResult, saveResults, writeOnce } from '.
 import type { AnyResourceEntity } from '../resource-entity.js';
 import type { ResourceTransaction } from './resource-transaction.js';
 
-/** Most writes of one transaction. */
+/** Maximum number of writes in one transaction. */
 const LARGEST_WRITE = 100;
 
 /** A write that may share a transaction with others. */

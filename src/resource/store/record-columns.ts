@@ -13,7 +13,7 @@ export interface RecordColumn {
   readonly kind: ColumnKind;
   /** TypeORM's description, with which its driver converts values. */
   readonly metadata: ColumnMetadata;
-  /** The value of a new record that does not name one. */
+  /** The value of a new record without the property. */
   readonly initial: () => unknown;
   /** Tells whether PostgreSQL stores the column as floats of 4 bytes; those of SQLite have 8. */
   readonly isSinglePrecision: boolean;
@@ -58,7 +58,7 @@ const RESERVED = ['epoch', 'record'];
 /**
  * Reads the columns that clients see from the entity: the id first, then the others in declared order.
  * @param row the name of a row, such as `NEW` in a trigger, as a prefix of the column names
- * @throws {Error} for an entity whose records a store cannot keep
+ * @throws {Error} for an entity with an unsupported column or key
  */
 export function recordColumns(dataSource: DataSource, entity: EntityMetadata, row?: string): RecordColumn[] {
   const [id, ...otherKeys] = entity.primaryColumns;

@@ -46,7 +46,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
    * @param repository of an entity whose table has the resource's plural name
    * @param config whether a write needs `If-Match`
    * @param rule across records; its error is the result of the write
-   * @throws {Error} for an entity whose records it cannot keep
+   * @throws {Error} for an entity with an unsupported column or key
    */
   constructor(
     readonly name: ResourceName,

@@ -25,7 +25,7 @@ import { conditionsOf, type RecordScope, type RecordSelection } from './selectio
 
 const logger = new Logger('Storage');
 
-/** Most parameters of one statement: SQLite accepts 32 766, PostgreSQL 65 535. */
+/** Maximum number of parameters of one statement: SQLite accepts 32 766, PostgreSQL 65 535. */
 const MOST_PARAMETERS = 30_000;
 
 type Values = Readonly<Record<string, unknown>>;
@@ -78,7 +78,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
 
   /**
    * Creates records without ids until the capacity is reached; the others get the error.
-   * @param actors who creates each of them; default: `currentActor`
+   * @param actors the actor of each record; default: `currentActor`
    */
   async createUpTo(
     records: readonly NewRecord<Entity>[],

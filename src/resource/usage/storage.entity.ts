@@ -23,7 +23,7 @@ export class StorageRow {
   @Column('integer')
   used!: number;
 
-  /** Most records that may be stored; the service sets it at its start. `null` before the first start. */
+  /** Maximum number of records; the service sets it at its start. `null` before the first start. */
   @Column('integer', { nullable: true })
   capacity!: number | null;
 

@@ -9,7 +9,7 @@ import { withoutLead } from '../../transaction-control.js';
 /** The configured servers, and the one that was the primary last. */
 export class Hosts {
   private index = 0;
-  /** Increased when a server stopped or lost its role. Connections of earlier generations may lead to it. */
+  /** Increased when a server stopped or lost its role. Connections of earlier generations may lead to that server. */
   generation = 0;
 
   constructor(private readonly all: readonly PostgresHost[]) {}
