@@ -11,7 +11,7 @@ const SIZES = ['small', 'medium', 'large'];
 
 await describeResource({
   path: '/cookies',
-  // Other counts than by code points; they differ for variation selectors.
+  // Too long in code points; libraries that ignore variation selectors count 128 characters.
   invalid: { wish: ['❤️'.repeat(128)] },
 });
 
@@ -22,7 +22,7 @@ interface Cookie {
   readonly wish: string;
 }
 
-/** Stores `count` cookies in one statement; every flavor meets every size. */
+/** Stores `count` cookies in one statement, in all combinations of flavor and size. */
 async function fill(service: Service, count: number, wish: string): Promise<void> {
   await service.app.get(DataSource).sql`
     WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count} - 1)
@@ -135,7 +135,7 @@ describe('ids', () => {
       const [here, there] = [await create(client), await create(await Client.of(other))];
       expect(there.path).toBe(here.path);
       expect(there.etag).not.toBe(here.etag);
-      // What was cached from the one database must not be taken for the state of the other.
+      // A response cached from one database must not match the other one.
       expect((await client.get('/cookies', { 'if-none-match': there.etag })).status).toBe(200);
     } finally {
       await other.stop();
@@ -159,7 +159,7 @@ describe('the list', () => {
   afterAll(() => service.stop());
 
   it('follows Link from a request whose target is a whole URL', async () => {
-    // Proxies send such targets (RFC 9112 section 3.2.2); what they call this host is not for the next link to say.
+    // Proxies send such targets (RFC 9112 section 3.2.2). The next link must not contain their host name.
     const { port, hostname } = new URL(service.url);
     const response = await responseTo({
       hostname,
@@ -172,7 +172,7 @@ describe('the list', () => {
     expect(response.headers['link']).toMatch(/^<\/cookies\?/);
   });
 
-  // The next three are served from the cache; test/resource/lists.e2e-spec.ts asks for lists that are not cached, ten at once.
+  // The next three tests read from the cache; test/resource/lists.e2e-spec.ts reads lists that are not cached.
   it('returns all of it to seventy requests together', async () => {
     const lists = await Promise.all(Array.from({ length: 70 }, () => client.get('/cookies')));
     expect(tally(lists)).toEqual({ 200: 70 });
@@ -195,7 +195,7 @@ describe('the list', () => {
   });
 });
 
-/** The answer to a GET as soon as its head has come, its body unread. */
+/** Resolves with the response when its header section has arrived; the body is unread. */
 async function responseTo(options: RequestOptions): Promise<IncomingMessage> {
   const [response] = (await once(httpGet({ ...options, agent: false }), 'response')) as [IncomingMessage];
   return response;
@@ -213,7 +213,7 @@ describe('a list while others write', () => {
   afterEach(() => service.stop());
 
   it('shows the state it began with to a slow reader', async () => {
-    // About 20 MB: more than the sockets of both sides hold, so the end of it is not read yet when the writes come.
+    // About 20 MB, more than the sockets of both sides buffer: the writes come before the list is read.
     const count = 20_000;
     await fill(service, count, '🍪'.repeat(250));
     const { port, hostname } = new URL(service.url);
@@ -284,7 +284,7 @@ describe('CORS', () => {
     );
     expect(fields(headers, 'vary')).toContain('origin');
     expect(headers.get('access-control-max-age')).toBe('600');
-    // Tokens come in a header, never as cookies of the browser.
+    // Tokens are sent in a header, never as cookies of the browser.
     expect(headers.get('access-control-allow-credentials')).toBeNull();
     expectPlainHeaders(headers);
   });

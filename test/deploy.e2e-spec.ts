@@ -10,10 +10,10 @@ import { Client, COOKIE, type Service, startService, temporaryFolder } from './s
 
 const DEPLOY = join(import.meta.dirname, '../deploy');
 const read = (file: string) => readFileSync(join(DEPLOY, file), 'utf8');
-/** `up` is Prometheus's own. */
+/** Names of the service's metrics; `up` is a metric of Prometheus. */
 const METRIC = /\b(?:http|storage|database|log|nodejs|process)_[a-z0-9_]+/g;
 
-/** The load balancer itself, where it is installed; `HAPROXY_PATH` names another. */
+/** The program HAProxy, if it is installed; `HAPROXY_PATH` sets another path. */
 const HAPROXY = process.env['HAPROXY_PATH'] ?? 'haproxy';
 const withHaproxy = canMakeCertificates && spawnSync(HAPROXY, ['-v']).status === 0 ? it : it.skip;
 
@@ -23,7 +23,7 @@ const withSystemd = spawnSync('systemd-analyze', ['--version']).status === 0 ? i
 /** `promtool` comes with Debian's package `prometheus`. */
 const withPromtool = spawnSync('promtool', ['--version']).status === 0 ? it : it.skip;
 
-/** What a PostgreSQL server does not tell the service. */
+/** Metrics that the service does not have on PostgreSQL. */
 const SQLITE_ONLY = ['database_last_backup_timestamp_seconds', 'database_volume_free_bytes', 'database_wal_bytes'];
 
 interface Dashboard {
@@ -60,7 +60,7 @@ describe('what is deployed beside the service', () => {
     ])('of %s is one that the service gives', (_where, expressions) => {
       const asked = new Set(expressions().flatMap((expression) => expression.match(METRIC) ?? []));
       expect(asked.size).toBeGreaterThan(0);
-      // A counter of what has not happened yet has a type and no value.
+      // A counter without an event has a type but no value.
       const given = new Set([...exposed.matchAll(/^(?:# TYPE )?([a-z_0-9]+)[{ ]/gm)].map(([, name]) => name));
       const missing = [...asked].filter((name) => !given.has(name));
       expect(missing.filter((name) => engine === 'sqlite' || !SQLITE_ONLY.includes(name))).toEqual([]);
@@ -106,7 +106,7 @@ describe('what is deployed beside the service', () => {
   withSystemd('are units that systemd takes, and the service runs a command that the command line takes', () => {
     const folder = temporaryFolder();
     for (const unit of UNITS) {
-      // The paths are those of an installation.
+      // The unit has the path of an installed program.
       const text = read(`systemd/${unit}`).replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`);
       writeFileSync(join(folder, unit), text);
     }

@@ -13,23 +13,23 @@ const [, user, group] = /^USER (\d+):(\d+)$/m.exec(DOCKERFILE)!.map(Number);
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
 const SERVER = { 'app.kubernetes.io/name': 'cookies', 'app.kubernetes.io/component': 'server' };
 const SERVER_SELECTOR = Object.entries(SERVER).map((label) => label.join('='));
-/** Milliseconds that a stop takes beside SHUTDOWN_DELAY and SHUTDOWN_TIMEOUT, at most. */
+/** Maximum milliseconds of a stop besides SHUTDOWN_DELAY and SHUTDOWN_TIMEOUT. */
 const CLOSE = 6000;
 
-/** Output of kubectl, which asks no server for any of these commands. */
+/** Output of kubectl. None of these commands needs a server. */
 function kubectl(args: string[], input = ''): string {
   const { status, stdout, stderr } = spawnSync('kubectl', args, { cwd: ROOT, encoding: 'utf8', input });
   if (status !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
   return stdout;
 }
 
-/** Objects that kubectl prints one after the other. */
+/** Parses the objects that kubectl prints one after the other. */
 const objectsIn = (json: string): any[] => JSON.parse(`[${json.replaceAll(/^\}\n\{/gm, '},{')}]`) as any[];
 const built = (name: string): any[] =>
   objectsIn(
     kubectl(['label', '--local', '-f', '-', '-o', 'json', 'x=y'], kubectl(['kustomize', `deploy/kubernetes/${name}`])),
   );
-/** The objects as kubectl prints them after it has read them into its own types, which have no unknown field. */
+/** The objects after kubectl has read them into its own types, which drops unknown fields. */
 const typed = (set: string[], items: any[]): any[] =>
   objectsIn(
     kubectl(

@@ -118,7 +118,7 @@ describe('the documents of the project', () => {
       /`((?:src|test|migrations|docs|bench|deploy|scripts)\/[\w./-]+)`/g,
     );
     expect(names.length).toBeGreaterThan(20);
-    // The guide for new features names the files of the feature that it makes.
+    // The guide names files of the new feature that it creates.
     expect(missing(names).filter((name) => !/^docs\/extending\.md: .*orders/i.test(name))).toEqual([]);
   });
 });

@@ -15,7 +15,7 @@ interface Step {
   readonly body: string;
 }
 
-/** The tour as a script that prints a mark before each answer, and what each is expected to be. */
+/** The tour as a script that prints a mark before each response, with the expected status and body of each step. */
 function readTour(): { script: string; steps: Step[] } {
   const tour = README.split('## A tour with curl')[1]?.split('```bash\n')[1]?.split('```')[0] ?? '';
   const lines = tour.split('\n');

@@ -15,7 +15,7 @@ interface Locked {
 const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> };
 const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
 const nameOf = (path: string): string => packages[path]!.name ?? path.split('node_modules/').at(-1)!;
-/** The packages that the service may need at run time, by their paths. */
+/** The paths of packages that the service may need at run time. */
 const production = Object.keys(packages).filter((path) => path !== '' && !packages[path]!.dev);
 
 /** Licences that permit use in closed software and ask for no more than a notice. */
@@ -61,7 +61,7 @@ describe('the bill of materials', () => {
 });
 
 describe('the licences of production dependencies', () => {
-  /** A package with a choice of licences has to offer one that is permissive. */
+  /** A package with a choice of licences must offer a permissive one. */
   const isPermissive = (license = ''): boolean =>
     license
       .replaceAll(/[()]/g, '')

@@ -12,7 +12,7 @@ const CLIENTS = 32;
 const now = performance.now.bind(performance);
 let passed = 0;
 
-/** Lets 5 s pass for the service, which loads the keys at most once in that time. */
+/** Advances the clock by 5 s, the shortest time between two loads of the keys. */
 const pass5Seconds = (): void => void (passed += 5000);
 
 beforeAll(() => {
@@ -46,7 +46,7 @@ describe('a service with JWT_ISSUER and JWT_AUDIENCE of an OpenID provider', () 
 
   const keySetLoads = (): number => provider.requests.filter((path) => path === '/jwks').length;
 
-  /** A token as the provider signs it, but made here, also while the provider is stopped. */
+  /** A token like those of the provider, signed by the test, which works while the provider is stopped. */
   const signed = (key: JWK): Promise<string> =>
     new SignJWT(claims({ iss: provider.issuer, aud: AUDIENCE, jti: crypto.randomUUID() }))
       .setProtectedHeader({ alg: key.alg!, kid: key.kid, typ: 'at+jwt' })

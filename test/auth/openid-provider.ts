@@ -39,7 +39,7 @@ export class OpenIdProvider {
   setKeys(keys: JWK[]): void {
     const alg = keys[0]!.alg as Algorithm;
     const provider = new Provider(this.issuer, {
-      // The provider wants an RS256 key for ID tokens, which nobody asks for here.
+      // The provider requires an RS256 key for ID tokens, which the tests do not use.
       jwks: { keys: [...keys, ID_TOKEN_KEY] as never },
       clients: [
         {

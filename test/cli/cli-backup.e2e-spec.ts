@@ -47,7 +47,7 @@ function withWrongChecksum(bytes: Buffer): Buffer {
 describe('cli backup and restore', () => {
   let folder: string;
 
-  /** With a backup. */
+  /** Makes a storage with 3000 cookies and a backup of it. */
   beforeEach(async () => {
     folder = await folderWith(lines(3000), ['backup', 'backup.sqlite']);
   });
@@ -63,7 +63,7 @@ describe('cli backup and restore', () => {
   const state = (where = folder) =>
     readdirSync(where).map((name) => [name, statSync(join(where, name)).size, statSync(join(where, name)).mtimeMs]);
 
-  /** Runs `restore --verify` with a temporary folder, which must be empty afterwards, as must be all it had made elsewhere. */
+  /** Runs `restore --verify`. It must leave the temporary folder empty, and the folder of the backup as it was. */
   async function verify(file: string, options: RunOptions = {}): Promise<Outcome> {
     const [temporary, before] = [temporaryFolder(), state()];
     const environment = { TMPDIR: temporary, ...options.environment };
@@ -116,7 +116,7 @@ describe('cli backup and restore', () => {
     await run(folder, ['import', 'cookies'], { input: lines(5, 3001) });
     const { code, stderr } = await run(folder, ['restore', 'backup.sqlite']);
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('Restored 3000 cookies') });
-    // Before anything opens the database, which would tidy up.
+    // Checked before a connection opens the database, which would remove these files.
     expect(readdirSync(folder).filter((name) => /-(wal|shm)$/.test(name))).toEqual([]);
     expect(countsOf(folder)).toEqual({ count: 3000, used: 3000 });
     expect(epoch()).not.toBe(before);
@@ -226,7 +226,7 @@ describe('cli backup and restore', () => {
     const config = loadConfig(environmentIn(folder));
     const dataSource = await (await createDataSource(config)).initialize();
     const runner = dataSource.createQueryRunner();
-    // Each rebuilds the table; a column that is dropped and comes back is the last one.
+    // Each step rebuilds the table. A dropped column that is added again becomes the last one.
     await runner.addColumn('cookies', new TableColumn({ name: 'note', type: 'varchar', isNullable: true }));
     await runner.dropColumn('cookies', 'note');
     await runner.dropCheckConstraint('cookies', 'cookies_size');
@@ -281,7 +281,7 @@ describe('cli backup and restore', () => {
     expect({ status, ...countsOf(folder) }).toEqual({ status: 201, count: 3001, used: 3001 });
   });
 
-  /** The tests above have these. */
+  /** Changes that other tests cover. */
   const OTHERS = [DROPPED, 'a migration of tomorrow', 'a counter that is wrong', 'a sequence behind the records'];
   const NOT_REJECTED = [...OTHERS, 'a migration forgotten', ...HARMLESS];
 
@@ -402,7 +402,7 @@ describe('cli backup and restore', () => {
   it('restores over a database that is damaged beyond opening, and leaves it no WAL that is not its own', async () => {
     for (const suffix of ['', '-wal']) writeFileSync(join(folder, `cookies.sqlite${suffix}`), 'broken'.repeat(2000));
     expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject({ code: 0 });
-    // Before anything opens the database, which would take a WAL of that name for its own.
+    // Checked before SQLite opens the database, because it would use a WAL of that name.
     expect(existsSync(join(folder, 'cookies.sqlite-wal'))).toBe(false);
     const aside = readdirSync(folder).filter((name) => name.includes('.before-'));
     expect(aside).toHaveLength(1);

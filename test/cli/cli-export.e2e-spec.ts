@@ -11,7 +11,7 @@ describe('cli export', () => {
     line({ id: 2, flavor: 'cinnamon', size: 'large' }) +
     line({ id: 7, flavor: 'chocolate' });
 
-  /** More than a pipe takes at once. */
+  /** Longer than the buffer of a pipe. */
   const MANY = lines(9000);
 
   beforeEach(() => {

@@ -34,7 +34,7 @@ import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js
 import { until } from '../support/until.js';
 import { ServiceProcess } from '../support/service-process.js';
 
-/** Another user of the machine; only root can give files to one. */
+/** The id of another user, to whom only root can give files. */
 const STRANGER = 65534;
 const asRoot = ORDINARY_USER.uid !== undefined && canRunAsOrdinaryUser() ? it : it.skip;
 const withDevices = canMakeDevices() ? it : it.skip;
@@ -62,7 +62,7 @@ function hasOpened({ pid }: ChildProcess, file: string): boolean {
     try {
       return readlinkSync(`/proc/${pid}/fd/${name}`) === at(file);
     } catch {
-      // Closed since the folder was read.
+      // The descriptor was closed after the folder was read.
       return false;
     }
   });
@@ -123,7 +123,7 @@ describe('what export and backup are to write into', () => {
     expect(await outcome).toMatchObject({ code: 130, stderr: 'Interrupted.\n' });
   });
 
-  // A device of our own: what goes wrong must not take one from the machine.
+  // The test makes its own device, so that a bug cannot remove a device of the machine.
   withDevices.each(COMMANDS)('stays a device, whose error is said: %s', async (_name, args) => {
     execFileSync('mknod', [at('full'), 'c', '1', '7']);
     execFileSync('mknod', [at('null'), 'c', '1', '3']);
@@ -151,7 +151,7 @@ describe('what export and backup are to write into', () => {
   });
 
   it.each(COMMANDS)('may be a link to stdout, in a pipe or behind what a file has: %s', (name, args) => {
-    // As /dev/stdout is, which a fault must not take from the machine.
+    // A link like /dev/stdout, which a bug must not remove from the machine.
     symlinkSync('/proc/self/fd/1', at('stdout'));
     const command = [process.execPath, join(process.cwd(), 'dist/src/cli/main.js'), ...args, at('stdout')];
     const shell = (rest: string): Buffer =>
@@ -233,7 +233,7 @@ describe('restore', () => {
     expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
   });
 
-  /** Runs a command as another user, to whom the folder belongs. */
+  /** Runs a command as another user, who owns the folder. */
   const runAs = (uid: number, args: readonly string[]): Promise<Outcome> => {
     const child = spawn(process.execPath, [join(process.cwd(), 'dist/src/cli/main.js'), ...args], {
       cwd: folder,
@@ -337,7 +337,7 @@ describe('an import after a move', () => {
     mkdirSync(at('new'));
     const imported = await run(at('new'), ['import', 'cookies', at('out.ndjson'), ...options]);
     expect(imported).toMatchObject({ code: 0, stderr: expect.stringContaining('Imported 3 cookies') });
-    // The same contents: the line is no cookie.
+    // The checksums are equal, because the `lastId` line is no cookie.
     const sums = [exported, imported].map(({ stderr }) => /3 cookies, sha256 [0-9a-f]{64}/.exec(stderr)?.[0]);
     expect(sums[1]).toBe(sums[0]);
     expect((await run(at('new'), ['export', 'cookies'])).stdout).toBe(`${lines(3)}{"lastId":5}\n`);

@@ -15,7 +15,7 @@ import { temporaryFolder } from '../support/service.js';
 import { until } from '../support/until.js';
 import { FileCalls, type FileFault } from '../support/faults/file-calls.js';
 
-/** A command that replaces a file, which exists before, by a finished draft. */
+/** A command that replaces an existing file by a finished draft. */
 const replacing = (args: string[], file: string, draft: string) => ({ name: args[0]!, args, file, draft });
 type Case = ReturnType<typeof replacing>;
 
@@ -45,7 +45,7 @@ describe('a command that replaces a file', () => {
   const at = (name: string): string => join(folder, name);
   const files = (): string[] => readdirSync(folder).sort();
 
-  /** How many cookies a database or an export has. */
+  /** The number of cookies in a database or an export. */
   const contentsOf = (file: string): number => {
     if (file.endsWith('.ndjson')) return readFileSync(at(file), 'utf8').split('\n').length - 1;
     return countsOf(folder, file).count;
@@ -159,7 +159,7 @@ describe('a command that replaces a file', () => {
     inDatabase(folder, (database) => {
       database.exec(`PRAGMA journal_mode = WAL; INSERT INTO cookies (flavor, size, wish)
         VALUES ('vanilla', 'small', 'only in the WAL')`);
-      // As a kill leaves them: nobody folds the WAL into the database.
+      // The files as a kill leaves them, with a WAL that is not folded into the database.
       cpSync(folder, killed, { recursive: true });
     });
     expect(existsSync(join(killed, 'cookies.sqlite-wal'))).toBe(true);

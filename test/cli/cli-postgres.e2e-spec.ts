@@ -49,7 +49,7 @@ describePostgres('the command line and PostgreSQL', () => {
     await using service = await startService(postgres);
     const client = await Client.of(service);
     const { headers } = await client.get('/cookies?limit=1');
-    // Their order does not matter, within an import or from one to the next.
+    // Ids may come in any order, within an import and from one import to the next.
     await onPostgres(['import', 'cookies'], line({ id: 41 }) + line({ id: 7 }));
     await onPostgres(['import', 'cookies'], line({ id: 12 }));
     expect((await client.get('/cookies?limit=1')).headers.get('etag')).not.toBe(headers.get('etag'));
@@ -78,7 +78,7 @@ describePostgres('the command line and PostgreSQL', () => {
     const child = startCommand(folder, ['import', 'cookies'], postgres);
     const outcome = outcomeOf(child);
     child.stdin!.on('error', () => {});
-    // It has the first half and waits for more.
+    // The command gets the first half of the input and waits for more.
     child.stdin!.write(text.slice(0, text.length / 2));
     while (((await stored().catch(() => undefined))?.used ?? 0) === 0) await sleep(20);
     child.kill('SIGKILL');

@@ -153,7 +153,7 @@ describe('the command line', () => {
       expect(readdirSync(folder)).toEqual(files);
       await service.end();
       files = readdirSync(folder);
-      // File systems and clocks round: half a minute is no fault.
+      // File systems and clocks round times, so half a minute is accepted.
       const soon = Date.now() / 1000 + 30;
       utimesSync(join(folder, 'cookies.sqlite'), soon, soon);
       const stopped = await run(folder, ['doctor']);

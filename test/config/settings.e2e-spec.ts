@@ -10,7 +10,7 @@ const ENV_EXAMPLE = readFileSync(join(ROOT, '.env.example'), 'utf8');
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const declared = allSettings(SETTINGS);
 
-// Where one of these fails: npm run settings
+// If one of these tests fails, run `npm run settings`.
 describe('what the documents say of the settings that the platform and the features declare', () => {
   it('.env.example has every variable with its default', () => {
     const example = parseEnv(ENV_EXAMPLE);

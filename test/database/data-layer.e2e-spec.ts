@@ -36,16 +36,16 @@ class NotesModule {}
 
 const CREATE_NOTES = 'CREATE TABLE notes (id integer PRIMARY KEY AUTOINCREMENT NOT NULL, name varchar NOT NULL UNIQUE)';
 const INSERT_NOTE = 'INSERT INTO notes (name) VALUES (?)';
-/** A name that is in the table already, so that to insert it violates the unique column. */
+/** A name that is already in the table, so inserting it violates the unique column. */
 const TAKEN = 'taken';
 
-/** Turns of the event loop while a lock is waited for, however loaded the machine is; a wait inside SQLite would have none. */
+/** Minimum turns of the event loop during a wait for a lock, even on a busy machine. A wait inside SQLite has none. */
 const FEWEST_TURNS = 10;
 
 const databaseOf = (dataSource: DataSource): Database =>
   (dataSource.driver as unknown as { databaseConnection: Database }).databaseConnection;
 
-/** The committed names, read by a connection that has nothing to do with the data source. */
+/** The committed names, read by a connection outside the data source. */
 function committedNames(file: string): Set<string> {
   const database = openDatabase(file, { readonly: true });
   try {
@@ -84,7 +84,7 @@ const WAYS: Way[] = [
   (dataSource, first, second) => dataSource.transaction((manager) => insertBoth(manager, first, second)),
   (dataSource, first, second) =>
     dataSource.transaction(async (manager) => {
-      // A nested transaction that fails and is caught takes nothing of the outer one with it.
+      // A nested transaction that fails and is caught does not undo the outer one.
       const nested = manager.transaction(async (inner) => {
         await inner.insert(Note, { name: `doomed nested ${first}` });
         await nextTurn();
@@ -111,17 +111,17 @@ const WAYS: Way[] = [
 ];
 
 interface Outcome {
-  /** Operations that were to succeed and did not. */
+  /** Operations that failed unexpectedly. */
   readonly unexpected: string[];
-  /** Rows whose operation was reported as done, and that are not committed. */
+  /** Rows that are not committed although their operation succeeded. */
   readonly lost: string[];
-  /** Rows whose operation was reported as failed, and that are committed. */
+  /** Rows that are committed although their operation failed. */
   readonly ghosts: string[];
-  /** Rows that a reader saw although their transaction rolled back. */
+  /** Rows that a reader saw although their transaction was rolled back. */
   readonly dirty: string[];
 }
 
-/** Runs operations at once; every tenth violates the unique column with its second row. */
+/** Runs concurrent operations; the second row of every tenth violates the unique column. */
 async function stress(dataSource: DataSource, file: string, count: number): Promise<Outcome> {
   const unexpected: string[] = [];
   const done: string[] = [];
@@ -163,7 +163,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
   let folder: string;
   let file: string;
 
-  // A data source made outside an application has no application's logger.
+  // Without an application, the data source would log to stdout.
   beforeAll(() => Logger.overrideLogger(false));
 
   const prepare = async (): Promise<void> => {
@@ -236,7 +236,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
   });
 
   describe('reading', () => {
-    // The transaction stays open until the read has come back: a read that waited for it would fail after a second.
+    // The transaction stays open until the read has ended: a read that waited for it would fail after a second.
     it('does not wait for an open transaction, nor see its rows', async () => {
       await open({ DATABASE_BUSY_TIMEOUT: '1000' });
       const counts = async (): Promise<number[]> => [
@@ -346,7 +346,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       expect(await errorOf(runner.query('SELECT * FROM notes'))).toBeInstanceOf(DatabaseUnavailableError);
       expect(await errorOf(runner.commitTransaction())).toBeInstanceOf(DatabaseUnavailableError);
       await runner.rollbackTransaction();
-      // The runner itself is whole again.
+      // The query runner can be used again.
       await runner.startTransaction();
       await runner.manager.insert(Note, { name: 'anew' });
       await runner.commitTransaction();
@@ -519,7 +519,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
         },
       ],
       ['many rows at once', (manager) => manager.insert(Note, MANY)],
-      // SQLite itself undoes no more than such a statement (sqlite3VdbeHalt of its vdbeaux.c).
+      // SQLite itself undoes only such a statement, not the transaction (sqlite3VdbeHalt of its vdbeaux.c).
       ['many rows at once, whose failure is swallowed', (manager) => errorOf(manager.insert(Note, MANY))],
       [
         'in a nested transaction whose failure is swallowed',
@@ -621,7 +621,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
   });
 });
 
-/** How often the event loop turns, some 1 000 times a second where nothing else runs. */
+/** Counts turns of the event loop: about 1000 a second if nothing else runs. */
 class Turns {
   private count = 0;
   private readonly timer = setInterval(() => this.count++, 1);

@@ -12,7 +12,7 @@ import { environmentIn, temporaryFolder } from '../support/service.js';
 
 const TRANSACTION_TIMEOUT = 500;
 
-/** The outcome of each of many writes that are sent at once. */
+/** The outcomes of concurrent writes. */
 const outcomes = async (writes: Promise<unknown>[]): Promise<string[]> =>
   (await Promise.allSettled(writes)).map(({ status }) => status);
 
@@ -39,7 +39,7 @@ describe('writes that wait together', () => {
   const names = async () =>
     (await dataSource.query<{ name: string }[]>('SELECT name FROM notes')).map(({ name }) => name).sort();
 
-  /** How many inserts each commit has stored while `work` ran; every statement of the writing connection still runs. */
+  /** The number of inserts in each commit while `work` runs. */
   async function batchSizesDuring(work: () => Promise<unknown>): Promise<number[]> {
     const { writing } = dataSource.driver as unknown as { writing: { run(sql: string): unknown } };
     const run = jest.spyOn(writing, 'run');
@@ -63,7 +63,7 @@ describe('writes that wait together', () => {
     ['transactions', insertInTransaction],
   ])('share one commit when they are %s', async (_what, write) => {
     const writes = () => Promise.all(Array.from({ length: 50 }, (_, index) => write(`note ${index}`)));
-    // Two or three, on a quiet machine.
+    // On an idle machine there are two or three commits.
     expect(await commitsDuring(writes)).toBeLessThan(20);
     expect(await names()).toHaveLength(50);
   });
@@ -92,7 +92,7 @@ describe('writes that wait together', () => {
     const { databaseConnection } = dataSource.driver as unknown as { databaseConnection: Database };
     await insert('stored');
     databaseConnection.pragma('max_page_count = 1');
-    // One after the other: the last of the batch is too large.
+    // The writes run in this order, and the last one is too large.
     const writes = [
       insert('one'),
       insertInTransaction('two'),
@@ -134,7 +134,7 @@ describe('writes that wait together', () => {
       ['a query runner that sends ROLLBACK', () => inRunner((runner) => runner.query('ROLLBACK'))],
       ['a query runner that is released', () => inRunner((runner) => runner.release())],
     ])('and are told the failure of the commit: %s', async (_how, reject) => {
-      // Straight after a commit, what comes together shares the next, unless it takes 20 ms: a slow machine may.
+      // Concurrent writes after a commit share the next one, unless they take 20 ms by this clock.
       await insert('stored');
       const clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now());
       const writes = [insert('pending'), insert('pending'), insertInTransaction('pending'), reject()];

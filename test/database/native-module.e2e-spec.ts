@@ -18,7 +18,7 @@ describe('the native module of SQLite', () => {
   describe('where it is missing', () => {
     let folder: string;
 
-    /** The built service with all its packages, but nothing of better-sqlite3 that is native. */
+    /** The built service with all its packages, but without the native module of better-sqlite3. */
     beforeAll(() => {
       folder = temporaryFolder();
       const packages = join(folder, 'node_modules');
@@ -52,7 +52,7 @@ describe('the native module of SQLite', () => {
     });
 
     it('a start names both versions when it was built for another version of Node', () => {
-      // As dlopen reports it; a module that is built for another Node is not at hand.
+      // The message of dlopen for a module built for another version of Node, because no such module is available.
       const name = IS_NODE_20 ? 'better-sqlite3-12' : 'better-sqlite3';
       const packageFolder = join(folder, 'node_modules', name);
       const message =

@@ -11,7 +11,7 @@ import { environmentIn, temporaryFolder } from '../support/service.js';
 const LEAKS = 300;
 const CALLERS = 32;
 
-/** Leaves a transaction open on the runner, in one of the ways of ordinary code. */
+/** Leaves a transaction open on the runner, as careless code does. */
 type Leak = (runner: QueryRunner, index: number) => Promise<unknown>;
 
 const insert = (runner: QueryRunner, name: string) => runner.query('INSERT INTO notes (name) VALUES ($1)', [name]);
@@ -36,7 +36,7 @@ const LEAKS_OF_CODE: Leak[] = [
   },
   async (runner, index) => {
     await runner.query('BEGIN');
-    // Not awaited: it is in flight when the runner is released.
+    // Not awaited, so that it is in flight when the runner is released.
     void insert(runner, `leaked ${index}`).catch(() => undefined);
   },
 ];
@@ -80,7 +80,7 @@ describePostgres('a query runner that is released inside an open transaction', (
     try {
       await LEAKS_OF_CODE[index % LEAKS_OF_CODE.length]!(runner, index);
     } catch {
-      // As a handler whose request has failed.
+      // Like a handler whose request has failed.
     } finally {
       await runner.release();
     }

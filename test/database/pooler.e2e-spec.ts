@@ -11,7 +11,7 @@ describePostgres('three replicas behind a pooler in transaction mode', () => {
   beforeAll(async () => {
     Logger.overrideLogger(false);
     pooler = await Pooler.start(await createDatabase(`pooler_${process.pid}`), 5);
-    // All of them at once on an empty database: one migrates, the others wait for it.
+    // All replicas start together on an empty database: one migrates, and the others wait.
     replicas = await Promise.all(
       [1, 2, 3].map(() => startService({ DATABASE_URL: pooler.url, COOKIES_CAPACITY: '25', DATABASE_POOL_SIZE: '8' })),
     );

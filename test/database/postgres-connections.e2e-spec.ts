@@ -64,7 +64,7 @@ describePostgres('a server with 12 slots, 3 of them reserved', () => {
         held++;
         return leaving;
       };
-      // The service may take a slot again, until the others have all of them.
+      // The service may take a freed slot first, so this repeats until the other clients have all slots.
       for (let attempt = 0; held < 9 && attempt < 100; attempt++) {
         await endSessions(server.url());
         for (let slot = held; slot < 9; slot++) others.push(onServer(url, hold).catch(() => undefined));
@@ -79,7 +79,7 @@ describePostgres('a server with 12 slots, 3 of them reserved', () => {
       expect(performance.now() - began).toBeLessThan(4000);
       leave();
       await Promise.all(others);
-      // The sessions of clients that have left end a little later.
+      // Sessions of disconnected clients end a little later.
       let second = await client.get('/cookies/987654321');
       for (let asked = 0; asked < 20 && second.status === 503; asked++) second = await client.get('/cookies/987654321');
       expect(second.status).toBe(404);
@@ -115,7 +115,7 @@ describePostgres('a server that is frozen', () => {
   });
 
   it('makes none of 1000 creates and 1000 reads wait longer than for a batch, a connection and a statement', async () => {
-    // Not over HTTP: 2000 connections would measure how fast they are accepted.
+    // Not over HTTP, because the time to accept 2000 connections is not measured here.
     const { records: cookies } = service.app.get(CookiesService);
     server.freeze();
     const began = performance.now();
@@ -127,7 +127,7 @@ describePostgres('a server that is frozen', () => {
     expect(outcomes.every((one) => one.status === 'rejected' && one.reason instanceof DatabaseUnavailableError)).toBe(
       true,
     );
-    // The busy time-out twice, and the statement's with the second by which this side waits longer.
+    // The busy time-out twice, the statement's time-out with a second of grace, and a reserve.
     expect(longest).toBeLessThan(1000 + 1000 + 2000 + 4000);
     const list = await client.get('/cookies');
     expect([list.status, (await client.post(COOKIE)).status]).toEqual([503, 503]);
@@ -189,7 +189,7 @@ describePostgres('hosts of which some never respond', () => {
     const [outcome, milliseconds] = await start(url.replace(/@[^/]+/, `@${silent.map(address).join(',')}`), '900');
     console.info('three silent hosts:', Math.round(milliseconds), 'ms');
     expect(outcome).toMatch(/does not respond in time/);
-    // One timeout for each host would be 2700.
+    // One time-out for each host would take 2700 ms.
     expect(milliseconds).toBeLessThan(2700);
   });
 });
@@ -369,7 +369,7 @@ describePostgres('a server that is silent to a statement', () => {
 
   beforeAll(async () => {
     proxy = await TcpProxy.start(await freshDatabase());
-    // Time enough for another try, if there were one.
+    // Enough time for a second attempt, which must not happen.
     const timeouts = { DATABASE_BUSY_TIMEOUT: '5000', DATABASE_STATEMENT_TIMEOUT: '100' };
     const uncached = { LIST_CACHE_BYTES: '0' };
     service = await startService({ DATABASE_URL: proxy.url, LOG_LEVEL: 'silent', ...timeouts, ...uncached });

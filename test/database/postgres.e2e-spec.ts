@@ -22,7 +22,7 @@ const POOLS = { DATABASE_POOL_SIZE: '4', DATABASE_LIST_POOL_SIZE: '2' };
 let databases = 0;
 const freshDatabase = () => createDatabase(`cookies_${process.pid}_${++databases}`);
 
-/** Waits until `condition` holds, and says after how many milliseconds it did. */
+/** Waits until `condition` holds, and returns the milliseconds that it took. */
 async function whenTrue(condition: () => Promise<boolean>, timeout = 15_000): Promise<number> {
   const began = performance.now();
   while (!(await condition())) {
@@ -35,7 +35,7 @@ async function whenTrue(condition: () => Promise<boolean>, timeout = 15_000): Pr
 const isReady = async ({ managementUrl }: Service): Promise<boolean> =>
   (await fetch(`${managementUrl}/health/ready`)).status === 200;
 
-/** How many connections the service has on its server. */
+/** The number of connections of the service to its server. */
 const connections = (url: string): Promise<number> =>
   onServer(url, async (client) => {
     const { rows } = await client.query<{ count: string }>(
@@ -126,7 +126,7 @@ describePostgres('a transaction', () => {
     const rename = () => transaction(dataSource, (tx) => tx.sql`UPDATE notes SET name = 'late' WHERE id = 1`);
     const error = await rename().catch((reason: Error) => reason);
     expect(error).toBeInstanceOf(DatabaseUnavailableError);
-    // Not by the time-out of the statement, nor by that of the transaction.
+    // The lock's own time-out is the cause, not that of the statement or of the transaction.
     expect(error).toMatchObject({ cause: { code: LOCK_NOT_AVAILABLE } });
     await expect(dataSource.query('SELECT 1')).resolves.toBeDefined();
     await runner.rollbackTransaction();
@@ -407,7 +407,7 @@ describePostgres('a server', () => {
       expect(await start('127.0.0.1', 'disable')).toBe('plain');
       expect(await start('127.0.0.1', 'require')).toBe('encrypted');
       expect(await start('127.0.0.1', 'verify-ca', certificate)).toBe('encrypted');
-      // As an environment file has it.
+      // The form of a PEM in an environment file.
       expect(await start('127.0.0.1', 'verify-ca', certificate.replaceAll('\n', '\\n'))).toBe('encrypted');
       expect(await start('localhost', 'verify-full', certificate)).toBe('encrypted');
     });

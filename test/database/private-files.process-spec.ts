@@ -25,7 +25,7 @@ let umask: number;
 
 beforeEach(() => {
   folder = temporaryFolder();
-  // The weakest there is: what is closed is closed by the service itself.
+  // With the weakest umask, only the service itself restricts access.
   umask = process.umask(0);
 });
 
@@ -119,7 +119,7 @@ describe('deploy/make-secrets.sh', () => {
   const makeSecrets = (): void => {
     mkdirSync(join(folder, 'deploy'), { recursive: true });
     copyFileSync(join(ROOT, 'deploy/make-secrets.sh'), join(folder, 'deploy/make-secrets.sh'));
-    // Only the folder of the secrets keeps others out.
+    // Only the folder of the secrets denies access to others.
     chmodSync(folder, 0o755);
     execFileSync('sh', [join(folder, 'deploy/make-secrets.sh')]);
   };
@@ -161,7 +161,7 @@ describe('deploy/make-secrets.sh', () => {
         ['grafana_password', 472],
       ] as const) {
         if (!existsSync(mounted)) writeFileSync(mounted, '');
-        // As compose does with the file of a secret.
+        // Compose mounts the file of a secret like this.
         execFileSync('mount', ['--bind', secret(name), mounted]);
         try {
           expect([name, readAs(uid, mounted)]).toEqual([name, 0]);

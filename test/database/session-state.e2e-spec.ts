@@ -51,7 +51,7 @@ describePostgres('the connections that all share on PostgreSQL', () => {
     expect(await settings()).toEqual(['0']);
   });
 
-  /** The different values on the connections of the pool. */
+  /** The distinct values on the connections of the pool. */
   async function settings(): Promise<string[]> {
     const values = await Promise.all(
       Array.from({ length: 12 }, () => dataSource.query<{ lock_timeout: string }[]>('SHOW lock_timeout')),
@@ -78,7 +78,7 @@ describePostgres('the connections that all share on PostgreSQL', () => {
     for (let attempt = 0; ; attempt++) {
       const [row] = (await other.query('SELECT pg_try_advisory_lock(42) AS locked')) as { locked: boolean }[];
       if (row!.locked) break;
-      // The server notices the end of a connection in its own time.
+      // The server notices the end of a connection with a delay.
       if (attempt === 200) throw new Error('The lock is still held');
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
@@ -91,7 +91,7 @@ describePostgres('the connections that all share on PostgreSQL', () => {
     const message = 'The statement has 65536 parameters, and PostgreSQL takes 65535';
     await expect(dataSource.query(sql, many)).rejects.toThrow(message);
     await expect(dataSource.transaction((manager) => manager.query(sql, many))).rejects.toThrow(message);
-    // As a write, for a lost response of it would be an unknown outcome.
+    // The statement counts as a write, for which a lost response would be an unknown outcome.
     const tooFew = dataSource.query('VALUES ($1::integer, $2::integer)', [1]);
     await expect(tooFew).rejects.toThrow(expect.objectContaining({ name: 'QueryFailedError', code: '08P01' }));
     expect(await dataSource.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);

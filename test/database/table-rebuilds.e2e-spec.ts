@@ -21,7 +21,7 @@ class CreateRelated2000000000000 implements MigrationInterface {
   }
 }
 
-/** As `migration:generate` writes it. */
+/** A migration as `migration:generate` writes it. */
 class Generated2000000000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`CREATE TABLE "temporary_jars" (${COLUMNS}, "size" varchar)`);
@@ -38,7 +38,7 @@ class Generated2000000000001 implements MigrationInterface {
   }
 }
 
-/** By the methods of the query runner, which rebuild the table. */
+/** A migration that calls methods of the query runner, which rebuild the table. */
 class ByMethods2000000000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.addColumn('jars', new TableColumn({ name: 'size', type: 'varchar', isNullable: true }));
@@ -59,7 +59,7 @@ class Renaming2000000000001 implements MigrationInterface {
   }
 }
 
-/** TypeORM reads the CHECKs of a table out of its SQL when it rebuilds it. */
+/** A rebuild of a resource's table, for which TypeORM parses the CHECKs in its SQL. */
 class RebuildingAResource2000000000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const checks = { name_is_more: `replace(replace("name", 'a', ''), 'b', '') <> ''` };
@@ -123,7 +123,7 @@ describe('a migration that rebuilds a table which others refer to', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Every row, what the foreign keys name, and whether they are enforced and kept. */
+  /** All rows, the targets and violations of foreign keys, and whether foreign keys are enforced. */
   const state = async (jars = 'jars') => ({
     jars: await dataSource.query(`SELECT id, name FROM ${jars} ORDER BY id`),
     lids: await dataSource.query('SELECT rowid, jar FROM lids ORDER BY rowid'),

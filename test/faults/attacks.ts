@@ -226,8 +226,8 @@ export const ATTACKS: readonly Attack[] = [
     records: 10_000,
     // A page of about a megabyte. A shorter one would fit into the buffers of the operating system.
     wish: '🍪'.repeat(240),
-    // A thousand of them are made in the first three seconds, with half of the event loop. Until then others wait up to
-    // 80 ms. Their memory is that of the first long lists.
+    // A thousand pages are made in the first three seconds, with half of the event loop. Meanwhile others wait up to 80
+    // ms. Their memory is that of the first long lists.
     bounds: { mostSlowdown: 12, mostGrowth: 1.35 },
     run: several(20, reader('/cookies?limit=1000')),
   },

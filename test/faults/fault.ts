@@ -22,7 +22,7 @@ export interface Run {
 /** Makes the fault while clients write, and throws if a promise of the service is broken. */
 export type Fault = (run: Run) => Promise<Record<string, number | string>>;
 
-/** A load that takes longer has hung. */
+/** Milliseconds after which a load counts as hung. */
 export const LONGEST_LOAD = 120_000;
 
 /** The place of a fault: a folder and the processes on it. */

@@ -183,7 +183,7 @@ class Watch {
     }
   }
 
-  /** Uses the service until it is as before the attack, for at most a minute. */
+  /** Uses the service until its memory and its descriptors are as before the attack, for at most a minute. */
   private async recover(
     startMegabytes: number,
     startDescriptors: number,

@@ -19,7 +19,7 @@ async function ended(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-/** A real Prometheus with the rules of `deploy/prometheus`. A minute of theirs is a second here. */
+/** A real Prometheus with the rules of `deploy/prometheus`, in which a minute is shortened to a second. */
 export class Watchman {
   private constructor(
     private readonly child: ChildProcess,

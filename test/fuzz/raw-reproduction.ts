@@ -5,7 +5,7 @@ import { lastWords, type ServiceUnderTest, type StartedService } from './service
 import { shrink } from './shrink.js';
 import { examine } from './transcript.js';
 
-/** Most trials for a short script. Those that wait for the log take seconds. */
+/** Maximum number of trials for a short script. Trials that wait for the log take seconds. */
 const TRIALS = 150;
 const SLOW_TRIALS = 12;
 

@@ -33,7 +33,7 @@ export class ResponseRules {
   }
 }
 
-/** The difference of an error from the common shape. HEAD has header fields only. */
+/** Describes how an error differs from the common shape. A response to HEAD has only header fields. */
 function wrongError({ status, headers, content }: HttpResponse): string | undefined {
   if (headers.get('cache-control') !== 'no-store') return `An error ${status} may be cached`;
   if (!/^application\/json(; charset=utf-8)?$/.test(headers.get('content-type') ?? '')) {

@@ -99,7 +99,7 @@ function post(path: string, type: string, body: string | Buffer, headers: object
 
 const FORM = 'multipart/form-data; boundary=x';
 
-/** A form of parts: a file for a Buffer, a field for a string. The last boundary may be left out. */
+/** A multipart form: a Buffer becomes a file, a string a field. The last boundary may be missing. */
 function form(parts: readonly (readonly [name: string, content: string | Buffer])[], isWhole = true): Buffer {
   const encoded = parts.flatMap(([name, content]) => {
     const filename = typeof content === 'string' ? '' : '; filename="../a photo.png"\r\nContent-Type: image/png';
@@ -296,7 +296,7 @@ describe('an upload', () => {
   });
 });
 
-/** A controller whose only route takes a body of this class. */
+/** A controller whose only route has a body of this class. */
 function taking(type: Type, options?: Parameters<typeof AcceptsBody>[0]): Type {
   class Takes {
     take(body: unknown): unknown {

@@ -63,7 +63,7 @@ function post(wish: string, id = wish): string {
   return `POST /cookies HTTP/1.1\r\n${fields}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** What the log says of the requests with these ids. */
+/** The log lines of the request with this id. */
 function logged(id: string): { msg: string; status?: number; route: string; address: string }[] {
   const lines = service.output.split('\n').filter((line) => line.includes(`"requestId":"${id}"`));
   return lines.map((line) => JSON.parse(line));
@@ -170,7 +170,7 @@ describe('a client that sends requests and does not read', () => {
     for (; readers < 30 && (await cuts()) === 0; readers++) {
       const ids = Array.from({ length: 200 }, (_, index) => `reader-${readers}.${index}`);
       (await connection({ reads: false })).write(ids.map((id) => get('/cookies?limit=1000', id)).join(''));
-      // The service looks once a second who has read.
+      // The service checks once a second which clients have read.
       await sleep(1100);
     }
     const count = await cuts();
@@ -248,7 +248,7 @@ describe('a client that sends more requests than it reads responses', () => {
     const waiting = () => metric('http_response_buffer_bytes');
     await until(async () => (await waiting()) >= 16 * 4096, '16 requests wait');
     await sleep(200);
-    // Those that came in one piece with the sixteenth have been read, too; it has 64 KiB at most, as Node reads from a socket.
+    // Requests in one chunk with the sixteenth are read, too. Node reads at most 64 KiB from a socket at once.
     const inOnePiece = Math.ceil(65_536 / requests[0]!.length);
     expect(await waiting()).toBeLessThanOrEqual((16 + inOnePiece) * 4096);
     database.exec('ROLLBACK');
@@ -272,7 +272,7 @@ describe('connections', () => {
     await untilMetric(service, 'http_connections_cut_total{reason="too many connections"}', 21);
     await untilMetric(service, 'http_connections_open', 10);
     expect(await metric('http_connections_cut_total{reason="too many connections"}')).toBe(21);
-    // One that has been of use is kept before those that have not.
+    // A connection that has sent a request is kept longer than unused ones.
     first.write(get('/cookies/2'));
     expect(String((await once(first, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
   });
@@ -302,7 +302,7 @@ describe('connections', () => {
     const received = receivedBy(socket);
     const began = performance.now();
     socket.write(half.replace('TOKEN', await token()));
-    // Node itself looks only every 30 s.
+    // Node's own check runs only every 30 s.
     await once(socket, 'close', { signal: AbortSignal.timeout(15_000) });
     expect(performance.now() - began).toBeGreaterThan(950);
     expect(responsesIn(received()).map(({ status }) => status)).toEqual([408]);

@@ -8,9 +8,9 @@ import { play, type Script } from '../fuzz/script.js';
 import { ServiceUnderTest, type StartedService } from '../fuzz/service-under-test.js';
 import { examine } from '../fuzz/transcript.js';
 
-/** Connections of an attack that succeeds once in a while. */
+/** Connections of an attack that succeeds only sometimes. */
 const MANY = 40;
-/** The cases are made when their tests are defined, before there are tokens. */
+/** The cases are generated before the service can make tokens. */
 const NO_TOKENS: Tokens = { both: '', read: '', write: '', forged: '' };
 
 let services: ServiceUnderTest;

@@ -9,7 +9,7 @@ import { Client, COOKIE, type Service, startService } from '../support/service.j
 const LIMIT = 16 * 1024;
 const bearer = `Authorization: Bearer ${jws(HS256, claims())}`;
 
-// What any resource rejects is in `describeResource`; here is what no resource has to do with.
+// `describeResource` tests the rejections of resources. This file tests rejections that concern no resource.
 
 let service: Service;
 let client: Client;
@@ -17,13 +17,13 @@ let client: Client;
 beforeAll(async () => {
   service = await startService({ COOKIES_CAPACITY: '1' });
   client = await Client.of(service);
-  // The only place is taken: whatever refuses a POST other than 507 has come before the capacity.
+  // The storage is full, so an error of POST other than 507 comes before the check of the capacity.
   expect((await client.post(COOKIE)).status).toBe(201);
 });
 
 afterAll(() => service.stop());
 
-/** A refused request has changed nothing: neither the records nor, finer, the revision behind the ETags. */
+/** Expects that `act` changes neither the records nor their revision, which is part of the ETag. */
 async function unchanged<T>(act: () => Promise<T>): Promise<T> {
   const state = async () => {
     const { text, headers } = await client.get('/cookies');
@@ -58,7 +58,7 @@ describe('a request that only a socket can send', () => {
   const JSON_TYPE = 'Content-Type: application/json';
   const body = JSON.stringify(COOKIE);
 
-  /** A POST whose body is framed by `framing`. */
+  /** A POST whose body is delimited by the header fields `framing`. */
   const post = (framing: string[], sent: string | Buffer): Buffer =>
     request(['POST /cookies HTTP/1.1', HOST, CLOSE, bearer, JSON_TYPE, ...framing], sent);
   const get = (line: string, ...lines: string[]): Buffer => request([line, HOST, CLOSE, bearer, ...lines]);
@@ -185,7 +185,7 @@ describe('a request that only a socket can send', () => {
       ['POST /cookies HTTP/1.1', HOST, bearer, JSON_TYPE, `Content-Length: ${body.length - 1}`],
       `${body}garbage\r\n\r\n`,
     );
-    // Node may refuse the rest before the first part is answered; either answer tells that the whole is wrong.
+    // Node may reject the rest before the first response is sent. Both responses show that the message is invalid.
     const answers = await unchanged(() => exchange(service, bytes));
     expect(answers).not.toHaveLength(0);
     for (const answer of answers) expectError(answer, 400, answer.body.errorCode);

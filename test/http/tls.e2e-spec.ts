@@ -36,7 +36,7 @@ function newFiles(name: string) {
 
 const portOf = ({ url }: { readonly url: string }): number => Number(new URL(url).port);
 
-/** Connects, and trusts the certificate of any test. */
+/** Connects and accepts any certificate. */
 async function connection(options: ConnectionOptions = {}, to: { readonly url: string } = service): Promise<TLSSocket> {
   const socket = connectSecurely({ host: '127.0.0.1', port: portOf(to), rejectUnauthorized: false, ...options });
   sockets.push(socket);
@@ -63,7 +63,7 @@ async function statuses(socket: TLSSocket, bytes: string, count: number): Promis
   return responsesIn(Buffer.concat(received)).map(({ status }) => status);
 }
 
-/** The serial number of the certificate that a new connection is shown. */
+/** The serial number of the certificate that a new connection gets. */
 async function serialNumber(): Promise<string> {
   return (await connection()).getPeerCertificate().serialNumber;
 }

@@ -49,7 +49,7 @@ class BoxDto {
 
 let looks = 0;
 
-/** As a look into a database would be. */
+/** An asynchronous check, like a query to a database. */
 const isFree = async (value: unknown): Promise<boolean> => {
   looks += 1;
   await new Promise(setImmediate);
@@ -104,7 +104,7 @@ class NamesDto {
   @IsNotEmpty({ each: true })
   names!: string[];
 
-  /** Anything. */
+  /** A property that accepts any object. */
   @IsOptional()
   @IsObject()
   more?: object;
@@ -428,7 +428,7 @@ function named(property: string): Type {
   return Named;
 }
 
-/** A controller whose only route takes the class as its body. */
+/** A controller whose only route has the class as its body. */
 function taking(dto: Type): Type {
   class Takes {
     take(body: unknown): unknown {
@@ -505,7 +505,7 @@ it('the start warns of a route without @Scopes and @Public, with the name of its
   expect(about).toEqual(['ClosedController.list has neither @Scopes() nor @Public(): it is 403 for everyone']);
 });
 
-/** A module that takes the log when all modules are made; the service has set its own logger by then. */
+/** A module that collects warnings. It replaces the logger in `onModuleInit`, after the service has set its own. */
 function loggingTo(warnings: string[]): Type {
   @Module({})
   class LogModule {

@@ -21,7 +21,7 @@ interface Line {
   readonly rest: unknown[];
 }
 
-/** Takes what the service logs through Nest from now on. */
+/** Collects the lines that the service logs through Nest from now on. */
 function captureLog(): Line[] {
   const lines: Line[] = [];
   const at =
@@ -39,7 +39,7 @@ const hasStack = ({ message, rest }: Line): boolean => /\n +at /.test([message, 
 const metric = async (service: { readonly managementUrl: string }, name: string): Promise<number> =>
   (await metricsOf(service)).get(name) ?? NaN;
 
-/** Writes nonsense over a page of the table. */
+/** Overwrites a page of the table with 0xff. */
 function damage(path: string): void {
   const file = openDatabase(path);
   file
@@ -134,7 +134,7 @@ describe('the log of a service in trouble', () => {
       }),
     ]);
     expect(lines.filter(hasStack)).toEqual([]);
-    // Once for each commit that they shared.
+    // Counted once for each shared commit.
     expect(await metric(service, 'database_errors_total{kind="full"}')).toBeGreaterThanOrEqual(1);
     expect(await metric(service, 'database_volume_free_bytes')).toBeGreaterThan(0);
   });

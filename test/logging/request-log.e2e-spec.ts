@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 afterAll(() => service.end('SIGKILL'));
 
-/** The lines of requests with this id, as soon as there is one. */
+/** Waits for the first line with this request id, and returns all of them. */
 async function logged(id: string): Promise<LogLine[]> {
   const lines = () => service.lines.filter(({ requestId }) => requestId === id);
   await until(() => lines().length > 0, `a line of request ${id}`);
@@ -61,7 +61,7 @@ describe('a forwarded address', () => {
 });
 
 describe('the log has one line for', () => {
-  // Lines of requests are written together: all are sent before any is looked for.
+  // Request lines are written in blocks, so all requests are sent before their lines are read.
   beforeAll(async () => {
     const client = await Client.of(service, { subject: 'carol' });
     for (const [, id, method, path, body, status] of ASKED) {
@@ -82,9 +82,9 @@ describe('the log has one line for', () => {
       route,
       status,
       milliseconds: expect.any(Number),
-      // Who asks is known only where a token is asked for.
+      // The subject is known only if the route checks the token.
       ...(route !== 'unknown' && { subject: 'carol' }),
-      // What Fastify rejects before any hook runs is known by its connection only.
+      // For requests that Fastify rejects before its hooks, only the address of the connection is known.
       address: id === 'decode' ? '127.0.0.1' : '192.0.2.7',
       msg: 'request',
     });
@@ -143,7 +143,7 @@ describe('the log has one line for', () => {
     expect(await logged('left')).toEqual([
       expect.objectContaining({ msg: 'request cut off', status: expect.any(Number), subject: 'dave', method: 'PATCH' }),
     ]);
-    // What waits behind it has not been handed on: nothing of it has been done.
+    // The next request was not passed on, so no part of it was executed.
     const [behind] = await logged('behind');
     expect(behind).toMatchObject({ msg: 'request dropped', method: 'GET', milliseconds: 0 });
     expect(behind).not.toHaveProperty('status');
@@ -161,7 +161,7 @@ describe('the log has one line for', () => {
 
 let letPass: (() => void) | undefined;
 
-/** Does not decide before it is told to. */
+/** A guard that does not respond until the test allows it. */
 class WaitingGuard implements CanActivate {
   canActivate(): Promise<boolean> {
     return new Promise((resolve) => (letPass = () => resolve(true)));
@@ -264,7 +264,7 @@ describe('a request whose client has left', () => {
 
   afterAll(() => left.stop());
 
-  /** Sends a request and leaves while it is in progress. */
+  /** Sends a request, and disconnects while it is in progress. */
   async function abandon(line: string, rest = '', isAtWork = () => connections.requests.inFlight === 1): Promise<void> {
     const fields = `Host: cookies\r\nAuthorization: Bearer ${await token()}\r\n`;
     const client = await StallingClient.send(left, `${line} HTTP/1.1\r\n${fields}${rest}\r\n`);

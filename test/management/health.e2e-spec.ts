@@ -79,7 +79,7 @@ describePostgres('GET /health/ready', () => {
 
   beforeAll(async () => {
     server = await PostgresServer.create();
-    // Longer than readiness waits.
+    // Longer than the time-out of the readiness check.
     const timeouts = { DATABASE_BUSY_TIMEOUT: '8000', DATABASE_STATEMENT_TIMEOUT: '8000' };
     service = await startService({ DATABASE_URL: server.url(), LOG_LEVEL: 'silent', ...timeouts });
     await (await Client.of(service)).post(COOKIE);
@@ -93,7 +93,7 @@ describePostgres('GET /health/ready', () => {
 
   afterEach(() => server.thaw());
 
-  /** Waits until it is ready, at most as long as a check of a silent server may take. */
+  /** Waits until the service is ready, at most as long as a check of a silent server may take. */
   const untilReady = async (): Promise<Probe> => {
     let last = await probe(service);
     for (let waited = 0; waited < 15_000 && last.status !== 200; waited += 100) {
@@ -139,7 +139,7 @@ describePostgres('GET /health/ready', () => {
   });
 
   it('is 503 where PostgreSQL takes no writes, as a standby does, and 200 when it does again', async () => {
-    /** For the sessions that begin from now on. */
+    /** Applies to new sessions only. */
     const setReadOnly = async (value: 'on' | 'off', query = ''): Promise<void> => {
       const sql = `ALTER DATABASE postgres SET default_transaction_read_only = ${value}`;
       await onServer(server.url('postgres', query), (client) => client.query(sql));
@@ -149,7 +149,7 @@ describePostgres('GET /health/ready', () => {
     const { status, body } = await probe(service);
     expect(status).toBe(503);
     expect(body.checks).toMatchObject({ running: 'ok', database: expect.stringMatching(/read-only/) });
-    // An ALTER of a read-only session is rejected, too.
+    // A read-only session would also reject an ALTER.
     await setReadOnly('off', '?options=-c%20default_transaction_read_only%3Doff');
     expect(await untilReady()).toMatchObject(READY);
   });

@@ -25,7 +25,7 @@ const SUM = 'http_request_duration_seconds_sum';
 
 let databases = 0;
 
-/** `DATABASE_URL` of an empty database; none for the SQLite file that a test service makes itself. */
+/** `DATABASE_URL` of an empty database; absent for SQLite, where each test service makes its own file. */
 async function databaseOn(engine: EngineName): Promise<{ DATABASE_URL?: string }> {
   if (engine === 'sqlite') return {};
   return { DATABASE_URL: await createDatabase(`metrics_${process.pid}_${++databases}`) };
@@ -37,7 +37,7 @@ const SLOW: Readonly<Record<EngineName, string>> = {
   postgres: 'SELECT pg_sleep(0.3)',
 };
 
-/** Holds the `storage` row, or the whole file, until `release` is called, which resolves when that is done. */
+/** Locks the `storage` row, or the whole file, until `release` is called, which resolves after the unlock. */
 async function holdWrites(service: Service): Promise<{ release: () => Promise<unknown> }> {
   let [holds, end] = [() => undefined as void, () => undefined as void];
   const held = new Promise<void>((resolve) => (holds = resolve));
@@ -140,7 +140,7 @@ describeEngines('GET /metrics', (engine) => {
     const reading = await growthDuring(service, async () => {
       for (let request = 0; request < 20; request++) await client.get('/cookies/1');
     });
-    // The metrics and the poll for revoked tokens read, too.
+    // The metrics and the poll for revoked tokens also read.
     expect(reading.get(count('read'))).toBeGreaterThanOrEqual(20);
     expect(reading.get(count('read'))).toBeLessThan(40);
     expect(reading.get(count('write'))).toBeUndefined();
@@ -204,7 +204,7 @@ describeEngines('GET /metrics', (engine) => {
     });
     const measured = growth.get('database_statement_duration_seconds_sum{kind="read"}')!;
     expect(measured).toBeGreaterThan(0.05);
-    // Not milliseconds; on a busy machine the service's own statements add some.
+    // The unit is not milliseconds. On a busy machine, other statements of the service add some time.
     expect(measured).toBeLessThan(10 * seconds);
   });
 
@@ -260,7 +260,7 @@ describe('GET /metrics', () => {
 
     beforeAll(async () => {
       server = await PostgresServer.create();
-      // Longer than a scraper waits.
+      // Longer than the time-out of a scraper.
       const timeouts = { DATABASE_BUSY_TIMEOUT: '20000', DATABASE_STATEMENT_TIMEOUT: '20000' };
       service = await startService({ DATABASE_URL: server.url(), LOG_LEVEL: 'silent', ...timeouts });
       await (await Client.of(service)).post(COOKIE);
@@ -281,7 +281,7 @@ describe('GET /metrics', () => {
       server.freeze();
       const began = performance.now();
       const metrics = await metricsOf(service);
-      // As long as Prometheus waits unless told otherwise.
+      // Prometheus's default time-out.
       expect(performance.now() - began).toBeLessThan(10_000);
       expect(metrics.get('storage_capacity_records{resource="cookies"}')).toBe(10_000);
       expect(metrics.has('storage_records{resource="cookies"}')).toBe(false);

@@ -61,7 +61,7 @@ describeInBrowser('the docs page', () => {
     );
     expect(shown.sort()).toEqual(ids.sort());
     expect(ids).toContain('operations-cookies-replaceCookie');
-    // With the details of many resources, the page would take minutes.
+    // The page would take minutes to expand the details of all resources.
     const details = page.locator('[id^="operations-cookies-"] .opblock-summary-control');
     for (const summary of await details.all()) await summary.click();
     const schemas = page.locator('.models .model-container button[aria-expanded="false"]');
@@ -119,7 +119,7 @@ describeInBrowser('the docs page', () => {
     return JSON.parse(await operation.locator('.live-responses-table .highlight-code code').first().innerText());
   }
 
-  /** No request left the origin of the service, and the browser found nothing to complain of. */
+  /** Expects that no request left the origin of the service, and that the browser reported no problem. */
   function expectNothingFromElsewhere(): void {
     const sent = requests.filter((url) => !url.startsWith('data:'));
     expect(sent.length).toBeGreaterThan(0);

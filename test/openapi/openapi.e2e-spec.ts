@@ -36,7 +36,7 @@ interface Seen {
 /** Statuses of the platform. `describeResource` tests those of the resource. */
 const OF_THE_PLATFORM = ['408', '413', '417', '429', '431', '500', '501', '503', '505', '507'];
 
-/** Only a connection that breaks while the database commits does; `postgres-connections.e2e-spec.ts` holds it to its example. */
+/** Requires a connection that breaks during a commit; `postgres-connections.e2e-spec.ts` tests its example. */
 const NEEDS_A_LOST_RESPONSE = 'OUTCOME_UNKNOWN';
 
 describe('the OpenAPI document', () => {
@@ -67,7 +67,7 @@ describe('the OpenAPI document', () => {
     seen.push({ operation, answer });
   }
 
-  /** What the service rejects before it looks for an operation. */
+  /** Sends requests that the service rejects before it looks for an operation. */
   async function driveProtocolErrors(): Promise<void> {
     const host = 'Host: cookies';
     const extension = `1;${'x'.repeat(20_000)}\r\n \r\n0\r\n\r\n`;
@@ -200,13 +200,13 @@ describe('the OpenAPI document', () => {
     expect(CookieSize.enum).toEqual(['small', 'medium', 'large']);
     expect(CookieSort).toMatchObject({ enum: ['id', '-id'], 'x-enum-varnames': ['IdAscending', 'IdDescending'] });
     const text = JSON.stringify(document);
-    // Another resource may have the same values, in a schema of its own.
+    // Another resource may have an enum with equal values in its own schema.
     const named = Object.values<any>(document.components.schemas).map(({ enum: values }) => JSON.stringify(values));
     for (const { enum: values } of [CookieFlavor, CookieSize, CookieSort]) {
       const schemas = named.filter((each) => each === JSON.stringify(values));
       expect(text.split(`"enum":${JSON.stringify(values)}`)).toHaveLength(1 + schemas.length);
     }
-    // Three bodies, the record and the filter; no wrapper around any.
+    // Three bodies, the record and the filter refer to the schema directly, without a wrapper.
     for (const name of ['CookieFlavor', 'CookieSize']) {
       expect(text.split(`{"$ref":"#/components/schemas/${name}"}`)).toHaveLength(1 + 5);
     }
@@ -340,7 +340,7 @@ describe('the OpenAPI document', () => {
     const parameters = new URLSearchParams(query);
     const [name] = [...parameters.keys()] as [string];
     const { schema, style, explode } = document.paths['/cookies'].get.parameters.find((one: any) => one.name === name);
-    // What OpenAPI assumes for a query: an array is its repeated parameter.
+    // OpenAPI's defaults for a query: an array is a repeated parameter.
     expect([style, explode]).toEqual([undefined, undefined]);
     const text = parameters.get(name)!;
     const value = { array: parameters.getAll(name), integer: Number(text), string: text }[typeOf(schema)];
@@ -365,12 +365,12 @@ async function onServiceWith(
   await run(await Client.of(service), service);
 }
 
-/** The request line of an operation, but for the version of HTTP. */
+/** Method and path of an operation with the id 1. */
 function requestTarget([method, path]: Operation): string {
   return `${method.toUpperCase()} ${path.replace('{id}', '1')}`;
 }
 
-/** The routes of the API as the document writes them, read from Fastify's own drawing of its routes. */
+/** The routes of the API in the form of the document, parsed from Fastify's `printRoutes`. */
 function routesOf({ app }: Service): string[] {
   const drawing = app.getHttpAdapter().getInstance().printRoutes({ commonPrefix: false });
   const segments: string[] = [];
@@ -383,14 +383,14 @@ function routesOf({ app }: Service): string[] {
   return routes.filter((route) => !/^head|^\w+ \/(docs|openapi\.json)/.test(route));
 }
 
-/** What the service did not foresee: its tables are gone. */
+/** Causes an unexpected error: the tables are missing. */
 function dropTables(file: string): void {
   const database = openDatabase(file);
   database.exec('DROP TABLE cookies; DROP TABLE storage');
   database.close();
 }
 
-/** What takes the database away: every page but the first is overwritten. */
+/** Damages the database: every page but the first is overwritten. */
 function overwrite(file: string): void {
   const PAGE = 4096;
   const database = openDatabase(file);
@@ -398,7 +398,7 @@ function overwrite(file: string): void {
   const descriptor = openSync(file, 'r+');
   writeSync(descriptor, Buffer.alloc(statSync(file).size - PAGE), 0, undefined, PAGE);
   closeSync(descriptor);
-  // A commit, so that the service looks at the file again.
+  // A commit makes the service read the file again.
   database.pragma('user_version = 1');
   database.close();
 }

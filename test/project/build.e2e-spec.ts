@@ -32,7 +32,7 @@ describe('the command line of a project', () => {
     for (const folder of ['src', 'migrations']) {
       expect(namesIn(`dist/${folder}`, /\.js$/)).toEqual(namesIn(folder, /\.[jt]s$/));
     }
-    // Beside tests that compile, too, a build takes a minute.
+    // A build takes a minute while other tests compile.
   }, 400_000);
 
   it('writes the document that GET /openapi.json returns into docs/openapi.json', async () => {

@@ -21,7 +21,7 @@ function order(values: { id: number } & Record<string, unknown>): string {
   return `${JSON.stringify({ id, ...others })}\n`;
 }
 
-/** Commands on cookies, and on orders that refer to them. */
+/** Tests commands on cookies, and on orders that refer to them. */
 export function describeOrders(commands: ProjectCommands): void {
   const { run, done, file, useEmptyDatabase, copy, folder } = commands;
 

@@ -10,13 +10,13 @@ const tickets = (count: number): string => Array.from({ length: count }, (_, ind
 export const TICKETS = 'tickets title:text:60 --unique title --ids uuid';
 export const NOTES = 'notes text:text:60 ticketId:ref:tickets';
 
-/** Commands on a resource whose ids are UUIDs, and on one that refers to it. */
+/** Tests commands on a resource whose ids are UUIDs, and on a resource that refers to it. */
 export function describeTickets(commands: ProjectCommands): void {
   const { run, done, file, useEmptyDatabase } = commands;
 
   describePostgres('between the engines', () => {
     it('export and import move both there and back, byte for byte and with equal checksums', async () => {
-      // A UUID of another version, as another system may have made it, is an id as well.
+      // UUIDs of other versions, from other systems, are valid ids, too.
       let moved = {
         tickets: tickets(1200) + ticket(1201, 'f81d4fae-7dec-41d0-a765-00a0c91e6bf6'),
         notes: note(1, 7) + note(4, 7),

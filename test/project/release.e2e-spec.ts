@@ -16,7 +16,7 @@ const FILES = [
 const NOTES = '### Added\n\n- `/cakes`.\n\n### Fixed\n\n- A cake # 2.';
 const CHANGELOG = `# Changelog\n\n## [Unreleased]\n\n${NOTES}\n`;
 
-/** The tests build on each other: each makes or rejects the next release of one repository. */
+/** Each test makes or rejects the next release of one repository, so the order matters. */
 describe('npm run release', () => {
   let copy: ProjectCopy;
 
@@ -41,7 +41,7 @@ describe('npm run release', () => {
       cpSync(join(ROOT, file), join(copy.folder, file), { recursive: true, preserveTimestamps: true });
     }
     write('CHANGELOG.md', CHANGELOG);
-    // What is built stays good: only versions change.
+    // Prevents a new build, because only versions change.
     const tomorrow = Date.now() / 1000 + 86_400;
     utimesSync(join(copy.folder, 'dist/.built'), tomorrow, tomorrow);
     git('init', '--quiet', '--initial-branch', 'main');

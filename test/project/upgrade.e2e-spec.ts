@@ -11,11 +11,11 @@ import { Client, COOKIE, temporaryFolder } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** Cookies that exist before the load and that it leaves alone. */
+/** Cookies that exist before the load, and that the load does not change. */
 const OLD_COOKIES = 20;
 
 interface Read {
-  /** The cookies from before the load, as JSON. */
+  /** The cookies stored before the load, as JSON. */
   readonly oldCookies: string;
   readonly all: string;
 }
@@ -64,7 +64,7 @@ describeEngines('an upgrade from the last release, under load,', (engine) => {
     return readBy(service);
   }
 
-  /** Goes back as docs/operating.md says, and forward again. */
+  /** Goes back to the last release as docs/operating.md says, and upgrades again. */
   async function expectWayBack(service: ServiceProcess, migrations: readonly string[]): Promise<void> {
     const before = await readBy(service);
     expect(await service.end()).toBe(0);

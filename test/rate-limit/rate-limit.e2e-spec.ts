@@ -214,7 +214,7 @@ describe('a subject with RATE_LIMIT_IN_PROGRESS=2', () => {
     expect((await (await Client.of(service, { subject: 'bob' })).get('/cookies')).status).toBe(200);
     leaves.resetAndDestroy();
     let status = 429;
-    // The service learns of the closed connection a moment later.
+    // The service notices the closed connection a moment later.
     for (const deadline = Date.now() + 30_000; status === 429 && Date.now() < deadline;) {
       ({ status } = await client.get('/cookies'));
     }

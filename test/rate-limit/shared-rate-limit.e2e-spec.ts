@@ -11,7 +11,7 @@ const SHARED = {
   RATE_LIMIT_SUBJECT_READ: String(MOST),
   RATE_LIMIT_ADDRESS_READ: '1000',
   RATE_LIMIT_WINDOW: '600',
-  // A busy machine must not make a process count for itself.
+  // On a busy machine, no statement may time out: then the process would count for itself.
   DATABASE_BUSY_TIMEOUT: '60000',
   DATABASE_STATEMENT_TIMEOUT: '60000',
 };

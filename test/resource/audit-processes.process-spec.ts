@@ -57,7 +57,7 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Posts, changes and deletes cookies until the service is gone, and adds the request ids of acknowledged changes. */
+  /** Posts, changes and deletes cookies until the service ends, and collects the ids of acknowledged changes. */
   async function write(client: Client, name: string, acknowledged: string[]): Promise<void> {
     const send = async (method: string, path: string, body?: object): Promise<Answer> => {
       const answer = await client.request(method, path, { body });

@@ -20,7 +20,7 @@ import { allLines, expectAgreement, expectChain, type Line, recordsOf } from '..
 const isSqlite = engineInUse() === 'sqlite';
 const DATABASE_USER = isSqlite ? 'sqlite' : 'cookies';
 
-/** Statements past the kit, when there are the deeds a, b and c with ids from `id` on; and the operations in the trail. */
+/** SQL of other writers on the deeds a, b and c with ids from `id` on, and the expected operations in the trail. */
 const WRITES: readonly [
   name: string,
   sql: (id: number) => string,
@@ -326,7 +326,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
   });
 
   describe('cli audit', () => {
-    /** Runs SQL with the triggers of the trail off, as its owner may. */
+    /** Runs SQL with the triggers of the trail disabled, which their owner may do. */
     const tamper = async (...statements: string[]): Promise<void> => {
       if (!isSqlite) {
         const off = statements.map(

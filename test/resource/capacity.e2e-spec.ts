@@ -92,7 +92,7 @@ describe('the capacity, with two processes on one database', () => {
       expect((await client.request('DELETE', `/cookies/${id}`)).status).toBe(204);
       statuses.push((await client.post(COOKIE)).status);
     }
-    // Only after the third deletion there are fewer than the capacity allows.
+    // Only the third deletion makes the count smaller than the capacity.
     expect(statuses).toEqual([507, 507, 201]);
   });
 });

@@ -17,7 +17,7 @@ import { engineInUse } from '../support/engine.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
 
-/** Handlers that do not use the kit as a generated controller does. */
+/** Handlers that use the resource kit in other ways than generated controllers. */
 @Controller('batches')
 class BatchesController {
   constructor(private readonly cookies: CookiesService) {}
@@ -85,7 +85,7 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
   const keys = async (): Promise<number> =>
     Number((await source.query('SELECT count(*) AS count FROM idempotency_keys'))[0].count);
 
-  /** Expects the response to be the other once more. */
+  /** Expects the response to be a replay of the first one. */
   const expectReplay = (answer: Answer, first: Answer): void => {
     const shown = ({ status, text, headers }: Answer) => [
       status,
@@ -103,7 +103,7 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     await work().finally(() => set(10_000));
   };
 
-  /** Lets writes of cookies wait until `work` is done. */
+  /** Blocks writes of cookies until `work` is done. */
   const whileWritersWait = (work: () => Promise<void>): Promise<void> =>
     source.transaction(async ({ queryRunner }) => {
       await queryRunner!.query("UPDATE storage SET capacity = capacity WHERE resource = 'cookies'");

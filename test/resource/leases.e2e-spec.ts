@@ -36,7 +36,7 @@ describe(`a lease (${engineInUse()})`, () => {
     await service.stop();
   });
 
-  /** Work of so many batches, each of which writes a row for the process that runs it. */
+  /** Work with this number of batches, each of which stores the number of the process that runs it. */
   const workOf = (batches: number, options: Partial<SharedWork> = {}) => {
     const name = `work-${++works}`;
     const runBy = (runner: number, before?: (done: number) => void): SharedWork => ({
@@ -108,7 +108,7 @@ describe(`a lease (${engineInUse()})`, () => {
 
   it('lets a process that was held up longer than its lease change nothing any more', async () => {
     const { runBy, runners } = workOf(3, { lease: 400 });
-    // The lease is held when the batch begins; before, the other process could be the first to take it.
+    // The second process starts when the batch has begun, because otherwise it could take the lease first.
     let isHeld = false;
     const heldUp = {
       ...runBy(0),

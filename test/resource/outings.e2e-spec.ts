@@ -16,13 +16,13 @@ const SCOPE = 'sleighs:write outings:read outings:write';
 
 let hours = 0;
 
-/** An hour that no other outing has. */
+/** An hour that no other outing uses. */
 function period() {
   const start = Date.UTC(2030, 0, 1, ++hours);
   return { startsAt: new Date(start), endsAt: new Date(start + 3_600_000) };
 }
 
-/** A resource whose rules go beyond CRUD, as `docs/extending.md` shows them. */
+/** A resource with rules beyond CRUD, as `docs/extending.md` shows them. */
 describe(`sleighs and outings (${engineInUse()})`, () => {
   let service: Service;
   let alice: Client;

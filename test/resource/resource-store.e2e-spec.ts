@@ -21,7 +21,7 @@ import { COOKIE, environmentIn, temporaryFolder } from '../support/service.js';
 
 const SAMPLE = new ResourceName('sample');
 
-/** Every kind of column that a resource may have. */
+/** An entity with every supported type of column. */
 @Entity('samples')
 @Check('samples_colour', isOneOf('colour', ['red', 'deep blue']))
 class Sample extends ResourceEntity {
@@ -50,14 +50,14 @@ class Sample extends ResourceEntity {
   cookieId!: number;
 }
 
-/** A later version of it, with a property more. */
+/** A later version of the entity, with one more property. */
 @Entity('samples')
 class LargerSample extends Sample {
   @Column('varchar', { nullable: true })
   more!: string | null;
 }
 
-/** Two references to another resource, and one to its own. */
+/** An entity with two references to another resource, and one to its own. */
 @Entity('chapters')
 class Chapter extends ResourceEntity {
   @References('Cookie')
@@ -230,7 +230,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect((await samples.usage()).count).toBe(3);
   });
 
-  /** `If-Match` with a version. */
+  /** `If-Match` with the ETag of a version. */
   const only = (version: Version): Preconditions => new Preconditions(etagOf(version), undefined);
   const STALE = /^The record has changed/;
 
@@ -277,7 +277,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     const stored = results.filter((result) => typeof result === 'object') as StoredRecord<Sample>[];
     const conditional = results.slice(0, 3).filter((result) => typeof result === 'object');
     expect(results.slice(0, 3).filter((result) => typeof result === 'string')).toHaveLength(3 - conditional.length);
-    // None of them, when the database made the unconditional update first.
+    // No conditional update succeeds if the unconditional one comes first.
     expect(conditional.length).toBeLessThanOrEqual(1);
     expect(results).toContainEqual({ record: { id: 1, ...sample({ amount: 4 }) }, version: expect.anything() });
     stored.sort((one, other) => one.version.revision - other.version.revision);

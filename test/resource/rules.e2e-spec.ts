@@ -29,10 +29,10 @@ const FOR_ONE: Rule<Parcel> = {
   },
 };
 
-/** Numbers of records that the rule for all was called with. */
+/** The number of records in each call of `FOR_ALL`. */
 const checked: number[] = [];
 
-/** The same rule in one statement for all records. */
+/** `FOR_ONE` in one statement for all records. */
 const FOR_ALL: Rule<Parcel> = {
   async checkAll(changes, transaction) {
     checked.push(changes.length);
@@ -141,7 +141,7 @@ describe.each([
     expect(await change({ status: 'open' })).toMatchObject({ status: 409, body: { errorCode: 'TOO_MANY_OPEN' } });
     expect((await client.get(path)).headers.get('etag')).toBe(headers.get('etag'));
     expect((await change({ status: 'shipped' })).status).toBeLessThan(300);
-    // The precondition comes first.
+    // The precondition is checked before the rule.
     expect((await change({ status: 'open' }, headers.get('etag')!)).status).toBe(412);
   });
 
@@ -187,7 +187,7 @@ describe.each([
     await transaction(service.app.get(DataSource), async (tx) => {
       await cookies.in(tx).update(cookieId, { size: 'small' });
       posted ??= post({ quantity: 11 });
-      // The POST comes as far as the lock meanwhile.
+      // Meanwhile the POST reaches the lock.
       await new Promise((resolve) => setTimeout(resolve, 300));
     });
     expect(await posted).toMatchObject({ status: 409, body: { errorCode: 'TOO_MANY_SMALL' } });

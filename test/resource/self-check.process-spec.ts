@@ -13,7 +13,7 @@ import { ServiceProcess } from '../support/service-process.js';
 const ROOT = join(import.meta.dirname, '../..');
 const PAGE = 4096;
 
-/** Bytes that a large volume has for deletes. */
+/** Bytes of the reserve for deletes on a large volume. */
 const RESERVE = 1000 * PAGE;
 
 let folder: string;
@@ -92,11 +92,11 @@ describe('a counter that does not agree with the records', () => {
 });
 
 describe('a database file that can be opened and locked, but not written', () => {
-  // As on a volume that is broken, or beyond a quota.
+  // Writes fail, as on a broken volume or beyond a quota.
   const WITHOUT_WRITES = ['sh', '-c', `trap '' XFSZ; exec prlimit --fsize=0 "$@"`, 'sh'];
 
   it('stops the start, and doctor says so', async () => {
-    // Its log and its index are there already.
+    // The other process has already made the WAL and its index.
     const other = await ServiceProcess.start(folder);
     try {
       expect((await (await Client.of(other)).post(COOKIE)).status).toBe(201);
@@ -138,7 +138,7 @@ describe('HEAD of a long list', () => {
     const read = (await statements()) - before;
     expect([head.status, head.text, head.headers.get('x-total-count')]).toEqual([200, '', String(COUNT)]);
     expect(read).toBeGreaterThan(0);
-    // Of 60 pages, and the statements around them.
+    // The list has 60 pages; the limit allows some other statements.
     expect(read).toBeLessThan(25);
     const get = await client.get('/cookies');
     expect(get.body).toHaveLength(COUNT);
@@ -149,7 +149,7 @@ describe('HEAD of a long list', () => {
 });
 
 describe('a ROLLBACK that fails', () => {
-  /** Fails the next statement of this text as a disk does. */
+  /** Fails the next statement with this text with an I/O error. */
   class FailingConnection extends SqliteConnection {
     failNext?: string;
 

@@ -43,10 +43,10 @@ const RANGES: Readonly<Record<string, object>> = {
   day: { from: '2026-01-01' },
 };
 
-/** An absent date, for an entity whose type is what its column is made of. */
+/** `null` in the type of the entity's property. */
 const NEVER = null as unknown as Date;
 
-/** How the list is to be sorted: by value, those without one last, ties by id in the same direction. */
+/** The expected order: by value, absent values last, equal values by id in the direction of the sort. */
 function compare(sort: string): (one: Listed, other: Listed) => number {
   const sign = sort.startsWith('-') ? -1 : 1;
   const property = sort.replace('-', '') as 'id' | Property;
@@ -84,7 +84,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
   const nextOf = ({ headers }: Answer): string | undefined =>
     /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
 
-  /** The pages that the links lead through. */
+  /** The pages that are found by following `Link`. */
   async function pages(query: string, onPage?: (page: Listed[]) => Promise<void>): Promise<Listed[][]> {
     const found: Listed[][] = [];
     for (let path: string | undefined = `/readings?${query}`; path !== undefined && found.length < 500;) {
@@ -102,7 +102,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
   describe('of a few readings', () => {
     let first: number;
 
-    /** Ids counted from 1, whatever was stored before. */
+    /** Ids relative to the first record of the test, beginning with 1. */
     const numbers = async (query: string): Promise<number[]> =>
       ids((await client.get(`/readings?${query}`)).body).map((id) => id - first + 1);
 
@@ -449,7 +449,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       const touched = new Set<number>();
       let round = 0;
       const found = await pages(`sort=${sort}&limit=3`, async (page) => {
-        // The last of the page, whose place the cursor is, is deleted or moved; others come before and behind.
+        // The last record of the page, which the cursor names, is deleted or moved; others come before and after it.
         const [last, other] = [page.at(-1), page.at(0)];
         round++;
         if (last !== undefined) {
@@ -480,7 +480,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       fc.double({ min: 0, max: 4, noNaN: true }),
       fc.constant(1e-300),
     );
-    /** In America/New_York, where `.ci/run` has this run as well, the clocks show the same time an hour later. */
+    /** Instants of the repeated hour in America/New_York, in which `.ci/run` runs this test, too. */
     const moment = fc
       .tuple(fc.constantFrom(5, 6), fc.integer({ min: 0, max: 2 }))
       .map(([hour, ms]) => new Date(Date.UTC(2026, 10, 1, hour, 30, 0, ms)));
@@ -550,7 +550,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
     const COUNT = 5000;
 
     beforeAll(async () => {
-      // Whole pages of one value, and of different ones.
+      // The values make whole pages of one value, and pages of different values.
       const values = Array.from({ length: COUNT }, (_, index) =>
         reading({
           batch: 1 + (index % 2),
@@ -586,7 +586,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       },
     );
 
-    /** Every statement of a whole list and of a page, each with the plan that the engine has for it. */
+    /** Every statement of a whole list and of a page, with its query plan. */
     async function plansOf(selection: Selection): Promise<[sql: string, plan: string][]> {
       const snapshot = await store.openSnapshot();
       const inner = (snapshot as unknown as { snapshot: { query(sql: string, parameters: unknown[]): Promise<any[]> } })
@@ -617,7 +617,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       ]),
     );
 
-    // PostgreSQL plans by its statistics, and may sort what is little.
+    // PostgreSQL plans by its statistics, and may sort a small table.
     if (isSqlite)
       it.each(SELECTIONS)('no statement sorts or begins at the first record: %j', async (selection) => {
         const plans = await plansOf(selection);

@@ -158,7 +158,7 @@ describe(`permits, whose ids are UUIDs (${engineInUse()})`, () => {
     ['whose id is no UUID', insert('7')],
     ['whose id has hyphens only', insert('-'.repeat(36))],
     ['whose id is the nil UUID', insert(UUID_IDS.lowest)],
-    // PostgreSQL reads any case and stores the same record.
+    // PostgreSQL accepts any case and normalises it.
     ...(isSqlite ? [['whose id is in upper case', insert(UPPER_CASE)]] : []),
   ])('an INSERT %s is rejected, and changes nothing', async (_what, sql) => {
     const before = await client.get('/permits');

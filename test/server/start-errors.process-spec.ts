@@ -21,7 +21,7 @@ beforeEach(() => {
   if (ORDINARY_USER.uid !== undefined) chownSync(folder, ORDINARY_USER.uid, ORDINARY_USER.uid);
 });
 
-/** What a start that fails prints, as an ordinary user. */
+/** Returns the output of a failed start as an ordinary user. */
 async function failedStart(environment: Record<string, string | undefined> = {}, place = folder): Promise<string> {
   const service = ServiceProcess.spawn(place, environment, ORDINARY_USER);
   expect(await service.exit()).toBe(1);
@@ -29,7 +29,7 @@ async function failedStart(environment: Record<string, string | undefined> = {},
   return service.output;
 }
 
-/** The lines of `doctor` that say what is wrong, as an ordinary user. */
+/** The `FAIL` lines of `doctor` as an ordinary user. */
 function failuresOfDoctor(place = folder): string {
   const env = { PATH: process.env['PATH'], ...environmentIn(place, { NODE_ENV: 'production' }) };
   const args = [resolve('dist/src/cli/main.js'), 'doctor'];

@@ -7,7 +7,7 @@ import { run } from '../support/command.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { startService, temporaryFolder } from '../support/service.js';
 
-/** Since Node 22.14. */
+/** Exists since Node 22.14. */
 const { setSourceMapsSupport } = nodeModule as { setSourceMapsSupport?: unknown };
 
 const THROWS_AT_THE_FIRST_OUTPUT = `

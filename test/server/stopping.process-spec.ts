@@ -50,7 +50,7 @@ describe('stopping', () => {
 
     const began = performance.now();
     await Promise.all(closed);
-    // SHUTDOWN_TIMEOUT is 10 s, for which idle connections are not kept.
+    // Less than SHUTDOWN_TIMEOUT (10 s): idle connections do not delay the stop.
     expect(performance.now() - began).toBeLessThan(9000);
     await expect(connected(service.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     expect((await health('live')).status).toBe(200);
@@ -78,7 +78,7 @@ describe('stopping', () => {
   });
 
   it('commits the write that is in hand before it closes the database', async () => {
-    // It ends while the database closes: behind the last request, which would have waited for it.
+    // A write in the background, which ends while the database closes, because no request waits for it.
     const writes = `beforeApplicationShutdown() {
       void this.dataSource.transaction(async (manager) => {
         await manager.query("INSERT INTO cookies (flavor, size, wish) VALUES ('vanilla', 'small', 'late')");
@@ -114,7 +114,7 @@ describe('stopping', () => {
         withProvider(`onModuleInit() { void this.dataSource.transaction(() => new Promise(() => {})); }
           beforeApplicationShutdown() { return this.dataSource.transaction(() => {}); }`),
       ],
-      // An exit of Node waits for it.
+      // `process.exit` waits for this operation.
       [
         'SIGKILL',
         /It was waiting for file operations and DNS lookups; still open: 1 FSReqCallback/,
@@ -198,7 +198,7 @@ describe('an error that nothing catches', () => {
   });
 
   it('is printed, and ends the process with 1, before there is an application', async () => {
-    // When everything is loaded. A timer would be late: from Node 24 on, the start takes no turn of the event loop until it listens.
+    // Thrown when all modules are loaded. A timer would be late, because the start on Node 24 is one turn.
     const throws = `
       import { AppModule } from '${projectModule('dist/src/app.module.js')}';
       const forRoot = AppModule.forRoot;
@@ -212,7 +212,7 @@ describe('an error that nothing catches', () => {
   });
 });
 
-/** A POST of which half the body is sent until `finish`. */
+/** A POST whose second half of the body is sent by `finish`. */
 class SlowPost {
   readonly closed: Promise<unknown>;
 
@@ -231,7 +231,7 @@ class SlowPost {
       `POST /cookies HTTP/1.1\r\nHost: cookies\r\nAuthorization: Bearer ${await token()}\r\n` +
         `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
     );
-    // 100 Continue proves that the service is at this request.
+    // 100 Continue proves that the service handles this request.
     expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 100 /);
     socket.write(body.slice(0, 10));
     return slow;

@@ -29,7 +29,7 @@ const untilGone = (workers: readonly number[]): Promise<void> =>
 
 describe('the log of two workers', () => {
   it('has exactly one whole line for each of 3 000 requests, and the metrics count them, while its reader is slow', async () => {
-    // A real pipe: node gives its children sockets, whose writes are of one piece up to a larger size.
+    // A real pipe: Node gives its children sockets, for which longer writes are atomic.
     const through = ['bash', '-c', 'exec "$0" "$@" > >(exec cat)'];
     await using service = await start({}, { through });
     const count = 3000;
@@ -61,7 +61,7 @@ describe('the log of two workers', () => {
   it('does not delay the replacement of a killed worker, or the end of the service, while its reader stalls', async () => {
     await using service = await start({ SHUTDOWN_TIMEOUT: '60000' });
     service.child.stdout!.pause();
-    // Some times as much as the pipe holds.
+    // Several times the size of the pipe's buffer.
     await sendRejectedRequests(service, 3000);
     const [killed] = workersOf(service);
     process.kill(killed!, 'SIGKILL');
@@ -122,12 +122,12 @@ describe('a worker that cannot start', () => {
   });
 });
 
-/** Throws an error on SIGUSR2, and sends its primary messages that are none of the service's, as a module may. */
+/** Throws an error on SIGUSR2, and sends foreign messages to the primary, as another module may. */
 const MODULE = `
   process.on('SIGUSR2', () => { setImmediate(() => { throw new Error('thrown by a timer'); }); });
   for (const message of ['metrics', 1, null, { type: 'serving' }, { type: 'metrics', id: 0, value: [{}] }]) process.send(message);`;
 
-/** Each test goes on with the service as the one before has left it. */
+/** Each test continues with the service of the previous one. */
 describe('a service with two workers', () => {
   const place = temporaryFolder();
   let shared: ServiceProcess;
@@ -140,7 +140,7 @@ describe('a service with two workers', () => {
 
   const health = (probe: 'live' | 'ready') => fetch(`${shared.managementUrl}/health/${probe}`);
 
-  /** A worker of a loaded machine may reply too late once. */
+  /** Waits until a probe succeeds; on a loaded machine a worker may once reply too late. */
   const untilHealthy = (probe: 'live' | 'ready'): Promise<void> =>
     until(async () => (await health(probe)).status === 200, `GET /health/${probe} returns 200`);
 
@@ -190,7 +190,7 @@ describe('a service with two workers', () => {
     const after = await metricsOf(shared);
     expect(after.get('worker_crashes_total')! - before.get('worker_crashes_total')!).toBe(1);
     expect(after.get(LISTS)).toBeGreaterThan(before.get(LISTS) ?? 0);
-    // Only connections of the one that was killed have broken, each once.
+    // Only connections of the killed worker have broken, each once.
     expect(ledger.answered(/unknown/)).toBeLessThanOrEqual(CLIENTS);
     expect(ledger.lostIn(storedIn(place))).toEqual([]);
     const served = await Promise.all(Array.from({ length: 6 }, () => sendAlone(shared)));
@@ -235,7 +235,7 @@ describe('a service with two workers that stops', () => {
   it('is not ready meanwhile, takes no signal of a terminal twice, and exits with 1 on a second signal', async () => {
     await using service = await start({ SHUTDOWN_DELAY: '60000' });
     const workers = workersOf(service);
-    // A terminal sends it to all of them.
+    // A terminal sends the signal to all processes.
     for (const worker of workers) process.kill(worker, 'SIGINT');
     service.child.kill('SIGINT');
     await service.printed('Stopping (SIGINT)');

@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import type { HttpResponse } from './http-response.js';
 
 export interface HttpClientOptions {
-  /** Most connections at a time. */
+  /** Maximum number of concurrent connections. */
   readonly connections?: number;
   readonly localAddress?: string;
   /** Longest wait for a whole response, in milliseconds. */

@@ -16,7 +16,7 @@ const isSqlite = engineInUse() === 'sqlite';
 
 let collector: Collector;
 
-/** A service of a team, which makes spans with the API of OpenTelemetry alone. */
+/** A provider of a team that makes spans with the OpenTelemetry API only. */
 @Injectable()
 class Bakery {
   constructor(private readonly dataSource: DataSource) {}
@@ -31,7 +31,7 @@ class Bakery {
   }
 }
 
-/** Statements of five callers in batches of two; then three transactions and two statements at the same time. */
+/** Five items in batches of two; then three transactions and two statements at the same time. */
 async function share(dataSource: DataSource): Promise<void> {
   const run = async (items: number[]): Promise<number[]> => {
     await dataSource.query('SELECT 1 FROM storage');
@@ -216,12 +216,12 @@ describe('the spans that a collector gets', () => {
     const sizes = leaders.map(({ attributes }) => Number(attributes['batch.size']));
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(CLIENTS * WRITES);
     expect(Math.max(...sizes)).toBeGreaterThan(1);
-    // Each of the others names the batch that has its transaction.
+    // Each follower links to the batch that contains its transaction.
     const links = followers.flatMap((batch) => batch.links.map(({ spanId }) => spanId));
     const numbers = leaders.map(({ spanId }) => 1 + links.filter((link) => link === spanId).length);
     expect(numbers).toEqual(sizes);
     if (!isSqlite) return;
-    // Each of n transactions of a commit is 1/n of it.
+    // A commit shared by n transactions counts 1/n for each of them.
     const traces = new Set(postedInCrowd.map(({ traceId }) => traceId));
     const inCrowd = (name: string) => collector.named(name).filter(({ traceId }) => traces.has(traceId));
     const commits = inCrowd('commit').map(({ attributes }) => 1 / attributes['commit.transactions']);

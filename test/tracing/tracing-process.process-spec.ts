@@ -14,7 +14,7 @@ const NAMES = { OTEL_SERVICE_NAME: 'bakery', OTEL_RESOURCE_ATTRIBUTES: 'deployme
 
 const start = (environment: Record<string, string>) => ServiceProcess.start(temporaryFolder(), environment);
 
-/** Uses a service until SIGTERM, and returns its log and the names of the packages of OpenTelemetry that it has loaded. */
+/** Uses a service until SIGTERM, and returns its log and the names of the loaded OpenTelemetry packages. */
 async function logOf(environment: Record<string, string>) {
   const folder = temporaryFolder();
   const hook = join(folder, 'loaded.cjs');
@@ -27,7 +27,7 @@ async function logOf(environment: Record<string, string>) {
   other.exec('BEGIN IMMEDIATE');
   expect((await client.post(COOKIE, { traceparent })).status).toBe(503);
   other.close();
-  // Fastify does not route the second of these, which runs in the context of the first.
+  // Fastify does not route the second request, which runs in the context of the first one.
   const head = `Host: x\r\ntraceparent: ${traceparent}\r\nConnection: `;
   await exchange(
     service,
@@ -90,7 +90,7 @@ describe('a service with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
 describe('a service without it', () => {
   it('loads nothing of the SDK, and has no ids in its log', async () => {
     const { output, loaded } = await logOf({});
-    // `prom-client` loads the API.
+    // `prom-client` loads the OpenTelemetry API.
     expect([...loaded]).toEqual(['@opentelemetry/api']);
     expect(output).not.toContain('trace_id');
   });

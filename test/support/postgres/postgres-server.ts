@@ -152,7 +152,7 @@ export class PostgresServer {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** @param database default: the one that exists from the start */
+  /** @param database default: the database that every server has */
   url(database = 'postgres', query = ''): string {
     return `postgres://cookies:${encodeURIComponent(PASSWORD)}@127.0.0.1:${this.port}/${database}${query}`;
   }

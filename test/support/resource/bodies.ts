@@ -30,7 +30,7 @@ export function describeBodies(resource: ResourceUnderTest): void {
     const rejected = (work: () => Promise<void>): Promise<void> =>
       resource.withCapacity(1, () => resource.unchanged(work));
 
-    /** Sends a body with all methods that take the property, and expects 400 with its pointer, or into JSON. */
+    /** Sends a body with all methods that accept the property, and expects 400 with a pointer to it or below it. */
     async function expectPointer(
       pointer: string,
       bodyOf: (body: Body) => unknown,

@@ -3,7 +3,7 @@ import { expectRejected, expectStatus, tally } from './checked-client.js';
 import { ids, inOrder } from './pages.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
-/** 507, and an exact capacity in races. */
+/** Tests 507, and an exact capacity under concurrency. */
 export function describeCapacity(resource: ResourceUnderTest): void {
   const { replace, patch } = resource.contract;
   const many = <T>(count: number, work: () => Promise<T>): Promise<T[]> =>

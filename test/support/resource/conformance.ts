@@ -10,10 +10,10 @@ type Operation = readonly [method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', 
 /** Statuses of the platform for any resource. `openapi.e2e-spec.ts` and other specs test them. */
 const OF_THE_PLATFORM = ['408', '417', '429', '431', '500', '501', '503', '505'];
 
-/** Statuses of constraints and rules of the feature, of others that refer to it, and of keys. Other tests are for these. */
+/** Statuses of constraints, rules, referring records and keys, which other tests cover. */
 const OF_THE_FEATURE = ['409', '422'];
 
-/** Statuses of the platform by method: a GET has no body without chunks, and 507 means a full volume except for POST. */
+/** Statuses of the platform by method: 413 for GET needs a chunked body, and 507 is a full volume except for POST. */
 const OF_THE_PLATFORM_BY: Partial<Record<string, readonly string[]>> = {
   GET: ['413'],
   PUT: ['507'],

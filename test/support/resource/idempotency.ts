@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expectRejected, expectStatus } from './checked-client.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
-/** `Idempotency-Key` of POST. */
+/** Tests `Idempotency-Key` of POST. */
 export function describeIdempotency(resource: ResourceUnderTest): void {
   const { create } = resource.contract;
   const keyed = () => ({ 'idempotency-key': randomUUID() });
@@ -37,7 +37,7 @@ export function describeIdempotency(resource: ResourceUnderTest): void {
       const headers = keyed();
       expectStatus(await resource.post(body, headers), 201);
       const other = Object.fromEntries(Object.entries(body).reverse());
-      // One property alone cannot be in another order.
+      // A body with one property cannot have another order.
       const sent = Object.keys(body).length > 1 ? other : `${JSON.stringify(body)} `;
       const rejected = await resource.unchanged(() => resource.post(sent, headers));
       expectRejected(rejected, 422, 'IDEMPOTENCY_KEY_REUSED');

@@ -5,10 +5,10 @@ import { RecordReader } from '../../../src/cli/resources/record-lines.js';
 import { run } from '../command.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
-/** Most lines that the command names. */
+/** Maximum number of lines that the command names. */
 const MOST_NAMED = 20;
 
-/** Lines of an import. A resource that the command line does not know passes. */
+/** Tests the lines of an import. Does nothing for a resource that the command line does not know. */
 export function describeImport(resource: ResourceUnderTest): void {
   const { name, contract } = resource;
   const { create, wrong } = contract;

@@ -4,10 +4,10 @@ import { expectStatus, type ResourceResponse, tally } from './checked-client.js'
 import { expectRecords, follow, ids, inOrder, recordsOf, type Stored } from './pages.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
-/** More records than two statements of the engine read, and than two pages of the longest kind have. */
+/** More records than two statements of the engine read, and than two pages of the largest limit have. */
 const COUNT = 2100;
 
-/** The list: order, pages, filters, totals and caching. */
+/** Tests order, pages, filters, totals and caching of the list. */
 export function describeLists(resource: ResourceUnderTest): void {
   const { path, contract } = resource;
   const { filters, patch, create } = contract;
@@ -128,7 +128,7 @@ export function describeLists(resource: ResourceUnderTest): void {
     it('the filters that the document has are those that this suite knows', () => {
       const { parameters } = resource.document.operation('get', path);
       const inQuery = parameters.filter((parameter: { in: string }) => parameter.in === 'query');
-      // test/resource/sorted-lists.e2e-spec.ts tests the ends of ranges.
+      // test/resource/sorted-lists.e2e-spec.ts tests the limits of ranges.
       const ofService = resource.ofService(all[0]!);
       const names = inQuery
         .map(({ name }: { name: string }) => name)
@@ -136,7 +136,7 @@ export function describeLists(resource: ResourceUnderTest): void {
       expect(names.sort()).toEqual(['after', 'limit', 'sort', ...Object.keys(filters)].sort());
     });
 
-    // On PostgreSQL, one subject may read as many long lists at a time.
+    // On PostgreSQL, one subject may read four long lists at a time.
     it('4 GETs together return 200 with all of it', async () => {
       const lists = await Promise.all(Array.from({ length: 4 }, () => resource.get(path)));
       expect(tally(lists)).toEqual({ 200: 4 });
@@ -164,7 +164,7 @@ export function describeLists(resource: ResourceUnderTest): void {
       expect([again.text === first.text, again.headers.get('etag')]).toEqual([true, first.headers.get('etag')]);
       const last = all.at(-1)!;
       const back = Object.fromEntries(Object.keys(patch).map((name) => [name, last[name]]));
-      // The last record may have the values of `patch` already, as one of the filters' combinations.
+      // The last record may already have the values of `patch`, as one of the combinations.
       const changes = Object.entries(patch).map(([name, value]) => {
         return [name, isDeepStrictEqual(last[name], value) ? create[name] : value];
       });
@@ -190,7 +190,7 @@ export function describeLists(resource: ResourceUnderTest): void {
   });
 }
 
-/** Header fields of the record, without those of the exchange or connection; fetch closes the connection after HEAD. */
+/** Header fields without those of a single response or connection; fetch closes the connection after HEAD. */
 function lasting({ headers }: ResourceResponse): Record<string, string> {
   const passing = ['date', 'x-request-id', 'connection', 'keep-alive', 'transfer-encoding'];
   return Object.fromEntries([...headers].filter(([name]) => !passing.includes(name)));

@@ -9,7 +9,7 @@ import type { ResourceUnderTest } from './resource-under-test.js';
 const STRONG_ETAG = /^"[\x21\x23-\x7e]+"$/;
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** POST, GET, PUT, PATCH and DELETE of one record. */
+/** Tests POST, GET, PUT, PATCH and DELETE of one record. */
 export function describeOneRecord(resource: ResourceUnderTest): void {
   const { create, replace, patch, ruled = [] } = resource.contract;
   const changed = { ...patch, ...some(replace, Object.keys(replace)) };
@@ -59,7 +59,7 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
       const read = await resource.get(path);
       expect(read.body).toEqual(replaced.body);
       expect(read.headers.get('etag')).not.toBe(etag);
-      // RFC 9110 section 9.3.4: only if the record is stored as it was sent.
+      // The record must be stored as it was sent (RFC 9110 section 9.3.4).
       expect(replaced.headers.get('etag')).toBe(isWhole(record) ? read.headers.get('etag') : null);
     });
 
@@ -184,7 +184,7 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
   describeValues(resource);
 }
 
-/** Properties that a body may leave out. */
+/** Tests properties that a body may omit. */
 function describeOptional(resource: ResourceUnderTest): void {
   const { create, replace, patch } = resource.contract;
 
@@ -214,7 +214,7 @@ function describeOptional(resource: ResourceUnderTest): void {
   });
 }
 
-/** Each value that a property may have, at the ends of its range and in other spellings. */
+/** Tests each value that a property may have: the limits of its range, and other spellings. */
 function describeValues(resource: ResourceUnderTest): void {
   it('a property has each value that the document allows, as it is sent or in the one spelling that is stored', async () => {
     await resource.empty();
@@ -239,7 +239,7 @@ function describeValues(resource: ResourceUnderTest): void {
 const some = (record: Body, names: readonly string[]): Body =>
   Object.fromEntries(names.map((name) => [name, record[name]]));
 
-/** Each property of a body alone, but for some, and all together. */
+/** Changes of one property at a time, except for some, and of all together. */
 const changesIn = (body: Body, except: readonly string[]): [name: string, changes: Body][] => [
   ...Object.keys(body)
     .filter((name) => !except.includes(name))

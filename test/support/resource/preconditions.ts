@@ -24,7 +24,7 @@ const NOT_MATCHING: readonly Field[] = [
   ['a tag without its quotes', (etag) => etag.slice(1, -1)],
 ];
 
-/** If-Match, If-None-Match, 304, 412 and 428. */
+/** Tests If-Match, If-None-Match, 304, 412 and 428. */
 export function describePreconditions(resource: ResourceUnderTest): void {
   describeWrites(resource);
   describeReads(resource);
@@ -75,7 +75,7 @@ function describeWrites(resource: ResourceUnderTest): void {
       expectStatus(await resource.get(path), 200);
     });
 
-    // RFC 9110 section 13.1.2: the comparison is weak, and the method is not performed.
+    // The comparison is weak, and the method is not performed (RFC 9110 section 13.1.2).
     it.each(WEAKLY_MATCHING)('returns 412 when If-None-Match is %s, and changes nothing', async (_name, field) => {
       await expectStopped('if-none-match', field);
     });
@@ -135,7 +135,7 @@ function describeReads(resource: ResourceUnderTest): void {
       path = resource.path + target.replace('{id}', String(created.id));
     });
 
-    /** Shared caches may store what needs no token. */
+    /** Shared caches may store responses that need no token. */
     function expectCaching(headers: Headers): void {
       const isPublic = resource.isPublic(path);
       expect(headers.get('cache-control')).toBe(isPublic ? 'public, no-cache' : 'private, no-cache');

@@ -1,7 +1,7 @@
 import { expectRejected, expectStatus } from './checked-client.js';
 import { MISSING, type ResourceUnderTest } from './resource-under-test.js';
 
-/** Properties that refer to another resource. */
+/** Tests properties that refer to another resource. */
 export function describeReferences(resource: ResourceUnderTest): void {
   const { references, replace } = resource.contract;
   if (Object.keys(references).length === 0) return;

@@ -1,7 +1,7 @@
 import { expectRejected, expectStatus, tally } from './checked-client.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
-/** Values that no two records may have; a resource without any passes. */
+/** Tests unique values. Does nothing for a resource without them. */
 export function describeUniqueness(resource: ResourceUnderTest): void {
   const { create } = resource.contract;
 
