@@ -37,9 +37,7 @@ async function measure(operation, until) {
   };
 }
 
-/**
- * @returns autocannon's result, and the seconds until the last response: autocannon's duration ends with its next tick
- */
+/** @returns autocannon's result, and the seconds until the last response, which end before autocannon's own duration */
 async function send({ requests }, { seconds, amount }, headers = {}) {
   // Ids of records that requests with `keepsId` have stored, for later deletes.
   const ids = [];
@@ -88,8 +86,8 @@ async function send({ requests }, { seconds, amount }, headers = {}) {
 }
 
 /**
- * Keeps this process busy, so that the kernel does not wake it. The kernel would charge the server for that, a slow server
- * more often.
+ * Keeps this process busy, because the kernel would charge waking it to the server, and a slow server would pay more
+ * often.
  * @returns a function that ends this
  */
 function stayAwake() {

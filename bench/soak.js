@@ -51,7 +51,7 @@ try {
   await stage.close();
 }
 
-/** Caches fill during the first tenth. */
+/** Reports the growth without the first tenth, in which caches fill. */
 function report(used) {
   const warm = used.slice(Math.ceil(used.length / 10));
   const half = Math.ceil(warm.length / 2);

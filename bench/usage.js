@@ -21,7 +21,7 @@ function timeOfThreads(pid) {
 function timeInTicks(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // utime and stime are fields 14 and 15; the name, field 2, may itself have spaces.
+    // utime and stime are fields 14 and 15. The name, field 2, may contain spaces.
     const [utime, stime] = stat
       .slice(stat.lastIndexOf(')') + 2)
       .split(' ')

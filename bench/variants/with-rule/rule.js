@@ -1,6 +1,6 @@
 /**
- * Gives cookies a rule over several records. With RULE=one it runs a statement for each new record, otherwise one for all that
- * share a transaction.
+ * Gives cookies a rule over several records: with RULE=one a statement for each new record, otherwise one for all of a
+ * transaction.
  */
 import process from 'node:process';
 import { COOKIES } from '../../../dist/src/cookies/cookie.resource.js';
