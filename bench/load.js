@@ -41,7 +41,7 @@ async function measure(operation, until) {
 async function send({ requests }, { seconds, amount }, headers = {}) {
   // Ids of records that requests with `keepsId` have stored, for later deletes.
   const ids = [];
-  // A random start, so that this process does not send the values that an earlier one has stored.
+  // A random start, so that two load processes do not send equal values.
   let turn = records * Math.floor(Math.random() * 9);
   const load = autocannon({
     url,

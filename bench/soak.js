@@ -14,7 +14,7 @@ import { privateMemory } from './usage.js';
 
 const RECORDS = 1000;
 const CONNECTIONS = 16;
-/** Largest ratio of the median of the second half to that of the first. */
+/** Largest allowed ratio of the medians of the second and the first half. */
 const GROWTH = 1.1;
 
 /** A shorter run has too few values. */

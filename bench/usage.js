@@ -6,7 +6,7 @@ export function processorTime(pid) {
   return timeOfThreads(pid) ?? timeInTicks(pid);
 }
 
-/** In nanoseconds, if the kernel keeps scheduler statistics. Threads that have ended are not counted. */
+/** Processor time in nanoseconds, if the kernel keeps scheduler statistics. Threads that have ended are not counted. */
 function timeOfThreads(pid) {
   try {
     const threads = readdirSync(`/proc/${pid}/task`);

@@ -43,5 +43,5 @@ export function pluralOf(singular) {
   return rule === undefined ? singular : singular.replace(...rule);
 }
 
-/** With its article: `an order`. */
+/** The name with its article: `an order`. */
 export const indefinite = (name) => `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${words(name)}`;

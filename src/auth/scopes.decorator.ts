@@ -23,7 +23,7 @@ export function Public(): MethodDecorator & ClassDecorator {
   return access('public');
 }
 
-// The handler's extension replaces that of its class, as its metadata does; `@ApiBearerAuth()` would add both.
+// The extension of a handler replaces the extension of its class, like its metadata; `@ApiBearerAuth()` would add both.
 const access = (rule: Access): MethodDecorator & ClassDecorator =>
   applyDecorators(SetMetadata(ACCESS, rule), ApiExtension(ACCESS_EXTENSION, rule));
 

@@ -8,7 +8,7 @@ import { giveToFolderOwner, makePrivateFolder, PRIVATE_FILE } from '../database/
 
 /** The keys of one issuer. */
 export interface TokenKeys {
-  /** The keys that may have signed a token with this header, by its algorithm and key id; the likely ones first. */
+  /** The keys that may have signed a token with this header, by its algorithm and key id; likely keys come first. */
   candidates(header: JWTHeaderParameters): Iterable<KeyObject> | AsyncIterable<CryptoKey>;
   start?(): void;
   stop?(): void;

@@ -54,7 +54,7 @@ export class TokenCache {
   }
 }
 
-/** Verifies tokens (RFC 7519, RFC 8725). Valid ones are cached until they expire, keys change or tokens are revoked. */
+/** Verifies tokens (RFC 7519, RFC 8725). Valid tokens are cached until they expire or are revoked, or keys change. */
 @Injectable()
 export class TokenVerifier implements OnApplicationBootstrap, OnApplicationShutdown {
   private verified = new TokenCache();

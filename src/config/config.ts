@@ -111,7 +111,7 @@ export function loadConfig(environment: Environment, ofFeatures: readonly Settin
   });
 }
 
-/** The settings of the platform, then those of features. */
+/** The settings of the platform, then the settings of features. */
 export function allSettings(ofFeatures: readonly Setting[]): readonly Setting[] {
   const settings = [...settingsIn(PLATFORM_SETTINGS), ...ofFeatures];
   const names = new Set<string>();

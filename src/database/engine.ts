@@ -87,13 +87,13 @@ export interface ConnectionUsage {
   readonly used: number;
   /** Maximum number of connections that callers may hold at the same time. */
   readonly limit: number;
-  /** Callers that wait while all connections are in use, without those for whom a connection is being fetched. */
+  /** Callers that wait while all connections are in use, without callers for whom a connection is being fetched. */
   readonly waiting: number;
 }
 
 export interface BatchedReads {
   readonly maxBatchSize: number;
-  /** The condition that a column equals one of the elements of an array, which is the only parameter. */
+  /** The condition that a column equals one of the elements of an array, the only parameter. */
   readonly isOneOf: (column: string) => string;
 }
 
@@ -105,7 +105,7 @@ export interface Dialect {
   /** Converts a floating-point number to JSON without rounding. */
   jsonReal(expression: string): string;
 
-  /** Converts a decimal to text with `scale` digits behind the point. */
+  /** Converts a decimal to text with `scale` digits after the decimal point. */
   decimal(expression: string, scale: number): string;
 
   /** Converts a date without time to text, such as `2026-01-31`. */

@@ -5,7 +5,7 @@ export interface OutageOptions<Event> {
   readonly onStart: (event: Event) => void;
   /** Called with the number of reports since the last check, if there were any. */
   readonly onRepeat?: (repeats: number) => void;
-  /** Called with the number of all reports, and the time since the first one. */
+  /** Called with the number of all reports, and the time since the first report. */
   readonly onEnd?: (summary: { readonly count: number; readonly milliseconds: number }) => void;
   /** Tells whether the outage is over after one interval without a report (default: yes). An error means no. */
   readonly isOver?: () => boolean | Promise<boolean>;

@@ -33,7 +33,7 @@ function operationsOf({ paths }: OpenAPIObject): { method: string; operation: Op
   );
 }
 
-/** Replaces each object in a tree for which `replacementOf` returns another one. */
+/** Replaces each object in a tree for which `replacementOf` returns another object. */
 function replaceIn(tree: Node, replacementOf: (node: Node) => Node | undefined): void {
   for (const [key, node] of Object.entries(tree)) {
     if (typeof node !== 'object' || node === null) continue;

@@ -47,7 +47,7 @@ const UUID = new RegExp(UUID_PATTERN);
 const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value);
 
 /**
- * UUIDs in lower case (RFC 9562). The service makes version 7: each is greater than all earlier ones of this process,
+ * UUIDs in lower case (RFC 9562). The service makes version 7: each UUID is greater than earlier UUIDs of this process,
  * so they sort by creation.
  */
 export const UUID_IDS: IdKind<string> = {

@@ -73,7 +73,7 @@ function ApiWrite(
 
 const NOT_MODIFIED = { status: 304, description: 'You have this version already' };
 
-/** Describes the GET of a list: of all records, or of those below another record. Lists have separate rate limits. */
+/** Describes the GET of a list of all records, or of records below another record. Lists have separate rate limits. */
 export const ApiList = (
   name: ResourceName,
   { record, query, of, operationId, description, errors = [] }: ListOptions,

@@ -32,7 +32,7 @@ export class ResourceName<I extends Id = Id> {
     return `${count} ${count === 1 ? this.text : this.pluralText}`;
   }
 
-  /** With its article: `a jar`, `an order`. */
+  /** The singular with its article: `a jar`, `an order`. */
   get indefinite(): string {
     return `${/^[aeiou]/.test(this.singular) ? 'an' : 'a'} ${this.text}`;
   }
@@ -123,7 +123,7 @@ export interface Resource<Entity extends AnyResourceEntity = AnyResourceEntity> 
   readonly createDto: () => Promise<RecordClass>;
   /** The DTO class of a record, if it has properties that the service sets. An import may bring these as well. */
   readonly recordDto?: () => Promise<RecordClass>;
-  /** Whether the audit trail has a line for each change of a record, also for those of other writers. */
+  /** Whether the audit trail has a line for each change of a record, including changes of other writers. */
   readonly audited?: boolean;
   /** The rule across records, for every write of the service and for imports. */
   readonly rule?: () => Promise<Rule<Entity>>;

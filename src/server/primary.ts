@@ -51,7 +51,7 @@ export class Primary {
     cluster.setupPrimary({ exec, serialization: 'advanced', stdio });
   }
 
-  /** Resolves when all workers serve. The first one starts alone: it runs migrations, and an error is printed once. */
+  /** Resolves when all workers serve. The first worker starts alone: it runs migrations and prints an error once. */
   async start(): Promise<void> {
     if (hasSocket()) {
       throw new Error('A socket of systemd and WORKERS do not go together: unset WORKERS or disable the .socket unit');

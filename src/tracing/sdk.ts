@@ -76,7 +76,7 @@ function passOn(message: unknown): void {
   });
 }
 
-/** Logs problems with the collector: the first with its reason, further ones as a count each minute. */
+/** Logs problems with the collector: the first with its reason, further problems as a count each minute. */
 function reportFailures({ origin }: URL): Outage<string> {
   const logger = new Logger('Tracing');
   const problem = `Problem with the traces for ${origin}`;

@@ -62,7 +62,7 @@ async function errorOf(work: Promise<unknown>): Promise<Error | undefined> {
   );
 }
 
-/** Inserts `first`, lets others run, then inserts `second`, in one of the ways that TypeORM offers. */
+/** Inserts `first`, lets others run, then inserts `second`, by an API of TypeORM. */
 type Way = (dataSource: DataSource, first: string, second: string) => Promise<unknown>;
 
 async function insertBoth(manager: EntityManager, first: string, second: string): Promise<void> {

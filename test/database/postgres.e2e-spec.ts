@@ -126,7 +126,7 @@ describePostgres('a transaction', () => {
     const rename = () => transaction(dataSource, (tx) => tx.sql`UPDATE notes SET name = 'late' WHERE id = 1`);
     const error = await rename().catch((reason: Error) => reason);
     expect(error).toBeInstanceOf(DatabaseUnavailableError);
-    // The lock's own time-out is the cause, not that of the statement or of the transaction.
+    // The lock's own time-out is the cause, not the time-out of the statement or of the transaction.
     expect(error).toMatchObject({ cause: { code: LOCK_NOT_AVAILABLE } });
     await expect(dataSource.query('SELECT 1')).resolves.toBeDefined();
     await runner.rollbackTransaction();

@@ -22,13 +22,13 @@ export interface Attack {
   readonly name: string;
   /** Number of records that are stored before the attack. */
   readonly records?: number;
-  /** Beginning of their wishes. */
+  /** Beginning of the wishes of these records. */
   readonly wish?: string;
   /** Whether no process reads the service's log during the attack. */
   readonly stallsLog?: boolean;
   /** Path of the long list that the good client reads every second. */
   readonly othersList?: string;
-  /** Number of attackers; default: that of all attacks. */
+  /** Number of attackers; default: `ATTACKERS`. */
   readonly attackers?: number;
   /** Addresses of the attackers, in turn; default: one address. With several, every attacker has its own subject. */
   readonly addresses?: readonly string[];
@@ -81,7 +81,7 @@ function unread(bytes: (attacker: Attacker) => string, requests: number, mostReq
 }
 
 /**
- * Opens many connections of one attacker that do the same. Closed ones are opened again.
+ * Opens many connections of one attacker with the same behaviour, and reopens closed ones.
  * @param pace connections to open in a second
  */
 function several(

@@ -74,7 +74,7 @@ async function writeOne(other: OtherWriter, past: Ledger): Promise<void> {
   past.noteDelete(wish, { status: 204, body: undefined });
 }
 
-/** Makes the records from the lines of the trail, and compares them one by one. */
+/** Makes the records from the lines of the trail, and compares them with the stored records. */
 async function agreement(site: Site, environment: Record<string, string>): Promise<[lines: number, records: number]> {
   const lines = linesOf<Line>(await output(site, ['audit', 'export', 'cookies'], environment));
   const made = new Map<string, unknown>();

@@ -56,7 +56,7 @@ export class Site {
   }
 }
 
-/** Runs `work` while clients write. @param clients default: that of `writeUntil` */
+/** Runs `work` while clients write. @param clients default: the default of `writeUntil` */
 export async function whileWriting(
   service: { readonly url: string },
   ledger: Ledger,

@@ -35,7 +35,7 @@ export const killed: Fault = ({ times, progress }) =>
     return expectKept(site.folder, ledger);
   });
 
-/** One of two processes that write one file gets SIGKILL and is started again. The other must not notice. */
+/** One of two processes that write one file gets SIGKILL and is started again. The other process must not notice. */
 export const killedBesideAnother: Fault = ({ times, progress }) =>
   Site.use(async (site) => {
     const ledger = new Ledger();

@@ -49,7 +49,7 @@ export const postgresKilled: Fault = ({ times, progress }) =>
     }),
   );
 
-/** One of two replicas gets SIGKILL while clients write to both, and is started again. The other must not notice. */
+/** One of two replicas gets SIGKILL under load and is started again. The other replica must not notice. */
 export const replicaKilled: Fault = ({ times, progress }) =>
   Site.use((site) =>
     onItsOwn(async (server) => {

@@ -32,8 +32,8 @@ const HAPPENINGS: Readonly<Record<string, (service: ServiceProcess, site: Site) 
 };
 
 /**
- * One of two services on one file is killed, stopped or paused while clients write to both. Each sees what the other
- * has acknowledged or rejected.
+ * One of two services on one file is killed, stopped or paused while clients write to both. Each service sees the
+ * changes and rejections of the other.
  */
 export const twoServices: Fault = ({ seconds = SECONDS, progress }) =>
   Site.use(async (site) => {

@@ -23,7 +23,7 @@ export class RecordCount {
     return { created: this.created, deleted: this.deleted };
   }
 
-  /** The fewest and most records since then, without those of the request itself. */
+  /** The minimum and maximum number of records since then, without records of the request itself. */
   bounds(before: { created: number; deleted: number }, own: number): { fewest: number; most: number } {
     return {
       fewest: before.created - this.deleted - this.deleting,

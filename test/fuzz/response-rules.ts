@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpResponse } from '../support/http-response.js';
 
-/** Statuses of HTTP itself on any path. The OpenAPI document has those of operations. */
+/** Statuses of HTTP itself on any path. The OpenAPI document has the statuses of operations. */
 const HTTP_STATUSES = [400, 404, 405, 408, 411, 413, 414, 415, 417, 431, 501, 503, 505];
 const SERVER_ERRORS = new Set([501, 503, 505, 507]);
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;

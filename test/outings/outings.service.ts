@@ -57,7 +57,7 @@ export class OutingsService {
       UPDATE outings SET status = 'cancelled' WHERE "sleighId" = ${sleighId} AND status = 'booked'`;
   }
 
-  /** Every process tries this each minute from 3:00 to 3:59. One does the work, or another one if that one dies. */
+  /** Every process tries this each minute from 3:00 to 3:59. One process does the work, or the next if it dies. */
   @Cron('* 3 * * *', { name: 'purge', timeZone: 'Europe/Berlin', waitForCompletion: true })
   async purge(): Promise<void> {
     const before = new Date(Date.now() - 30 * 24 * HOUR);

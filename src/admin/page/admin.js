@@ -298,7 +298,7 @@ async function recordsCard(template, { pathname: path, search }) {
   return [card(paragraph('quiet', shown), content, element('p', { class: 'row' }, ...links))];
 }
 
-/** The query of the next page; undefined on the last one (RFC 8288). */
+/** The query of the next page; undefined on the last page (RFC 8288). */
 function nextOf(headers) {
   const [, next] = /^<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '') ?? [];
   return next && new URL(next, ROOT).search;
@@ -410,7 +410,7 @@ async function recordView(template, path) {
   ];
 }
 
-/** The templates one segment below that of a record that have the method: its actions and lists. */
+/** The templates one segment below a record that have the method: its actions and lists. */
 function below(template, method) {
   return Object.keys(api.paths).filter(
     (other) =>

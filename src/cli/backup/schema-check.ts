@@ -17,8 +17,8 @@ const triggers = (): string[] =>
   RESOURCES.flatMap(({ name: { plural } }) => [...sqliteTriggerNames(plural), ...auditTriggerNames(plural)]);
 
 /**
- * Compares the schema of a copy with that of a new database after the same migrations, because an additional trigger
- * would run. It ignores the parts that `dropRecreatedParts` drops.
+ * Compares the schema of a copy with the schema of a new database after the same migrations, because an additional
+ * trigger would run. It ignores the parts that `dropRecreatedParts` drops.
  * @returns one line for each difference
  */
 export async function differencesFromFresh(

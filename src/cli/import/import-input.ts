@@ -119,7 +119,7 @@ export class ImportInput {
     this.ids = job.options.ids ?? job.resumed?.ids;
   }
 
-  /** @throws {Failure} when the input is not that of the resumed import */
+  /** @throws {Failure} when the input differs from the input of the resumed import */
   async *batches(): AsyncGenerator<Batch> {
     const stored = this.job.resumed?.lines ?? 0;
     let last = 0;
@@ -174,7 +174,7 @@ export class ImportInput {
     );
   }
 
-  /** The id to store; `undefined` for a new one. */
+  /** The id to store; `undefined` for a new id. */
   private idFor(id: Id | undefined): Id | undefined {
     this.ids ??= id === undefined ? 'assign' : 'keep';
     if (this.ids === 'assign') {

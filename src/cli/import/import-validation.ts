@@ -91,7 +91,7 @@ class LineProblems {
   throwIfAny(): void {
     if (this.count === 0) return;
     const more = this.count > MOST_NAMED ? [`... and ${this.count - MOST_NAMED} more lines.`] : [];
-    // Sorted, because the database reports its problems after those of later lines.
+    // Sorted, because the database reports problems of a line after the problems of later lines.
     const named = this.named.sort((a, b) => a.line - b.line).map(({ line, problem }) => brokenLine(line, problem));
     throw new Failure([...named, ...more, 'Nothing was stored by this run.'].join('\n'));
   }

@@ -22,7 +22,7 @@ const MOST_LINKS = 40;
 const FIFO_POLL = 50;
 
 /**
- * Resolves symbolic links, also those to a missing file. "-" is stdout.
+ * Resolves symbolic links, also to a missing file. "-" is stdout.
  * @throws {UsageError} for a folder, a socket, or links that lead in a circle
  */
 export async function destinationOf(output: string): Promise<Destination> {

@@ -134,7 +134,7 @@ function sequenceErrors(resource: string, column: ReadColumn): string[] {
   return [`the next id of ${resource} would be one that was used before (${behind} was)`];
 }
 
-/** Checks that ids are texts or positive, and that revisions are integers up to that of the resource. */
+/** Checks that ids are texts or positive, and that revisions are integers up to the revision of the resource. */
 function numberErrors(resource: string, column: ReadColumn): string[] {
   const [wrong] = column(
     `SELECT count(*) FROM "${resource}" AS record, storage WHERE storage.resource = ? AND NOT

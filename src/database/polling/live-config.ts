@@ -14,8 +14,8 @@ export type StoredSetting = PolledRow<(typeof LIVE_SETTINGS.columns)[number]>;
 type Listener = (config: Config) => void | Promise<void>;
 
 /**
- * The configuration in force: that of the environment, overridden by the values of the table `live_settings`, which
- * `cli set` writes. They apply in all workers and replicas, and after a restart, until they are unset.
+ * The configuration in force: the environment, overridden by the values of the table `live_settings`, which `cli set`
+ * writes. They apply in all workers and replicas, and after a restart, until they are unset.
  */
 @Injectable()
 export class LiveConfig {

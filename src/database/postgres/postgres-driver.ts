@@ -30,7 +30,7 @@ import { type OutsideWrites, PostgresQueryRunner, type TransactionSettings } fro
 import { execute, mayWrite, PostgresSql, READS } from './postgres-sql.js';
 import { beginning, PostgresTransaction, type TransactionLimits } from './postgres-transaction.js';
 
-/** Attempts of a transaction that the server undid because of another one, or whose connection broke before COMMIT. */
+/** Attempts of a transaction that the server undid in a conflict, or whose connection broke before COMMIT. */
 const ATTEMPTS = 5;
 
 /** Milliseconds that the server waits longer than the client for the next statement of a transaction. */

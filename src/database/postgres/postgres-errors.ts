@@ -15,8 +15,8 @@ function codeOf(error: unknown): string {
 }
 
 /**
- * Tells whether 08P01 concerns one statement, for example one with too few parameters. PgBouncer sends the same code as
- * FATAL when it has lost the server.
+ * Tells whether 08P01 concerns one statement, such as a statement with too few parameters. PgBouncer sends the same
+ * code as FATAL when it has lost the server.
  */
 function isOfStatement(error: unknown): boolean {
   return codeOf(error) === '08P01' && (error as { severity?: unknown }).severity !== 'FATAL';
@@ -35,7 +35,7 @@ const DAMAGED = /^(XX001|XX002|58030)$/;
 const WITHOUT_CODE =
   /^(Connection terminated|Query read timeout|Client has encountered a connection error|Client was closed|timeout e)/;
 
-/** Tells whether the database undid the transaction because of another one, so that it may run again. */
+/** Tells whether the database undid the transaction because of another transaction, so that it may run again. */
 export function isConflict(error: unknown): boolean {
   return /^(40001|40P01)$/.test(codeOf(error));
 }

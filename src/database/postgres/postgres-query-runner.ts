@@ -47,7 +47,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   declare driver: TransactionSettings;
   private client?: PostgresClient;
   private migrating = false;
-  /** Whether the caller has released the runner. TypeORM also releases one whose connection breaks. */
+  /** Whether the caller has released the runner. TypeORM also releases a runner whose connection breaks. */
   private isReleasedByCaller = false;
   /** Ends a transaction that takes too long. */
   private timer?: NodeJS.Timeout;
@@ -111,7 +111,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     const rows = await super.stream(sql, parameters);
     const { client } = this;
     client!.isStreaming = true;
-    // Rows may arrive after the stream was destroyed; `drain` follows the last one.
+    // Rows may arrive after the stream was destroyed; `drain` follows the last row.
     client!.once('drain', () => (client!.isStreaming = false));
     const checked = new Transform({ objectMode: true, transform: rejectUnsafeIntegers });
     pipeline(rows, checked, () => undefined);
@@ -252,7 +252,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     return undefined;
   }
 
-  /** Closes the connection; the next statement takes another one. */
+  /** Closes the connection; the next statement takes another connection. */
   private leaveConnection(): void {
     this.stopTimer();
     if (this.client) this.client.mustClose = true;

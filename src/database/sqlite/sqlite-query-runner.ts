@@ -22,7 +22,7 @@ import type { Snapshots } from './reading/snapshots.js';
 import type { TableRebuilds } from './table-rebuilds.js';
 import type { Writer } from './writing/writer.js';
 
-/** The connections that a query runner uses. The driver has them. */
+/** The connections of the driver that a query runner uses. */
 export interface SqliteConnections extends BetterSqlite3Driver {
   readonly reader: SqliteConnection;
   readonly writer: Writer;
@@ -103,8 +103,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   /**
-   * Switches foreign keys off. TypeORM begins the transaction of a migration before this call, that of a revert after
-   * it. SQLite ignores the pragma inside a transaction, so this method ends the transaction and begins another one.
+   * Switches foreign keys off. TypeORM begins the transaction of a migration before this call, but that of a revert
+   * after it. SQLite ignores the pragma inside a transaction, so this method ends the transaction and begins it again.
    * @throws {TypeORMError} inside a transaction that has run statements
    */
   override async beforeMigration(): Promise<void> {

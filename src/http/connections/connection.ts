@@ -275,7 +275,7 @@ export class Connection implements ResponseConnection {
 }
 
 /**
- * Sends an error when the handler reads the body. A handler that does not read it, such as that of DELETE, may change a
+ * Sends an error when the handler reads the body. A handler that does not read the body, such as a DELETE, may change a
  * record meanwhile, and sends its own response.
  */
 function rejectReader(response: TrackedResponse, error: Error): void {

@@ -108,7 +108,7 @@ export class Connections implements ConnectionOwner {
   }
 
   /**
-   * Turns the connection of a handshake into that of a WebSocket, and records the request with 101.
+   * Marks the connection of a handshake as a WebSocket, and records the request with 101.
    * @returns false if another request is in progress on the connection
    */
   upgrade(request: IncomingMessage, id: string): boolean {
@@ -118,7 +118,7 @@ export class Connections implements ConnectionOwner {
     return true;
   }
 
-  /** Closes idle connections. Node does not count WebSockets, nor those before the first byte or in a handshake. */
+  /** Closes idle connections. Node ignores WebSockets, and connections before the first byte or in a handshake. */
   closeIdle(): void {
     this.server.closeIdleConnections();
     for (const { socket, isWebSocket } of this.all) {

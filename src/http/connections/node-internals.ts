@@ -3,9 +3,8 @@ import type { Socket } from 'node:net';
 
 /**
  * Non-public properties of Node's sockets and responses; `node-internals.spec.ts` fails when a version of Node changes
- * them. Without them, requests behind a slow one would be read without limit, a slow reader would look like a stalled
- * one, RTSP/1.0 would pass as HTTP/1.0, and a client that has closed its side would not get the error for its last
- * bytes.
+ * them. They are needed to limit the requests that are read while one is in progress, to distinguish slow readers from
+ * stalled readers and RTSP/1.0 from HTTP/1.0, and to send an error to a client that has closed its side.
  */
 interface SocketInternals {
   /** Whether Node's HTTP server has paused reading. */

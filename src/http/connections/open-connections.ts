@@ -34,7 +34,7 @@ export class OpenConnections {
     return this.all[Symbol.iterator]();
   }
 
-  /** Adds a connection. If a limit is exceeded, it closes another one or this one. */
+  /** Adds a connection. If a limit is exceeded, it closes this or another connection. */
   add(connection: Connection): void {
     const key = addressKey(connection.address);
     const siblings = this.byAddress.get(key) ?? new Set();

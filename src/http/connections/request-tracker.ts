@@ -96,7 +96,7 @@ export class BufferBudget {
   }
 }
 
-/** The requests of all connections: counts those in flight and their buffered bytes, and records each end once. */
+/** The requests of all connections: counts requests in flight and their buffered bytes, and records each end once. */
 export class RequestTracker {
   /** Requests that were passed to Fastify and have not ended. */
   inFlight = 0;

@@ -26,8 +26,8 @@ const OVERLOAD_INTERVAL = 10_000;
 const RECONNECT_INTERVAL = 1000;
 
 /**
- * Logs expected rejections: 503, and 507 because of a full disk. The first one is logged with its cause, without a
- * stack; the others are counted, since each request has its own line anyway.
+ * Logs expected rejections: 503, and 507 because of a full disk. The first rejection is logged with its cause, without
+ * a stack; others are counted, since each request has its own line anyway.
  */
 @Injectable()
 export class ErrorLog implements OnApplicationShutdown {

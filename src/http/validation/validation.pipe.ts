@@ -42,7 +42,7 @@ export class RequestValidationPipe implements PipeTransform {
     return value;
   }
 
-  // Nest runs the pipes of all arguments concurrently and sends the first error: that of the path or query comes first.
+  // Nest runs the pipes of all arguments concurrently and sends the first error. Path and query come before the body.
   private async body(value: unknown, type: unknown, schema?: Schema): Promise<unknown> {
     if (value === undefined || value === null) throw CONTENT.has(type) ? noContent() : emptyBody();
     if (!(value instanceof RawBody)) return validArgument(value, type, schema);

@@ -9,7 +9,7 @@ const INTERVAL = 60_000;
 const MOST_KEYS = 500;
 
 /**
- * Deletes expired keys, so that the table has only those of the last 24 hours. Every process does it without `Leases`,
+ * Deletes expired keys, so that the table has only keys of the last 24 hours. Every process does it without `Leases`,
  * which would write first and so fail on a full volume.
  */
 @Injectable()

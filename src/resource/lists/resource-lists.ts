@@ -74,7 +74,7 @@ export class ResourceLists {
     }
   }
 
-  /** One page, with a `Link` to the next one if there is one. */
+  /** Makes one page, with a `Link` to the next page if there is one. */
   private async page(
     snapshot: ListSnapshot,
     limit: number,

@@ -15,7 +15,7 @@ export interface RecordColumn {
   readonly metadata: ColumnMetadata;
   /** The value of a new record without the property. */
   readonly initial: () => unknown;
-  /** Tells whether PostgreSQL stores the column as floats of 4 bytes; those of SQLite have 8. */
+  /** Tells whether PostgreSQL stores the column as floats of 4 bytes; floats of SQLite have 8 bytes. */
   readonly isSinglePrecision: boolean;
   /** SQL parameter for comparisons. */
   readonly placeholder: string;
@@ -101,7 +101,7 @@ function recordColumn(
   };
 }
 
-/** Types of defaults by kind of column; the others have none. */
+/** Types of defaults by kind of column; other kinds have no defaults. */
 const DEFAULTS: Partial<Record<ColumnKind, string>> = {
   integer: 'number',
   real: 'number',
@@ -129,7 +129,7 @@ function cursorValueOf(dialect: Dialect, name: string, kind: ColumnKind, scale =
   return kind === 'decimal' ? dialect.decimal(name, scale) : name;
 }
 
-/** The digits behind the point. Without them, the engines would return different digits. */
+/** The number of digits after the decimal point. Without it, the engines would return different digits. */
 function scaleOf(entity: EntityMetadata, { propertyName, precision, scale }: ColumnMetadata): number {
   if (typeof precision === 'number' && precision <= MOST_DIGITS && typeof scale === 'number') return scale;
   const right = `{ precision: 10, scale: 2 }, and a precision of at most ${MOST_DIGITS}`;
@@ -169,7 +169,7 @@ function nullableJson(name: string, { expression, isQuoted }: JsonExpression): J
   return { expression: `CASE WHEN ${name} IS NULL THEN 'null' ELSE ${value} END`, isQuoted: false };
 }
 
-/** The JSON of a column without NULL. It equals that of `JSON.stringify`. */
+/** The JSON of a column without NULL. It equals the output of `JSON.stringify`. */
 function columnJson(dialect: Dialect, name: string, kind: ColumnKind, scale = 0): JsonExpression {
   switch (kind) {
     case 'integer':

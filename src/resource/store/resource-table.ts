@@ -59,7 +59,7 @@ export class ResourceTable {
     this.delete = `DELETE FROM ${this.sqlName} WHERE id = ?`;
   }
 
-  /** Selects the records that match a condition. Parameters: resource, then those of the condition. */
+  /** Selects the records that match a condition. Parameters: resource, then the parameters of the condition. */
   findAll(condition: string): string {
     return `${this.select} WHERE ${condition}`;
   }

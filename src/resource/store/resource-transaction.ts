@@ -114,7 +114,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   }
 
   /**
-   * Updates the given properties. If their values are the stored ones, the version stays as well.
+   * Updates the given properties. If no value differs from the stored value, the version stays as well.
    * @returns `undefined` when there is no such record
    */
   async update(id: Id, changes: Change<Entity>, check?: WriteCheck): Promise<StoredRecord<Entity> | undefined> {
@@ -270,7 +270,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return Object.fromEntries(dates.map(({ property, initial }) => [property, initial()]));
   }
 
-  /** Runs writes; those to an audited resource are sealed. */
+  /** Runs writes, and seals their audit lines if the resource is audited. */
   private write<T>(write: () => Promise<T>): Promise<T> {
     return this.audit === undefined ? write() : this.audit.run(write);
   }

@@ -11,7 +11,7 @@ export class StorageRow {
   @PrimaryColumn('varchar')
   resource!: string;
 
-  /** Random. A new or restored database gets a new one, so ETags of different databases never match. */
+  /** Random. A new or restored database gets a new epoch, so ETags of different databases never match. */
   @Column('varchar')
   epoch!: string;
 

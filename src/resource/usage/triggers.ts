@@ -119,7 +119,7 @@ function sqliteTriggers(table: string, keys: readonly (readonly string[])[]): Tr
   const equal = keys.map((columns) => columns.map((column) => `"${column}" = NEW."${column}"`).join(' AND '));
   const same = `FROM "${table}" WHERE (${equal.join(' OR ')})`;
   const isReplacing = `EXISTS (SELECT 1 FROM storage ${row} AND replaced IS NOT NULL)`;
-  // A statement that ignores a conflict leaves `replaced` to the next one, which sets it again.
+  // A statement that ignores a conflict leaves a value in `replaced`; the next statement sets it again.
   const note = (conflicts: string): string => `WHEN EXISTS (SELECT 1 ${conflicts}) OR ${isReplacing} BEGIN
   UPDATE storage SET replaced = (SELECT count(*) ${conflicts}) ${row};
 END`;

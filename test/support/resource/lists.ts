@@ -164,7 +164,7 @@ export function describeLists(resource: ResourceUnderTest): void {
       expect([again.text === first.text, again.headers.get('etag')]).toEqual([true, first.headers.get('etag')]);
       const last = all.at(-1)!;
       const back = Object.fromEntries(Object.keys(patch).map((name) => [name, last[name]]));
-      // The last record may already have the values of `patch`, as one of the combinations.
+      // The last record may already have the values of `patch`, because it is one of the combinations.
       const changes = Object.entries(patch).map(([name, value]) => {
         return [name, isDeepStrictEqual(last[name], value) ? create[name] : value];
       });

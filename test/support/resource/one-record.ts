@@ -46,8 +46,7 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
       expect(read.headers.get('etag')).toBe(created.etag);
       const encoded = `${resource.path}/${String(created.id).replace(/[0-9]/g, (digit) => `%3${digit}`)}`;
       expect((await resource.get(encoded)).text).toBe(read.text);
-      // The engine makes the JSON of lists, and writes 0 of a column of fractions as 0.0; the order of properties is
-      // equal.
+      // The engine makes the JSON of lists: a fraction of 0 is 0.0 there, but the order of properties is equal.
       expect(JSON.stringify((await resource.get(resource.path)).body)).toBe(`[${read.text}]`);
     });
 

@@ -6,7 +6,7 @@ import { UnsafeIntegerError } from '../../errors.js';
 import { isServerFull } from '../postgres-errors.js';
 import { withoutLead } from '../../transaction-control.js';
 
-/** The configured servers, and the one that was the primary last. */
+/** The configured servers, and the last known primary. */
 export class Hosts {
   private index = 0;
   /** Increased when a server stopped or lost its role. Connections of earlier generations may lead to that server. */
@@ -51,7 +51,7 @@ export interface PostgresClientConfig extends ClientConfig {
   readonly connectTimeout: number;
 }
 
-/** One connection to the server that was the primary last. */
+/** One connection to the last known primary. */
 export class PostgresClient extends pg.Client {
   readonly target: PostgresHost;
   readonly generation: number;

@@ -109,7 +109,7 @@ export class GroupCommit {
     this.batch.size++;
   }
 
-  /** Adds the running job, which has succeeded, to those that wait for the commit. */
+  /** Adds the running job, which has succeeded, to the jobs that wait for the commit. */
   add(job: PendingJob): void {
     this.batch!.pending.push(job);
   }
