@@ -15,7 +15,7 @@ import { operations } from './operations.js';
 import { processorTime } from './usage.js';
 
 const TIMEOUT_SECONDS = 60;
-/** Milliseconds between two checks of autocannon whether it is done. */
+/** Milliseconds between autocannon's checks whether it is done. */
 const TICK = 20;
 
 const { operation: name, records, connections, seconds, amount, rate, url, token, pid } = JSON.parse(process.argv[2]);

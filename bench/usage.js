@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Processor time of a process in seconds; `undefined` where the system does not report it. */
+/** Processor time of a process in seconds; `undefined` if the system does not report it. */
 export function processorTime(pid) {
   return timeOfThreads(pid) ?? timeInTicks(pid);
 }
@@ -32,7 +32,7 @@ function timeInTicks(pid) {
   }
 }
 
-/** Memory in MB that a process does not share; `undefined` where the system does not report it. */
+/** Memory in MB that a process does not share; `undefined` if the system does not report it. */
 export function privateMemory(pid) {
   try {
     const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');

@@ -91,7 +91,7 @@ export function nextTimestamp() {
 
 const migrations = () => readdirSync(join(ROOT, 'migrations'));
 
-/** The folder, specs and migration of a resource that exist already. */
+/** The existing folder, specs and migration of a resource. */
 export function existingFiles(plural) {
   const paths = [`src/${plural}`, `test/${plural}.e2e-spec.ts`, `test/on-postgres/${plural}.e2e-spec.ts`];
   const made = migrations().filter((name) => name.endsWith(`-create-${plural}.ts`));

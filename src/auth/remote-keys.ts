@@ -80,7 +80,7 @@ export class RemoteKeys implements TokenKeys {
     }
   }
 
-  /** Loads the keys once for all waiting callers. The load begins after the call, so that it is complete. */
+  /** Loads the keys once for all waiting callers, after the load in progress, which may lack new keys. */
   private loadAgain(): Promise<void> {
     const wait = this.startedAt + SHORTEST_INTERVAL - performance.now();
     if (this.failure !== undefined && wait > 0) throw this.unavailable(this.failure);

@@ -36,7 +36,7 @@ export class RevokedTokens implements OnModuleInit {
     private readonly polled: PolledTables,
   ) {}
 
-  /** The table reaches every process within 5 s. */
+  /** Every process reads a changed table within 5 s. */
   async onModuleInit(): Promise<void> {
     await this.polled.watch({
       name: 'revoked_tokens',

@@ -14,7 +14,7 @@ const LONGEST_NAME = 1024;
 
 /** Bytes of all entries together: some 10 000 tokens of 400 characters. */
 const TOKEN_CACHE_BYTES = 16 * 1024 * 1024;
-/** Bytes of one entry. A larger token is not cached, because it would evict many others. */
+/** Maximum bytes of one entry. A larger token is not cached, because it would evict many others. */
 const LARGEST_ENTRY = 24 * 1024;
 
 /** Bytes that V8 and the cache need for an entry and for a scope, without the characters. */

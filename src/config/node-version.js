@@ -3,7 +3,7 @@
 /** The supported versions of Node, as in `engines` of package.json. */
 export const SUPPORTED_NODE = '>=20.19 <21 || >=22.13';
 
-/** The first supported minor version of the majors that began without `require()` of ES modules. */
+/** The first supported minor versions of majors whose earlier versions lack `require()` of ES modules. */
 const FIRST_MINOR = new Map([
   [20, 19],
   [22, 13],

@@ -68,11 +68,11 @@ export interface Engine {
   explain(error: unknown): unknown;
 }
 
-/** Limits of one statement, so that others get their turn; `Infinity` for an engine in another process. */
+/** Limits of one statement, so that other work can run; `Infinity` for an engine in another process. */
 export interface StatementLimits {
   /** Rows to scan for matches of a filter. */
   readonly scannedRows: number;
-  /** Rows that are counted. */
+  /** Rows to count. */
   readonly countedRows: number;
   /** Bytes of JSON to return. */
   readonly jsonBytes: number;

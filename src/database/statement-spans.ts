@@ -38,7 +38,7 @@ function describeStatement(sql: string): { readonly name: string; readonly attri
   };
 }
 
-/** Matches quoted names, strings and numbers. The group has a name, which is kept. */
+/** Matches quoted names, strings and numbers. The group captures a name, because names are kept. */
 const LITERALS = /("[^"]*")|'(?:[^']|'')*'|(?<![\w$.])\d[\w.]*/g;
 
 /** The text without literals, which may be values of clients; `undefined` if finding all literals is not certain. */

@@ -2,7 +2,7 @@ import { opendir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SERVICE_NAME } from '../config/service-name.js';
 
-/** A backup that `cli backup --to` has made. It has its name only after all checks. */
+/** A backup that `cli backup --to` has made. A file gets such a name only after all checks. */
 export interface BackupFile {
   readonly name: string;
   /** Milliseconds since the epoch, in whole seconds: when the copy began. */

@@ -124,7 +124,7 @@ function measureFiles(registry: Registry, path: string): void {
  */
 function measureBackups(registry: Registry, folder: string): void {
   let reading: Promise<SizedBackup | undefined> | undefined;
-  // One reading at a time: on a network drive that does not respond, each would block a thread of Node's file system.
+  // One reading at a time: each may block a thread of Node's file system on a network drive that does not respond.
   const last = (): Promise<SizedBackup | undefined> => {
     reading ??= lastBackup(folder)
       .catch(() => undefined)

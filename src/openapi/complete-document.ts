@@ -13,7 +13,7 @@ interface Node {
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace'] as const;
 
-/** The mark of an enum in a list parameter, with the name of its schema, until `completeDocument` replaces it. */
+/** Extension of an enum in a list parameter with the name of its schema, until `completeDocument` replaces it. */
 export const ENUM_NAME = 'x-enum-name';
 
 /** Adds to the document of `@nestjs/swagger` what its decorators cannot express. */
@@ -57,7 +57,7 @@ function unwrapped(node: Node): Node | undefined {
   return { ...rest, oneOf: [reference, { type: 'object', nullable: true, enum: [null] }] };
 }
 
-/** The reference to the schema of an enum. An enum that only optional properties have has no schema. */
+/** The reference to the schema of an enum. An enum that only optional properties use has no schema. */
 function enumReference(node: Node, schemas: Schemas): Node | undefined {
   const { [ENUM_NAME]: name, ...values } = node;
   if (typeof name !== 'string') return undefined;
@@ -115,7 +115,7 @@ function describeAccess(document: OpenAPIObject): void {
   }
 }
 
-/** Only a GET checks a token that is sent. Shared caches may store its successful responses. */
+/** Describes a public operation. Only a GET checks a token that is sent; shared caches may store its success. */
 function describePublic(method: string, operation: OperationObject): void {
   operation.security = method === 'get' ? [{}, { bearer: [] }] : [{}];
   delete operation.responses['403'];

@@ -22,7 +22,7 @@ class RequestsInProgress {
 
   /**
    * Counts a request until its response is sent or its connection closes. A repeated call for one response counts once.
-   * @throws {ApiError} 429 if the subject has as many already
+   * @throws {ApiError} 429 if the subject has too many requests in progress
    */
   add(subject: string, response: ServerResponse): void {
     if (this.most === undefined || response.closed || this.counted.has(response)) return;

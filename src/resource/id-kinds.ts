@@ -17,7 +17,7 @@ export interface IdKind<I extends Id = Id> {
     readonly pattern?: string;
     readonly example: I;
   };
-  /** The error message for any other value. */
+  /** The error message for a value that is no id. */
   readonly message: string;
   /** An id that no record has, less than all others. */
   readonly lowest: I;

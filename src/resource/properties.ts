@@ -65,7 +65,7 @@ export function BooleanProperty(options?: PropertyOptions): PropertyDecorator {
 
 /** One of the values of an enum. */
 export function EnumProperty(values: NamedEnum, options?: PropertyOptions): PropertyDecorator {
-  // OpenAPI 3.0 has no way to make a named schema nullable, so an optional one has its values in place.
+  // OpenAPI 3.0 has no way to make a named schema nullable, so an optional property has the values inline.
   const schema = options?.isOptional ? { type: 'string' as const, enum: [...values.enum, null] } : values;
   return property(schema, options, IsIn(values.enum));
 }

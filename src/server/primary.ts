@@ -63,7 +63,7 @@ export class Primary {
     process.on('SIGHUP', (signal) => (isatty(STDIN) ? onSignal(signal) : this.replaceAll()));
     const server = createManagementServer(this.config, this.management);
     await server.listen({ host: managementHost, port });
-    // A SIGHUP during the start waits for its end: the workers that start may have read an old secret.
+    // A SIGHUP during the start waits for the end of the start, because starting workers may have read an old secret.
     this.replacing = this.forkOrExit().then(async () => {
       await Promise.all(Array.from({ length: workers - 1 }, () => this.forkOrExit()));
     });

@@ -14,7 +14,7 @@ const published = (key: KeyObject, kid: string, more: object = {}) => ({
   kid,
   ...more,
 });
-/** The short key comes first, so that a token without a key id meets it before the good one. */
+/** The short key comes first, so that it is tried before the good key if the token has no key id. */
 const KEYS = [
   published(short!.publicKey, 'short'),
   published(good!.publicKey, 'good', { alg: 'RS256' }),

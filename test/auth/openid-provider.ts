@@ -16,7 +16,7 @@ export async function privateJwk(alg: Algorithm, kid: string): Promise<JWK> {
 
 const ID_TOKEN_KEY = await privateJwk('RS256', 'id-tokens');
 
-/** A real OpenID provider on a port of its own. It can change its keys, stop and start again. */
+/** A real OpenID provider with a separate port. It can change its keys, stop and start again. */
 export class OpenIdProvider {
   /** Paths of all requests. */
   readonly requests: string[] = [];

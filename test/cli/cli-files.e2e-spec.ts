@@ -68,7 +68,7 @@ function hasOpened({ pid }: ChildProcess, file: string): boolean {
   });
 }
 
-/** Reads a FIFO in a process of its own: opening it waits for its writer. */
+/** Reads a FIFO in another process, because opening a FIFO waits for a writer. */
 function reader(fifo: string): { child: ChildProcess; bytes: Promise<Buffer> } {
   const child = spawn('cat', [fifo]);
   const chunks: Buffer[] = [];

@@ -1,4 +1,4 @@
-// Writes and reads through the balancer until SIGTERM, then prints what it saw as JSON. Used by rolling-restart.sh.
+// Writes and reads through the balancer until SIGTERM, then prints the results as JSON. Used by rolling-restart.sh.
 import { Agent, request } from 'node:http';
 import { URL } from 'node:url';
 

@@ -212,7 +212,7 @@ describePostgres('a pooled connection that turns out to be broken', () => {
     await proxy.stop();
   });
 
-  /** Every pool has some idle connections, all of them broken. */
+  /** Makes some idle connections in every pool, and breaks all of them. */
   const breakPools = async (): Promise<void> => {
     await Promise.all(Array.from({ length: 6 }, () => client.get('/cookies')));
     await Promise.all(Array.from({ length: 6 }, () => client.request('PATCH', '/cookies/1', { body: {} })));

@@ -33,7 +33,7 @@ export interface Attack {
   /** Addresses of the attackers, in turn; default: one address. With several, every attacker has its own subject. */
   readonly addresses?: readonly string[];
   readonly environment?: Environment;
-  /** Bounds that differ from those of all attacks. */
+  /** Bounds that replace the bounds of all attacks. */
   readonly bounds?: Bounds;
   readonly run: (attacker: Attacker) => Promise<void>;
 }
@@ -60,7 +60,7 @@ async function every(milliseconds: number, { signal }: Attacker, act: () => Prom
   }
 }
 
-/** Sends requests and reads nothing. It connects again after a disconnect. */
+/** Sends requests without reading, and reconnects after a disconnect. */
 function unread(bytes: (attacker: Attacker) => string, requests: number, mostRequests: number): Attack['run'] {
   return async (attacker) => {
     let socket: Socket | undefined;
@@ -224,7 +224,7 @@ export const ATTACKS: readonly Attack[] = [
   {
     name: 'pages-unread',
     records: 10_000,
-    // A page of about a megabyte. A shorter one would fit into the buffers of the operating system.
+    // A page of about a megabyte. A shorter page would fit into the buffers of the operating system.
     wish: '🍪'.repeat(240),
     // A thousand pages are made in the first three seconds, with half of the event loop. Meanwhile others wait up to 80
     // ms. Their memory is that of the first long lists.

@@ -8,7 +8,7 @@ export interface Bounds {
   readonly fewestAnswered?: number;
   /** The largest ratio of memory after the attack to memory before it; default: `MOST_GROWTH`. */
   readonly mostGrowth?: number;
-  /** The largest ratio of the good client's p99 under the attack to that before it; default: `MOST_SLOWDOWN`. */
+  /** The largest ratio of the good client's p99 during the attack to its p99 before; default: `MOST_SLOWDOWN`. */
   readonly mostSlowdown?: number;
 }
 

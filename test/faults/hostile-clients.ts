@@ -198,7 +198,7 @@ class Watch {
     return { megabytes: residentMegabytes(this.pid), descriptors: this.descriptors() };
   }
 
-  /** Descriptors without those of the database file, of which SQLite keeps some for its next connections. */
+  /** Open descriptors except for the database file, for which SQLite keeps some descriptors. */
   private descriptors(): number {
     return openDescriptors(this.pid, join(this.folder, 'cookies.sqlite'));
   }

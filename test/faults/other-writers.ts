@@ -17,7 +17,7 @@ const SOME = 40;
 /** How another program writes: by a repository or raw SQL of TypeORM, or by the driver. */
 const WAYS = ['repository', 'sql', 'driver'] as const;
 
-/** What `other-writer.ts` does in one transaction; the size becomes large in an update. */
+/** One transaction of `other-writer.ts`. An update changes the size to large. */
 export interface Command {
   readonly number: number;
   readonly way: (typeof WAYS)[number];
@@ -61,7 +61,7 @@ async function history(site: Site, url: string, stored: () => Promise<Stored>, {
         while (!signal.aborted && (await writeOne(client, other, past, WAYS[index % WAYS.length]!)));
       });
       const work = Promise.all([writeUntil(signal, service, ledger, CLIENTS), ...writers]);
-      // The error is reported when it is awaited. Until then all others stop.
+      // The error is thrown when `work` is awaited. Until then all other writers stop.
       work.catch(() => stopping.abort());
       await Promise.race([untilWritten(past, SOME), work]);
       await sleep(200 * Math.random());

@@ -7,7 +7,7 @@ import { type Fault, LONGEST_LOAD, Site, untilWritten, whileWriting } from './fa
 /** Acknowledged writes between two faults. */
 const SOME = 100;
 
-/** Runs `work` with a server of its own. */
+/** Runs `work` with a new server. */
 export async function onItsOwn<T>(work: (server: PostgresServer) => Promise<T>): Promise<T> {
   const server = await PostgresServer.create();
   try {

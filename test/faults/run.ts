@@ -1,5 +1,5 @@
 /**
- * Makes every fault many times over while clients write, and checks what is left.
+ * Makes every fault many times over while clients write, and checks the result.
  *
  *   npm run faults                         every fault
  *   npm run faults -- killed disk-full     some of them

@@ -50,7 +50,7 @@ export const twoServices: Fault = ({ seconds = SECONDS, progress }) =>
         across.lookUntil(signal, pair[0], pair[1]),
         across.lookUntil(signal, pair[1], pair[0]),
       ]);
-      // The error is reported when it is awaited. Until then all others stop.
+      // The error is thrown when `work` is awaited. Until then all other clients stop.
       work.catch(() => stopping.abort());
       await sleep(300 + 700 * Math.random());
       const [name, happening] = Object.entries(HAPPENINGS)[Math.floor(3 * Math.random())]!;

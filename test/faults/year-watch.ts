@@ -6,7 +6,7 @@ import { freePort } from '../support/postgres/postgres-server.js';
 import { temporaryFolder } from '../support/service.js';
 import { until } from '../support/until.js';
 
-/** Where a replica listens. */
+/** The ports of a replica. */
 export interface Address {
   readonly port: string;
   readonly managementPort: string;

@@ -98,7 +98,7 @@ export function createdIds(responses: readonly HttpResponse[]): number[] {
   return created.map(({ headers }) => Number(/^\/cookies\/(\d+)$/.exec(headers.get('location') ?? '')?.[1]));
 }
 
-/** Compares the number of changes with the lines that report one, whatever the mutations have made of ids. */
+/** Compares the number of changes with the lines that report one, also for mutated ids. */
 function sumViolation(changes: readonly Change[], log: LogBook): EffectViolation | undefined {
   for (const [operation, method, success] of [
     ['insert', 'POST', 201],

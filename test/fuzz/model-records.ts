@@ -18,7 +18,7 @@ export class RecordCount {
 
   constructor(readonly capacity: number) {}
 
-  /** The certain numbers before a request, for `bounds` after its response. */
+  /** The known numbers before a request, for `bounds` after its response. */
   get before(): { created: number; deleted: number } {
     return { created: this.created, deleted: this.deleted };
   }

@@ -1,4 +1,4 @@
-/** Pseudo-random numbers (generator sfc32). A seed and a stream repeat them. */
+/** Pseudo-random numbers (generator sfc32). Equal seeds and streams give equal numbers. */
 export class Random {
   private a: number;
   private b: number;

@@ -157,7 +157,7 @@ function parametersOf({ parameters = [] }: any): Entries {
   return Object.fromEntries(parameters.map((one: any) => [`${one.in} parameter ${one.name}`, one]));
 }
 
-/** The part of a document behind a reference, or the part itself. */
+/** The referenced part of a document, or the part itself. */
 function resolve(document: any, part: any): any {
   if (part.$ref === undefined) return part;
   return part.$ref

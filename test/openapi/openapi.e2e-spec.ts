@@ -33,7 +33,7 @@ interface Seen {
   readonly answer: Answer;
 }
 
-/** Statuses of the platform. `describeResource` tests those of the resource. */
+/** Statuses of the platform. `describeResource` tests the statuses of the resource. */
 const OF_THE_PLATFORM = ['408', '413', '417', '429', '431', '500', '501', '503', '505', '507'];
 
 /** Requires a connection that breaks during a commit; `postgres-connections.e2e-spec.ts` tests its example. */

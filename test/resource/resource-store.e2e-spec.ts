@@ -57,7 +57,7 @@ class LargerSample extends Sample {
   more!: string | null;
 }
 
-/** An entity with two references to another resource, and one to its own. */
+/** An entity with two references to another resource, and one to itself. */
 @Entity('chapters')
 class Chapter extends ResourceEntity {
   @References('Cookie')

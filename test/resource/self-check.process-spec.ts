@@ -27,7 +27,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const at = (...names: string[]): string => join(folder, ...names);
 const allocated = (name: string): number => statSync(at(name)).blocks * 512;
 
-/** Waits for a line of the log; after 30 s it throws the log. */
+/** Waits for a line of the log; throws an error with the log after 30 s. */
 async function logged(service: ServiceProcess, pattern: RegExp): Promise<void> {
   for (let waited = 0; waited < 30_000; waited += 50) {
     if (pattern.test(service.output)) return;
@@ -149,7 +149,7 @@ describe('HEAD of a long list', () => {
 });
 
 describe('a ROLLBACK that fails', () => {
-  /** Fails the next statement with this text with an I/O error. */
+  /** Fails the statement `failNext` once with an I/O error. */
   class FailingConnection extends SqliteConnection {
     failNext?: string;
 

@@ -10,7 +10,7 @@ export interface HttpResponse {
 export class MalformedResponseError extends Error {}
 
 export interface Framing {
-  /** Whether the request was HEAD; `unknown` if its bytes were mutated, so that the next bytes must tell. */
+  /** Whether the request was HEAD; `unknown` if its bytes were mutated. Then the bytes of the response decide. */
   readonly head: boolean | 'unknown';
   /** Whether the connection has ended. */
   readonly ended: boolean;

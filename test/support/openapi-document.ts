@@ -26,7 +26,7 @@ export class OpenApiDocument {
     return this.json.paths[path]?.[method.toLowerCase()];
   }
 
-  /** The schema behind a reference, or the schema itself. */
+  /** The referenced schema, or the schema itself. */
   resolve(schema: any): any {
     return schema.$ref === undefined ? schema : this.json.components.schemas[schema.$ref.split('/').at(-1)];
   }

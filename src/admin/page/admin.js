@@ -4,7 +4,7 @@
 const ROOT = new URL('..', import.meta.url);
 const TOKEN = 'admin-token';
 const PAGE_SIZE = '50';
-/** Characters of a value in a list; a record shows all of them. */
+/** Maximum characters of a value in a list; the view of a record shows all. */
 const MOST_CHARACTERS = 160;
 
 const [note, nav, main, dialog] = ['#note', 'nav', 'main', 'dialog'].map((name) => document.querySelector(name));
@@ -353,7 +353,7 @@ function labelled(text, control, hint) {
   return element('div', { class: 'field' }, element('label', { for: control.id }, text), control, hint);
 }
 
-/** A control for a value of a schema, with the value as text. */
+/** A form control for a value of a schema. */
 function controlOf({ type, enum: choices, isOptional, hasOneLine }, attributes, text) {
   const options = type === 'boolean' ? [true, false] : choices;
   if (options !== undefined) {
@@ -536,7 +536,7 @@ function openForm({ title, method, template, path, record, recordAt, etag, next 
   dialog.showModal();
 }
 
-/** Goes to another view, or shows the current one again. */
+/** Goes to another view, or reloads the current view. */
 async function finish(message, path) {
   if (path === undefined) return refresh(message);
   addEventListener('hashchange', () => (note.textContent = message), { once: true });

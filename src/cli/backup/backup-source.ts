@@ -7,7 +7,7 @@ import { Failure } from '../command-errors.js';
 import { beginning, GZIP, joined, openInput } from '../input.js';
 import { destinationOf } from '../output/destination.js';
 
-/** @throws {Failure} naming the user who cannot read the file; in a container it is not the caller */
+/** @throws {Failure} naming the user who cannot read the file, and who is not the caller in a container */
 export async function requireReadable(file: string): Promise<void> {
   try {
     await access(file, constants.R_OK);

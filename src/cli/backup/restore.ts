@@ -168,7 +168,7 @@ async function takeBack(path: string, aside: string): Promise<void> {
   await rm(aside, { force: true });
 }
 
-/** Removes the databases that earlier restores kept: one is enough to go back to. */
+/** Removes the databases that earlier restores kept, because one old database is enough. */
 async function removeEarlierAsides(path: string, aside: string): Promise<void> {
   const folder = dirname(path);
   for (const name of await readdir(folder)) {

@@ -12,7 +12,7 @@ describe('copyDatabase', () => {
     folder = mkdtempSync(join(tmpdir(), 'cookies-'));
     source = openDatabase(join(folder, 'source'));
     source.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; CREATE TABLE t (id INTEGER PRIMARY KEY, bytes)');
-    // More pages than are copied before others may write.
+    // More pages than one step of the copy; other processes may write between two steps.
     source.exec('INSERT INTO t (bytes) VALUES (zeroblob(12000000))');
   });
 

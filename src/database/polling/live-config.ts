@@ -89,7 +89,7 @@ export function settingsInForce(config: Config, rows: readonly StoredSetting[]):
 }
 
 /**
- * Stores values of settings by name, and deletes those that are `undefined`, in one transaction.
+ * Stores values of settings by name, or deletes them if they are `undefined`, in one transaction.
  * @param by name of the user who changes them
  */
 export async function storeSettings(

@@ -193,7 +193,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     return this.settings.transactionTimeout;
   }
 
-  /** Other encodings cannot store all strings. */
+  /** Rejects encodings other than UTF-8, because they cannot store all strings. */
   private async expectUtf8(runner: PostgresQueryRunner): Promise<void> {
     const [row] = (await runner.query('SHOW server_encoding')) as { server_encoding: string }[];
     if (row?.server_encoding === 'UTF8') return;

@@ -25,7 +25,7 @@ function isOfStatement(error: unknown): boolean {
 /** Errors after which the connection must not be used again: the session ended, or the server is the wrong one. */
 const SESSION_OVER = /^(08...|57P0.|25006|25P0[345]|2600.|42P05|E[A-Z_]+)$/;
 
-/** Errors caused by another session or a limit. The connection is still good. */
+/** Errors caused by another session or a limit. The connection stays usable. */
 const TRANSIENT = /^(40003|55P03|57014|53...|58...)$/;
 
 /** data_corrupted, index_corrupted and io_error: the files or the volume of the server are damaged. */

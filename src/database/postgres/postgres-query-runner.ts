@@ -146,7 +146,9 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     return super.addColumn(table, portableColumn(column));
   }
 
-  /** Converts the values in place. TypeORM would drop a column whose type or length changes, and add an empty one. */
+  /**
+   * Converts the values in place. If the type or length changes, TypeORM would drop the column and add an empty column.
+   */
   override async changeColumn(
     table: Table | string,
     oldColumn: TableColumn | string,

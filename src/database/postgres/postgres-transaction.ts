@@ -9,7 +9,7 @@ import { execute } from './postgres-sql.js';
 export interface TransactionLimits {
   readonly statement: number;
   readonly lock: number;
-  /** Time between two statements of a transaction. */
+  /** Milliseconds between two statements of a transaction. */
   readonly idle: number;
 }
 
@@ -73,7 +73,7 @@ export class PostgresTransaction {
     }
   };
 
-  /** @throws {OutcomeUnknownError} when the transaction may be stored; after any other error it is not */
+  /** @throws {OutcomeUnknownError} when the transaction may be stored; after any other error it is not stored */
   async commit(): Promise<void> {
     this.assertOpen();
     clearTimeout(this.timer);

@@ -158,7 +158,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
       return result;
     } catch (error) {
       await transaction.rollback();
-      // Errors of statements have been converted; the others come from the commit.
+      // Errors of statements are already converted; an unconverted error comes from the commit.
       throw sqliteCode(error) === '' ? error : explained(error, 'COMMIT', []);
     }
   }

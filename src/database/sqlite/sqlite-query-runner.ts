@@ -125,7 +125,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     if (this.transaction === undefined) await this.endMigration();
   }
 
-  /** TypeORM would leave the old name in the CHECKs of the table. */
+  /** Also renames the column in the CHECKs of the table, which TypeORM would not do. */
   override async renameColumn(
     table: Table | string,
     oldColumn: TableColumn | string,
@@ -316,8 +316,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 }
 
 /**
- * Drops temporary objects. All transactions write on one connection, where a temporary table would hide a table for
- * everyone.
+ * Drops temporary objects. All transactions write on one connection, where a temporary table would hide a table for all
+ * callers.
  */
 function dropTemporaries(transaction: OpenTransaction): void {
   const { rows = [] } = transaction.run(

@@ -137,7 +137,7 @@ export class RawBody {
         if (isCounted) bytesInMemory += chunk.length;
         chunks.push(chunk);
       };
-      // The rest still arrives. It must not be counted after the end of the response has subtracted the bytes.
+      // The rest of the body must not be counted, because the end of the response subtracts the counted bytes.
       const fail = (error: ApiError): void => {
         raw.off('data', collect).resume();
         reject(error);

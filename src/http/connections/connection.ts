@@ -108,7 +108,7 @@ export class Connection implements ResponseConnection {
     return this.current !== undefined && !this.current.isAnswered && !hasArrived(this.current.req) ? 3 : Infinity;
   }
 
-  /** Bytes that its unread response and its waiting requests hold of the budget. */
+  /** Bytes of the budget that its unread response and its waiting requests use. */
   get bufferedBytes(): number {
     return (this.current?.bufferedBytes ?? 0) + this.waiting.length * WAITING_REQUEST_BYTES;
   }
@@ -130,7 +130,7 @@ export class Connection implements ResponseConnection {
     this.hasServed = true;
     if (this.overdue !== undefined) this.overdue.request ??= response.req;
     if (this.endedAt !== undefined) return this.owner.requests.end(response, 'dropped');
-    // The check comes now, because Node's parser has the bytes of the request only until it returns.
+    // Checked now, because Node's parser has the bytes of the request only until it returns.
     response.rejection = protocolError(response.req);
     if (isLastOfConnection(response.req)) response.shouldKeepAlive = false;
     if (this.isIdle) return this.start(response);

@@ -94,7 +94,7 @@ export class Connections implements ConnectionOwner {
 
   /** Fastify's option `clientErrorHandler`: handles errors of Node's parser and overdue requests. */
   readonly clientErrorHandler = (error: Error & { code?: string }, socket: Socket): void => {
-    // A client that has gone, or that has never sent anything, gets no response.
+    // A client that has disconnected, or has never sent anything, gets no response.
     const connection = this.bySocket.get(socket);
     // A client whose handshake failed has no connection yet.
     const hasGone = error.code === 'ECONNRESET' || !socket.writable || socket.bytesRead === 0;

@@ -69,7 +69,7 @@ export class SocketFlow {
   }
 }
 
-/** Bytes that the operating system has accepted, and bytes that wait for it. */
+/** Bytes that the operating system has accepted, and bytes that it has not accepted yet. */
 export function sentBytes(socket: Socket): { readonly sent: number; readonly unsent: number } {
   const { _handle: handle } = internalsOf(socket);
   if (handle === null) return { sent: 0, unsent: socket.writableLength };

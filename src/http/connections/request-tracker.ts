@@ -149,7 +149,7 @@ export class RequestTracker {
     }
   }
 
-  /** Logs and measures a response that does not pass Fastify: to CONNECT, to a handshake, and to invalid bytes. */
+  /** Logs and measures a response that bypasses Fastify: to CONNECT, to a handshake, and to invalid bytes. */
   recordRaw(status: number, id: string, method = 'unknown', address?: string): void {
     const record = { requestId: id, method, route: 'unknown', status, milliseconds: 0, address };
     for (const listener of this.listeners) listener(record, 'sent');

@@ -21,7 +21,7 @@ import {
 
 const logger = new Logger('Error');
 
-/** Sends the response to every error of a handler, a guard, a pipe, or Fastify before them. */
+/** Sends the response to every error of Fastify, a guard, a pipe or a handler. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(
@@ -114,7 +114,7 @@ type FastifyErrorHandler = Parameters<FastifyAdapter['setErrorHandler']>[0];
 
 /**
  * Nest's adapter. Its error handler converts errors of Fastify and its plugins to ApiErrors. It is set before all
- * routes: Nest sets its own one after them, too late for Fastify if a module awaits the registration of a plugin.
+ * routes: Nest sets its error handler later, which is too late if a module awaits the registration of a plugin.
  */
 export class ErrorAdapter extends FastifyAdapter {
   static {

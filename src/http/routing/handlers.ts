@@ -1,5 +1,5 @@
 import { type ExecutionContext, Injectable, type Type } from '@nestjs/common';
-// Nest has no public API for the metadata of a handler. Only this file uses its internal constants.
+// Nest has no public API for the metadata of a handler. Only this file uses Nest's internal constants.
 import {
   METHOD_METADATA,
   PATH_METADATA,

@@ -65,7 +65,7 @@ export class AuditUpkeep implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  /** @returns whether there may be more */
+  /** @returns whether there may be more lines to delete */
   private async pruneSome(tx: Sql, age: number): Promise<boolean> {
     const { now } = engineOf(this.dataSource).dialect;
     const [{ time }] = await tx.query<[{ time: number }]>(`SELECT ${now} AS time`, []);

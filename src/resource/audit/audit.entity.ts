@@ -71,7 +71,7 @@ export class AuditChain {
   @Column('integer')
   sealed!: number;
 
-  /** Hash of that line; empty before the first. */
+  /** Hash of the last line that has a hash; empty if there is none. */
   @Column('varchar')
   hash!: string;
 }

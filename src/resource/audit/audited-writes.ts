@@ -85,7 +85,7 @@ export async function seal(dataSource: DataSource, transaction: Sql, resource: s
 }
 
 /**
- * Locks the end of the lines of a resource.
+ * Locks the row of a resource in `audit_chains`.
  * @throws {Error} when it is missing
  */
 export async function lockChain(dataSource: DataSource, transaction: Sql, resource: string): Promise<AuditChain> {

@@ -184,7 +184,7 @@ export async function saveResults(
 ): Promise<void> {
   const { now } = engineOf(dataSource).dialect;
   const row = `(?, ?, ?, ${now} + ${LIFETIME})`;
-  // One order everywhere prevents deadlocks.
+  // A fixed order prevents deadlocks.
   const sorted = [...results].sort((one, other) => (one.key.id < other.key.id ? -1 : 1));
   const saved = await transaction.query<unknown[]>(
     `INSERT INTO idempotency_keys (id, fingerprint, result, expires) VALUES ${sorted.map(() => row).join(', ')}

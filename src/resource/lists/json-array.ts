@@ -24,8 +24,8 @@ interface JsonArrayOptions {
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * The body of a list: a Buffer when it is a single page, else a stream that holds one page at a time. A client that
- * does not read is disconnected, because other clients need its snapshot.
+ * The body of a list: a Buffer when it is a single page, otherwise a stream that holds one page at a time. A client
+ * that does not read is disconnected, because other clients need its snapshot.
  */
 export async function jsonArray(
   pages: AsyncIterator<JsonPage>,

@@ -29,7 +29,7 @@ const limitError = { message: LIMIT_ERROR };
 
 /**
  * The base class of a list query, used like `PickType(...)`. Mapped types of it, such as `OmitType(...)`, work as for
- * any DTO. Each resource has its own, because the document names the type of its `sort` parameter.
+ * any DTO. Each resource has a separate class, because the document names the type of its `sort` parameter.
  */
 export function ListQueryOf(name: ResourceName, { sorts = {} }: ListOptions = {}): Type<ListQuery> {
   class ResourceListQuery implements ListQuery {

@@ -21,7 +21,7 @@ export interface ResourceTableOptions {
   readonly unique?: readonly (readonly string[])[];
 }
 
-/** Creates the table of a resource, its `storage` row and the triggers that keep it; for `up` of a migration. */
+/** Creates the table of a resource, its `storage` row and the triggers that update the row; for `up` of a migration. */
 export async function createResourceTable(
   queryRunner: QueryRunner,
   name: string,

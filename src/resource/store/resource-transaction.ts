@@ -93,7 +93,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
 
   /**
    * Creates many records: either all have an id, or none has.
-   * @throws {StorageFullError} when there is not room for all
+   * @throws {StorageFullError} when the free capacity is too small
    * @throws {QueryFailedError} when an id exists already
    * @throws {RejectedRecordError} of the resource's rule
    */
@@ -107,7 +107,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       await this.insertAll(records, versions);
     } catch (error) {
       if (!(error instanceof RejectedRecordError)) throw error;
-      // The rule has checked all records together. Now it checks one after the other, to find the rejected one.
+      // The rule has checked all records together. Now it checks them one by one, to find the rejected record.
       await this.transaction.query('ROLLBACK TO SAVEPOINT many', []);
       for (const [index, record] of records.entries()) await this.insertAll([record], [versions[index]!], index);
     }
@@ -275,7 +275,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return this.audit === undefined ? write() : this.audit.run(write);
   }
 
-  /** @param records all with the ids that they bring, or all without */
+  /** @param records either all with ids, or all without ids */
   private async insert(
     records: readonly NewRecord<Entity>[],
     versions: readonly Version[],

@@ -15,7 +15,7 @@ export interface LockedUsage extends Version {
   readonly free: number;
 }
 
-/** Reads count, revision and capacity of one resource. The triggers of its table keep them. */
+/** Reads count, revision and capacity of one resource. The triggers of its table update them. */
 export class UsageCounter implements ReportedResource {
   /** Tells whether the last statement found the `storage` row. */
   hasRow = false;

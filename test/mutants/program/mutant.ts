@@ -7,7 +7,7 @@ export interface Mutant {
   readonly name: string;
   /** The broken promise. */
   readonly breaks: string;
-  /** Text that occurs exactly once in `src`; one run of white space stands for another. */
+  /** Text that occurs exactly once in `src`; all white space is equal. */
   readonly replace: string;
   readonly by: string;
   /** Names of specs, with as many folders as needed to be unique. At least one of them must fail. */

@@ -18,7 +18,7 @@ const TSC = ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--
 /** A mutant may leave unused code, which a maintainer would remove, too. */
 const LENIENT = ['--noEmitOnError', '--noUnusedLocals', 'false', '--noUnusedParameters', 'false'];
 
-/** Tries one mutant after the other in a copy of the working tree, on a PostgreSQL server of its own. */
+/** Tries one mutant after the other in a copy of the working tree, with a separate PostgreSQL server. */
 export class Trial {
   private readonly temporary: string;
   /** Runs of whole specs without a mutant, by file. */

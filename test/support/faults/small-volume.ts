@@ -57,7 +57,7 @@ export class SmallVolume {
     }
   }
 
-  /** Runs `work` while another process occupies each byte that becomes free. It keeps them until `giveBack`. */
+  /** Runs `work` while another process occupies each byte that becomes free, and keeps these bytes until `giveBack`. */
   async whileSeized(work: () => Promise<void>): Promise<void> {
     const other = spawn(process.execPath, ['-e', SEIZING, this.ballast], { stdio: ['ignore', 'pipe', 'inherit'] });
     try {

@@ -124,7 +124,7 @@ class LoadClient {
 
   /**
    * Writes one request after the other: mostly creates, some changes, some deletes of its cookies.
-   * @param turn start within that order, so that clients which are answered together differ
+   * @param turn offset in this order, so that concurrent clients send different requests
    */
   async writeUntil(signal: AbortSignal, turn: number): Promise<void> {
     try {

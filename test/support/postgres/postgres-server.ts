@@ -62,7 +62,7 @@ export class PostgresServer {
     return standby;
   }
 
-  /** A second server with a copy of the data of this one, which must be stopped. It is not started. */
+  /** Makes a server with a copy of the data of this server, which must be stopped. The new server is not started. */
   private async copy(): Promise<PostgresServer> {
     const folder = serverFolder();
     cpSync(join(this.folder, 'data'), join(folder, 'data'), { recursive: true, preserveTimestamps: true });

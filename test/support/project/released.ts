@@ -8,7 +8,7 @@ import { environmentIn, temporaryFolder } from '../service.js';
 
 const ROOT = process.cwd();
 
-/** Unpacks the program of the last release into a folder of its own. */
+/** Unpacks the program of the last release into a new folder. */
 export async function unpackRelease(): Promise<string> {
   const folder = temporaryFolder();
   // The script is not compiled, so a relative path to it would be wrong in `dist`.

@@ -7,7 +7,7 @@ import { MALFORMED, NOT_OBJECTS, RIGHT_TYPES, STRUCTURES, type, UNKNOWN, WRONG_T
 /** Largest body in bytes. */
 const LIMIT = 16 * 1024;
 
-/** Bodies that POST, PUT and PATCH accept or reject, and their errors. */
+/** Tests the bodies that POST, PUT and PATCH accept or reject, and their errors. */
 export function describeBodies(resource: ResourceUnderTest): void {
   const { create, replace, patch, wrong } = resource.contract;
   const bodies = { POST: create, PUT: replace, PATCH: patch };

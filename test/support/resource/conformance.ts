@@ -140,7 +140,7 @@ export function describeConformance(resource: ResourceUnderTest): void {
       const shown = ofTheResource(operation)
         .flatMap(([, { content }]) => Object.values<any>(content?.['application/json']?.examples ?? {}))
         .filter(({ value }) => !ERRORS_OF_THE_PLATFORM.includes(value.errorCode))
-        // SQLite does not name which of several references is missing.
+        // SQLite does not report which of several references is missing.
         .filter(({ value }) => value.errorCode !== 'REFERENCE_NOT_FOUND' || references.length === 1);
       expect(shown).not.toEqual([]);
       for (const { value } of shown) expect(real).toContain(withoutRequestId(value));

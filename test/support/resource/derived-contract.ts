@@ -63,7 +63,7 @@ export class ContractSource {
     };
   }
 
-  /** A valid body. @param index of the two values that each property has */
+  /** A valid body. @param index of one of the two values of each property */
   body(method: string, path: string, index: 0 | 1): Body {
     const collection = path.replace('/{id}', '');
     const references = this.references(collection);

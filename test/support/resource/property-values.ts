@@ -1,6 +1,6 @@
 import { TEXT_PATTERN } from '../../../src/http/validation/property-decorators.js';
 
-/** Finds the schema behind a `$ref`. */
+/** Resolves a `$ref` to its schema. */
 export type Resolve = (schema: any) => any;
 
 /** A value that a property must not have. */

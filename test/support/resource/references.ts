@@ -5,7 +5,7 @@ import { MISSING, type ResourceUnderTest } from './resource-under-test.js';
 export function describeReferences(resource: ResourceUnderTest): void {
   const { references, replace } = resource.contract;
   if (Object.keys(references).length === 0) return;
-  // SQLite does not name which of several references is missing.
+  // SQLite does not report which of several references is missing.
   const isOnly = Object.keys(references).length === 1;
 
   describe.each(Object.entries(references))('%s, which refers to a record of %s', (name, parent) => {

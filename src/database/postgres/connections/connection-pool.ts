@@ -25,7 +25,9 @@ interface ConnectionPoolOptions {
   readonly max: number;
   /** Milliseconds that the client waits for the response to a statement. */
   readonly queryTimeout: number;
-  /** Called when the server has no free slot and this pool has no connection, so that another pool gives one up. */
+  /**
+   * Called when the server has no free slot and this pool has no connection; another pool must give up a connection.
+   */
   readonly onStarved: () => void;
 }
 
@@ -233,7 +235,7 @@ export class ConnectionPool {
     this.serveNext();
   }
 
-  /** Only the primary accepts writes. */
+  /** Rejects a server that is not the primary, because only the primary accepts writes. */
   private readonly expectPrimary = async (client: PostgresClient): Promise<void> => {
     if (this.hosts.count === 1) return;
     const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only');
@@ -245,7 +247,7 @@ export class ConnectionPool {
 
 const ignored = (): void => undefined;
 
-/** Characters of a statement in the log. */
+/** Maximum characters of a statement in the log. */
 const SHOWN = 300;
 
 function leftOpen({ first, last }: NonNullable<PostgresClient['openTransaction']>): string {

@@ -42,7 +42,7 @@ pg.defaults.parseInputDatesAsUTC = true;
 
 const INT8 = 20;
 
-/** Milliseconds; `setTimeout` takes no more. */
+/** Longest delay of `setTimeout` in milliseconds. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 export interface PostgresClientConfig extends ClientConfig {
@@ -141,7 +141,7 @@ export class PostgresClient extends pg.Client {
     return this.isIdle;
   }
 
-  /** The server reports an error before it is ready for the next statement. */
+  /** Waits until the server is ready for the next statement, which it is only some time after it reports an error. */
   private async whenReady(timeout: number): Promise<void> {
     // `pg` emits `drain` when no statement is left.
     await once(this, 'drain', { signal: AbortSignal.timeout(timeout) }).catch(() => undefined);

@@ -12,7 +12,7 @@ beforeEach(() => {
 
 afterEach(() => jest.restoreAllMocks());
 
-/** Holds the event loop, as a statement does. */
+/** Blocks the event loop, as a statement does. */
 function hold(milliseconds: number): void {
   now += milliseconds;
 }
