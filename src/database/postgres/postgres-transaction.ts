@@ -44,7 +44,7 @@ export class PostgresTransaction {
 
   /**
    * @param begin result of `beginning`
-   * @param timeout milliseconds until it is rolled back, even while the caller uses it; no limit if absent
+   * @param timeout milliseconds until the transaction is rolled back, even while the caller uses it; no limit if absent
    * @throws errors of node-postgres
    */
   static async begin(connections: ConnectionPool, begin: string, timeout?: number): Promise<PostgresTransaction> {

@@ -49,7 +49,7 @@ export function sampledTrace(request?: IncomingMessage): { trace_id?: string } {
   return traceFlags & 1 ? { trace_id: traceId } : {};
 }
 
-/** Adds the ids of the request's span, or removes the ids that another request's context has added. */
+/** Adds the ids of the request's span. Without a span it removes ids that may belong to another request. */
 export function withTraceIds(record: object, request?: IncomingMessage): object {
   const span = request && spans.get(request);
   return { ...record, ...(span === undefined ? { trace_id: undefined, span_id: undefined } : traceIds(span)) };

@@ -30,7 +30,7 @@ export class ExpiredKeys implements OnModuleInit, OnModuleDestroy {
     await this.running;
   }
 
-  /** Deletes all expired keys. After each transaction it waits for the same time, so that others can write. */
+  /** Deletes all expired keys. After each transaction it pauses as long as that took, so that others can write. */
   async delete(): Promise<void> {
     const { signal } = this.stopping;
     const { now } = engineOf(this.dataSource).dialect;

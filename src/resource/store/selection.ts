@@ -31,9 +31,7 @@ export interface Selection extends RecordSelection {
   readonly sortBy?: string;
   /** Records without a value come last in both directions. */
   readonly order: 'ascending' | 'descending';
-  /**
-   * Start of the page (exclusive); absent: the beginning. The record may be deleted.
-   */
+  /** Start of the page (exclusive); absent: the beginning. The record may be deleted. */
   readonly after?: SortPosition;
 }
 

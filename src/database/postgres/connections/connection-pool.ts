@@ -25,9 +25,7 @@ interface ConnectionPoolOptions {
   readonly max: number;
   /** Milliseconds that the client waits for the response to a statement. */
   readonly queryTimeout: number;
-  /**
-   * Called when the server has no free slot and this pool has no connection; another pool must give up a connection.
-   */
+  /** Called when the server has no free slot and this pool has no connection, so that another pool gives one up. */
   readonly onStarved: () => void;
 }
 
