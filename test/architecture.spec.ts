@@ -40,7 +40,7 @@ function importCircles(): string[] {
 }
 
 describe('the modules of src', () => {
-  it('are seen with their imports', () => {
+  it('are found with their imports', () => {
     expect([...imports.values()].flat().length).toBeGreaterThan(80);
     expect(imports.get('cookies/cookies.controller.ts')).toContain('cookies/cookies.service.ts');
   });
@@ -49,7 +49,7 @@ describe('the modules of src', () => {
     expect(importCircles()).toEqual([]);
   });
 
-  it('have no folder whose name explains nothing', () => {
+  it('have no folder with a meaningless name', () => {
     const names = files.flatMap((file) => file.split('/').slice(0, -1));
     expect(names.filter((name) => /^(utils?|helpers?|common|shared|constants|misc|lib)$/.test(name))).toEqual([]);
   });
@@ -93,14 +93,14 @@ describe('the platform', () => {
     return lines.filter((line) => !MAY_NAME_COOKIES[file]?.test(line)).map((line) => `${file}: ${line.trim()}`);
   }
 
-  it('names cookies nowhere: their feature can be taken away, and another takes nothing of theirs along', () => {
+  it('does not name cookies, so that their feature can be removed, and another one needs none of its code', () => {
     const featureFolders = features();
     const platform = files.filter((file) => !featureFolders.includes(file.split('/')[0]!));
     expect(platform.length).toBeGreaterThan(150);
     expect(platform.flatMap((file) => naming(file, readFileSync(join(SRC, file), 'utf8')))).toEqual([]);
   });
 
-  it('is seen when it names them', () => {
+  it('is reported when it names cookies', () => {
     expect(naming('cli/export.ts', "const unit = 'cookies';\n/** As a Cookie. */")).toHaveLength(2);
     expect(naming('app.module.ts', "import { CookiesModule } from './cookies/cookies.module.js';")).toEqual([]);
     expect(naming('app.module.ts', 'const cookies = 1;')).toHaveLength(1);

@@ -71,7 +71,7 @@ describe('a cookie', () => {
     ['a byte-order mark and noncharacters', '\ufeff\ufffe\uffff\u{10ffff}'],
     ['what SQL would take for its own', `'); DROP TABLE cookies; --`],
     ['what JSON must escape', '"\\/\b\f\u2028'],
-  ])('keeps a wish of %s as it is', async (_name, wish) => {
+  ])('keeps a wish of %s unchanged', async (_name, wish) => {
     const created = await client.post({ ...COOKIE, wish });
     expect(created.status).toBe(201);
     expect(created.body.wish).toBe(wish);
@@ -120,7 +120,7 @@ describe('ids', () => {
 
   afterEach(() => service.stop());
 
-  it('count from 1 up and are never used again', async () => {
+  it('begin with 1 and are never used again', async () => {
     expect([(await create(client)).path, (await create(client)).path]).toEqual(['/cookies/1', '/cookies/2']);
     await client.request('DELETE', '/cookies/2');
     expect((await create(client)).path).toBe('/cookies/3');
@@ -129,7 +129,7 @@ describe('ids', () => {
     expect((await client.get('/cookies')).body).toEqual([{ id: 4, ...COOKIE }]);
   });
 
-  it('are told apart from those of another database by the ETag', async () => {
+  it('of another database have other ETags', async () => {
     const other = await startService();
     try {
       const [here, there] = [await create(client), await create(await Client.of(other))];
@@ -158,7 +158,7 @@ describe('the list', () => {
 
   afterAll(() => service.stop());
 
-  it('follows Link from a request whose target is a whole URL', async () => {
+  it('follows Link from a request whose target is a complete URL', async () => {
     // Proxies send such targets (RFC 9112 section 3.2.2). The next link must not contain their host name.
     const { port, hostname } = new URL(service.url);
     const response = await responseTo({
@@ -173,13 +173,13 @@ describe('the list', () => {
   });
 
   // The next three tests read from the cache; test/resource/lists.e2e-spec.ts reads lists that are not cached.
-  it('returns all of it to seventy requests together', async () => {
+  it('returns all records to seventy concurrent requests', async () => {
     const lists = await Promise.all(Array.from({ length: 70 }, () => client.get('/cookies')));
     expect(tally(lists)).toEqual({ 200: 70 });
     for (const { body } of lists) expect(body).toHaveLength(COUNT);
   });
 
-  it('goes on answering after many clients have left in the middle of it', async () => {
+  it('still responds after many clients have left in the middle of it', async () => {
     const { port, hostname } = new URL(service.url);
     const headers = { authorization: `Bearer ${await token()}` };
     for (let left = 0; left < 70; left++) {
@@ -189,7 +189,7 @@ describe('the list', () => {
     expect((await client.get('/cookies')).body).toHaveLength(COUNT);
   });
 
-  it('goes on answering after many HEAD requests for it', async () => {
+  it('still responds after many HEAD requests for it', async () => {
     for (let asked = 0; asked < 70; asked++) expect((await client.request('HEAD', '/cookies')).status).toBe(200);
     expect((await client.get('/cookies')).body).toHaveLength(COUNT);
   });
@@ -212,7 +212,7 @@ describe('a list while others write', () => {
 
   afterEach(() => service.stop());
 
-  it('shows the state it began with to a slow reader', async () => {
+  it('shows its first state to a slow reader', async () => {
     // About 20 MB, more than the sockets of both sides buffer: the writes come before the list is read.
     const count = 20_000;
     await fill(service, count, '🍪'.repeat(250));
@@ -314,7 +314,7 @@ describe('CORS', () => {
   });
 
   it.each(['https://evil.example.com', 'https://app.example.com.evil.example', 'http://app.example.com', 'null'])(
-    'gives pages of %s nothing to go by',
+    'gives pages of %s no CORS fields',
     async (origin) => {
       for (const answer of [await client.get('/cookies', { origin }), await preflight(origin, 'PUT')]) {
         expect(answer.headers.get('access-control-allow-origin')).toBeNull();
@@ -350,7 +350,7 @@ describe('CORS', () => {
     expectError(await stranger.request('OPTIONS', '/nowhere'), 404, 'NOT_FOUND');
   });
 
-  it('is off unless it is asked for', async () => {
+  it('is off by default', async () => {
     const plain = await startService();
     try {
       const { headers } = await (await Client.of(plain)).get('/cookies', { origin: ORIGINS[0]! });

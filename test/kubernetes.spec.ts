@@ -52,7 +52,7 @@ withKubectl.each(['sqlite', 'postgres'])('deploy/kubernetes/%s', (name) => {
     expect(typed(['selector', SERVER_SELECTOR.join()], all('Service'))).toMatchObject(all('Service'));
   });
 
-  it('sets known settings to values that the service takes, secrets from mounted files', () => {
+  it('sets known settings to valid values, and secrets from mounted files', () => {
     const known = allSettings(SETTINGS).flatMap(({ name, file }) => [name, ...(file ? [`${name}_FILE`] : [])]);
     expect(Object.keys(settings()).filter((each) => !known.includes(each))).toEqual([]);
     const folder = temporaryFolder();
@@ -68,7 +68,7 @@ withKubectl.each(['sqlite', 'postgres'])('deploy/kubernetes/%s', (name) => {
     rmSync(folder, { recursive: true });
   });
 
-  it('runs the image as its user, with no right more, on a root that is read-only', () => {
+  it('runs the image as its user, without further rights, on a read-only root', () => {
     expect(workloads()).toHaveLength(name === 'sqlite' ? 1 : 2);
     for (const { spec } of workloads()) {
       const pod = spec.template.spec;

@@ -83,7 +83,7 @@ describe('the commands of docs/operating.md for one container', () => {
     },
   };
 
-  it('each say what holds afterwards, and all others are marked as not run here', () => {
+  it('each have expected results, and all others are marked as not run here', () => {
     expect(BLOCKS.map(([name]) => name)).toEqual(Object.keys(RESULTS));
   });
 

@@ -50,7 +50,7 @@ describe('the decision records in docs/adr', () => {
     expect(read(`${ADR}/README.md`).match(/^- \[.*$/gm)).toEqual(lines);
   });
 
-  it('have a number of their own, a date and a status', () => {
+  it('have a unique number, a date and a status', () => {
     expect(new Set(records.map((name) => Number(name.slice(0, 4)))).size).toBe(records.length);
     const head = /^# \d+\. .+\n\n- Date: \d{4}-\d\d-\d\d\n- Status: accepted\n\n/;
     expect(records.filter((name) => !head.test(read(`${ADR}/${name}`)))).toEqual([]);
@@ -74,7 +74,7 @@ describe('the documents of the project', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('say for ten tasks and more which file to open first, and each of these exists', () => {
+  it('name for ten tasks and more which file to open first, and each of these exists', () => {
     const table = read('CONTRIBUTING.md').split('## Where to find what')[1] ?? '';
     const rows = [...table.matchAll(/^\| (?!task|-)[^|]+ \| ([^|]+) \|$/gm)].map(([, cell]) => cell!);
     expect(rows.length).toBeGreaterThanOrEqual(10);

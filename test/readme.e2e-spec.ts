@@ -43,7 +43,7 @@ describe('the README', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('has a tour whose responses are as it says', async () => {
+  it('has a tour with the responses that it shows', async () => {
     const { script, steps } = readTour();
     expect(steps.length).toBeGreaterThan(10);
     const { PATH, HOME } = process.env;

@@ -42,7 +42,7 @@ describe('the bill of materials', () => {
     expect([...wanted, `pkg:generic/node@${process.versions.node}`].filter((purl) => !named.has(purl))).toEqual([]);
   });
 
-  it('has what these depend on, and nothing that is for development alone', () => {
+  it('has the dependencies of these, and no development dependency', () => {
     const locked = new Set(production.map((path) => `pkg:npm/${nameOf(path)}@${packages[path]!.version}`));
     const [, ...listed] = components.map(({ purl }) => decodeURIComponent(purl));
     expect(listed.length).toBeGreaterThan(150);
@@ -52,7 +52,7 @@ describe('the bill of materials', () => {
     }
   });
 
-  it('is made of what the image contains, after everything else has been removed', () => {
+  it('describes the content of the image, after everything else has been removed', () => {
     const [, steps = ''] = /AS dependencies\n([\s\S]*?)\nFROM /.exec(read('Dockerfile')) ?? [];
     expect(steps.match(/^RUN .*$/gm)?.at(-1)).toBe('RUN node scripts/sbom.js > sbom.cdx.json');
     expect(read('Dockerfile')).toContain('\nCOPY --from=dependencies /app/sbom.cdx.json ./\n');

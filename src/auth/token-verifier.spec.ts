@@ -58,7 +58,7 @@ describe('the cache of verified tokens', () => {
     expect(cache.get(make(index - 1)[0])).toMatchObject({ subject: `subject-${index - 1}` });
   });
 
-  it('keeps what is used, and lets go of what has not been used for longest', () => {
+  it('evicts the least recently used tokens', () => {
     const cache = new TokenCache(BOUND);
     const [used, principal] = entry(0, 'cookies:read');
     cache.set(used, principal);
@@ -72,7 +72,7 @@ describe('the cache of verified tokens', () => {
   it.each<[what: string, [string, Principal]]>([
     ['is very long', entry(1, 'cookies:read', 10_000)],
     ['has very many scopes', entry(1, numbered(1000, ''))],
-  ])('does not take a token that %s, and keeps the others', (_what, [token, principal]) => {
+  ])('does not cache a token that %s, and keeps the others', (_what, [token, principal]) => {
     const cache = new TokenCache(BOUND);
     cache.set(...entry(0, 'cookies:read'));
     cache.set(token, principal);

@@ -52,14 +52,14 @@ describe('a service with JWT_ISSUER and JWT_AUDIENCE of an OpenID provider', () 
       .setProtectedHeader({ alg: key.alg!, kid: key.kid, typ: 'at+jwt' })
       .sign(createPrivateKey({ key: key as never, format: 'jwk' }));
 
-  it('accepts its tokens (client credentials), and their scopes count', async () => {
+  it('accepts its tokens (client credentials) with their scopes', async () => {
     const token = await provider.token();
     expect(decodeProtectedHeader(token)).toEqual({ alg: 'RS256', typ: 'at+jwt', kid: 'first' });
     expect((await list(service, token)).status).toBe(200);
     expectError(await list(service, await provider.token({ scope: 'cookies:write' })), 403, 'INSUFFICIENT_SCOPE');
   });
 
-  it('rejects tokens for another audience, and those that only look like its own, with 401', async () => {
+  it('rejects tokens for another audience, and forged tokens, with 401', async () => {
     expectInvalidToken(await list(service, await provider.token({ resource: 'https://other.example.com' })));
     const pem = createPublicKey({ key: keys.first as never, format: 'jwk' }).export({ format: 'pem', type: 'spki' });
     const payload = claims({ iss: provider.issuer, aud: AUDIENCE });

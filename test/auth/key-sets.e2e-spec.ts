@@ -70,7 +70,7 @@ describe('a key set with good and bad keys', () => {
     expectInvalidToken(await send(header, signature, changes));
   });
 
-  it('rejects tokens whose key or key id does not fit with 401, for which it loads the set twice at most', async () => {
+  it('rejects tokens whose key or key id does not fit with 401, and loads the set at most twice for them', async () => {
     const before = loads;
     const answers = await Promise.all([
       send({ alg: 'RS256', kid: 'encryption' }, signed(forEncryption)),

@@ -156,7 +156,7 @@ async function stress(dataSource: DataSource, file: string, count: number): Prom
   };
 }
 
-describe('the data layer, used by a module that knows nothing of it', () => {
+describe('the data layer, used by a module without special code for it', () => {
   let service: Service | undefined;
   let alone: DataSource | undefined;
   let dataSource: DataSource;
@@ -197,7 +197,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
     alone = undefined;
   });
 
-  it('loses nothing acknowledged, keeps nothing failed and shows nothing uncommitted under 2 000 concurrent operations', async () => {
+  it('loses no acknowledged row, keeps no failed row and shows no uncommitted row in 2 000 concurrent operations', async () => {
     const client = await Client.of(await start({ DATABASE_BUSY_TIMEOUT: '30000' }));
     const posts = Array.from({ length: 200 }, (_, index) => client.post({ ...COOKIE, wish: `wish ${index}` }));
     const outcome = await stress(dataSource, file, 2000);
@@ -208,7 +208,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
     expect(new Set(stored).size).toBe(200);
   });
 
-  it('shows by the same operations that the driver as TypeORM ships it would lose rows and show uncommitted ones', async () => {
+  it("proves with these operations that TypeORM's own driver would lose rows and show uncommitted ones", async () => {
     const directory = temporaryFolder();
     const stock = new DataSource({
       type: 'better-sqlite3',
@@ -336,7 +336,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       }
     });
 
-    it('rolls a transaction back that hangs, fails its later statements and its commit, and goes on with the next', async () => {
+    it('rolls back a hanging transaction, fails its later statements and its commit, and continues with the next', async () => {
       await open({ DATABASE_TRANSACTION_TIMEOUT: '200' });
       const runner = dataSource.createQueryRunner();
       await runner.startTransaction();
@@ -354,7 +354,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       expect(committedNames(file)).toEqual(new Set([TAKEN, 'next', 'anew']));
     });
 
-    it('keeps nothing of a transaction that was rolled back for its time, even when a nested one failed on it', async () => {
+    it('keeps nothing of a transaction that was rolled back by its time-out, even when a nested one failed on it', async () => {
       await open({ DATABASE_TRANSACTION_TIMEOUT: '100' });
       const error = await errorOf(
         dataSource.transaction(async (manager) => {
@@ -368,7 +368,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       expect(committedNames(file)).toEqual(new Set([TAKEN]));
     });
 
-    it('keeps nothing of a failed transaction, even of statements that were still on their way', async () => {
+    it('keeps nothing of a failed transaction, even of statements that were still in flight', async () => {
       await open();
       for (let delay = 0; delay < 60; delay++) {
         const error = await errorOf(
@@ -386,7 +386,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       expect(committedNames(file)).toEqual(new Set([TAKEN]));
     });
 
-    it('gives the turn on when a query runner is released that still waits for it', async () => {
+    it('passes the turn on when a query runner is released that still waits for it', async () => {
       await open({ DATABASE_BUSY_TIMEOUT: '1000' });
       const [first, second] = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
       await first.startTransaction();
@@ -441,7 +441,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       expect(committedNames(file)).toEqual(new Set([TAKEN, ...SEVERAL]));
     });
 
-    it('takes a semicolon that separates nothing: in strings, names, comments and triggers, and at the end', async () => {
+    it('accepts a semicolon that separates nothing: in strings, names, comments and triggers, and at the end', async () => {
       await open();
       for (const sql of [
         "INSERT INTO notes (name) VALUES ('a; b'); ; -- c; d",
@@ -461,7 +461,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       expect(committedNames(file)).toEqual(new Set([TAKEN, 'a; b', 'g', 'i;j', 'by trigger', 'in a transaction']));
     });
 
-    it('rejects a PRAGMA that would change the one writing connection for everyone', async () => {
+    it('rejects a PRAGMA that would change the writing connection for all callers', async () => {
       await open();
       const settings = () =>
         ['foreign_keys', 'ignore_check_constraints', 'synchronous', 'journal_mode'].map((name) =>

@@ -63,7 +63,7 @@ describePostgres('a service that is given a standby and its primary, in this ord
     expect(await connectionsTo(standby)).toBe(0);
   });
 
-  it('costs POST nothing that the standby is promoted, and reads nothing at the old primary any more', async () => {
+  it('accepts POST when the standby is promoted, and reads nothing at the old primary afterwards', async () => {
     const source = service.app.get(DataSource);
     await source.query('CREATE TABLE servers (port int)');
     // Each pool has some idle connections to the old primary.

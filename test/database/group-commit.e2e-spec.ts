@@ -68,7 +68,7 @@ describe('writes that wait together', () => {
     expect(await names()).toHaveLength(50);
   });
 
-  it('have each their own success or failure', async () => {
+  it('have separate results', async () => {
     await insert('taken');
     const attempts = Array.from({ length: 60 }, (_, index) => (index % 3 === 0 ? 'taken' : `note ${index}`));
     let seen: string[] = [];
@@ -88,7 +88,7 @@ describe('writes that wait together', () => {
     expect(await outcomes(writes)).toEqual(['rejected', 'rejected', 'rejected']);
   });
 
-  it('all fail with the same reason when SQLite undoes them all because one finds no space', async () => {
+  it('all fail with one reason when SQLite undoes them because one finds no space', async () => {
     const { databaseConnection } = dataSource.driver as unknown as { databaseConnection: Database };
     await insert('stored');
     databaseConnection.pragma('max_page_count = 1');
@@ -164,7 +164,7 @@ describe('writes that wait together', () => {
        CREATE TRIGGER no_second BEFORE INSERT ON strict WHEN EXISTS (SELECT 1 FROM strict WHERE name = new.name)
        BEGIN SELECT RAISE(ROLLBACK, 'taken'); END`,
     ],
-  ])('are not undone by one that rolls back by %s', async (_what, schema) => {
+  ])('are not undone by a transaction that rolls back by %s', async (_what, schema) => {
     (dataSource.driver as unknown as { databaseConnection: { exec(sql: string): void } }).databaseConnection.exec(
       schema,
     );
@@ -222,7 +222,7 @@ describe('writes that wait together', () => {
     expect(sizes.length).toBeLessThan(1000);
   });
 
-  it('share a commit for 20 ms, so that the first do not wait for all that come after them', async () => {
+  it('share a commit for 20 ms, so that the first writes do not wait for all later ones', async () => {
     const { databaseConnection } = dataSource.driver as unknown as { databaseConnection: Database };
     databaseConnection.function('slowly', (name) => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
@@ -242,7 +242,7 @@ describe('writes that wait together', () => {
     expect(Math.min(...settled)).toBeLessThan(Math.max(...settled) / 3);
   });
 
-  it('are acknowledged and stored when the file is closed meanwhile, and rejected when they come after that', async () => {
+  it('are acknowledged and stored when the file is closed meanwhile, and rejected after that', async () => {
     const runner = dataSource.createQueryRunner();
     await runner.startTransaction();
     await runner.query("INSERT INTO notes VALUES ('begun')");

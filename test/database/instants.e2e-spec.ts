@@ -89,7 +89,7 @@ describeEngines('an instant', (engine: EngineName) => {
     return JSON.parse(stdout.trim().split('\n').at(-1)!) as Told;
   }
 
-  it('is the same in every zone of service and session, also in the hour that clocks go back', async () => {
+  it('is equal in every zone of service and session, also in the hour that is repeated in autumn', async () => {
     const [first, ...others] = INSTANTS;
     await inZone('America/New_York', { WRITES: JSON.stringify([first]) });
     await inZone('Pacific/Auckland', { WRITES: JSON.stringify(others) });
@@ -115,7 +115,7 @@ describeEngines('an instant', (engine: EngineName) => {
     expect({ found, json }).toEqual({ found: INSTANTS.slice(2, 4), json: INSTANTS.slice(2, 4) });
   });
 
-  it('makes a migration that has its way back', async () => {
+  it('makes a migration that can be reverted', async () => {
     const dataSource = await createDataSource(loadConfig({ ...environmentIn(folder), DATABASE_URL: DATABASE }));
     await dataSource.initialize();
     await migrate(dataSource);

@@ -66,7 +66,7 @@ async function readElsewhere(): Promise<void> {
 }
 
 describe('a write-ahead log that has grown too large', () => {
-  it('ends the lists that keep it from restarting, and is small after that', async () => {
+  it('ends the lists that keep it from restarting, and becomes small', async () => {
     const old = await snapshot();
     await read(old);
     growWal();
@@ -80,7 +80,7 @@ describe('a write-ahead log that has grown too large', () => {
     young.close();
   });
 
-  it('ends no more lists of the service while it is another process that reads an old state', async () => {
+  it('ends no more lists of the service while another process reads an old state', async () => {
     await readElsewhere();
     growWal();
     await write();

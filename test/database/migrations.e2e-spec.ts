@@ -76,7 +76,7 @@ describe('migrations', () => {
         .sort();
     };
 
-    it('go up, down and up again', async () => {
+    it('run, can be reverted, and run again', async () => {
       expect(await pendingMigrations(dataSource)).toContain(MIGRATION);
       const names = await migrate(dataSource);
       expect(names[0]).toBe(MIGRATION);
@@ -210,7 +210,7 @@ describe('migrations', () => {
     });
   });
 
-  it('make ids that are never given twice, not even over a restart', async () => {
+  it('make ids that are never given twice, not even after a restart', async () => {
     const start = () => startService({ DATABASE_URL: databaseUrlFor(folder) });
     let service = await start();
     try {

@@ -45,7 +45,7 @@ describe('the native module of SQLite', () => {
     const NO_PACKAGE = /better-sqlite3 does not load on Node [0-9.]+ \(Cannot find module .*\): run npm ci/;
     const NO_BINARY = /better-sqlite3 does not load on Node [0-9.]+ \(.+\): run npm ci/;
 
-    it('a start ends with what to do, without a stack', () => {
+    it('a start ends with the remedy, without a stack', () => {
       const { status, output } = run('src/main.js');
       expect({ status, output }).toEqual({ status: 1, output: expect.stringMatching(NO_PACKAGE) });
       expect(output).not.toMatch(/^ +at /m);
@@ -72,7 +72,7 @@ describe('the native module of SQLite', () => {
       }
     });
 
-    it('doctor says so when the package is there without its binary', () => {
+    it('doctor reports a package without its binary', () => {
       const name = IS_NODE_20 ? 'better-sqlite3-12' : 'better-sqlite3';
       for (const part of ['lib', 'package.json']) {
         cpSync(join(ROOT, 'node_modules', name, part), join(folder, 'node_modules', name, part), { recursive: true });

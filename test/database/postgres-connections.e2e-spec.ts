@@ -39,7 +39,7 @@ describePostgres('a server with 12 slots, 3 of them reserved', () => {
 
   afterAll(() => server.remove());
 
-  it('serves 60 clients of one service with pools of 10 and 8 without a 503, and is not besieged for more', async () => {
+  it('serves 60 clients of one service with pools of 10 and 8 without a 503, and rejects fewer than 80 connections', async () => {
     await Site.use(async (site) => {
       const service = await site.start({ DATABASE_URL: url });
       const statuses = await requestUntil(AbortSignal.timeout(2500), service, 60);
@@ -52,7 +52,7 @@ describePostgres('a server with 12 slots, 3 of them reserved', () => {
     });
   });
 
-  it('that is full of the connections of others is 503 in time, and serves as soon as there is room', async () => {
+  it('without a free slot makes requests 503 in time, and serves as soon as a slot is free', async () => {
     const service = await startService({ DATABASE_URL: url, DATABASE_BUSY_TIMEOUT: '1000' });
     const others: Promise<unknown>[] = [];
     let leave = (): void => undefined;
@@ -135,7 +135,7 @@ describePostgres('a server that is frozen', () => {
     await until(async () => (await client.post(COOKIE)).status === 201, 'the server is used again');
   });
 
-  it('is not ready, and alive, within 2 s, however many ask', async () => {
+  it('makes readiness fail and liveness succeed within 2 s, however many ask', async () => {
     server.freeze();
     const began = performance.now();
     const ready = Array.from({ length: 50 }, () => fetch(`${service.managementUrl}/health/ready`));
@@ -175,7 +175,7 @@ describePostgres('hosts of which some never respond', () => {
     return [outcome, performance.now() - began];
   };
 
-  it('are left for one that does, within one DATABASE_BUSY_TIMEOUT', async () => {
+  it('are skipped for one that responds, within one DATABASE_BUSY_TIMEOUT', async () => {
     const url = await freshDatabase();
     const hosts = [...silent.map(address), new URL(url).host].join(',');
     const [outcome, milliseconds] = await start(url.replace(/@[^/]+/, `@${hosts}`), '6000');
@@ -184,7 +184,7 @@ describePostgres('hosts of which some never respond', () => {
     expect(milliseconds).toBeLessThan(6000);
   });
 
-  it('fail within one DATABASE_BUSY_TIMEOUT where none does', async () => {
+  it('fail within one DATABASE_BUSY_TIMEOUT if none responds', async () => {
     const url = await freshDatabase();
     const [outcome, milliseconds] = await start(url.replace(/@[^/]+/, `@${silent.map(address).join(',')}`), '900');
     console.info('three silent hosts:', Math.round(milliseconds), 'ms');
@@ -219,12 +219,12 @@ describePostgres('a pooled connection that turns out to be broken', () => {
     proxy.breakAtNextUse();
   };
 
-  it.each(['/cookies', '/cookies?limit=1', '/cookies/1'])('costs GET %s nothing', async (path) => {
+  it.each(['/cookies', '/cookies?limit=1', '/cookies/1'])('does not fail GET %s', async (path) => {
     await breakPools();
     expect((await client.get(path)).status).toBe(200);
   });
 
-  it('costs POST, PATCH and DELETE nothing', async () => {
+  it('does not fail POST, PATCH and DELETE', async () => {
     await breakPools();
     expect((await client.post(COOKIE)).status).toBe(201);
     await breakPools();
@@ -233,13 +233,13 @@ describePostgres('a pooled connection that turns out to be broken', () => {
     expect((await client.request('DELETE', '/cookies/2')).status).toBe(204);
   });
 
-  it('costs readiness nothing', async () => {
+  it('does not fail readiness', async () => {
     await fetch(`${service.managementUrl}/health/ready`);
     await breakPools();
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
   });
 
-  it('costs a transaction and a find of plain TypeORM nothing', async () => {
+  it('does not fail a transaction and a find of plain TypeORM', async () => {
     const source = service.app.get(DataSource);
     await breakPools();
     await source.transaction((manager) => manager.query('INSERT INTO notes VALUES (1)'));
@@ -307,7 +307,7 @@ describePostgres('a response to COMMIT that is lost', () => {
     expect(await rowsOf('keyed')).toBe(1);
   });
 
-  it('is documented as it is sent', async () => {
+  it('has the response that is documented', async () => {
     proxy.loseResponseTo('COMMIT');
     const { body } = await client.post(COOKIE);
     const document = JSON.parse((await client.get('/openapi.json')).text);
@@ -323,7 +323,7 @@ describePostgres('a response to COMMIT that is lost', () => {
     expect(proxy.seen).toBeLessThan(20);
   });
 
-  it('makes PATCH, PUT and DELETE the same, made once', async () => {
+  it('makes PATCH, PUT and DELETE 503 OUTCOME_UNKNOWN, and the change is made once', async () => {
     const { body } = await client.post(COOKIE);
     const path = `/cookies/${body.id}`;
     proxy.loseResponseTo('COMMIT');
@@ -387,7 +387,7 @@ describePostgres('a server that is silent to a statement', () => {
     ['POST', 'BEGIN', () => client.post(COOKIE)],
     ['POST before its COMMIT', 'INSERT INTO "cookies"', () => client.post(COOKIE)],
   ])(
-    'makes %s 503 with Retry-After, and is asked once: who waits would wait as long again',
+    'makes %s 503 with Retry-After, and is asked once, because another attempt would take as long',
     async (_what, sql, send) => {
       proxy.loseRequest(sql);
       const { status, headers, body } = await send();

@@ -8,7 +8,7 @@ import { environmentIn, temporaryFolder } from '../support/service.js';
 
 usePostgres();
 
-describePostgres('the connections that all share on PostgreSQL', () => {
+describePostgres('the shared connections on PostgreSQL', () => {
   let dataSource: DataSource;
 
   beforeAll(async () => {
@@ -46,7 +46,7 @@ describePostgres('the connections that all share on PostgreSQL', () => {
     ["SELECT set_config('lock_timeout', '7', true)", undefined],
     ['SELECT pg_advisory_xact_lock(3)', undefined],
     ["SELECT 'SET x = 1; pg_advisory' AS text", undefined],
-  ])('take %s', async (sql) => {
+  ])('accept %s', async (sql) => {
     await dataSource.query(sql);
     expect(await settings()).toEqual(['0']);
   });
@@ -85,7 +85,7 @@ describePostgres('the connections that all share on PostgreSQL', () => {
     await other.release();
   });
 
-  it('take no statement with more parameters than the protocol can count, and say so', async () => {
+  it('accept no statement with more parameters than the protocol can count, and name the limit', async () => {
     const many = Array.from({ length: 65_536 }, (_, index) => index);
     const sql = `SELECT ${many.length} AS length WHERE 1 IN (${many.map((_, index) => `$${index + 1}::integer`).join()})`;
     const message = 'The statement has 65536 parameters, and PostgreSQL takes 65535';
@@ -97,7 +97,7 @@ describePostgres('the connections that all share on PostgreSQL', () => {
     expect(await dataSource.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  it('stream rows, and end the stream with an error at an integer that no number can hold', async () => {
+  it('stream rows, and end the stream with an error at an integer beyond 2^53 - 1', async () => {
     const runner = dataSource.createQueryRunner();
     const numbers = 'SELECT n::bigint AS n FROM generate_series(9007199254740990, $1::bigint) AS n';
     const rows: unknown[] = [];

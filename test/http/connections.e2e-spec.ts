@@ -151,7 +151,7 @@ describe('a client that sends requests and does not read', () => {
     expect(await metric('http_connections_cut_total{reason="stalled"}')).toBe(1);
   });
 
-  it('is cut off first when RESPONSE_BUFFER_BYTES is used up, and others still get theirs', async () => {
+  it('is cut off first when RESPONSE_BUFFER_BYTES is used up, and other clients still get their responses', async () => {
     await start({ RESPONSE_BUFFER_BYTES: '6000000' });
     const good = await Client.of(service);
     for (let reader = 0; reader < 40; reader++) {
@@ -163,7 +163,7 @@ describe('a client that sends requests and does not read', () => {
     expect(await metric('http_connections_cut_total{reason="overload"}')).toBeGreaterThan(0);
   });
 
-  it('is cut off for another only after those that have read nothing for longer', async () => {
+  it('is cut off for another client only after clients that have read nothing for longer', async () => {
     await start({ RESPONSE_BUFFER_BYTES: '9000000' });
     const cuts = (): Promise<number> => metric('http_connections_cut_total{reason="overload"}');
     let readers = 0;
@@ -205,7 +205,7 @@ describe('a client that sends requests and does not read', () => {
 });
 
 describe('GET /cookies of a page for which RESPONSE_BUFFER_BYTES has no room', () => {
-  it('is 503 without ETag and Link, and a short one is 200', async () => {
+  it('is 503 without ETag and Link, and a short page is 200', async () => {
     await start({ RESPONSE_BUFFER_BYTES: '65536' });
     const client = await Client.of(service);
     const { status, headers, body } = await client.get('/cookies?limit=1000', { 'x-request-id': 'large' });
@@ -277,7 +277,7 @@ describe('connections', () => {
     expect(String((await once(first, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it('are bounded in all, to the one, with a place for each address that has few', async () => {
+  it('are limited to MAX_CONNECTIONS exactly, with a place for each address that has few', async () => {
     await start({ MAX_CONNECTIONS: '5', MAX_CONNECTIONS_PER_ADDRESS: '3', HOST: '::' });
     for (const localAddress of ['127.0.0.2', '127.0.0.3', '127.0.0.3'])
       await connection({ host: '127.0.0.1', localAddress });
@@ -311,7 +311,7 @@ describe('connections', () => {
   it.each([
     ['without a token', 401, ''],
     ['without the scope', 403, 'Authorization: Bearer TOKEN\r\n'],
-  ])('get their response and end before the body has come, %s', async (_what, status, field) => {
+  ])('get their response and end before the body has arrived, %s', async (_what, status, field) => {
     await start({ REQUEST_TIMEOUT: '60000' });
     const socket = await connection();
     const received = receivedBy(socket);
@@ -325,7 +325,7 @@ describe('connections', () => {
     expect(response!.headers.get('connection')).toBe('close');
   });
 
-  it('make room for a newcomer that is honest by those whose requests are still arriving', async () => {
+  it('whose requests are still arriving give way to a newcomer', async () => {
     await start({ MAX_CONNECTIONS: '10' });
     const bearer = await token();
     const arriving = `${HALF_BODY}Authorization: Bearer ${bearer}\r\n\r\nabc`;
@@ -336,7 +336,7 @@ describe('connections', () => {
     expect(String((await once(honest, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it('have no limit for each address where they come from a proxy in TRUST_PROXY', async () => {
+  it('have no limit for each address if they come from a proxy in TRUST_PROXY', async () => {
     await start({ MAX_CONNECTIONS_PER_ADDRESS: '3', TRUST_PROXY: 'loopback' });
     for (let number = 0; number < 10; number++) await connection();
     await untilMetric(service, 'http_connections_open', 10);
@@ -355,7 +355,7 @@ describe('connections', () => {
     expect(performance.now() - began).toBeGreaterThan(1950);
   });
 
-  it('are closed without a response when nothing was asked on them', async () => {
+  it('are closed without a response when nothing was sent on them', async () => {
     await start({ REQUEST_TIMEOUT: '1000' });
     const socket = await connection();
     const received = receivedBy(socket);

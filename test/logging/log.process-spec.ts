@@ -63,7 +63,7 @@ describe('the log in production', () => {
     expect(requests.length + droppedInAll).toBe(30_001);
   });
 
-  it('serves on at the same cost when its reader has gone, and exits with 0 on SIGTERM', async () => {
+  it('lets the service continue at equal cost when its reader has gone, and exit with 0 on SIGTERM', async () => {
     await using service = await ServiceProcess.start(temporaryFolder());
     service.child.stdout!.destroy();
     await sendRejectedRequests(service, 3000);
@@ -85,7 +85,7 @@ describe('the log in production', () => {
     expect(performance.now() - began).toBeLessThan(10_000);
   });
 
-  it('is written whole to a slow reader when the service stops, also a line that is longer than a pipe takes at once', async () => {
+  it('is written whole to a slow reader when the service stops, also a line longer than the buffer of a pipe', async () => {
     const program = `
       import { createRequire } from 'node:module';
       const { cache } = createRequire('file:///');

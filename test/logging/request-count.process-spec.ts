@@ -55,7 +55,7 @@ describe(`the log and the metrics of ${REQUESTS} requests, some connections bein
 
   afterAll(() => service.end('SIGKILL'));
 
-  it('have each once that was answered, with its status, and none twice', () => {
+  it('have each answered request once, with its status, and none twice', () => {
     const byId = new Map(lines.map(({ requestId, status }) => [requestId, status]));
     expect(byId.size).toBe(lines.length);
     // The last responses of a reset connection may not have arrived.
@@ -64,7 +64,7 @@ describe(`the log and the metrics of ${REQUESTS} requests, some connections bein
     expect(answered.filter(({ id, status }) => byId.get(id) !== status)).toEqual([]);
   });
 
-  it('agree on how many there were of each method, route and status', () => {
+  it('agree on the number of requests of each method, route and status', () => {
     const logged = new Map<string, number>();
     for (const { method, route, status } of lines) {
       const series = `${COUNT}{method="${String(method)}",route="${String(route)}",status="${status === undefined ? 'none' : Number(status)}"}`;

@@ -85,7 +85,7 @@ describe('the files of the docs', () => {
     expect((await client.get(path, { 'if-none-match': '"another"' })).status).toBe(200);
   });
 
-  it('GET /openapi.json has the same ETag in another process, and another for another file', async () => {
+  it('GET /openapi.json has an equal ETag in another process, and other files have other ETags', async () => {
     await using other = await startService();
     const etagOf = async (path: string, from = service) =>
       (await fetch(from.url + path, { method: 'HEAD' })).headers.get('etag');
@@ -95,7 +95,7 @@ describe('the files of the docs', () => {
   });
 
   it.each(FILES.filter(([path]) => path !== '/openapi.json'))(
-    'GET %s forbids everything but what comes from this origin',
+    'GET %s allows only content from this origin',
     async (path) => {
       const policy = (await client.get(path)).headers.get('content-security-policy')!;
       expect(policy.split('; ').sort()).toEqual([
@@ -128,11 +128,11 @@ describe('the files of the docs', () => {
     expect(options).toMatchObject({ ...closed, url: `${service.url}/openapi.json` });
   });
 
-  it.each(OTHERS)('GET %s is 404 in the one shape of errors', async (path) => {
+  it.each(OTHERS)('GET %s is 404 in the shape of all errors', async (path) => {
     expectError(await client.get(path), 404, 'NOT_FOUND');
   });
 
-  it.each(FILES)('another method on %s is 405, and OPTIONS names those there are', async (path) => {
+  it.each(FILES)('another method on %s is 405, and OPTIONS names the allowed ones', async (path) => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const answer = await client.request(method, path);
       expectError(answer, 405, 'METHOD_NOT_ALLOWED');

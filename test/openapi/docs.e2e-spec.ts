@@ -34,7 +34,7 @@ describeInBrowser('the docs page', () => {
 
   afterEach(() => page?.context().close());
 
-  it('creates a cookie with a token that the reader enters, and lists all with the parameters that it fills in', async () => {
+  it('creates a cookie with a token that the reader enters, and lists all with the filled-in parameters', async () => {
     await authorize(await token());
     const operation = await tryOut('createCookie');
     await operation.getByRole('button', { name: 'Execute' }).click();
@@ -73,7 +73,7 @@ describeInBrowser('the docs page', () => {
     expectNothingFromElsewhere();
   });
 
-  it('forgets the token with the page, and keeps it in no storage of the browser', async () => {
+  it('forgets the token with the page, and stores it nowhere in the browser', async () => {
     const bearer = await token();
     await authorize(bearer);
     const kept = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])');
@@ -90,7 +90,7 @@ describeInBrowser('the docs page', () => {
     expectNothingFromElsewhere();
   });
 
-  it('is shown in no frame', async () => {
+  it('is not shown in a frame', async () => {
     await page.goto('about:blank');
     const blocked = page.waitForEvent('framenavigated', {
       predicate: (frame) => frame.url().startsWith('chrome-error:'),

@@ -144,12 +144,12 @@ describe('the OpenAPI document', () => {
     expect(validator.version).toBe('3.0');
   });
 
-  it('bears the version of the package', () => {
+  it('has the version of the package', () => {
     const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
     expect(document.info.version).toBe(version);
   });
 
-  it('says of a resource what it stores, and where a new record is', () => {
+  it('describes what a resource stores, and the Location of a new record', () => {
     expect(document.tags).toContainEqual({ name: 'cookies', description: 'The stored cookies' });
     expect(document.components.headers.Location.example).toBe('/cookies/1');
   });
@@ -187,14 +187,17 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it.each(OPERATIONS)('lists in words every error code of the platform that %s %s returns', (method, path) => {
-    const listed = document.paths[path][method].description.split('Error codes: ')[1].matchAll(/`([A-Z_]+)`/g);
-    const codes = answersOf(method, path).flatMap(({ body }) => body?.errorCode ?? []);
-    if (method !== 'get') codes.push(NEEDS_A_LOST_RESPONSE);
-    expect(Array.from(listed, ([, code]: any) => code)).toEqual(expect.arrayContaining(codes));
-  });
+  it.each(OPERATIONS)(
+    'lists every error code of the platform that %s %s returns in its description',
+    (method, path) => {
+      const listed = document.paths[path][method].description.split('Error codes: ')[1].matchAll(/`([A-Z_]+)`/g);
+      const codes = answersOf(method, path).flatMap(({ body }) => body?.errorCode ?? []);
+      if (method !== 'get') codes.push(NEEDS_A_LOST_RESPONSE);
+      expect(Array.from(listed, ([, code]: any) => code)).toEqual(expect.arrayContaining(codes));
+    },
+  );
 
-  it('has one schema for each enum, which everything else refers to', () => {
+  it('has one schema for each enum, to which everything else refers', () => {
     const { CookieFlavor, CookieSize, CookieSort } = document.components.schemas;
     expect(CookieFlavor.enum).toEqual(['chocolate', 'vanilla', 'cinnamon']);
     expect(CookieSize.enum).toEqual(['small', 'medium', 'large']);
@@ -213,7 +216,7 @@ describe('the OpenAPI document', () => {
     expect(text).not.toMatch(/"(allOf|oneOf|anyOf)":\[\{"\$ref":"#\/components\/schemas\/(Cookie|Error)/);
   });
 
-  it('closes the bodies of requests and the record, and no errors', () => {
+  it('closes the schemas of request bodies and of the record, but not of errors', () => {
     const { schemas } = document.components;
     for (const name of ['CookieDto', 'CreateCookieDto', 'PatchCookieDto', 'ReplaceCookieDto']) {
       expect([name, schemas[name].additionalProperties]).toEqual([name, false]);
@@ -251,7 +254,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('has one media type for PATCH, and the other one in words', async () => {
+  it('has one media type for PATCH, and describes the other one in words', async () => {
     const { requestBody, description } = document.paths['/cookies/{id}'].patch;
     expect(Object.keys(requestBody.content)).toEqual(['application/json']);
     expect(requestBody.required).toBe(true);
@@ -263,13 +266,13 @@ describe('the OpenAPI document', () => {
     expect(answer.status).toBe(204);
   });
 
-  it('says of the token what a client team needs, and nothing of this repository', () => {
+  it('describes the token for client teams, and nothing of this repository', () => {
     const { bearer } = document.components.securitySchemes;
     expect(bearer).toMatchObject({ type: 'http', scheme: 'bearer', description: expect.stringContaining('operators') });
     expect(JSON.stringify(document)).not.toContain('npm run');
   });
 
-  it.each(['', 'u'])('has a pattern of the wish that means the same with the flags "%s"', (flags) => {
+  it.each(['', 'u'])('has a pattern of the wish that has one meaning with the flags "%s"', (flags) => {
     const pattern = new RegExp(document.components.schemas.CreateCookieDto.properties.wish.pattern, flags);
     for (const wish of ['x', '🍪', 'a🍪\n\t\u{10ffff}', '\ud7ff\ue000\uffff', '\u0001']) {
       expect([wish, pattern.test(wish)]).toEqual([wish, true]);

@@ -16,7 +16,7 @@ describe('the command line of a project', () => {
       .map((name) => name.replace(ending, ''))
       .sort();
 
-  it('is built again where a source has changed, without what the build of another branch has left behind', async () => {
+  it('is built again if a source has changed, without files of the build of another branch', async () => {
     const runOnce = async () =>
       expect(await copy.node('scripts/cli.js', '--version')).toMatchObject({
         status: 0,

@@ -37,7 +37,7 @@ export function describeTickets(commands: ProjectCommands): void {
   describeEngines('tickets', (engine) => {
     beforeEach(() => useEmptyDatabase(engine));
 
-    it('import names lines with ids that are wrong, twice or stored, and references that lead nowhere', async () => {
+    it('import names lines with ids that are wrong, duplicate or stored, and missing references', async () => {
       await done('import tickets', ticket(1));
       const wrong = [
         ticket(2),
@@ -61,7 +61,7 @@ export function describeTickets(commands: ProjectCommands): void {
       expect((await done('export tickets')).stdout).toBe(ticket(1));
     });
 
-    it('import --ids assign gives new ids that ascend, and an import that was interrupted goes on', async () => {
+    it('import --ids assign gives new ids that ascend, and an interrupted import continues', async () => {
       const broken = await run('import tickets --ids assign', `${tickets(1500)}{}\n`);
       expect(broken.stderr).toContain('The first 1000 lines are stored.');
       await done('import tickets --resume', tickets(1502));
@@ -76,7 +76,7 @@ export function describeTickets(commands: ProjectCommands): void {
     });
   });
 
-  it('doctor finds all in order, and restore brings back a backup', async () => {
+  it('doctor reports no problem, and restore brings back a backup', async () => {
     await useEmptyDatabase('sqlite');
     await done('import tickets', tickets(3));
     await done('import notes', note(1, 2));

@@ -68,7 +68,7 @@ describe('docs/extending.md and docs/typeorm.md', () => {
       .map(([, path, hunks]) => [path!, hunks!] as const)
       .filter(([path]) => path.startsWith(folder));
 
-  it('prints what the guide says of the command, which needs nothing but a folder, a line, a migration and a spec', async () => {
+  it('prints the output in the guide, and needs nothing but a folder, a line, a migration and a spec', async () => {
     const before = sources();
     const [, command, printed] = /```bash\nnpm run generate -- (.*)\n```\n\n```text\n([\s\S]*?)```/.exec(GUIDE)!;
     const { status, stdout } = await copy.node('scripts/generate.js', ...command!.split(' '));
@@ -121,7 +121,7 @@ describe('docs/extending.md and docs/typeorm.md', () => {
     expect(printed).toMatch(/Tests: +[0-9]+ passed, [0-9]+ total/);
   }, 900_000);
 
-  it('has migrations that keep the records, and leave nothing for migration:generate to find', async () => {
+  it('has migrations that keep the records, and leave no changes for migration:generate', async () => {
     for (const command of ['run', 'revert', 'revert', 'run']) {
       await copy.program('typeorm/cli.js', `migration:${command}`, '-d', 'dist/ormconfig.js');
     }
@@ -133,7 +133,7 @@ describe('docs/extending.md and docs/typeorm.md', () => {
     expect(readdirSync(join(copy.folder, 'migrations')).filter((name) => name.includes('more-jars'))).toEqual([]);
   });
 
-  it('has a rule that an import keeps, and names the line', async () => {
+  it('has a rule that holds for an import, which names the line', async () => {
     write('orders.ndjson', line({ ...ORDER, quantity: 1 }) + line(ORDER).repeat(3));
     for (const options of [[], ['--atomic']]) {
       const { status, stderr } = await cli('import', 'orders', 'orders.ndjson', ...options);
@@ -142,7 +142,7 @@ describe('docs/extending.md and docs/typeorm.md', () => {
     }
   });
 
-  it('quotes messages that the code has', () => {
+  it('quotes messages of the code', () => {
     const table = GUIDE.slice(GUIDE.indexOf('## Common mistakes'), GUIDE.indexOf('# Ordinary TypeORM\n'));
     const quoted = [...table.matchAll(/"([^"]{20,})"/g)].map(([, message]) => message!);
     expect(quoted.length).toBeGreaterThan(5);

@@ -144,7 +144,7 @@ describe('npm run generate', () => {
       '"outings": tests have a table of this name, in test/outings/create-outings.ts; for',
     ],
     [['resource', 'cookies', 'a:bool'], 'src/cookies, test/cookies.e2e-spec.ts'],
-  ])('%j ends with 1, and one line that says what is wrong; nothing is written', async (args, message) => {
+  ])('%j ends with 1, and one line with the problem; nothing is written', async (args, message) => {
     const before = [copy.files(), read('src/app.module.ts')];
     const { status, stdout, stderr } = await generate(...args);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
@@ -153,7 +153,7 @@ describe('npm run generate', () => {
     expect([copy.files(), read('src/app.module.ts')]).toEqual(before);
   });
 
-  it('says where its line belongs when src/app.module.ts has no such place', async () => {
+  it('prints the line and its place when src/app.module.ts has no such place', async () => {
     const source = read('src/app.module.ts');
     writeFileSync(join(copy.folder, 'src/app.module.ts'), source.replace('// features', ''));
     const { status, stderr } = await generate('resource', 'jars', 'label:text:100');
@@ -190,7 +190,7 @@ describe('npm run generate', () => {
     expect(printed).toMatch(/Tests: +[0-9]+ passed, [0-9]+ total/);
   }, 900_000);
 
-  it('lists what exists when it is run again, and overwrites nothing', async () => {
+  it('lists existing files when it is run again, and overwrites nothing', async () => {
     const texts = (): string[] => WRITTEN.filter((file) => file.endsWith('.ts')).map(read);
     const before = [copy.files(), read('src/app.module.ts'), texts()];
     const { status, stderr } = await generate('resource', 'gift-cards', 'other:bool');

@@ -61,7 +61,7 @@ describe('npm run release', () => {
     expect(state()).toEqual(before);
   });
 
-  it('makes commit and annotated tag, and writes the version wherever it stands', async () => {
+  it('makes commit and annotated tag, and writes the version into every file that has it', async () => {
     const { status, stdout } = await release('2.0.0');
     expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining(NOTES) as string });
     expect(stdout).toContain('docker build -t cookie-storage-service:2.0.0 ');

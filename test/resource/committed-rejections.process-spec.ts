@@ -25,7 +25,7 @@ describe('a 412 of one of two services on one database file', () => {
   });
 
   it(
-    `rests on a committed change, which a GET of the other service begun after it sees: ${REJECTIONS} of them`,
+    `is based on a committed change, which a later GET of the other service sees: ${REJECTIONS} of them`,
     async () => {
       const [one, other] = await Promise.all(services.map((service) => Client.of(service)));
       let rejections = 0;

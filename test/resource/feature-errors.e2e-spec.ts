@@ -375,7 +375,7 @@ describe('errors of a feature', () => {
     expect(log).toContainEqual(expect.stringMatching(/^error GET \/broken-stream failed /));
   });
 
-  it('what Fastify rejects keeps its own status', async () => {
+  it('an error of Fastify keeps its status', async () => {
     expectError(await send('POST', '/jars', 'x'.repeat(20_000)), 413, 'PAYLOAD_TOO_LARGE');
     expectError(await send('GET', '/shelves/%zz'), 400, 'BAD_REQUEST');
   });

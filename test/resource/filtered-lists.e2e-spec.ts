@@ -70,7 +70,7 @@ describe('a filtered list of 1 000 000 records', () => {
     expect(turns).toBeGreaterThan(5);
   });
 
-  it('GET returns every match, in both orders, wherever it lies', async () => {
+  it('GET returns every match, in both orders, wherever it is', async () => {
     expect(await ids('/cookies?flavor=cinnamon')).toEqual(RARE);
     expect(await ids('/cookies?flavor=cinnamon&sort=-id')).toEqual([...RARE].reverse());
     expect(await ids('/cookies?flavor=cinnamon&flavor=chocolate&size=large')).toEqual(
@@ -97,7 +97,7 @@ describe('a filtered list of 1 000 000 records', () => {
     }
   });
 
-  it('GET returns as many as limit asks for where nearly all match', async () => {
+  it('GET returns as many records as limit asks for if nearly all match', async () => {
     const page = await ids('/cookies?flavor=vanilla&limit=1000');
     expect(page).toEqual(
       Array.from({ length: 1003 }, (_, index) => index + 1)

@@ -89,7 +89,7 @@ describe(`a lease (${engineInUse()})`, () => {
     expect(await runners()).toEqual([0, 1]);
   });
 
-  it('replaces a holder that has died, after its time and not before, where the work was', async () => {
+  it('replaces a dead holder after the lease, not earlier, and continues its work', async () => {
     const { runBy, runners } = workOf(4, { lease: 600 });
     const dies = runBy(0, (done) => {
       if (done === 2) throw DIED;
@@ -106,7 +106,7 @@ describe(`a lease (${engineInUse()})`, () => {
     expect(await runners()).toEqual([0, 0, 1, 1]);
   });
 
-  it('lets a process that was held up longer than its lease change nothing any more', async () => {
+  it('rejects all changes of a process that was blocked longer than its lease', async () => {
     const { runBy, runners } = workOf(3, { lease: 400 });
     // The second process starts when the batch has begun, because otherwise it could take the lease first.
     let isHeld = false;
@@ -130,7 +130,7 @@ describe(`a lease (${engineInUse()})`, () => {
     expect(await runners()).toEqual([0, 1, 1]);
   });
 
-  it('ends with the service: after the batch that runs, and another process continues immediately', async () => {
+  it('ends with the service after the running batch, and another process continues immediately', async () => {
     const { runBy, runners } = workOf(50);
     const stopped = new Leases(dataSource);
     const run = stopped.run({

@@ -80,7 +80,7 @@ const fieldsOf = ({ headers }: { headers: Headers }): unknown[] =>
   ['content-type', 'content-length', 'etag', 'link', 'x-total-count'].map((name) => headers.get(name));
 
 describe('GET /cookies after readers have left half-way', () => {
-  it('is the whole list, and so is that of the next, which comes from the cache', async () => {
+  it('is the whole list, and the next GET also gets it, from the cache', async () => {
     await start(LONG, { LIST_CACHE_BYTES: String(2 ** 28) });
     // One list more than are collected for the cache at the same time.
     for (let reader = 0; reader < 3; reader++) expect(await leaveHalfWay()).toBe(200);
@@ -176,7 +176,7 @@ describe('GET /cookies after readers have left before its first byte', () => {
     expect((await client.get('/cookies')).body).toHaveLength(1500);
   });
 
-  it('is 503 for the reader that has given its place away meanwhile, and 200 for the others', async () => {
+  it('is 503 for the reader that has lost its place meanwhile, and 200 for the others', async () => {
     let release!: () => void;
     held = new Promise((resolve) => (release = resolve));
     await start(1500, { LIST_CACHE_BYTES: '0' }, 'short', [HeldResponsesModule]);
@@ -211,7 +211,7 @@ class ClosingModule {}
 describe('GET /cookies whose client leaves while its response is about to be sent', () => {
   afterEach(() => Logger.overrideLogger(false));
 
-  it('is cut off, and no error', async () => {
+  it('is cut off, and is no error', async () => {
     await start(1500, { LIST_CACHE_BYTES: '0' }, 'short', [ClosingModule]);
     const ends: unknown[] = [];
     connectionsOf(service.app.getHttpServer()).requests.onEnd(({ status }, end) => ends.push({ status, end }));
@@ -226,7 +226,7 @@ describe('GET /cookies whose client leaves while its response is about to be sen
   });
 });
 
-describe('GET of what a module sends as a stream', () => {
+describe('GET of a stream that a module sends', () => {
   it('closes the stream when its client has left before the first byte', async () => {
     let release!: () => void;
     held = new Promise((resolve) => (release = resolve));
@@ -262,7 +262,7 @@ describe('the cache of lists', () => {
     expect(service.app.get(ListCache).bytes).toBeLessThan(2_000_000);
   });
 
-  it('gives every query its own list, and after a change a new one', async () => {
+  it('has a separate list for every query, and after a change a new one', async () => {
     await start(1500);
     const whole = await client.get('/cookies');
     const newestFirst = await client.get('/cookies?sort=-id');
@@ -276,7 +276,7 @@ describe('the cache of lists', () => {
   });
 
   it.each(['/cookies', '/cookies?limit=2', '/cookies?limit=2&after=1', '/cookies?flavor=vanilla', '/cookies?after=9'])(
-    'gives %s in one piece as it was given before, with its header fields, and after a change a new one',
+    'returns %s from one Buffer as before, with its header fields, and after a change a new one',
     async (path) => {
       await start(3);
       const first = await client.get(path);
@@ -295,7 +295,7 @@ describe('the cache of lists', () => {
     },
   );
 
-  it('gives back the memory of an old list when its last reader leaves half-way', async () => {
+  it('frees the memory of an old list when its last reader leaves half-way', async () => {
     await start(LONG, { LIST_CACHE_BYTES: '60000000' });
     await client.get('/cookies');
     const cache = service.app.get(ListCache);
@@ -403,7 +403,7 @@ describe('a reader of GET /cookies that stalls', () => {
     expect(logged).toEqual([]);
   });
 
-  it('is cut off after RESPONSE_STALL_TIMEOUT, and one that reads on slowly for longer gets all of it', async () => {
+  it('is cut off after RESPONSE_STALL_TIMEOUT, and a reader that continues slowly for longer gets all of it', async () => {
     await start(2 * LONG, { RESPONSE_STALL_TIMEOUT: '1000' });
     const [slow, stalled] = [await StallingClient.get(service), await StallingClient.get(service)];
     for (let turn = 0; turn < 16; turn++) {
@@ -426,7 +426,7 @@ describePostgres('readers of GET /cookies on PostgreSQL, with one place for long
 
   afterAll(dropDatabases);
 
-  it('keep the place while they read, and a newcomer is 503; one that pauses is cut off for it', async () => {
+  it('keep the place while they read, and a newcomer is 503; a reader that pauses loses the place', async () => {
     const DATABASE_URL = await createDatabase(`lists_${process.pid}`);
     // The client reads 1 MB in each turn, and the service sends more. Enough of the 39 MB remains at the end.
     const count = 3 * LONG;

@@ -215,7 +215,7 @@ const PEWS: readonly [sql: string, codes: string, engine?: 'sqlite'][] = [
   [`UPDATE OR IGNORE pews SET code = 'a' WHERE code = 'c'`, 'abc', 'sqlite'],
 ];
 
-describe(`writes past the resource kit (${engineInUse()})`, () => {
+describe(`writes without the resource kit (${engineInUse()})`, () => {
   let service: Service;
   let client: Client;
   let dataSource: DataSource;
@@ -290,15 +290,16 @@ describe(`writes past the resource kit (${engineInUse()})`, () => {
   }
 
   it.each(Object.entries(SQL))(
-    'leave count, capacity and ETags right: %s by dataSource.query',
+    'leave count, capacity and ETags correct: %s by dataSource.query',
     (_what, [sql, wishes]) => expectRight((ids) => dataSource.query(sql(ids)), wishes),
   );
 
-  it.each(Object.entries(SQL))('leave count, capacity and ETags right: %s by another program', (_what, [sql, wishes]) =>
-    expectRight((ids) => outside(sql(ids)), wishes),
+  it.each(Object.entries(SQL))(
+    'leave count, capacity and ETags correct: %s by another program',
+    (_what, [sql, wishes]) => expectRight((ids) => outside(sql(ids)), wishes),
   );
 
-  it.each(Object.entries(TYPEORM))('leave count, capacity and ETags right: %s of TypeORM', (_what, [write, wishes]) =>
+  it.each(Object.entries(TYPEORM))('leave count, capacity and ETags correct: %s of TypeORM', (_what, [write, wishes]) =>
     expectRight((ids) => write(dataSource.getRepository(Cookie), ids, dataSource.manager), wishes),
   );
 
@@ -311,7 +312,7 @@ describe(`writes past the resource kit (${engineInUse()})`, () => {
           ]
         : [[sql, codes]],
     ),
-  )('leave the count of unique records right: %s', async (sql, codes) => {
+  )('leave the count of unique records correct: %s', async (sql, codes) => {
     await dataSource.query('DELETE FROM pews');
     await dataSource.query(`INSERT INTO pews (code, line, place) VALUES ('a', 1, 1), ('b', 2, 2), ('c', 3, 3)`);
     await outside(sql);
@@ -336,7 +337,7 @@ describe(`writes past the resource kit (${engineInUse()})`, () => {
   });
 
   it.each(['the kit', 'a repository'])(
-    'reach records of another resource by a cascade: DELETE by %s',
+    'change records of another resource by a cascade: DELETE by %s',
     async (writer) => {
       await dataSource.query('DELETE FROM cookies');
       const { id } = (await postWish('a')).body;
@@ -351,7 +352,7 @@ describe(`writes past the resource kit (${engineInUse()})`, () => {
     },
   );
 
-  it('leave what the kit writes in the same transaction right', async () => {
+  it('do not disturb writes of the resource kit in one transaction', async () => {
     await dataSource.query('DELETE FROM cookies');
     const { body, headers } = await postWish('a');
     await dataSource.transaction(async (manager) => {

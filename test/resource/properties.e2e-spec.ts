@@ -140,15 +140,15 @@ describe('any body', () => {
 
   afterAll(() => service.stop());
 
-  it('is stored by POST exactly when the contract allows it, and comes back as it was', async () => {
+  it('is stored by POST exactly when the contract allows it, and is returned unchanged', async () => {
     await holds(bodies(['flavor', 'size', 'wish']), tryPost, 150);
   });
 
-  it('is stored whatever the wish says', async () => {
+  it('is stored whatever the wish contains', async () => {
     await holds(wish, (text) => tryPost(Buffer.from(JSON.stringify({ ...COOKIE, wish: text }))), 120);
   });
 
-  it('that was damaged on the way is stored only where it is still a good one', async () => {
+  it('that was damaged is stored only if it is still valid', async () => {
     await holds(damaged, tryPost, 120);
   });
 
@@ -173,7 +173,7 @@ describe('any body', () => {
     await client.request('DELETE', path);
   });
 
-  it('of bytes that mean nothing is rejected and changes nothing', async () => {
+  it('of random bytes is rejected and changes nothing', async () => {
     await holds(
       fc.tuple(
         fc.constantFrom('POST /cookies', 'PUT /cookies/1', 'PATCH /cookies/1'),
@@ -246,7 +246,7 @@ describe('of the stored cookies', () => {
       );
     });
 
-    it('never deletes or changes what it does not name', async () => {
+    it('never deletes or changes another record', async () => {
       await holds(
         fc.tuple(
           segment.filter((text) => text !== '.' && text !== '..' && !stored.some(({ id }) => String(id) === text)),
@@ -322,7 +322,7 @@ describe('of the stored cookies', () => {
       return { records, more: records.length < rest.length };
     }
 
-    it('gets exactly the records it asks for, or a 400', async () => {
+    it('gets exactly the matching records, or a 400', async () => {
       await holds(
         parameters,
         async (query) => {

@@ -145,7 +145,7 @@ describe.each([
     expect((await change({ status: 'open' }, headers.get('etag')!)).status).toBe(412);
   });
 
-  it('holds under writes at the same time, and rejects none that keep it', async () => {
+  it('holds for concurrent writes, and rejects no valid one', async () => {
     const other = (await client.post({ ...COOKIE, size: 'large' })).body.id as number;
     const answers = await Promise.all(
       Array.from({ length: 64 }, (_, index) => post(index % 2 === 0 ? {} : { cookieId: other, status: 'paid' })),
@@ -161,7 +161,7 @@ describe.each([
     );
   });
 
-  it('rejects none but those that break it, of writes that share a transaction', async () => {
+  it('rejects only the invalid one of writes that share a transaction', async () => {
     const parcels = service.app.get<ResourceRepository<Parcel>>('ParcelResourceRepository', { strict: false });
     const results = await Promise.allSettled(
       Array.from({ length: 8 }, (_, index) =>
@@ -181,7 +181,7 @@ describe.each([
     if (rule === FOR_ALL) expect(checked.reduce((sum, count) => sum + count)).toBe(64);
   });
 
-  it('sees what another transaction does to the record of another resource that it locks', async () => {
+  it('sees the change of another transaction to the record of another resource that it locks', async () => {
     const cookies = service.app.get(CookiesService, { strict: false }).records;
     let posted: Promise<Answer> | undefined;
     await transaction(service.app.get(DataSource), async (tx) => {
@@ -193,7 +193,7 @@ describe.each([
     expect(await posted).toMatchObject({ status: 409, body: { errorCode: 'TOO_MANY_SMALL' } });
   });
 
-  it('is kept by a transaction of the service, which is undone as a whole', async () => {
+  it('holds for a transaction of the service, which is undone as a whole', async () => {
     await stored(MOST_OPEN);
     const cookies = service.app.get(CookiesService, { strict: false }).records;
     const parcels = service.app.get('ParcelResourceRepository', { strict: false });

@@ -133,7 +133,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
 
     afterAll(clear);
 
-    it('have the schema that their entity describes', async () => {
+    it('have the schema of their entity', async () => {
       const { driver } = service.app.get(DataSource);
       expect((await driver.createSchemaBuilder().log()).upQueries).toEqual([]);
     });
@@ -303,7 +303,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       expect(response.body.details).toHaveLength(1);
     });
 
-    it('GET is 400 for `after` that is given twice, and for a sort that there is not, which alone is named', async () => {
+    it('GET is 400 for a duplicate `after`, and for an unknown sort, which is the only error', async () => {
       const twice = await client.get(`/readings?sort=level&after=0&after=0`);
       expect(twice).toMatchObject({ status: 400, body: { details: [{ parameter: 'after' }] } });
       for (const sort of ['kind', 'batch', 'LEVEL', '--level', '+level', 'revision', 'constructor', '']) {
@@ -315,7 +315,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       }
     });
 
-    it('GET is 200 for any place in the order, where nothing is or ever was', async () => {
+    it('GET is 200 for any position in the order, with or without a record', async () => {
       const after = (property: Property, value: string | number | null, id: number): string =>
         `sort=${property}&after=${cursorOf(property, { value, id })}`;
       expect(await numbers(after('level', 2, first))).toEqual([3, 5, 7, 2, 6]);
@@ -378,14 +378,14 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       'takenAtTo=9999-12-31T23:59:59-01:00',
       'takenAtTo=%2B010000-01-01T00:00:00Z',
       'takenAtTo=2026-03-01T12:00:00Z&takenAtTo=2026-03-01T12:00:00Z',
-    ])('GET with ?%s is 400 with a detail that says what would be right', async (query) => {
+    ])('GET with ?%s is 400 with a detail that names valid values', async (query) => {
       const parameter = query.split('=')[0];
       const { status, body } = await client.get(`/readings?${query}`);
       const details = [{ parameter, message: expect.stringMatching(/^must be given once, as a /) }];
       expect({ status, details: body.details }).toEqual({ status: 400, details });
     });
 
-    it('GET is 200 for a filter of 20 values, and 400 for one of 21', async () => {
+    it('GET is 200 for a filter of 20 values, and 400 for 21 values', async () => {
       const batches = (count: number) => Array.from({ length: count }, (_, index) => `batch=${index + 1}`).join('&');
       expect(await numbers(batches(20))).toEqual([1, 2, 3, 4, 5, 6, 7]);
       const { status, body } = await client.get(`/readings?${batches(21)}`);
@@ -395,7 +395,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       ]);
     });
 
-    it('the document describes what the list takes', async () => {
+    it('the document describes what the list accepts', async () => {
       const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as any;
       const parameters = document.paths['/readings'].get.parameters.filter((one: any) => one.in === 'query');
       const schemas = Object.fromEntries(parameters.map(({ name, schema }: any) => [name, schema]));
@@ -436,7 +436,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
   describe('while readings change', () => {
     afterEach(clear);
 
-    it.each(SORTS.slice(2))('pages with sort=%s have each reading that nobody touches once, in order', async (sort) => {
+    it.each(SORTS.slice(2))('pages with sort=%s have each unchanged reading once, in order', async (sort) => {
       const values = [null, -3, -2, -2, -2, 0, 0, 0, 1, 5, 5, 5, 5, 9, null, null, 2, 2, 2, 5];
       const valueOf = (level: number | null): Partial<Values> => ({
         level,
@@ -521,7 +521,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
         return (from === undefined || value >= bound(from)) && (to === undefined || value <= bound(to));
       });
 
-    it('pages of any limit, sort and bounds are the sorted array, and the same as the whole list', async () => {
+    it('pages of any limit, sort and bounds are the sorted array, and equal to the whole list', async () => {
       const sets = fc.tuple(fc.array(record, { maxLength: 30 }), fc.array(query, { minLength: 10, maxLength: 10 }));
       await fc.assert(
         fc.asyncProperty(sets, async ([records, queries]) => {
@@ -665,7 +665,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       );
     });
 
-    it('a sort by a string, of another type, or by what records do not have ends it', () => {
+    it('a sort by a string, another type, or a missing property ends it', () => {
       expect(list((name) => ListQueryOf(name, { sorts: { kind: 'integer' } }))).toThrow('kind is a string, and only');
       expect(list((name) => ListQueryOf(name, { sorts: { level: 'number' } }))).toThrow(
         'level as number, which needs a column of double',
@@ -674,7 +674,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       expect(list((name) => ListQueryOf(name, { sorts: { level: 'integer' } }))).not.toThrow();
     });
 
-    it('a filter or a bound that no column is for ends it', () => {
+    it('a filter or a bound without a column ends it', () => {
       const enumeration = { enum: ['a'], enumName: 'A' };
       expect(
         list((name) => {
@@ -696,7 +696,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       ).toThrow('The list of readings has level as date-time, which needs a column of instants, and not integer');
     });
 
-    it('a bound by another name, or in a class that is no query of a list, is an error', () => {
+    it('a bound with another name, or in a class that is no list query, is an error', () => {
       const filter = RangeFilter('integer', '');
       expect(() => filter(class extends ListQueryOf(new ResourceName('x')) {}.prototype, 'minLevel')).toThrow(
         '@RangeFilter is for properties such as quantityFrom and quantityTo, not for minLevel',

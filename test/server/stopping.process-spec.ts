@@ -23,7 +23,7 @@ const start = (environment: Environment = {}): Promise<ServiceProcess> => Servic
 const hasFile = (name: string): boolean => existsSync(join(folder, name));
 
 describe('stopping', () => {
-  it('answers every request of an open connection, keeps what it acknowledged and exits with 0 on SIGTERM under load', async () => {
+  it('responds to every request of an open connection, keeps acknowledged writes and exits with 0 on SIGTERM under load', async () => {
     await stopped('SIGTERM')({ times: 1 });
   });
 
@@ -77,7 +77,7 @@ describe('stopping', () => {
     expect(hasFile('cookies.sqlite-wal')).toBe(false);
   });
 
-  it('commits the write that is in hand before it closes the database', async () => {
+  it('commits a running write before it closes the database', async () => {
     // A write in the background, which ends while the database closes, because no request waits for it.
     const writes = `beforeApplicationShutdown() {
       void this.dataSource.transaction(async (manager) => {
@@ -102,7 +102,7 @@ describe('stopping', () => {
     await slow.closed;
   });
 
-  it('ends when SHUTDOWN_TIMEOUT is over by 5 s, and says what is open: a module, a transaction or a file operation', async () => {
+  it('ends when SHUTDOWN_TIMEOUT is over by 5 s, and names what is open: a module, a transaction or a file operation', async () => {
     const pipe = join(folder, 'pipe');
     execFileSync('mkfifo', [pipe]);
     const closing = /^The service did not stop within 5150 ms\. It was closing the modules, .*; still open: .*[1-9]/m;
@@ -135,7 +135,7 @@ describe('stopping', () => {
   });
 });
 
-describe('an error that nothing catches', () => {
+describe('an uncaught error', () => {
   const onSignal = (statements: string): Environment => preloaded(`process.on('SIGUSR2', () => { ${statements} });`);
 
   it('is logged and stops the service in good order with exit code 1, with a line for each request', async () => {
@@ -164,7 +164,7 @@ describe('an error that nothing catches', () => {
     expect(lines.filter(({ route }) => route !== undefined)).toHaveLength(ledger.answered(/./));
   });
 
-  it('does not begin the stop again when more are thrown meanwhile, whatever is thrown', async () => {
+  it('does not begin the stop again when more errors are thrown meanwhile, of any type', async () => {
     const throws = `void Promise.reject(new Error('rejected')); setInterval(() => { throw undefined; }, 20);`;
     await using service = await start({ SHUTDOWN_TIMEOUT: '500', ...onSignal(throws) });
     const slow = await SlowPost.begin(service);
@@ -177,7 +177,7 @@ describe('an error that nothing catches', () => {
     expect(service.output.match(/undefined was thrown, which is no Error/g)!.length).toBeGreaterThan(2);
   });
 
-  it('makes the exit code of a stop by SIGTERM 1 when it is thrown during it', async () => {
+  it('makes the exit code of a stop by SIGTERM 1', async () => {
     const throws = onSignal(`throw new Error('thrown while stopping');`);
     await using service = await start({ SHUTDOWN_DELAY: '1000', ...throws });
     const code = service.end();

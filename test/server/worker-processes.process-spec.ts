@@ -144,7 +144,7 @@ describe('a service with two workers', () => {
   const untilHealthy = (probe: 'live' | 'ready'): Promise<void> =>
     until(async () => (await health(probe)).status === 200, `GET /health/${probe} returns 200`);
 
-  it('responds from both on one port, each sees what the other has stored, and it says once where it listens', async () => {
+  it('responds from both on one port, each sees what the other has stored, and logs its addresses once', async () => {
     const posts = await Promise.all(Array.from({ length: 10 }, () => sendAlone(shared, { method: 'POST' })));
     expect(posts.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 201));
     expect(new Set(posts.map(({ worker }) => worker))).toEqual(new Set(workersOf(shared)));
@@ -175,7 +175,7 @@ describe('a service with two workers', () => {
     expect((await metricsOf(shared)).get('process_start_time_seconds')).toBe(before.get('process_start_time_seconds'));
   });
 
-  it('serves on when a worker is killed, stays ready, and has another one soon', async () => {
+  it('serves on when a worker is killed, stays ready, and soon has another one', async () => {
     const ledger = new Ledger();
     const before = await metricsOf(shared);
     const load = startWriters(shared, ledger, CLIENTS);
@@ -197,7 +197,7 @@ describe('a service with two workers', () => {
     expect(new Set(served.map(({ worker }) => worker))).toEqual(new Set(workersOf(shared)));
   });
 
-  it('replaces one that has ended with an error that nothing caught', async () => {
+  it('replaces a worker that ended with an uncaught error', async () => {
     const [failing] = workersOf(shared);
     process.kill(failing!, 'SIGUSR2');
     await shared.printed(`(process ${failing}) has ended (exit code 1); it will be replaced`);
@@ -224,7 +224,7 @@ describe('a service with two workers', () => {
     await untilHealthy('ready');
   });
 
-  it('leaves none behind when it is killed', async () => {
+  it('leaves no worker behind when it is killed', async () => {
     const workers = workersOf(shared);
     await shared.end('SIGKILL');
     await untilGone(workers);
@@ -232,7 +232,7 @@ describe('a service with two workers', () => {
 });
 
 describe('a service with two workers that stops', () => {
-  it('is not ready meanwhile, takes no signal of a terminal twice, and exits with 1 on a second signal', async () => {
+  it('is not ready meanwhile, handles a signal of a terminal once, and exits with 1 on a second signal', async () => {
     await using service = await start({ SHUTDOWN_DELAY: '60000' });
     const workers = workersOf(service);
     // A terminal sends the signal to all processes.

@@ -40,7 +40,7 @@ async function logOf(environment: Record<string, string>) {
 }
 
 describe('a service with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
-  it('sends what it has at SIGTERM, names itself by OTEL_SERVICE_NAME, and has the ids in its log', async () => {
+  it('sends its last spans at SIGTERM, is named by OTEL_SERVICE_NAME, and has the ids in its log', async () => {
     await using collector = await Collector.start();
     const { lines, output } = await logOf({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...HEADERS, ...NAMES });
     const spans = collector.spans.filter(({ kind }) => kind === 2);
@@ -61,7 +61,7 @@ describe('a service with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     expect(lines.filter((line) => 'trace_id' in line)).toHaveLength(4);
   });
 
-  it('traces those requests alone whose callers do, at OTEL_TRACES_SAMPLER_ARG=0', async () => {
+  it('traces only requests that the caller traces, at OTEL_TRACES_SAMPLER_ARG=0', async () => {
     await using collector = await Collector.start();
     const sampler = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' };
     await using service = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...sampler });

@@ -24,7 +24,7 @@ describe('supersededBackups', () => {
     expect(kept(backups, '24h,7d,4w')).toHaveLength(24 + 7 + 4 - 2 - 2);
   });
 
-  it('gives the same whether it runs after each backup or once', () => {
+  it('has equal results whether it runs after each backup or once', () => {
     const all = every(HOUR, 24 * 50, '2026-11-24T12:00:00Z');
     const keep = parseKeep('24h,7d,4w');
     let stepwise: BackupFile[] = [];
@@ -41,7 +41,7 @@ describe('supersededBackups', () => {
     expect(kept(backups, '24h')).toHaveLength(24);
   });
 
-  it('never removes the newest backup, and neither counts nor removes one of the future', () => {
+  it('never removes the newest backup, and neither counts nor removes a future one', () => {
     expect(kept([at('2020-01-01T00:00:00Z')], '1h')).toEqual(['20200101T0000']);
     const future = every(HOUR, 3, '2030-01-01T00:00:00Z');
     expect(kept([...future, ...every(HOUR, 3, '2026-11-24T12:00:00Z')], '2h')).toEqual([
@@ -51,7 +51,7 @@ describe('supersededBackups', () => {
     ]);
   });
 
-  it('keeps both hours that a clock with summer time would call 02:00, and has no hour twice', () => {
+  it('keeps both backups of the hour that is repeated in autumn, and no hour twice', () => {
     const backups = ['2026-10-25T01:30:00Z', '2026-10-25T00:30:00Z', '2026-10-25T00:10:00Z'].map(at);
     expect(kept(backups, '24h')).toEqual(['20261025T0130', '20261025T0030']);
   });

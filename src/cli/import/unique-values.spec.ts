@@ -56,14 +56,14 @@ describe('the unique values of an import', () => {
     ]);
   });
 
-  it('name the line before, also of an earlier batch, and several properties together', async () => {
+  it('name the earlier line, also of an earlier batch, and several properties together', async () => {
     expect(await unique.problemsOf([entry(1, { code: 'B', row: 'y', place: 1 })])).toEqual([]);
     expect(await unique.problemsOf([entry(1001, { code: 'C', row: 'y', place: 1 })])).toEqual([
       { line: 1001, problem: '"row" with "place" must be unique, and line 1 has the same' },
     ]);
   });
 
-  it('may be null as often as one likes', async () => {
+  it('may be null any number of times', async () => {
     const lines = [1, 2, 3].map((number) => entry(number, { code: null, row: 'z', place: number }));
     expect(await unique.problemsOf(lines)).toEqual([]);
   });

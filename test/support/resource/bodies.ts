@@ -62,7 +62,7 @@ export function describeBodies(resource: ResourceUnderTest): void {
       });
     });
 
-    it.each(NOT_OBJECTS)('that is %s makes POST, PUT and PATCH 400, with a pointer to all of it', async (json) => {
+    it.each(NOT_OBJECTS)('that is %s makes POST, PUT and PATCH 400, with a pointer to the whole body', async (json) => {
       await rejected(() => expectPointer('', () => json));
     });
 
@@ -184,7 +184,7 @@ export function describeBodies(resource: ResourceUnderTest): void {
       });
     });
 
-    it('of application/merge-patch+json makes POST and PUT 415, and a 415 to PATCH says what it takes', async () => {
+    it('of application/merge-patch+json makes POST and PUT 415, and a 415 to PATCH names the accepted types', async () => {
       await rejected(async () => {
         for (const method of ['POST', 'PUT'] as const) {
           const response = await send(method, bodies[method], type('application/merge-patch+json'));
@@ -221,7 +221,7 @@ export function describeBodies(resource: ResourceUnderTest): void {
         'with escapes',
         (json) => json.replace(/"([a-z])/i, (_, first: string) => `"\\u00${first.charCodeAt(0).toString(16)}`),
       ],
-    ])('%s is stored by POST as it is without', async (_what, bodyOf) => {
+    ])('%s is stored by POST like the body without it', async (_what, bodyOf) => {
       const stored = await resource.post(bodyOf(JSON.stringify(create)));
       expectStatus(stored, 201);
       expect(stored.body).toEqual({ id: stored.body.id, ...create, ...resource.ofService(stored.body) });

@@ -146,7 +146,7 @@ export function describeConformance(resource: ResourceUnderTest): void {
       for (const { value } of shown) expect(real).toContain(withoutRequestId(value));
     });
 
-    it.each(operations)('lists in words every error code that %s %s returns', (...operation) => {
+    it.each(operations)('lists every error code that %s %s returns in its description', (...operation) => {
       const { description } = resource.document.operation(...operation);
       const listed = Array.from(
         description.split('Error codes: ')[1].matchAll(/`([A-Z_]+)`/g),
@@ -156,7 +156,7 @@ export function describeConformance(resource: ResourceUnderTest): void {
       expect(listed).toEqual(expect.arrayContaining(returned));
     });
 
-    it('has schemas that take the bodies which are stored', () => {
+    it('has schemas that accept the stored bodies', () => {
       for (const operation of operations.filter(([method]) => bodies[method] !== undefined)) {
         const isValid = resource.document.isValid(resource.document.bodySchema(...operation), bodies[operation[0]]);
         expect([...operation, { isValid }]).toEqual([...operation, { isValid: true }]);
@@ -164,12 +164,12 @@ export function describeConformance(resource: ResourceUnderTest): void {
     });
   });
 
-  it('the schema of the database is the one that the entity describes', async () => {
+  it('the schema of the database is that of the entity', async () => {
     const { driver } = resource.service.app.get(DataSource);
     expect((await driver.createSchemaBuilder().log()).upQueries).toEqual([]);
   });
 
-  it('each of the bodies given to this suite changes what it should', async () => {
+  it('each body of the contract changes what it should', async () => {
     await resource.empty();
     const { path: made, record } = await resource.create();
     const replaced = await resource.request('PUT', made, { body: contract.replace });

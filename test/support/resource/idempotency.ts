@@ -32,7 +32,7 @@ export function describeIdempotency(resource: ResourceUnderTest): void {
       });
     });
 
-    it('POST with another body and the key of a former one returns 422', async () => {
+    it('POST with another body and the key of an earlier one returns 422', async () => {
       const body = resource.next(create);
       const headers = keyed();
       expectStatus(await resource.post(body, headers), 201);

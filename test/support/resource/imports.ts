@@ -18,7 +18,7 @@ export function describeImport(resource: ResourceUnderTest): void {
   const lineOf = (property: string, value: unknown): string =>
     JSON.stringify({ ...resource.next(create), [property]: value });
 
-  it('a line of an import is what POST takes, and any other one is rejected by its pointer', async () => {
+  it('an import accepts the lines that POST accepts, and rejects others with their pointer', async () => {
     const reader = await RecordReader.of(declared as never);
     await reader.read(Buffer.from(JSON.stringify(resource.next(create))));
     for (const { pointer, value } of wrong) {

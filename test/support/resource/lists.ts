@@ -73,7 +73,7 @@ export function describeLists(resource: ResourceUnderTest): void {
       ['sort=-id&after=#3', 1, 2],
       ['sort=-id&after=#1', 1, 0],
       ['sort=-id&limit=1&after=#max', COUNT, COUNT],
-    ])('GET with ?%s returns the records from place %i to %i, and the number of all', async (query, first, last) => {
+    ])('GET with ?%s returns the records from position %i to %i, and the number of all', async (query, first, last) => {
       const list = await resource.get(`${path}?${withIds(query)}`);
       const expected = places(first, last);
       expectRecords(query, ids(list), query.includes('-id') ? expected.reverse() : expected);
@@ -88,7 +88,7 @@ export function describeLists(resource: ResourceUnderTest): void {
       ['limit=699', 4, 1],
       ['limit=1000&after=#1100', 1, 1101],
       ['limit=1000&after=#1099', 2, 1100],
-    ])('GET with ?%s leads through %i pages by Link, which the last one has not', async (query, count, first) => {
+    ])('GET with ?%s leads through %i pages by Link, which the last page lacks', async (query, count, first) => {
       const pages = await follow(resource, `${path}?${withIds(query)}`);
       expect(pages).toHaveLength(count);
       const expected = places(first);
@@ -111,7 +111,7 @@ export function describeLists(resource: ResourceUnderTest): void {
     const filtered = firstFilter === undefined ? [] : [...selections, together];
 
     it.each(filtered.length > 0 ? filtered : [{ query: '', selected: () => true }])(
-      'GET with ?$query returns exactly the records that fit, also in pages and the newest first',
+      'GET with ?$query returns exactly the matching records, also in pages and the newest first',
       async ({ query, selected }) => {
         const expected = all.filter(selected);
         expect(expected).not.toEqual([]);
@@ -125,7 +125,7 @@ export function describeLists(resource: ResourceUnderTest): void {
       },
     );
 
-    it('the filters that the document has are those that this suite knows', () => {
+    it('the filters in the document are those that this suite knows', () => {
       const { parameters } = resource.document.operation('get', path);
       const inQuery = parameters.filter((parameter: { in: string }) => parameter.in === 'query');
       // test/resource/sorted-lists.e2e-spec.ts tests the limits of ranges.

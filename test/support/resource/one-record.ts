@@ -37,7 +37,7 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
       expectPlainHeaders(response.headers);
     });
 
-    it('GET returns what POST did, by its id in percent-encoding, too, and the list has the same', async () => {
+    it('GET returns the record of POST, also by its id in percent-encoding, and the list has an equal record', async () => {
       const created = await resource.create();
       const read = await resource.get(created.path);
       expectStatus(read, 200);
@@ -62,7 +62,7 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
       expect(replaced.headers.get('etag')).toBe(isWhole(record) ? read.headers.get('etag') : null);
     });
 
-    it('PUT that is repeated returns the same, and leaves the ETags of record and list as they were', async () => {
+    it('PUT that is repeated returns an equal response, and leaves the ETags of record and list unchanged', async () => {
       const { path } = await resource.create();
       const first = await resource.request('PUT', path, { body: replace });
       const before = await etags(path);
@@ -73,7 +73,7 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
     });
 
     it.each(changesIn(changed, ruled))(
-      'PATCH returns 204 with a new ETag, and changes what it names alone: %s',
+      'PATCH returns 204 with a new ETag, and changes only the sent properties: %s',
       async (_name, body: Body) => {
         const { path, etag, record } = await resource.create();
         const patched = await resource.request('PATCH', path, { body });
@@ -89,7 +89,7 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
     );
 
     it.each(['application/merge-patch+json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
-      'PATCH takes a body of type %s',
+      'PATCH accepts a body of type %s',
       async (type) => {
         const { path, record } = await resource.create();
         const headers = { 'content-type': type };
@@ -102,17 +102,14 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
     it.each([
       ['is empty', []],
       ['has the values that are stored', Object.keys(replace)],
-    ])(
-      'PATCH whose body %s returns 204, and leaves the ETags of record and list as they were',
-      async (_what, names) => {
-        const { path, etag, record } = await resource.create();
-        const before = await etags(path);
-        const patched = await resource.request('PATCH', path, { body: some(record, names) });
-        expectStatus(patched, 204);
-        expect(patched.headers.get('etag')).toBe(etag);
-        expect(await etags(path)).toEqual(before);
-      },
-    );
+    ])('PATCH whose body %s returns 204, and leaves the ETags of record and list unchanged', async (_what, names) => {
+      const { path, etag, record } = await resource.create();
+      const before = await etags(path);
+      const patched = await resource.request('PATCH', path, { body: some(record, names) });
+      expectStatus(patched, 204);
+      expect(patched.headers.get('etag')).toBe(etag);
+      expect(await etags(path)).toEqual(before);
+    });
 
     it('GET returns a new ETag after a change that is changed back', async () => {
       const { path, etag, record } = await resource.create();
@@ -215,7 +212,7 @@ function describeOptional(resource: ResourceUnderTest): void {
 
 /** Tests each value that a property may have: the limits of its range, and other spellings. */
 function describeValues(resource: ResourceUnderTest): void {
-  it('a property has each value that the document allows, as it is sent or in the one spelling that is stored', async () => {
+  it('a property has each value that the document allows, as it is sent or in its normalised spelling', async () => {
     await resource.empty();
     const { path } = await resource.create();
     const schema = resource.document.resolve(resource.document.bodySchema('patch', `${resource.path}/{id}`));

@@ -26,7 +26,7 @@ export function describeReferences(resource: ResourceUnderTest): void {
       });
     });
 
-    it('makes a POST 400 alone among others that arrive with it', async () => {
+    it('makes only this POST 400 among others that arrive with it', async () => {
       const values = (index: number) => ({ [name]: resource.idOf(parent, index % 4 < 2 ? 1 + (index % 2) : MISSING) });
       const responses = await Promise.all(
         Array.from({ length: 20 }, (_, index) =>

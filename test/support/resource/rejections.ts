@@ -70,7 +70,7 @@ function describeTargets(resource: ResourceUnderTest, record: () => string): voi
     ['DELETE'],
   ];
 
-  it.each(['/', 'x', ';a=1', '/1/', '/1/x'])('GET %s behind the path of the collection returns 404', async (suffix) => {
+  it.each(['/', 'x', ';a=1', '/1/', '/1/x'])('GET %s below the path of the collection returns 404', async (suffix) => {
     expectRejected(await resource.get(path + suffix), 404, 'NOT_FOUND');
   });
 
@@ -110,7 +110,7 @@ function describeTargets(resource: ResourceUnderTest, record: () => string): voi
     expect(parameters(response)).not.toEqual([]);
   });
 
-  it('GET of the list returns 400 that names every wrong parameter, and those there are', async () => {
+  it('GET of the list returns 400 that names every wrong parameter, and the valid ones', async () => {
     const names = ['limit', 'after', 'sort', ...Object.keys(filters)];
     const all = await resource.get(`${path}?${names.map((name) => `${name}=`).join('&')}`);
     expect(parameters(all).sort()).toEqual([...names].sort());

@@ -5,7 +5,7 @@ import type { ResourceUnderTest } from './resource-under-test.js';
 export function describeUniqueness(resource: ResourceUnderTest): void {
   const { create } = resource.contract;
 
-  describe('what is unique', () => {
+  describe('a unique value', () => {
     beforeEach(() => resource.empty());
 
     it('makes POST, PUT and PATCH 409 with a pointer to each property, until the other record is gone', async () => {
