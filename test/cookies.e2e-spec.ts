@@ -337,7 +337,7 @@ describe('CORS', () => {
     expect(fields(answer.headers, 'access-control-expose-headers')).toContain('x-request-id');
   });
 
-  it('leaves OPTIONS that is no preflight as it is', async () => {
+  it('responds to OPTIONS that is no preflight as without CORS', async () => {
     for (const headers of [undefined, { origin: ORIGINS[0]! }]) {
       const { status, headers: answered } = await stranger.request('OPTIONS', '/cookies', { headers });
       expect(status).toBe(204);
@@ -345,7 +345,7 @@ describe('CORS', () => {
     }
   });
 
-  it('leaves unknown paths unknown', async () => {
+  it('returns 404 for an unknown path', async () => {
     expectError(await stranger.get('/nowhere'), 404, 'NOT_FOUND');
     expectError(await stranger.request('OPTIONS', '/nowhere'), 404, 'NOT_FOUND');
   });
@@ -420,7 +420,7 @@ describe('every response', () => {
     }
   });
 
-  it.each(ANSWERS)('(%i, %s) has an X-Request-Id of its own otherwise', async (status, _name, ask) => {
+  it.each(ANSWERS)('(%i, %s) has a new X-Request-Id otherwise', async (status, _name, ask) => {
     const seen = new Set<string>();
     for (const id of ['', 'x'.repeat(129), 'with blank', '<script>', 'a,b', 'é']) {
       const { headers, ...answer } = await ask({ 'x-request-id': id });

@@ -91,7 +91,7 @@ withKubectl.each(['sqlite', 'postgres'])('deploy/kubernetes/%s', (name) => {
     expect(all('Secret')).toEqual([]);
   });
 
-  it('sends requests, probes and scrapes to the ports of the image, of pods that serve alone', () => {
+  it('sends requests, probes and scrapes to the ports of the image, and only to pods that serve', () => {
     const [{ spec }] = all('StatefulSet', 'Deployment');
     const [container] = spec.template.spec.containers;
     expect(container.ports).toEqual([

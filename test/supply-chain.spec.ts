@@ -42,7 +42,7 @@ describe('the bill of materials', () => {
     expect([...wanted, `pkg:generic/node@${process.versions.node}`].filter((purl) => !named.has(purl))).toEqual([]);
   });
 
-  it('has the dependencies of these, and no development dependency', () => {
+  it('has their dependencies in turn, and no development dependency', () => {
     const locked = new Set(production.map((path) => `pkg:npm/${nameOf(path)}@${packages[path]!.version}`));
     const [, ...listed] = components.map(({ purl }) => decodeURIComponent(purl));
     expect(listed.length).toBeGreaterThan(150);

@@ -140,7 +140,7 @@ describe('cli backup and restore', () => {
     expect(countsOf(folder)).toEqual({ count: 3001, used: 3001 });
   });
 
-  it('keeps no leases and no counts of rate limits, which a forged backup could have without end', async () => {
+  it('drops leases and counts of rate limits, which in a forged backup could last for ever', async () => {
     await run(folder, ['backup', 'backup.sqlite']);
     const forever = Number.MAX_SAFE_INTEGER;
     const madeUp = (database: Database) =>
@@ -312,7 +312,7 @@ describe('cli backup and restore', () => {
     });
   });
 
-  it('packs a backup whose name ends with .gz, and restores that from a file or a pipe', async () => {
+  it('packs a backup whose name ends with .gz, and restores it from a file or a pipe', async () => {
     const { code, stderr } = await run(folder, ['backup', 'packed.gz']);
     const packed = readFileSync(join(folder, 'packed.gz'));
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`(${packed.length} bytes)`) });

@@ -322,7 +322,7 @@ describe('cli import', () => {
     expect(await outcome).toMatchObject({ code: 0, stderr: expect.stringContaining('Imported 20 cookies.') });
   });
 
-  it('runs once at a time: of two into one resource, one is rejected or waits, and nothing is stored twice', async () => {
+  it('runs once at a time: a second import of the resource is rejected or waits, and nothing is stored twice', async () => {
     const both = [1, 10_001].map((first) => run(folder, ['import', 'cookies'], { input: lines(3000, first) }));
     const outcomes = await Promise.all(both);
     const stored = outcomes.filter(({ code }) => code === 0).length * 3000;

@@ -354,7 +354,7 @@ describe('the data layer, used by a module without special code for it', () => {
       expect(committedNames(file)).toEqual(new Set([TAKEN, 'next', 'anew']));
     });
 
-    it('keeps nothing of a transaction that was rolled back by its time-out, even when a nested one failed on it', async () => {
+    it('keeps nothing of a transaction that was rolled back by its time-out, even when a nested one fails afterwards', async () => {
       await open({ DATABASE_TRANSACTION_TIMEOUT: '100' });
       const error = await errorOf(
         dataSource.transaction(async (manager) => {
@@ -386,7 +386,7 @@ describe('the data layer, used by a module without special code for it', () => {
       expect(committedNames(file)).toEqual(new Set([TAKEN]));
     });
 
-    it('passes the turn on when a query runner is released that still waits for it', async () => {
+    it('passes the turn on when a query runner is released while it waits for the turn', async () => {
       await open({ DATABASE_BUSY_TIMEOUT: '1000' });
       const [first, second] = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
       await first.startTransaction();

@@ -266,7 +266,7 @@ describe('migrations', () => {
     const startOn = (MIGRATE_ON_START: string): Promise<unknown> =>
       startService({ DATABASE_URL: databaseUrlFor(folder), MIGRATE_ON_START, LOG_LEVEL: 'silent' });
 
-    it('by name and command when MIGRATE_ON_START is false and the database lacks them', async () => {
+    it('with their name and the command when MIGRATE_ON_START is false and the database lacks them', async () => {
       const pending = new RegExp(`${MIGRATION}.*npm run migration:run`);
       await expect(startOn('false')).rejects.toMatchObject({
         name: 'DatabaseStartError',

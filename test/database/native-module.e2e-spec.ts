@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const IS_NODE_20 = process.versions.node.startsWith('20.');
 
 describe('the native module of SQLite', () => {
-  it('is the one for this version of Node, and the other one is never loaded', () => {
+  it('is built for this version of Node, and the build for the other version is never loaded', () => {
     openDatabase(':memory:').close();
     const { sharedObjects } = process.report.getReport() as unknown as { sharedObjects: string[] };
     const loaded = sharedObjects.flatMap((path) => /better-sqlite3[^/]*(?=.*\.node$)/.exec(path)?.[0] ?? []);

@@ -154,7 +154,7 @@ describePostgres('a query runner that is released inside an open transaction', (
     expect(await stored()).not.toContain('overlooked');
   });
 
-  it('does not continue on another connection when its own breaks in a transaction begun by SQL', async () => {
+  it('does not continue on another connection when its connection breaks in a transaction begun by SQL', async () => {
     const runner = dataSource.createQueryRunner();
     await runner.query('BEGIN');
     await insert(runner, 'before the break');

@@ -135,7 +135,7 @@ describePostgres('a server that is frozen', () => {
     await until(async () => (await client.post(COOKIE)).status === 201, 'the server is used again');
   });
 
-  it('makes readiness fail and liveness succeed within 2 s, however many ask', async () => {
+  it('makes readiness fail and liveness succeed within 2 s, however many probes ask', async () => {
     server.freeze();
     const began = performance.now();
     const ready = Array.from({ length: 50 }, () => fetch(`${service.managementUrl}/health/ready`));

@@ -175,7 +175,7 @@ describePostgres('a transaction', () => {
     }
   });
 
-  it('beside a list is not seen by the list; as many lists as there are list connections are open together', async () => {
+  it('beside a list is invisible to the list; each list connection can serve one list at a time', async () => {
     const read = (list: Snapshot) => list.sql<{ name: string }[]>`SELECT name FROM notes WHERE id = 2`;
     const list = await openSnapshot(dataSource);
     expect(await read(list)).toEqual([{ name: 'b' }]);

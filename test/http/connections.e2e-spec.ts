@@ -236,7 +236,7 @@ describe('a client that sends more requests than it reads responses', () => {
     expect(await metric('http_response_buffer_bytes')).toBeLessThan(250 * 4096 + response);
   });
 
-  it('has 16 of them waiting behind one that takes long, and a response to each in the end', async () => {
+  it('has 16 of them waiting behind one that takes long, and gets a response to each in the end', async () => {
     await start({ DATABASE_BUSY_TIMEOUT: '60000' });
     const socket = await connection();
     const received = receivedBy(socket);

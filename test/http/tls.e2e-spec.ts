@@ -120,7 +120,7 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       await untilMetric(service, 'http_connections_open', 1);
     });
 
-    it('closes exactly one connection for each one too many', async () => {
+    it('closes exactly the connections above the limit', async () => {
       await service.stop();
       service = await startLoggedService({ ...environment, REQUEST_TIMEOUT: '60000' });
       for (let number = 0; number < 30; number++) await connection();

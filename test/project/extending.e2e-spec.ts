@@ -133,7 +133,7 @@ describe('docs/extending.md and docs/typeorm.md', () => {
     expect(readdirSync(join(copy.folder, 'migrations')).filter((name) => name.includes('more-jars'))).toEqual([]);
   });
 
-  it('has a rule that holds for an import, which names the line', async () => {
+  it('has a rule that also holds for an import, whose error names the line', async () => {
     write('orders.ndjson', line({ ...ORDER, quantity: 1 }) + line(ORDER).repeat(3));
     for (const options of [[], ['--atomic']]) {
       const { status, stderr } = await cli('import', 'orders', 'orders.ndjson', ...options);

@@ -88,7 +88,7 @@ describeEngines('an upgrade from the last release, under load,', (engine) => {
     /Ran the migrations ([^"]+)"/.exec(output)?.[1]!.split(', ') ?? [];
 
   if (engine === 'sqlite')
-    it('of one process keeps every record while its clients retry, and so does the way back', async () => {
+    it('of one process keeps every record while its clients retry, and so does the rollback', async () => {
       const port = { PORT: String(await freePort()) };
       const old = await start(released, port);
       const { oldCookies } = await makeOldCookies(old);
@@ -103,7 +103,7 @@ describeEngines('an upgrade from the last release, under load,', (engine) => {
       await expectWayBack(service, ranMigrations(service.output));
     });
   else
-    it('of two replicas fails no request and keeps every record, and so does the way back', async () => {
+    it('of two replicas fails no request and keeps every record, and so does the rollback', async () => {
       const olds = [await start(released), await start(released)];
       const { oldCookies } = await makeOldCookies(olds[0]!);
       const load = new Load(...olds);

@@ -178,7 +178,7 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
       });
     });
 
-    it('is 304 until a outing changes', async () => {
+    it('is 304 until an outing changes', async () => {
       await book();
       const path = `/sleighs/${sleighId}/outings`;
       const first = await alice.get(path);

@@ -102,7 +102,7 @@ describe('stopping', () => {
     await slow.closed;
   });
 
-  it('ends when SHUTDOWN_TIMEOUT is over by 5 s, and names what is open: a module, a transaction or a file operation', async () => {
+  it('ends when SHUTDOWN_TIMEOUT is over by 5 s, and names what is still open: modules, a transaction or a file operation', async () => {
     const pipe = join(folder, 'pipe');
     execFileSync('mkfifo', [pipe]);
     const closing = /^The service did not stop within 5150 ms\. It was closing the modules, .*; still open: .*[1-9]/m;

@@ -175,7 +175,7 @@ describe('the spans that a collector gets', () => {
     expect(failed).toMatchObject({ status: { code: 2 }, attributes: { 'error.type': '500' } });
   });
 
-  it('have the spans of a team below that of its request, and its statements below these', () => {
+  it('have the spans of a module below the span of its request, and its statements below its spans', () => {
     const [request] = collector.named('GET /bakery/bake/:id');
     const [bake, ...others] = collector.below(request!);
     expect([bake!.name, bake!.scope, others]).toEqual(['bake', 'bakery', []]);

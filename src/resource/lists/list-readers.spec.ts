@@ -51,7 +51,7 @@ describe('the readers of long lists', () => {
     expect(() => admit(readers, 'too many')).toThrow(/2 long lists are read already/);
   });
 
-  it('lose their places unpaused, the slowest first, if their address has more readers than that of the newcomer', () => {
+  it('lose their places unpaused, the slowest first, if their address has more readers than the address of the newcomer', () => {
     const readers = readersOf(8);
     const trickling = Array.from({ length: 4 }, (_, index) => [
       admit(readers, `a${index}`, '10.0.0.1'),

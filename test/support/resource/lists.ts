@@ -137,14 +137,14 @@ export function describeLists(resource: ResourceUnderTest): void {
     });
 
     // On PostgreSQL, one subject may read four long lists at a time.
-    it('4 GETs together return 200 with all of it', async () => {
+    it('4 GETs together return 200 with all records', async () => {
       const lists = await Promise.all(Array.from({ length: 4 }, () => resource.get(path)));
       expect(tally(lists)).toEqual({ 200: 4 });
       for (const { body } of lists) expect(body).toHaveLength(COUNT);
     });
 
     it.each(['', '?limit=10', '?after=#max', '?sort=-id', '/{id}'])(
-      'HEAD %s returns the headers that GET does, without the body, and 304 where GET does',
+      'HEAD %s returns the header fields of GET without a body, and 304 when GET does',
       async (target) => {
         const of = path + withIds(target).replace('{id}', String(all[0]!.id));
         const get = await resource.get(of);

@@ -234,7 +234,7 @@ function describeOptions(resource: ResourceUnderTest, record: () => string): voi
     expect(one.headers.get('accept-patch')).toBe('application/json, application/merge-patch+json');
   });
 
-  it('HEAD returns the status of an error that GET would, without a body', async () => {
+  it('HEAD returns the status of the error that GET returns, without a body', async () => {
     for (const [status, target] of [
       [404, resource.nowhere],
       [400, `${path}/0`],
