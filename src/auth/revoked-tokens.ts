@@ -79,9 +79,7 @@ export async function revoke(dataSource: DataSource, revocation: Revocation): Pr
   await transaction(dataSource, async (sql) => {
     const [count] = await sql.sql<{ rows: string | number }[]>`SELECT count(*) AS "rows" FROM revoked_tokens`;
     if (Number(count!.rows) >= MOST_ROWS) {
-      throw new Error(
-        `There are ${MOST_ROWS} revocations, the most there can be: change the key of the tokens instead`,
-      );
+      throw new Error(`There are ${MOST_ROWS} revocations, which is the maximum: change the key of the tokens instead`);
     }
     await sql.sql`
       INSERT INTO revoked_tokens (claim, value, issuer, revoked, expires)

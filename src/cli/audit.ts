@@ -91,7 +91,7 @@ class ChainCheck {
 
   get summary(): string {
     const open = this.last - this.sealed;
-    const unsealed = open === 0 ? '' : `, of which the last ${open} have no hash yet`;
+    const unsealed = open === 0 ? '' : `; the last ${open} have no hash yet`;
     return `${this.last - this.first + 1} lines from ${this.first} to ${this.last}${unsealed}, last hash ${this.hash ?? ''}`;
   }
 
@@ -105,7 +105,7 @@ class ChainCheck {
     if (sequence !== this.first && this.sealed !== sequence - 1) {
       return `line ${Math.max(this.sealed + 1, this.first)} has lost its hash`;
     }
-    if (hash !== hashOf(line, previous ?? '')) return `line ${sequence} was changed: its hash is another`;
+    if (hash !== hashOf(line, previous ?? '')) return `line ${sequence} was changed: its hash does not match`;
     // For the first stored line, the previous line has been pruned.
     const expected = sequence === 1 ? '' : (this.hash ?? previous);
     if (previous !== expected) return `line ${sequence} does not follow line ${sequence - 1}: one of them was replaced`;
@@ -119,7 +119,7 @@ class ChainCheck {
     if (this.last < sequence) return missing(this.last + 1, sequence);
     if (this.last > sequence) return `line ${sequence + 1} was added`;
     if (this.sealed !== sealed || (this.hash ?? '') !== hash)
-      return `line ${sealed} is not the one that was written last`;
+      return `line ${sealed} is not the last line that was written`;
     return undefined;
   }
 }

@@ -66,7 +66,7 @@ export class Config {
   get(setting: Setting): unknown {
     if (!this.settings.has(setting.name)) {
       throw new Error(
-        `List ${setting.name} in src/features.ts: it was not read; a test that calls loadConfig gives it SETTINGS from there`,
+        `List ${setting.name} in src/features.ts: it was not read; a test that calls loadConfig passes SETTINGS from there`,
       );
     }
     return this.settings.get(setting.name);

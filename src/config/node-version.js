@@ -21,7 +21,7 @@ export function nodeVersionError(version = process.versions.node) {
   const firstMinor = FIRST_MINOR.get(major);
   const isSupported = firstMinor === undefined ? major > 22 : minor >= firstMinor;
   if (isSupported) return undefined;
-  return `Node ${version} cannot run this service: install a version ${SUPPORTED_NODE}, best the current LTS (https://nodejs.org).`;
+  return `Node ${version} cannot run this service: install a version ${SUPPORTED_NODE}, preferably the current LTS (https://nodejs.org).`;
 }
 
 /** Ends the process with one line if the version of Node is not supported. */

@@ -82,5 +82,5 @@ export class WaitQueue<W extends Waiter> {
 }
 
 export function overloaded(): DatabaseUnavailableError {
-  return new DatabaseUnavailableError(`Overloaded: ${MOST_WAITING} wait for the database already`);
+  return new DatabaseUnavailableError(`Overloaded: ${MOST_WAITING} callers wait for the database already`);
 }

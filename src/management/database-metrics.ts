@@ -88,7 +88,7 @@ export class DatabaseMetrics implements OnModuleDestroy {
 function measurePools(registry: Registry, dataSource: DataSource): void {
   const helps = {
     used: 'Connections to the database that are in use',
-    limit: 'Connections to the database that may be in use',
+    limit: 'Maximum number of connections to the database',
     waiting: 'Requests that wait until a connection to the database is free',
   };
   for (const [property, help] of Object.entries(helps)) {

@@ -65,7 +65,7 @@ export class Metrics implements OnModuleDestroy {
     const start = Math.floor(Date.now() / 1000 - process.uptime());
     new Gauge({
       name: 'setting_in_force_timestamp_seconds',
-      help: 'Since when a setting has its value: by cli set (source "database"), or since the start ("environment")',
+      help: 'When a setting got its value: by cli set (source "database"), or at the start ("environment")',
       labelNames: ['name', 'value', 'source'],
       // All workers have the same values.
       aggregator: 'first',

@@ -136,7 +136,7 @@ export function capacitySetting(
   records = 10_000,
 ): Resource['capacity'] {
   return setting(variable, integer(0, Number.MAX_SAFE_INTEGER), {
-    about: `most ${pluralText} that may be stored; above it POST is 507`,
+    about: `maximum number of ${pluralText} that may be stored; above it POST is 507`,
     default: String(records),
     live: true,
   });

@@ -54,7 +54,7 @@ export class Primary {
   /** Resolves when all workers serve. The first worker starts alone: it runs migrations and prints an error once. */
   async start(): Promise<void> {
     if (hasSocket()) {
-      throw new Error('A socket of systemd and WORKERS do not go together: unset WORKERS or disable the .socket unit');
+      throw new Error('WORKERS does not work with a socket of systemd: unset WORKERS or disable the .socket unit');
     }
     const { host, managementHost = host, managementPort: port, workers } = this.config;
     const { onSignal, onError } = this.shutdown;

@@ -46,7 +46,7 @@ export function startTracing(endpoint: URL): RunningTracing {
     unsubscribe(FETCH, passOn);
     const sent = provider.shutdown().catch((error: unknown) => failures.report(messageOf(error)));
     const late = sleep(FLUSH_TIMEOUT, undefined, { ref: false });
-    await Promise.race([sent, late.then(() => failures.report(`The last are not sent within ${FLUSH_TIMEOUT} ms`))]);
+    await Promise.race([sent, late.then(() => failures.report(`Spans were not sent within ${FLUSH_TIMEOUT} ms`))]);
     failures.close();
     for (const part of [api.diag, api.trace, api.propagation, api.context]) part.disable();
   };

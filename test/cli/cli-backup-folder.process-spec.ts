@@ -238,7 +238,10 @@ describe('cli backup --to', () => {
     [['backup', 'file', '--to', 'backups'], 'Name the file file, or a folder with --to'],
     [['backup', 'file', '--every', '1h'], 'Name the file file, or a folder with --to'],
     [['backup', '--to', 'backups', '--every', '90'], "argument '90' is invalid. It must be a number with s, m, h or d"],
-    [['backup', '--to', 'backups', '--keep', '24x'], "argument '24x' is invalid. It must be numbers of hours, days"],
+    [
+      ['backup', '--to', 'backups', '--keep', '24x'],
+      "argument '24x' is invalid. It must be one or more numbers of hours, days",
+    ],
   ])('%j exits with 2', async (args, message) => {
     expect(await run(folder, args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
     expect(existsSync(at()) && files()).toEqual([]);

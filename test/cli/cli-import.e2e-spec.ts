@@ -142,7 +142,7 @@ describe('cli import', () => {
     await using service = await ServiceProcess.start(folder);
     const answer = await (await Client.of(service)).post(COOKIE);
     expect(answer).toMatchObject({ status: 507, body: { errorCode: 'STORAGE_FULL' } });
-    expect(service.output).toContain('The ids of cookies are spent');
+    expect(service.output).toContain('The ids of cookies are used up');
     expect(countsOf(folder)).toEqual({ count: 1, used: 1 });
   });
 

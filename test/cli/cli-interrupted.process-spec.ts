@@ -82,7 +82,7 @@ describe('a command that replaces a file', () => {
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringMatching(
-        /^\S+ is the new file, but its folder cannot be put on disk \(EIO: .*\): .* Check the disk\.\n$/,
+        /^\S+ is the new file, but its folder cannot be synced \(EIO: .*\): .* Check the disk\.\n$/,
       ),
     });
     expect(contentsOf(command.file)).toBe(command === RESTORE ? 3 : 4);

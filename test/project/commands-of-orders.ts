@@ -86,8 +86,8 @@ export function describeOrders(commands: ProjectCommands): void {
       const again = order({ id: 2 }) + order({ id: 3, code: 'c2' }) + order({ id: 4, code: 'a' });
       const { code, stderr } = await run(`import orders ${file(again)}`);
       expect(code).toBe(1);
-      expect(stderr).toContain('Line 2 is wrong: "code" must be unique, and line 1 has the same');
-      expect(stderr).toContain('Line 3 is wrong: "code" must be unique, and the stored record 1 has the same');
+      expect(stderr).toContain('Line 2 is wrong: "code" must be unique, and line 1 has the same value');
+      expect(stderr).toContain('Line 3 is wrong: "code" must be unique, and the stored record 1 has the same value');
       const wrong = await run('import orders', order({ id: 2, status: 'lost', createdAt: '2026-02-30T00:00:00Z' }));
       expect(wrong.stderr).toMatch(/Line 1 is wrong: .*"status" must be .*"createdAt" must be a date and time/s);
     });

@@ -149,7 +149,7 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
       const client = await Client.of(service, { scope: SCOPE });
       const [open] = (await allLines(client, 'cookies')).slice(-1);
       expect(open).toMatchObject({ operation: 'update', subject: null, databaseUser: 'sqlite', hash: null });
-      expect((await run(folder, ['audit', 'verify'])).stdout).toContain('of which the last 1 have no hash yet');
+      expect((await run(folder, ['audit', 'verify'])).stdout).toContain('; the last 1 have no hash yet');
       await service.end();
       service = await ServiceProcess.start(folder, AUDITED_COOKIES);
       const again = await Client.of(service, { scope: SCOPE });

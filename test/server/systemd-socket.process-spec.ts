@@ -90,7 +90,7 @@ describe('a socket of systemd', () => {
 
   it.each([
     [{}, 2, 'systemd has passed 2 sockets (LISTEN_FDS), and the service takes one'],
-    [{ WORKERS: '2' }, 1, 'A socket of systemd and WORKERS do not go together'],
+    [{ WORKERS: '2' }, 1, 'WORKERS does not work with a socket of systemd'],
   ])('stops the start with %j and LISTEN_FDS=%i, with the reason', async (environment, sockets, message) => {
     await using service = ServiceProcess.spawn(temporaryFolder(), environment, { through: activated(sockets) });
     expect(await service.exit()).toBe(1);

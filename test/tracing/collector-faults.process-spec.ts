@@ -39,7 +39,7 @@ describe('a service with traces', () => {
     expect(performance.now() - began).toBeLessThan(7000);
     await service.outputEnd();
     expect(service.lines.filter(({ level }) => level !== 'info')).toMatchObject([
-      { level: 'warn', msg: expect.stringMatching(/: The last are not sent within 2000 ms$/) },
+      { level: 'warn', msg: expect.stringMatching(/: Spans were not sent within 2000 ms$/) },
     ]);
   });
 });

@@ -56,7 +56,7 @@ async function* bounded(input: AsyncGenerator<Buffer>, file: string, received: s
       yield bytes;
       passed += bytes.length;
       if (most === 0) return;
-      if (passed > most) throw new Failure(`${file} is no backup: it is longer than the ${most} bytes of its header.`);
+      if (passed > most) throw new Failure(`${file} is no backup: it is longer than its header says (${most} bytes).`);
     }
   } finally {
     await input.return(undefined);

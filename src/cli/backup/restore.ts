@@ -45,7 +45,7 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
     interrupt.throwIfAborted();
     const aside = await replaceDatabase(draft, path);
     console.error(
-      `Restored ${countedRecords(counts)} from ${file} to ${path}, under a new epoch: ETags of before are no longer valid.`,
+      `Restored ${countedRecords(counts)} from ${file} to ${path}, under a new epoch: older ETags are no longer valid.`,
     );
     if (aside !== undefined) {
       console.error(`The old database is now ${aside}; remove it when you no longer need it.`);

@@ -59,6 +59,6 @@ describe('supersededBackups', () => {
 
 describe('parseKeep', () => {
   it.each(['', '24', '24h,', '0h', '24h 7d', '1h,2h', '-1h', '1.5d', '4m', '10000h', '24H'])('rejects "%s"', (text) => {
-    expect(() => parseKeep(text)).toThrow('It must be numbers of hours, days and weeks, such as 24h,7d,4w');
+    expect(() => parseKeep(text)).toThrow('It must be one or more numbers of hours, days or weeks, such as 24h,7d,4w');
   });
 });

@@ -25,9 +25,7 @@ export function parseKeep(text: string): Keep {
   for (const part of text.split(',')) {
     const [, count, unit] = /^([1-9][0-9]{0,3})([hdw])$/.exec(part) ?? [];
     if (count === undefined || keep.has(unit as Unit)) {
-      throw new InvalidArgumentError(
-        'It must be numbers of hours, days and weeks, such as 24h,7d,4w, or some of these.',
-      );
+      throw new InvalidArgumentError('It must be one or more numbers of hours, days or weeks, such as 24h,7d,4w.');
     }
     keep.set(unit as Unit, Number(count));
   }

@@ -194,6 +194,6 @@ export class ImportInput {
 function anotherInput(lines: number): Failure {
   return new Failure(
     `This is not the input whose import was interrupted: its first ${lines} lines are not those that are stored. ` +
-      'Give the same one, or start again with --forget.',
+      'Give the same input, or start again with --forget.',
   );
 }

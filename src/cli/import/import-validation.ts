@@ -46,7 +46,7 @@ export async function validateInput(
   if (records > free) {
     throw new Failure(
       `There is not enough room: ${records} ${resource.name.pluralText} are to be stored, and ${free} of ${capacity} places are free. ` +
-        `Raise ${resource.capacity.name}, or delete some. Nothing was stored by this run.`,
+        `Raise ${resource.capacity.name}, or delete some records. Nothing was stored by this run.`,
     );
   }
   return { records, ids: input.ids, free };

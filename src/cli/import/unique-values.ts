@@ -30,7 +30,7 @@ export class UniqueValues {
         if (before === undefined) this.seen.set(value, line);
         const holder = stored.get(value) ?? (before === undefined ? undefined : `line ${before}`);
         if (holder !== undefined) {
-          problems.push({ line, problem: `${quoted(key)} must be unique, and ${holder} has the same` });
+          problems.push({ line, problem: `${quoted(key)} must be unique, and ${holder} has the same value` });
         }
       }
     }

@@ -131,7 +131,7 @@ function sequenceErrors(resource: string, column: ReadColumn): string[] {
     resource,
   ) as number[];
   if (behind === undefined) return [];
-  return [`the next id of ${resource} would be one that was used before (${behind} was)`];
+  return [`the next id of ${resource} would repeat an old one: ${behind} was used before`];
 }
 
 /** Checks that ids are texts or positive, and that revisions are integers up to the revision of the resource. */

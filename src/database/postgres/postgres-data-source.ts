@@ -118,7 +118,7 @@ class TransactionsInProgress implements OutsideWrites {
     if (around === undefined || around === runner || !around.isTransactionActive || !mayWrite(sql)) return;
     this.dataSource.logger.log(
       'warn',
-      'A write bypasses the transaction around it, and stays when that is rolled back; use the manager that ' +
+      'A write bypasses the transaction around it, and is not rolled back with it; use the manager that ' +
         `dataSource.transaction(...) passes: ${sql}`,
     );
   }

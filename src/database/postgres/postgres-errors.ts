@@ -133,7 +133,7 @@ export function explained(error: unknown, sql: string, parameters: unknown[]): E
 
 const rejectedUser = ({ message }: Error): string =>
   /no encryption/.test(message)
-    ? 'it wants TLS; add ?sslmode=verify-full to DATABASE_URL'
+    ? 'it requires TLS; add ?sslmode=verify-full to DATABASE_URL'
     : `it rejects the user (${message}); correct user and password in DATABASE_URL`;
 
 const REASONS: readonly [RegExp, (error: Error) => string][] = [
@@ -162,9 +162,9 @@ const REASONS: readonly [RegExp, (error: Error) => string][] = [
 
 const MESSAGES: readonly [RegExp, string][] = [
   [/does not support SSL/, 'it does not speak TLS; set ssl = on at the server, or sslmode=disable in DATABASE_URL'],
-  [/password must be a (non-empty )?string|no password/i, 'it wants a password; add one to DATABASE_URL'],
+  [/password must be a (non-empty )?string|no password/i, 'it requires a password; add one to DATABASE_URL'],
   [/timeout/, 'it does not respond in time; correct host and port in DATABASE_URL, or the network'],
-  [/^Connection terminated/, 'it closed the connection; see that a PostgreSQL server listens there'],
+  [/^Connection terminated/, 'it closed the connection; check that a PostgreSQL server listens there'],
 ];
 
 /** Explains to an operator why the server cannot be used at start, without the password. */

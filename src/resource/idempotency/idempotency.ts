@@ -43,7 +43,7 @@ export class IdempotencyKey {
   /** @throws {Error} when the request has used its key for another write: both would get one stored result */
   use(): void {
     if (this.isUsed) {
-      throw new Error('Only one write of a request may get its preconditions: make all writes in one transaction');
+      throw new Error('Only one write may get the preconditions of a request: make all writes in one transaction');
     }
     this.isUsed = true;
   }

@@ -152,7 +152,7 @@ function columnKindOf({ driver }: DataSource, entity: EntityMetadata, column: Co
   if (!column.isSelect || column.isVirtualProperty) {
     throw unsupported(entity, `${property} is not selected, or computed, and records have every column`);
   }
-  if (RESERVED.includes(property)) throw unsupported(entity, `${property} is a name that its statements use`);
+  if (RESERVED.includes(property)) throw unsupported(entity, `${property} is a name that the SQL uses`);
   if (column.isDeleteDate || column.isVersion) {
     throw unsupported(entity, `${property} gets its value from TypeORM: use @Column, and let the service set it`);
   }

@@ -195,7 +195,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   private idsSpent(): StorageFullError {
     const { name } = this.table;
     logger.error(
-      `The ids of ${name} are spent: one near 2^53 was stored. Export ${name}, and import them with --ids assign`,
+      `The ids of ${name} are used up: an id near 2^53 was stored. Export ${name}, and import them with --ids assign`,
     );
     return new StorageFullError(this.storage.resource);
   }
