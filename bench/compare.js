@@ -36,7 +36,7 @@ export async function compare({ name, lanes, connections }, stage, { rounds, sec
   return runs.map(({ lane, samples }) => ({ label: lane.label, samples }));
 }
 
-/** @returns requests a second at the end */
+/** @returns requests a second at the end of the warm-up */
 async function warmUp(program, lane, connections, { token }) {
   const until = performance.now() + WARM_UP.seconds * 1000;
   let rate = 0;

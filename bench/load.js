@@ -15,7 +15,7 @@ import { operations } from './operations.js';
 import { processorTime } from './usage.js';
 
 const TIMEOUT_SECONDS = 60;
-/** Milliseconds between two checks of autocannon whether it is done. */
+/** Milliseconds between autocannon's checks whether it is done. */
 const TICK = 20;
 
 const { operation: name, records, connections, seconds, amount, rate, url, token, pid } = JSON.parse(process.argv[2]);
@@ -37,13 +37,11 @@ async function measure(operation, until) {
   };
 }
 
-/**
- * @returns autocannon's result, and the seconds until the last response: autocannon's duration ends with its next tick
- */
+/** @returns autocannon's result, and the seconds until the last response, which end before autocannon's own duration */
 async function send({ requests }, { seconds, amount }, headers = {}) {
   // Ids of records that requests with `keepsId` have stored, for later deletes.
   const ids = [];
-  // A random start, so that this process does not send the values that an earlier one has stored.
+  // A random start, so that two load processes do not send equal values.
   let turn = records * Math.floor(Math.random() * 9);
   const load = autocannon({
     url,
@@ -88,8 +86,8 @@ async function send({ requests }, { seconds, amount }, headers = {}) {
 }
 
 /**
- * Keeps this process busy, so that the kernel does not wake it. The kernel would charge the server for that, a slow server
- * more often.
+ * Keeps this process busy, because the kernel would charge waking it to the server, and a slow server would pay more
+ * often.
  * @returns a function that ends this
  */
 function stayAwake() {

@@ -8,7 +8,7 @@ const anyCookie = ({ records }) => `/cookies/${1 + Math.floor(Math.random() * re
 const list = { method: 'GET', path: '/cookies' };
 const read = { method: 'GET', path: anyCookie };
 const create = { method: 'POST', path: '/cookies', body: COOKIE };
-// PUT of one record after the other, then again with the next values, so that each request changes its record.
+// Each PUT goes to the next record, and each round has new values, so that each request changes its record.
 const replace = {
   method: 'PUT',
   path: ({ records, turn }) => `/cookies/${1 + (turn % records)}`,

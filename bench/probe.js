@@ -5,7 +5,7 @@ import { byHand, service } from './programs.js';
 /** Header fields whose values differ between two correct responses. */
 const OWN_FIELDS = ['date', 'etag', 'location', 'x-request-id', 'connection', 'keep-alive'];
 
-/** Checks that the program by hand responds like the service. Otherwise it might do less work. */
+/** Checks that the handwritten program responds like the service. Otherwise it might do less work. */
 export async function probe(stage) {
   stage.progress('comparing the responses of the program by hand with those of the service');
   const programs = [await stage.start(service, 3), await stage.start(byHand, 3)];

@@ -23,7 +23,7 @@ export class Program {
   }
 
   /**
-   * Starts a variant and waits until it says that it is ready, or until it responds.
+   * Starts a variant and waits until it reports that it is ready, or until it responds.
    * @param folder working directory
    * @param database its URL
    */

@@ -14,7 +14,7 @@ import { privateMemory } from './usage.js';
 
 const RECORDS = 1000;
 const CONNECTIONS = 16;
-/** Largest ratio of the median of the second half to that of the first. */
+/** Largest allowed ratio of the medians of the second and the first half. */
 const GROWTH = 1.1;
 
 /** A shorter run has too few values. */
@@ -51,7 +51,7 @@ try {
   await stage.close();
 }
 
-/** Caches fill during the first tenth. */
+/** Reports the growth without the first tenth, in which caches fill. */
 function report(used) {
   const warm = used.slice(Math.ceil(used.length / 10));
   const half = Math.ceil(warm.length / 2);

@@ -53,7 +53,7 @@ function groupsOf(spans) {
   return [...traces.values()];
 }
 
-/** The trace of median length among those that have the transaction and the commit of their batch. */
+/** The trace of median length among the traces that contain the transaction and the commit of their batch. */
 function medianTrace(spans) {
   const traces = groupsOf(spans)
     .filter((trace) => ['POST /cookies', 'transaction', 'commit'].every((name) => trace.some((s) => s.name === name)))

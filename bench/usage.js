@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Processor time of a process in seconds; `undefined` where the system does not report it. */
+/** Processor time of a process in seconds; `undefined` if the system does not report it. */
 export function processorTime(pid) {
   return timeOfThreads(pid) ?? timeInTicks(pid);
 }
 
-/** In nanoseconds, if the kernel keeps scheduler statistics. Threads that have ended are not counted. */
+/** Processor time in nanoseconds, if the kernel keeps scheduler statistics. Threads that have ended are not counted. */
 function timeOfThreads(pid) {
   try {
     const threads = readdirSync(`/proc/${pid}/task`);
@@ -21,7 +21,7 @@ function timeOfThreads(pid) {
 function timeInTicks(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // utime and stime are fields 14 and 15; the name, field 2, may itself have spaces.
+    // utime and stime are fields 14 and 15. The name, field 2, may contain spaces.
     const [utime, stime] = stat
       .slice(stat.lastIndexOf(')') + 2)
       .split(' ')
@@ -32,7 +32,7 @@ function timeInTicks(pid) {
   }
 }
 
-/** Memory in MB that a process does not share; `undefined` where the system does not report it. */
+/** Memory in MB that a process does not share; `undefined` if the system does not report it. */
 export function privateMemory(pid) {
   try {
     const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
 
-/** Creates the cookies, and the table with a row for each resource, which counts its records. */
+/** Creates the table of cookies, and the table `storage`, in which a row counts the records of each resource. */
 export class CreateCookiesAndStorage1790000000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.createTable(

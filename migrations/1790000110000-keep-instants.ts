@@ -7,8 +7,8 @@ interface Column {
 
 /**
  * Changes dates with a time to `timestamptz` on PostgreSQL. They were `timestamp`, in the local time of the process
- * that wrote them. The migration takes them for local time of its own process. If the service ran in another zone, set
- * that one: `TZ=America/New_York npm run migration:run`.
+ * that wrote them. The migration interprets them in its own time zone. If the service ran in another zone, set it:
+ * `TZ=America/New_York npm run migration:run`.
  */
 export class KeepInstants1790000110000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {

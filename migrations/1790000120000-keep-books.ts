@@ -2,14 +2,14 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { dropTriggers, makeTriggers } from '../src/resource/usage/triggers.js';
 
 /**
- * The database keeps count, capacity and revisions itself: `storage` gets the capacity, and the table of each resource its triggers and
- * a default revision, for writers that bring none.
+ * Makes the database keep count, capacity and revisions for every writer: `storage` gets the capacity, and the table of
+ * each resource its triggers and a default revision.
  */
 export class KeepBooks1790000120000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     const { dataSource } = queryRunner;
     const type = dataSource.options.type === 'postgres' ? 'bigint' : 'integer';
-    // A rebuild of `storage`, as `addColumn` makes it, would fail: triggers may refer to it already.
+    // `addColumn` would rebuild `storage`, which fails if triggers already refer to it.
     for (const column of ['capacity', 'replaced']) {
       await queryRunner.query(`ALTER TABLE "storage" ADD COLUMN "${column}" ${type}`);
     }
@@ -30,7 +30,7 @@ export class KeepBooks1790000120000 implements MigrationInterface {
   }
 }
 
-/** The tables with a row in `storage`. A table without revisions is not one of the resource kit. */
+/** The tables with a row in `storage`. Tables without revisions do not belong to the resource kit. */
 async function resourceTables(queryRunner: QueryRunner): Promise<string[]> {
   const rows = (await queryRunner.query('SELECT resource FROM storage ORDER BY resource')) as { resource: string }[];
   const tables = await queryRunner.getTables(rows.map(({ resource }) => resource));

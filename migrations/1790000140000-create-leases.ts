@@ -1,6 +1,6 @@
 import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
 
-/** Creates the table that says which process does scheduled work, and when the work is due again. */
+/** Creates the table with the processes that do scheduled work, and the times when the work is due again. */
 export class CreateLeases1790000140000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.createTable(

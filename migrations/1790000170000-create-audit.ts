@@ -4,8 +4,8 @@ import { dropAuditTriggers } from '../src/resource/audit/audit-triggers.js';
 const TEXTS = ['issuer', 'subject', 'address', 'request_id'];
 
 /**
- * Creates the tables of the audit trail. Their own triggers refuse to change lines, and to delete those that no line `prune` names.
- * The triggers of audited tables, which write the lines, are made at the start.
+ * Creates the tables of the audit trail. Their triggers reject changes of lines, and deletions of lines that no `prune`
+ * line names. The start makes the triggers of audited tables, which write the lines.
  */
 export class CreateAudit1790000170000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
@@ -56,7 +56,7 @@ const refuse = (message: string): string => `BEGIN SELECT RAISE(ABORT, '${messag
 const NO_CHANGE = 'Lines of the audit trail cannot be changed';
 const NO_DELETION = 'Lines of the audit trail cannot be deleted before a line prune names them';
 
-/** `audit_actors` has who makes the changes of the running statement: by revision of the new record, 0 for all rows. */
+/** `audit_actors` has the actors of the current statement: by revision of the new record, 0 for all rows. */
 const SQLITE = [
   'CREATE TABLE audit_actors (revision integer PRIMARY KEY, issuer text, subject text, address text, request_id text)',
   `CREATE TRIGGER audit_insert BEFORE INSERT ON audit

@@ -8,7 +8,7 @@ import './native-module.js';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FOLDERS = ['src', 'migrations'];
 const FILES = ['ormconfig.ts', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
-/** The time of this file is that of the last build. */
+/** The time of this file is the time of the last build. */
 const STAMP = join(ROOT, 'dist/.built');
 
 /** Ends the process when the service does not compile. */

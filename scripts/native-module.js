@@ -1,6 +1,6 @@
 /**
- * Compiles or downloads better-sqlite3 12 for Node 20, because its package has no built module. `.npmrc` turns install
- * scripts off, so this program runs the script of the package.
+ * Compiles or downloads better-sqlite3 12 for Node 20, because its package has no compiled module. `.npmrc` turns
+ * install scripts off, so this program runs the script of the package.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -43,7 +43,7 @@ function rebuild() {
   else rebuildElsewhere();
 }
 
-/** Makes the package in a copy, because make(1) fails if the path has a blank. */
+/** Compiles the package in a copy, because make(1) fails if the path has a blank. */
 function rebuildElsewhere() {
   const place = [tmpdir(), '/tmp'].find((folder) => /^[\w./-]+$/.test(folder)) ?? tmpdir();
   const copy = mkdtempSync(join(place, 'cookies-native-'));

@@ -41,7 +41,7 @@ function checkTree(tag) {
   if (git('tag', '--list', tag) !== '') fail(`The tag ${tag} exists: take the next version.`);
 }
 
-/** The kind of a version, by its step from the last release; "major" for the first one. */
+/** The kind of a version, by its step from the last release; "major" for the first release. */
 function kindOf(version) {
   if (!/^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/.test(version)) {
     fail(`"${version}" is no version of SemVer 2.0.0 for a release: give one such as 1.2.0.`);

@@ -17,7 +17,7 @@ const { name: service, version } = read('package.json');
 
 const locked = read('package-lock.json').packages;
 
-/** References of the packages that ship, `name@version` as in npm's list. */
+/** References of the packages in the deployment, `name@version` as in npm's list. */
 const shipped = new Set(
   Object.entries(locked)
     .filter(([path, { dev }]) => path !== '' && !dev && existsSync(join(ROOT, path)))

@@ -19,8 +19,8 @@ export class AppModule {
       imports: [
         ConfigModule.forRoot(config),
         DatabaseModule.forRoot(),
-        // Global guards run in this order. The token is checked first, so that a request without one gets no other
-        // error, and counted before anything else of it is looked at.
+        // Global guards run in this order: first the token check, so that a request without a token gets no other
+        // error, then the rate limit.
         AuthModule,
         RateLimitModule,
         HttpModule,

@@ -114,8 +114,7 @@ function cors(origin: string[]): FastifyCorsOptionsDelegateCallback {
     ],
     maxAge: 600,
   };
-  // The plugin treats every OPTIONS as a preflight. Without both of these fields, or with an empty one, it is a plain
-  // OPTIONS, and `respondToUnroutedRequests` responds to it.
+  // The plugin treats every OPTIONS as a preflight. If a field is missing, `respondToUnroutedRequests` responds.
   return ({ headers }, callback) => {
     const preflight = Boolean(headers.origin && headers['access-control-request-method']);
     callback(null, { ...options, preflight });

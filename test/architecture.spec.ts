@@ -10,7 +10,7 @@ const SRC = join(ROOT, 'src');
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => /(?<!\.spec)\.ts$/.test(file));
 const imports = new Map(files.map((file) => [file, importsOf(file)]));
 
-/** The files of `src/` that a file imports. Types count, too: a circle of types is as hard to take apart and to move. */
+/** The files of `src/` that a file imports, for values or types: a circle of types is as hard to split. */
 function importsOf(file: string): string[] {
   const source = readFileSync(join(SRC, file), 'utf8');
   const targets = [...source.matchAll(/(?:from |import |import\()'(\.[^']+)'/g)].map(([, target]) => target!);
@@ -29,7 +29,7 @@ function reachableFrom(start: string): Set<string> {
   return reached;
 }
 
-/** The groups of files of which each imports, through others, all of its group (strongly connected components). */
+/** Groups of files that import each other, directly or through others (strongly connected components). */
 function importCircles(): string[] {
   const reachable = new Map(files.map((file) => [file, reachableFrom(file)]));
   const circles = files.map((file) => {
@@ -40,7 +40,7 @@ function importCircles(): string[] {
 }
 
 describe('the modules of src', () => {
-  it('are seen with their imports', () => {
+  it('are found with their imports', () => {
     expect([...imports.values()].flat().length).toBeGreaterThan(80);
     expect(imports.get('cookies/cookies.controller.ts')).toContain('cookies/cookies.service.ts');
   });
@@ -49,7 +49,7 @@ describe('the modules of src', () => {
     expect(importCircles()).toEqual([]);
   });
 
-  it('have no folder whose name explains nothing', () => {
+  it('have no folder with a meaningless name', () => {
     const names = files.flatMap((file) => file.split('/').slice(0, -1));
     expect(names.filter((name) => /^(utils?|helpers?|common|shared|constants|misc|lib)$/.test(name))).toEqual([]);
   });
@@ -79,7 +79,7 @@ describe('the commands that only read or copy', () => {
   );
 });
 
-/** The lists of features, and the service's own name, which happens to be that of a resource. */
+/** Lines that may name cookies: the lists of features, and the service's name, which is also that of a resource. */
 const MAY_NAME_COOKIES: Readonly<Record<string, RegExp>> = {
   'app.module.ts': /^import \{ CookiesModule \} from|^ +CookiesModule,$/,
   'features.ts': /^ +COOKIES,$|^import \{ COOKIES \} from|^export const RESOURCES: readonly Resource\[\] = \[/,
@@ -87,20 +87,20 @@ const MAY_NAME_COOKIES: Readonly<Record<string, RegExp>> = {
 };
 
 describe('the platform', () => {
-  /** The lines of a file that name cookies and may not. */
+  /** The lines of a file that name cookies although they may not. */
   function naming(file: string, source: string): string[] {
     const lines = source.split('\n').filter((line) => /cookie/i.test(line));
     return lines.filter((line) => !MAY_NAME_COOKIES[file]?.test(line)).map((line) => `${file}: ${line.trim()}`);
   }
 
-  it('names cookies nowhere: their feature can be taken away, and another takes nothing of theirs along', () => {
+  it('does not name cookies, so that their feature can be removed, and another one needs none of its code', () => {
     const featureFolders = features();
     const platform = files.filter((file) => !featureFolders.includes(file.split('/')[0]!));
     expect(platform.length).toBeGreaterThan(150);
     expect(platform.flatMap((file) => naming(file, readFileSync(join(SRC, file), 'utf8')))).toEqual([]);
   });
 
-  it('is seen when it names them', () => {
+  it('is reported when it names cookies', () => {
     expect(naming('cli/export.ts', "const unit = 'cookies';\n/** As a Cookie. */")).toHaveLength(2);
     expect(naming('app.module.ts', "import { CookiesModule } from './cookies/cookies.module.js';")).toEqual([]);
     expect(naming('app.module.ts', 'const cookies = 1;')).toHaveLength(1);
@@ -109,7 +109,7 @@ describe('the platform', () => {
 
 const DOWN = /Imports go down only/;
 
-/** What ESLint must reject: an existing file, a line that it must not have, and what the message says. */
+/** Imports that ESLint must reject: an existing file, the line to add, and the expected message. */
 const REJECTED: [circumstance: string, file: string, line: string, message: RegExp][] = [
   ['http imports auth', 'src/http/body/raw-body.ts', `import { Scopes } from '../auth/scopes.decorator.js';`, DOWN],
   ['http re-exports auth', 'src/http/body/raw-body.ts', `export { Scopes } from '../auth/scopes.decorator.js';`, DOWN],
@@ -209,7 +209,7 @@ const ALLOWED: [circumstance: string, file: string, line: string][] = [
 ];
 
 describe('the rules of ESLint for layers', () => {
-  /** These rules alone: what the others need to know of types takes seconds. */
+  /** Only these rules, because other rules need type information, which takes seconds. */
   const linter = (...folders: Parameters<typeof architecture>) =>
     new ESLint({
       cwd: ROOT,

@@ -11,7 +11,7 @@ const SIZES = ['small', 'medium', 'large'];
 
 await describeResource({
   path: '/cookies',
-  // Other counts than by code points; they differ for variation selectors.
+  // Too long in code points; libraries that ignore variation selectors count 128 characters.
   invalid: { wish: ['❤️'.repeat(128)] },
 });
 
@@ -22,7 +22,7 @@ interface Cookie {
   readonly wish: string;
 }
 
-/** Stores `count` cookies in one statement; every flavor meets every size. */
+/** Stores `count` cookies in one statement, in all combinations of flavor and size. */
 async function fill(service: Service, count: number, wish: string): Promise<void> {
   await service.app.get(DataSource).sql`
     WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count} - 1)
@@ -71,7 +71,7 @@ describe('a cookie', () => {
     ['a byte-order mark and noncharacters', '\ufeff\ufffe\uffff\u{10ffff}'],
     ['what SQL would take for its own', `'); DROP TABLE cookies; --`],
     ['what JSON must escape', '"\\/\b\f\u2028'],
-  ])('keeps a wish of %s as it is', async (_name, wish) => {
+  ])('keeps a wish of %s unchanged', async (_name, wish) => {
     const created = await client.post({ ...COOKIE, wish });
     expect(created.status).toBe(201);
     expect(created.body.wish).toBe(wish);
@@ -120,7 +120,7 @@ describe('ids', () => {
 
   afterEach(() => service.stop());
 
-  it('count from 1 up and are never used again', async () => {
+  it('begin with 1 and are never used again', async () => {
     expect([(await create(client)).path, (await create(client)).path]).toEqual(['/cookies/1', '/cookies/2']);
     await client.request('DELETE', '/cookies/2');
     expect((await create(client)).path).toBe('/cookies/3');
@@ -129,13 +129,13 @@ describe('ids', () => {
     expect((await client.get('/cookies')).body).toEqual([{ id: 4, ...COOKIE }]);
   });
 
-  it('are told apart from those of another database by the ETag', async () => {
+  it('of another database have other ETags', async () => {
     const other = await startService();
     try {
       const [here, there] = [await create(client), await create(await Client.of(other))];
       expect(there.path).toBe(here.path);
       expect(there.etag).not.toBe(here.etag);
-      // What was cached from the one database must not be taken for the state of the other.
+      // A response cached from one database must not match the other one.
       expect((await client.get('/cookies', { 'if-none-match': there.etag })).status).toBe(200);
     } finally {
       await other.stop();
@@ -158,8 +158,8 @@ describe('the list', () => {
 
   afterAll(() => service.stop());
 
-  it('follows Link from a request whose target is a whole URL', async () => {
-    // Proxies send such targets (RFC 9112 section 3.2.2); what they call this host is not for the next link to say.
+  it('follows Link from a request whose target is a complete URL', async () => {
+    // Proxies send such targets (RFC 9112 section 3.2.2). The next link must not contain their host name.
     const { port, hostname } = new URL(service.url);
     const response = await responseTo({
       hostname,
@@ -172,14 +172,14 @@ describe('the list', () => {
     expect(response.headers['link']).toMatch(/^<\/cookies\?/);
   });
 
-  // The next three are served from the cache; test/resource/lists.e2e-spec.ts asks for lists that are not cached, ten at once.
-  it('returns all of it to seventy requests together', async () => {
+  // The next three tests read from the cache; test/resource/lists.e2e-spec.ts reads lists that are not cached.
+  it('returns all records to seventy concurrent requests', async () => {
     const lists = await Promise.all(Array.from({ length: 70 }, () => client.get('/cookies')));
     expect(tally(lists)).toEqual({ 200: 70 });
     for (const { body } of lists) expect(body).toHaveLength(COUNT);
   });
 
-  it('goes on answering after many clients have left in the middle of it', async () => {
+  it('still responds after many clients have left in the middle of it', async () => {
     const { port, hostname } = new URL(service.url);
     const headers = { authorization: `Bearer ${await token()}` };
     for (let left = 0; left < 70; left++) {
@@ -189,13 +189,13 @@ describe('the list', () => {
     expect((await client.get('/cookies')).body).toHaveLength(COUNT);
   });
 
-  it('goes on answering after many HEAD requests for it', async () => {
+  it('still responds after many HEAD requests for it', async () => {
     for (let asked = 0; asked < 70; asked++) expect((await client.request('HEAD', '/cookies')).status).toBe(200);
     expect((await client.get('/cookies')).body).toHaveLength(COUNT);
   });
 });
 
-/** The answer to a GET as soon as its head has come, its body unread. */
+/** Resolves with the response when its header section has arrived; the body is unread. */
 async function responseTo(options: RequestOptions): Promise<IncomingMessage> {
   const [response] = (await once(httpGet({ ...options, agent: false }), 'response')) as [IncomingMessage];
   return response;
@@ -212,8 +212,8 @@ describe('a list while others write', () => {
 
   afterEach(() => service.stop());
 
-  it('shows the state it began with to a slow reader', async () => {
-    // About 20 MB: more than the sockets of both sides hold, so the end of it is not read yet when the writes come.
+  it('shows its first state to a slow reader', async () => {
+    // About 20 MB, more than the sockets of both sides buffer: the writes come before the list is read.
     const count = 20_000;
     await fill(service, count, '🍪'.repeat(250));
     const { port, hostname } = new URL(service.url);
@@ -284,7 +284,7 @@ describe('CORS', () => {
     );
     expect(fields(headers, 'vary')).toContain('origin');
     expect(headers.get('access-control-max-age')).toBe('600');
-    // Tokens come in a header, never as cookies of the browser.
+    // Tokens are sent in a header, never as cookies of the browser.
     expect(headers.get('access-control-allow-credentials')).toBeNull();
     expectPlainHeaders(headers);
   });
@@ -314,7 +314,7 @@ describe('CORS', () => {
   });
 
   it.each(['https://evil.example.com', 'https://app.example.com.evil.example', 'http://app.example.com', 'null'])(
-    'gives pages of %s nothing to go by',
+    'gives pages of %s no CORS fields',
     async (origin) => {
       for (const answer of [await client.get('/cookies', { origin }), await preflight(origin, 'PUT')]) {
         expect(answer.headers.get('access-control-allow-origin')).toBeNull();
@@ -337,7 +337,7 @@ describe('CORS', () => {
     expect(fields(answer.headers, 'access-control-expose-headers')).toContain('x-request-id');
   });
 
-  it('leaves OPTIONS that is no preflight as it is', async () => {
+  it('responds to OPTIONS that is no preflight as without CORS', async () => {
     for (const headers of [undefined, { origin: ORIGINS[0]! }]) {
       const { status, headers: answered } = await stranger.request('OPTIONS', '/cookies', { headers });
       expect(status).toBe(204);
@@ -345,12 +345,12 @@ describe('CORS', () => {
     }
   });
 
-  it('leaves unknown paths unknown', async () => {
+  it('returns 404 for an unknown path', async () => {
     expectError(await stranger.get('/nowhere'), 404, 'NOT_FOUND');
     expectError(await stranger.request('OPTIONS', '/nowhere'), 404, 'NOT_FOUND');
   });
 
-  it('is off unless it is asked for', async () => {
+  it('is off by default', async () => {
     const plain = await startService();
     try {
       const { headers } = await (await Client.of(plain)).get('/cookies', { origin: ORIGINS[0]! });
@@ -420,7 +420,7 @@ describe('every response', () => {
     }
   });
 
-  it.each(ANSWERS)('(%i, %s) has an X-Request-Id of its own otherwise', async (status, _name, ask) => {
+  it.each(ANSWERS)('(%i, %s) has a new X-Request-Id otherwise', async (status, _name, ask) => {
     const seen = new Set<string>();
     for (const id of ['', 'x'.repeat(129), 'with blank', '<script>', 'a,b', 'é']) {
       const { headers, ...answer } = await ask({ 'x-request-id': id });

@@ -10,10 +10,10 @@ import { Client, COOKIE, type Service, startService, temporaryFolder } from './s
 
 const DEPLOY = join(import.meta.dirname, '../deploy');
 const read = (file: string) => readFileSync(join(DEPLOY, file), 'utf8');
-/** `up` is Prometheus's own. */
+/** Names of the service's metrics; `up` is a metric of Prometheus. */
 const METRIC = /\b(?:http|storage|database|log|nodejs|process)_[a-z0-9_]+/g;
 
-/** The load balancer itself, where it is installed; `HAPROXY_PATH` names another. */
+/** The program HAProxy, if it is installed; `HAPROXY_PATH` sets another path. */
 const HAPROXY = process.env['HAPROXY_PATH'] ?? 'haproxy';
 const withHaproxy = canMakeCertificates && spawnSync(HAPROXY, ['-v']).status === 0 ? it : it.skip;
 
@@ -23,7 +23,7 @@ const withSystemd = spawnSync('systemd-analyze', ['--version']).status === 0 ? i
 /** `promtool` comes with Debian's package `prometheus`. */
 const withPromtool = spawnSync('promtool', ['--version']).status === 0 ? it : it.skip;
 
-/** What a PostgreSQL server does not tell the service. */
+/** Metrics that the service does not have on PostgreSQL. */
 const SQLITE_ONLY = ['database_last_backup_timestamp_seconds', 'database_volume_free_bytes', 'database_wal_bytes'];
 
 interface Dashboard {
@@ -31,7 +31,7 @@ interface Dashboard {
   panels: { title: string; targets: { expr: string; datasource: { uid: string } }[] }[];
 }
 
-describe('what is deployed beside the service', () => {
+describe('the files in deploy', () => {
   const dashboard = JSON.parse(read('grafana/dashboards/cookies.json')) as Dashboard;
   const targets = dashboard.panels.flatMap((panel) => panel.targets);
   const rules = read('prometheus/alerts.yml');
@@ -57,10 +57,10 @@ describe('what is deployed beside the service', () => {
       ['an alert', () => [...rules.matchAll(/expr: ([\s\S]*?)\n +(?:for|labels):/g)].map(String)],
       ['the dashboard', () => targets.map(({ expr }) => expr)],
       ['its variables', () => dashboard.templating.list.map(({ query }) => query)],
-    ])('of %s is one that the service gives', (_where, expressions) => {
+    ])('of %s is a metric of the service', (_where, expressions) => {
       const asked = new Set(expressions().flatMap((expression) => expression.match(METRIC) ?? []));
       expect(asked.size).toBeGreaterThan(0);
-      // A counter of what has not happened yet has a type and no value.
+      // A counter without an event has a type but no value.
       const given = new Set([...exposed.matchAll(/^(?:# TYPE )?([a-z_0-9]+)[{ ]/gm)].map(([, name]) => name));
       const missing = [...asked].filter((name) => !given.has(name));
       expect(missing.filter((name) => engine === 'sqlite' || !SQLITE_ONLY.includes(name))).toEqual([]);
@@ -71,26 +71,26 @@ describe('what is deployed beside the service', () => {
     });
   });
 
-  it('draws every panel from the source of data that is provisioned', () => {
+  it('draws every panel from the provisioned data source', () => {
     const uid = /uid: (\w+)/.exec(read('grafana/provisioning/datasources/prometheus.yaml'))?.[1];
     expect(targets.map(({ datasource }) => datasource.uid)).toEqual(targets.map(() => uid));
     for (const { title } of dashboard.panels) expect(title).not.toBe('');
   });
 
-  it('explains in docs/operating.md what every alert means, what to look at and what to do', () => {
+  it('explains in docs/operating.md the meaning and the remedy of every alert', () => {
     const guide = read('../docs/operating.md');
     const explained = [...guide.matchAll(/^\| `(\w+)` +(?:\| +\S[^|]*){3}\|$/gm)].map(([, name]) => name!);
     expect(alerts.length).toBeGreaterThan(5);
     expect(alerts.filter((name) => !explained.includes(name))).toEqual([]);
   });
 
-  it('has a test of every alert in which it fires', () => {
+  it('has a test in which each alert fires', () => {
     const tested = [...read('prometheus/alerts.test.yml').matchAll(/alertname: (\w+)\n +exp_alerts:\n/g)];
     const names = tested.map(([, name]) => name);
     expect(alerts.filter((name) => !names.includes(name))).toEqual([]);
   });
 
-  withPromtool('has alerts that pass their tests, and a configuration that Prometheus takes', () => {
+  withPromtool('has alerts that pass their tests, and a configuration that Prometheus accepts', () => {
     for (const args of [
       ['test', 'rules', 'alerts.test.yml'],
       ['check', 'config', 'prometheus.yml'],
@@ -103,10 +103,10 @@ describe('what is deployed beside the service', () => {
     }
   });
 
-  withSystemd('are units that systemd takes, and the service runs a command that the command line takes', () => {
+  withSystemd('are units that systemd accepts, and the service runs a valid command', () => {
     const folder = temporaryFolder();
     for (const unit of UNITS) {
-      // The paths are those of an installation.
+      // The unit has the path of an installed program.
       const text = read(`systemd/${unit}`).replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`);
       writeFileSync(join(folder, unit), text);
     }
@@ -151,7 +151,7 @@ describe('what is deployed beside the service', () => {
     for (const file of [override, read('../compose.yaml')]) expect(file).toContain('services:\n  service:\n');
   });
 
-  it('has commands for backups that the command line takes', async () => {
+  it('has backup commands that the command line accepts', async () => {
     const folder = await folderWith(lines(1));
     const unit = /^ExecStart=.*main\.js (backup .*)$/m.exec(read('systemd/cookies-backup.service'))![1]!;
     const compose = /command: \[cli, (backup, .*)\]/.exec(read('../compose.yaml'))![1]!;
@@ -166,7 +166,7 @@ describe('what is deployed beside the service', () => {
     }
   });
 
-  it.each(readdirSync(join(DEPLOY, 'haproxy')))('has errors of its own in the one shape of errors: %s', (file) => {
+  it.each(readdirSync(join(DEPLOY, 'haproxy')))('has its own errors in the shape of all errors: %s', (file) => {
     const errors = [...read(join('haproxy', file)).matchAll(/http-error status (\d+) .* lf-string '(.*?)' (.*)$/gm)];
     expect(errors.map(([, status]) => status)).toEqual(['400', '408', '502', '503', '504']);
     for (const [, status, body, fields] of errors) {
@@ -181,7 +181,7 @@ describe('what is deployed beside the service', () => {
     }
   });
 
-  withHaproxy.each(readdirSync(join(DEPLOY, 'haproxy')))('is a configuration that HAProxy takes: %s', (file) => {
+  withHaproxy.each(readdirSync(join(DEPLOY, 'haproxy')))('is a configuration that HAProxy accepts: %s', (file) => {
     const folder = temporaryFolder();
     const at = (name: string): string => join(folder, name);
     const { key, certificate } = makeCertificate(folder);

@@ -8,7 +8,7 @@ const DOCS = ['docs/operating.md', 'docs/extending.md', 'docs/typeorm.md', 'docs
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
 describe('the command blocks of README.md and docs/operating.md', () => {
-  it('are all in the list of those that test/compose/documents.js runs', () => {
+  it('are all in the list of test/compose/documents.js', () => {
     const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'test/compose/documents.js'), '--check'], {
       encoding: 'utf8',
     });

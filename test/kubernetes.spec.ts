@@ -13,23 +13,23 @@ const [, user, group] = /^USER (\d+):(\d+)$/m.exec(DOCKERFILE)!.map(Number);
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
 const SERVER = { 'app.kubernetes.io/name': 'cookies', 'app.kubernetes.io/component': 'server' };
 const SERVER_SELECTOR = Object.entries(SERVER).map((label) => label.join('='));
-/** Milliseconds that a stop takes beside SHUTDOWN_DELAY and SHUTDOWN_TIMEOUT, at most. */
+/** Maximum milliseconds of a stop besides SHUTDOWN_DELAY and SHUTDOWN_TIMEOUT. */
 const CLOSE = 6000;
 
-/** Output of kubectl, which asks no server for any of these commands. */
+/** Output of kubectl. None of these commands needs a server. */
 function kubectl(args: string[], input = ''): string {
   const { status, stdout, stderr } = spawnSync('kubectl', args, { cwd: ROOT, encoding: 'utf8', input });
   if (status !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
   return stdout;
 }
 
-/** Objects that kubectl prints one after the other. */
+/** Parses the objects that kubectl prints one after the other. */
 const objectsIn = (json: string): any[] => JSON.parse(`[${json.replaceAll(/^\}\n\{/gm, '},{')}]`) as any[];
 const built = (name: string): any[] =>
   objectsIn(
     kubectl(['label', '--local', '-f', '-', '-o', 'json', 'x=y'], kubectl(['kustomize', `deploy/kubernetes/${name}`])),
   );
-/** The objects as kubectl prints them after it has read them into its own types, which have no unknown field. */
+/** The objects after kubectl has read them into its own types, which drops unknown fields. */
 const typed = (set: string[], items: any[]): any[] =>
   objectsIn(
     kubectl(
@@ -52,7 +52,7 @@ withKubectl.each(['sqlite', 'postgres'])('deploy/kubernetes/%s', (name) => {
     expect(typed(['selector', SERVER_SELECTOR.join()], all('Service'))).toMatchObject(all('Service'));
   });
 
-  it('sets known settings to values that the service takes, secrets from mounted files', () => {
+  it('sets known settings to valid values, and secrets from mounted files', () => {
     const known = allSettings(SETTINGS).flatMap(({ name, file }) => [name, ...(file ? [`${name}_FILE`] : [])]);
     expect(Object.keys(settings()).filter((each) => !known.includes(each))).toEqual([]);
     const folder = temporaryFolder();
@@ -68,7 +68,7 @@ withKubectl.each(['sqlite', 'postgres'])('deploy/kubernetes/%s', (name) => {
     rmSync(folder, { recursive: true });
   });
 
-  it('runs the image as its user, with no right more, on a root that is read-only', () => {
+  it('runs the image as its user, without further rights, on a read-only root', () => {
     expect(workloads()).toHaveLength(name === 'sqlite' ? 1 : 2);
     for (const { spec } of workloads()) {
       const pod = spec.template.spec;
@@ -91,7 +91,7 @@ withKubectl.each(['sqlite', 'postgres'])('deploy/kubernetes/%s', (name) => {
     expect(all('Secret')).toEqual([]);
   });
 
-  it('sends requests, probes and scrapes to the ports of the image, of pods that serve alone', () => {
+  it('sends requests, probes and scrapes to the ports of the image, and only to pods that serve', () => {
     const [{ spec }] = all('StatefulSet', 'Deployment');
     const [container] = spec.template.spec.containers;
     expect(container.ports).toEqual([

@@ -11,8 +11,8 @@ const ROOT = join(import.meta.dirname, '..');
 const BLOCKS = [...commandBlocks('docs/operating.md')].filter(([, { runHere }]) => runHere);
 
 /**
- * Runs the blocks of docs/operating.md that need one container, in the order of the page, in real shells. A stand-in for `docker` makes
- * real processes of the service and its commands; `test/compose/documents.js` runs them with Docker.
+ * Runs the blocks of docs/operating.md that need one container, in the order of the page, in real shells. A stand-in
+ * for `docker` starts processes instead; `test/compose/documents.js` runs the blocks with Docker.
  */
 describe('the commands of docs/operating.md for one container', () => {
   let folder: string;
@@ -52,7 +52,7 @@ describe('the commands of docs/operating.md for one container', () => {
   const create = async (): Promise<number> => (await client.post(COOKIE)).status;
   const count = async (): Promise<number> => (await client.get('/cookies')).body.length;
 
-  /** What holds after a block. */
+  /** The expected results by block. */
   const RESULTS: Record<string, (output: string) => Promise<void> | void> = {
     'One container 1': async (output) => {
       client = Client.bearing({ url: url() }, /^ey[\w-]+\.[\w-]+\.[\w-]+$/m.exec(output)?.[0]);
@@ -83,11 +83,11 @@ describe('the commands of docs/operating.md for one container', () => {
     },
   };
 
-  it('each say what holds afterwards, and all others are marked as not run here', () => {
+  it('each have expected results, and all others are marked as not run here', () => {
     expect(BLOCKS.map(([name]) => name)).toEqual(Object.keys(RESULTS));
   });
 
-  // Each needs what those before it have made.
+  // Each block needs the results of the previous ones.
   it.each(canMakeCertificates ? BLOCKS : [])('do what the page says: %s', async (name, { script }) => {
     await RESULTS[name]!(await run(script));
   });

@@ -50,7 +50,7 @@ describe('the decision records in docs/adr', () => {
     expect(read(`${ADR}/README.md`).match(/^- \[.*$/gm)).toEqual(lines);
   });
 
-  it('have a number of their own, a date and a status', () => {
+  it('have a unique number, a date and a status', () => {
     expect(new Set(records.map((name) => Number(name.slice(0, 4)))).size).toBe(records.length);
     const head = /^# \d+\. .+\n\n- Date: \d{4}-\d\d-\d\d\n- Status: accepted\n\n/;
     expect(records.filter((name) => !head.test(read(`${ADR}/${name}`)))).toEqual([]);
@@ -74,7 +74,7 @@ describe('the documents of the project', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('say for ten tasks and more which file to open first, and each of these exists', () => {
+  it('name for ten tasks and more which file to open first, and each of these exists', () => {
     const table = read('CONTRIBUTING.md').split('## Where to find what')[1] ?? '';
     const rows = [...table.matchAll(/^\| (?!task|-)[^|]+ \| ([^|]+) \|$/gm)].map(([, cell]) => cell!);
     expect(rows.length).toBeGreaterThanOrEqual(10);
@@ -118,7 +118,7 @@ describe('the documents of the project', () => {
       /`((?:src|test|migrations|docs|bench|deploy|scripts)\/[\w./-]+)`/g,
     );
     expect(names.length).toBeGreaterThan(20);
-    // The guide for new features names the files of the feature that it makes.
+    // The guide names files of the new feature that it creates.
     expect(missing(names).filter((name) => !/^docs\/extending\.md: .*orders/i.test(name))).toEqual([]);
   });
 });

@@ -15,7 +15,7 @@ interface Step {
   readonly body: string;
 }
 
-/** The tour as a script that prints a mark before each answer, and what each is expected to be. */
+/** The tour as a script that prints a mark before each response, with the expected status and body of each step. */
 function readTour(): { script: string; steps: Step[] } {
   const tour = README.split('## A tour with curl')[1]?.split('```bash\n')[1]?.split('```')[0] ?? '';
   const lines = tour.split('\n');
@@ -43,7 +43,7 @@ describe('the README', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('has a tour whose responses are as it says', async () => {
+  it('has a tour with the responses that it shows', async () => {
     const { script, steps } = readTour();
     expect(steps.length).toBeGreaterThan(10);
     const { PATH, HOME } = process.env;

@@ -15,7 +15,7 @@ interface Locked {
 const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> };
 const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
 const nameOf = (path: string): string => packages[path]!.name ?? path.split('node_modules/').at(-1)!;
-/** The packages that the service may need at run time, by their paths. */
+/** The paths of packages that the service may need at run time. */
 const production = Object.keys(packages).filter((path) => path !== '' && !packages[path]!.dev);
 
 /** Licences that permit use in closed software and ask for no more than a notice. */
@@ -42,7 +42,7 @@ describe('the bill of materials', () => {
     expect([...wanted, `pkg:generic/node@${process.versions.node}`].filter((purl) => !named.has(purl))).toEqual([]);
   });
 
-  it('has what these depend on, and nothing that is for development alone', () => {
+  it('has their dependencies in turn, and no development dependency', () => {
     const locked = new Set(production.map((path) => `pkg:npm/${nameOf(path)}@${packages[path]!.version}`));
     const [, ...listed] = components.map(({ purl }) => decodeURIComponent(purl));
     expect(listed.length).toBeGreaterThan(150);
@@ -52,7 +52,7 @@ describe('the bill of materials', () => {
     }
   });
 
-  it('is made of what the image contains, after everything else has been removed', () => {
+  it('describes the content of the image, after everything else has been removed', () => {
     const [, steps = ''] = /AS dependencies\n([\s\S]*?)\nFROM /.exec(read('Dockerfile')) ?? [];
     expect(steps.match(/^RUN .*$/gm)?.at(-1)).toBe('RUN node scripts/sbom.js > sbom.cdx.json');
     expect(read('Dockerfile')).toContain('\nCOPY --from=dependencies /app/sbom.cdx.json ./\n');
@@ -61,7 +61,7 @@ describe('the bill of materials', () => {
 });
 
 describe('the licences of production dependencies', () => {
-  /** A package with a choice of licences has to offer one that is permissive. */
+  /** A package with a choice of licences must offer a permissive one. */
   const isPermissive = (license = ''): boolean =>
     license
       .replaceAll(/[()]/g, '')

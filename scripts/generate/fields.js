@@ -1,7 +1,7 @@
 import { constant, kebab, pascal, pluralOf, words } from './names.js';
 
 /**
- * A property of the resource, as source code in the places that have it.
+ * A property of the resource, as source code for each place.
  * @typedef {object} Field
  * @property {string} name
  * @property {boolean} isOptional
@@ -14,7 +14,7 @@ import { constant, kebab, pascal, pluralOf, words } from './names.js';
  * @property {string} decorator of the resource kit, for the DTO
  * @property {string[]} arguments of the decorator
  * @property {number} [least] of a decimal, its least value
- * @property {string} [example] for the document; absent where the decorator has one
+ * @property {string} [example] for the document; absent if the decorator has one
  * @property {string} [schema] of an enum, the name of its constant
  * @property {string[]} [values] of an enum
  * @property {string} [reference] the resource that it refers to

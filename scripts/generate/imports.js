@@ -22,7 +22,7 @@ export function importsOf(source, { root = '' } = {}) {
 }
 
 /**
- * The import of those names that a source uses, in the linter's order.
+ * The import of the names that a source uses, in the linter's order.
  * @param types names of types
  */
 export function importOf(source, path, names, types = []) {

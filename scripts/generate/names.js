@@ -1,18 +1,18 @@
 /** Converts names to the forms of code, URLs and sentences. */
 
-/** `giftCard` or `gift-card` as `gift-card`. */
+/** Converts `giftCard` or `gift-card` to `gift-card`. */
 export const kebab = (name) => name.replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase();
 
-/** `gift-card` or `giftCard` as `GiftCard`. */
+/** Converts `gift-card` or `giftCard` to `GiftCard`. */
 export const pascal = (name) => kebab(name).split('-').map(capitalized).join('');
 
-/** `gift-card` as `giftCard`. */
+/** Converts `gift-card` to `giftCard`. */
 export const camel = (name) => pascal(name).replace(/^./, (first) => first.toLowerCase());
 
-/** `gift-card` or `giftCard` as `GIFT_CARD`. */
+/** Converts `gift-card` or `giftCard` to `GIFT_CARD`. */
 export const constant = (name) => kebab(name).replaceAll('-', '_').toUpperCase();
 
-/** `gift-card` or `giftCard` as `gift card`. */
+/** Converts `gift-card` or `giftCard` to `gift card`. */
 export const words = (name) => kebab(name).replaceAll('-', ' ');
 
 const capitalized = (word) => word.charAt(0).toUpperCase() + word.slice(1);
@@ -43,5 +43,5 @@ export function pluralOf(singular) {
   return rule === undefined ? singular : singular.replace(...rule);
 }
 
-/** With its article: `an order`. */
+/** The name with its article: `an order`. */
 export const indefinite = (name) => `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${words(name)}`;

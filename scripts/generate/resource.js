@@ -24,7 +24,7 @@ export const refersToUuid = ({ reference, column }) => reference !== undefined &
 export const jsonOf = (fields) => fields.filter(({ texts }) => texts !== undefined);
 export const referencesOf = (fields) => fields.filter(({ reference }) => reference !== undefined);
 
-/** The default of a column. TypeORM compares that of a decimal as a number. */
+/** The default of a column. TypeORM compares the default of a decimal as a number. */
 export const defaultOf = ({ column, initial }) =>
   column === 'decimal' && initial !== undefined ? Number(initial) : initial;
 

@@ -24,7 +24,7 @@ export function knownResources() {
   return known;
 }
 
-/** The file of the tests that makes a table of this name. The name must be unique. */
+/** The test file that creates a table of this name; the name would not be unique. */
 export function tableOfTests(plural) {
   const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' });
   const creates = new RegExp(`createResourceTable\\(\\w+, '${plural}'`);
@@ -55,7 +55,7 @@ export function withModule(source, moduleName, path) {
 }
 
 /**
- * Adds a resource to `src/features.ts`, after those that it may refer to.
+ * Adds a resource to `src/features.ts`, after the resources to which it may refer.
  * @param name such as `ORDERS`
  * @param path of its file, as in an import
  * @throws {ArgumentError}
@@ -91,7 +91,7 @@ export function nextTimestamp() {
 
 const migrations = () => readdirSync(join(ROOT, 'migrations'));
 
-/** The folder, specs and migration of a resource that exist already. */
+/** The existing folder, specs and migration of a resource. */
 export function existingFiles(plural) {
   const paths = [`src/${plural}`, `test/${plural}.e2e-spec.ts`, `test/on-postgres/${plural}.e2e-spec.ts`];
   const made = migrations().filter((name) => name.endsWith(`-create-${plural}.ts`));

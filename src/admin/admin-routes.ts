@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { CSS, HTML, PAGE_SECURITY_POLICY, SCRIPT, serveFiles, StaticFile } from '../http/routing/static-file.js';
 import { AdminController } from './admin.controller.js';
 
-/** Also makes browsers reject every assignment of a string to `innerHTML` and its like. */
+/** Also makes browsers reject strings that are assigned to `innerHTML` and similar properties (Trusted Types). */
 const SECURITY_POLICY = `${PAGE_SECURITY_POLICY}; require-trusted-types-for 'script'; trusted-types 'none'`;
 
 const text = (name: string): string => readFileSync(new URL(`page/${name}`, import.meta.url), 'utf8');
@@ -18,7 +18,7 @@ const FILES: Readonly<Record<string, () => StaticFile>> = {
   '/admin/admin.js': () => new StaticFile(SCRIPT, Buffer.from(text('admin.js'))),
 };
 
-/** Serves the page at `/admin`, from memory. The page itself needs no token; its data do. */
+/** Serves the page at `/admin` from memory. The page needs no token; the routes of its data do. */
 export function serveAdminPage(app: NestFastifyApplication): void {
   let document: OpenAPIObject | undefined;
   app.get(AdminController, { strict: false }).makeDocument = async () => {

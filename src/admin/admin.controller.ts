@@ -11,7 +11,7 @@ import { Health } from '../management/health.js';
 import type { Readiness } from '../management/management-routes.js';
 import { type ReportedResource, ReportedResources } from '../management/reported-resources.js';
 
-/** Most backups that the page shows. */
+/** Maximum number of backups on the page. */
 const MOST_BACKUPS = 10;
 
 interface ResourceStatus extends Pick<ReportedResource, 'resource' | 'text' | 'capacity' | 'audited'> {
@@ -50,7 +50,7 @@ export class AdminController {
     private readonly dataSource: DataSource,
   ) {}
 
-  /** The OpenAPI document, also where `DOCS` does not publish it. */
+  /** The OpenAPI document, even if `DOCS` does not publish it. */
   @Get('document')
   document(): Promise<OpenAPIObject> {
     return this.makeDocument();

@@ -2,7 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import type { Config } from '../config/config.js';
 import { AdminController } from './admin.controller.js';
 
-/** The page at `/admin` (`ADMIN_PAGE`). When it is off, it has no route. */
+/** The routes of the page at `/admin`; none if `ADMIN_PAGE` is off. */
 @Module({})
 export class AdminModule {
   static forRoot({ adminPage }: Config): DynamicModule {

@@ -24,7 +24,7 @@ import { TokenVerifier } from './token-verifier.js';
     Handshakes,
     ClosedRoutes,
     JwtAuthGuard,
-    // Not `useClass`, which `overrideProvider(JwtAuthGuard)` of a test would not replace.
+    // Not `useClass`: `overrideProvider(JwtAuthGuard)` in a test would not replace it.
     { provide: APP_GUARD, useExisting: JwtAuthGuard },
   ],
 })

@@ -4,7 +4,7 @@ import { Config } from '../config/config.js';
 import { Handlers } from '../http/routing/handlers.js';
 import { accessOf } from './scopes.decorator.js';
 
-/** Logs a warning at start for each route without `@Scopes()` and `@Public()`: it is 403 for every token. */
+/** Logs a warning at start for each route with neither `@Scopes()` nor `@Public()`, which is 403 for every token. */
 @Injectable()
 export class ClosedRoutes implements OnApplicationBootstrap {
   private readonly logger = new Logger('Routes');

@@ -9,7 +9,7 @@ import { TokenVerifier } from './token-verifier.js';
 
 /**
  * The guard of every route, GraphQL resolver and WebSocket message: 401 without a valid token, 403 without the scopes
- * of the handler. `@Public()` opens it to callers without a token; a GET whose token is not valid is 401 there, too.
+ * of the handler. `@Public()` opens it to callers without a token; a GET with an invalid token is still 401.
  */
 @Injectable()
 export class JwtAuthGuard implements CanActivate {

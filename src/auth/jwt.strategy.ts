@@ -26,7 +26,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') implements On
     super({ jwtFromRequest: tokenOf as never, secretOrKeyProvider: () => undefined });
   }
 
-  /** Gives the server its verifier: passport has one registry for all applications of the process. */
+  /** Decorates the server with its verifier, because passport has one registry for all applications of the process. */
   onModuleInit(): void {
     // An application context has no adapter.
     const adapter = this.adapterHost.httpAdapter as HttpAdapterHost['httpAdapter'] | undefined;

@@ -34,7 +34,7 @@ function isPublicKey(key: unknown): boolean {
   return typeof kty === 'string' && KEY_TYPES.has(kty);
 }
 
-/** Follows no redirect: the address of the keys is what the operator or the issuer says. */
+/** Follows no redirect: only the operator and the issuer may name the address of the keys. */
 async function fetchDocument(address: string, options: RequestInit): Promise<string> {
   const response = await fetch(address, { ...options, redirect: 'manual' });
   if (response.status !== 200) {

@@ -14,7 +14,7 @@ const json =
   (_request, response) =>
     response.end(JSON.stringify(value));
 
-/** Takes as many keys as there are, or the first `most`. */
+/** Reads all candidates, or the first `most`. */
 async function taken(candidates: AsyncIterable<CryptoKey>, most = Infinity): Promise<CryptoKey[]> {
   const keys: CryptoKey[] = [];
   for await (const key of candidates) if (keys.push(key) >= most) break;

@@ -41,7 +41,7 @@ export class RemoteKeys implements TokenKeys {
 
   constructor(private readonly options: RemoteKeysOptions) {}
 
-  /** Begins to load the keys, and repeats it until `stop`. */
+  /** Loads the keys now and at intervals, until `stop`. */
   start(): void {
     void this.refresh();
   }
@@ -51,9 +51,9 @@ export class RemoteKeys implements TokenKeys {
   }
 
   /**
-   * The known keys that may have signed a token, then those that the provider has published since. A token with an
-   * unknown key id waits for one more load. A token that no known key has signed waits only if the last load is over 5
-   * s old: its key may have replaced another one with the same key id.
+   * Yields the known keys that may have signed a token, then newly published ones. A token with an unknown key id waits
+   * for one more load. A token that no known key has signed waits only if the last load is over 5 s old: its key may
+   * have replaced another key with the same id.
    * @throws {ApiError} 503 if the keys cannot be loaded
    */
   async *candidates(header: JWTHeaderParameters): AsyncGenerator<CryptoKey, undefined> {
@@ -71,16 +71,16 @@ export class RemoteKeys implements TokenKeys {
     try {
       return [await this.keySet!(header)];
     } catch (error) {
-      // No key has this id, or the one that has it is malformed.
+      // No valid key has this id.
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) return [];
-      // A token without `kid`: each key of its algorithm may be the one.
+      // A token without `kid`: each key of its algorithm may have signed it.
       const keys: CryptoKey[] = [];
       for await (const key of error) keys.push(key);
       return keys;
     }
   }
 
-  /** Loads the keys once for all waiting callers. The load begins after the call, so that it is complete. */
+  /** Loads the keys once for all waiting callers, after the load in progress, which may lack new keys. */
   private loadAgain(): Promise<void> {
     const wait = this.startedAt + SHORTEST_INTERVAL - performance.now();
     if (this.failure !== undefined && wait > 0) throw this.unavailable(this.failure);

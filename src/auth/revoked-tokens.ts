@@ -5,7 +5,7 @@ import { type Sql, transaction } from '../database/engine.js';
 import { type PolledRow, PolledTables } from '../database/polling/polled-tables.js';
 import { CLOCK_SKEW } from './token-form.js';
 
-/** Most rows, because every process keeps them in memory and polls the table. */
+/** Maximum number of rows, because every process keeps them in memory and polls the table. */
 const MOST_ROWS = 10_000;
 
 /** A revoked token (`jti`), or all tokens of a subject (`sub`) that were issued until now. */
@@ -23,7 +23,7 @@ type Row = PolledRow<'claim' | 'value' | 'issuer' | 'revoked' | 'expires'>;
 const seconds = (): number => Math.floor(Date.now() / 1000);
 const keyOf = (claim: string, value: unknown, issuer: unknown): string => JSON.stringify([claim, value, issuer]);
 
-/** The revoked tokens of the table `revoked_tokens`. During an outage of the database, those read before count. */
+/** The revoked tokens of the table `revoked_tokens`. During an outage of the database, the last rows stay in force. */
 @Injectable()
 export class RevokedTokens implements OnModuleInit {
   /** Called when the table has changed. */
@@ -36,7 +36,7 @@ export class RevokedTokens implements OnModuleInit {
     private readonly polled: PolledTables,
   ) {}
 
-  /** The table reaches every process within 5 s. */
+  /** Every process reads a changed table within 5 s. */
   async onModuleInit(): Promise<void> {
     await this.polled.watch({
       name: 'revoked_tokens',
@@ -69,7 +69,7 @@ export class RevokedTokens implements OnModuleInit {
 }
 
 /**
- * Stores a revocation; a repeated one counts from now.
+ * Stores a revocation; a repeated revocation counts from now.
  * @throws {Error} when the table is full
  */
 export async function revoke(dataSource: DataSource, revocation: Revocation): Promise<void> {
@@ -79,9 +79,7 @@ export async function revoke(dataSource: DataSource, revocation: Revocation): Pr
   await transaction(dataSource, async (sql) => {
     const [count] = await sql.sql<{ rows: string | number }[]>`SELECT count(*) AS "rows" FROM revoked_tokens`;
     if (Number(count!.rows) >= MOST_ROWS) {
-      throw new Error(
-        `There are ${MOST_ROWS} revocations, the most there can be: change the key of the tokens instead`,
-      );
+      throw new Error(`There are ${MOST_ROWS} revocations, which is the maximum: change the key of the tokens instead`);
     }
     await sql.sql`
       INSERT INTO revoked_tokens (claim, value, issuer, revoked, expires)

@@ -4,7 +4,7 @@ import { ApiExtension } from '@nestjs/swagger';
 
 const ACCESS = 'auth:access';
 
-/** The mark of the access rule in the document, until `completeDocument` replaces it. */
+/** Extension with the access rule of a route in the document, until `completeDocument` replaces it. */
 export const ACCESS_EXTENSION = 'x-access';
 
 /** The access rule of a route: public, or a token with all of these scopes. */
@@ -23,7 +23,7 @@ export function Public(): MethodDecorator & ClassDecorator {
   return access('public');
 }
 
-// The handler's extension replaces that of its class, as its metadata does; `@ApiBearerAuth()` would add both.
+// The extension of a handler replaces the extension of its class, like its metadata; `@ApiBearerAuth()` would add both.
 const access = (rule: Access): MethodDecorator & ClassDecorator =>
   applyDecorators(SetMetadata(ACCESS, rule), ApiExtension(ACCESS_EXTENSION, rule));
 

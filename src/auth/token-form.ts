@@ -44,14 +44,14 @@ const isCanonical = (part: string): boolean => Buffer.from(part, 'base64url').to
 export function requirePlainHeader(header: Readonly<Record<string, unknown>>): void {
   if ('crit' in header) throw new InvalidTokenError('The token has critical extensions (crit), and none is known here');
   const embedded = EMBEDDED_KEYS.find((name) => name in header);
-  if (embedded !== undefined) throw new InvalidTokenError(`The token brings a key of its own (${embedded})`);
+  if (embedded !== undefined) throw new InvalidTokenError(`The token contains a key (${embedded})`);
   const { typ, cty, b64 = true } = header;
   // An ID token or a logout token must not be accepted for access (RFC 8725 section 3.11).
   if (typ !== undefined && !TYPES.has(mediaSubtype(typ))) {
     throw new InvalidTokenError('The header parameter typ of the token must be JWT or at+jwt, or absent');
   }
   if (cty !== undefined && TYPES.has(mediaSubtype(cty))) {
-    throw new InvalidTokenError('The token holds another one (cty)');
+    throw new InvalidTokenError('The token contains another token (cty)');
   }
   if (b64 !== true) throw new InvalidTokenError('The payload of the token must be base64url (b64)');
 }

@@ -25,7 +25,7 @@ class ConfiguredKeys implements TokenKeys {
 }
 
 /**
- * All configured issuers. The one of the single variables comes last, because it may accept every `iss`.
+ * All configured issuers. The issuer outside `JWT_ISSUERS` comes last, because it may accept every `iss`.
  * @param onChange called when a provider has changed its keys
  */
 export function trustedIssuers(config: Config, onChange: () => void): TrustedIssuer[] {

@@ -8,13 +8,13 @@ import { giveToFolderOwner, makePrivateFolder, PRIVATE_FILE } from '../database/
 
 /** The keys of one issuer. */
 export interface TokenKeys {
-  /** The keys that may have signed a token with this header, by its algorithm and key id; the likely ones first. */
+  /** The keys that may have signed a token with this header, by its algorithm and key id; likely keys come first. */
   candidates(header: JWTHeaderParameters): Iterable<KeyObject> | AsyncIterable<CryptoKey>;
   start?(): void;
   stop?(): void;
 }
 
-/** Tells whether tokens are signed with a secret of this service, and not by an issuer elsewhere. */
+/** Tells whether a secret of this service signs the tokens, not an external issuer. */
 export function signsTokens({ jwt: { secret, publicKeys, jwksUri, issuer, issuers } }: Config): boolean {
   return secret !== undefined || [publicKeys, jwksUri, issuer, issuers].every((value) => value === undefined);
 }

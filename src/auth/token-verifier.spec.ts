@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import type { Principal } from './principal.js';
 import { TokenCache } from './token-verifier.js';
 
-/** Bytes: far more than what else comes and goes on the heap meanwhile. */
+/** Bytes: far more than other allocations during the test. */
 const BOUND = 4 * 1024 * 1024;
 
 setFlagsFromString('--expose-gc');
@@ -17,7 +17,7 @@ function heapUsed(): number {
 
 const later = Math.floor(Date.now() / 1000) + 3600;
 
-/** A token as it is cut out of a header field, and what a parser makes of its claims. */
+/** A token sliced from a header field, and the principal parsed from its claims. */
 function entry(index: number, scope: unknown, padding = 0): [token: string, principal: Principal] {
   const claims = JSON.stringify({ sub: `subject-${index}`, iss: 'https://login.example.com/', scope });
   const text = `Bearer ${Buffer.from(claims).toString('base64url')}.${'p'.repeat(padding)}.${String(index).padStart(43, 's')}`;
@@ -42,7 +42,7 @@ describe('the cache of verified tokens', () => {
     const cache = new TokenCache(BOUND);
     const before = heapUsed();
     let index = 0;
-    // Some hundred more than fit, so that the oldest have been pushed out.
+    // Some hundred entries more than fit, so that the oldest are evicted.
     for (let tooMany = 0; tooMany < 300; index++) {
       const bytes = cache.bytes;
       cache.set(...make(index));
@@ -52,13 +52,13 @@ describe('the cache of verified tokens', () => {
     expect(cache.bytes).toBeLessThanOrEqual(BOUND);
     expect(cache.bytes).toBeGreaterThan(0.9 * BOUND);
     expect(taken).toBeLessThanOrEqual(BOUND);
-    // A real estimate, not just a safe one.
+    // The estimate is not far too high.
     expect(taken).toBeGreaterThan(BOUND / 5);
     expect(cache.get(make(0)[0])).toBeUndefined();
     expect(cache.get(make(index - 1)[0])).toMatchObject({ subject: `subject-${index - 1}` });
   });
 
-  it('keeps what is used, and lets go of what has not been used for longest', () => {
+  it('evicts the least recently used tokens', () => {
     const cache = new TokenCache(BOUND);
     const [used, principal] = entry(0, 'cookies:read');
     cache.set(used, principal);
@@ -72,7 +72,7 @@ describe('the cache of verified tokens', () => {
   it.each<[what: string, [string, Principal]]>([
     ['is very long', entry(1, 'cookies:read', 10_000)],
     ['has very many scopes', entry(1, numbered(1000, ''))],
-  ])('does not take a token that %s, and keeps the others', (_what, [token, principal]) => {
+  ])('does not cache a token that %s, and keeps the others', (_what, [token, principal]) => {
     const cache = new TokenCache(BOUND);
     cache.set(...entry(0, 'cookies:read'));
     cache.set(token, principal);

@@ -14,7 +14,7 @@ const LONGEST_NAME = 1024;
 
 /** Bytes of all entries together: some 10 000 tokens of 400 characters. */
 const TOKEN_CACHE_BYTES = 16 * 1024 * 1024;
-/** Bytes of one entry. A larger token is not cached, because it would evict many others. */
+/** Maximum bytes of one entry. A larger token is not cached, because it would evict many others. */
 const LARGEST_ENTRY = 24 * 1024;
 
 /** Bytes that V8 and the cache need for an entry and for a scope, without the characters. */
@@ -54,7 +54,7 @@ export class TokenCache {
   }
 }
 
-/** Verifies tokens (RFC 7519, RFC 8725). Valid ones are cached until they expire, keys change or tokens are revoked. */
+/** Verifies tokens (RFC 7519, RFC 8725). Valid tokens are cached until they expire or are revoked, or keys change. */
 @Injectable()
 export class TokenVerifier implements OnApplicationBootstrap, OnApplicationShutdown {
   private verified = new TokenCache();
@@ -166,7 +166,7 @@ async function verifiedPayload(
       });
       return payload;
     } catch (error) {
-      // A TypeError is about the key, such as an RSA key of 1024 bits; another one may fit.
+      // A TypeError concerns the key, such as an RSA key of 1024 bits; another key may fit.
       const isUnfitKey = error instanceof TypeError;
       failure = isUnfitKey ? new errors.JOSEAlgNotAllowed() : error;
       if (!isUnfitKey && !(error instanceof errors.JWSSignatureVerificationFailed)) throw error;

@@ -44,7 +44,7 @@ async function* linesOf(
 }
 
 /**
- * Checks the audit trail as it is at one moment.
+ * Checks one snapshot of the audit trail.
  * @throws {Failure} with the first wrong line of each resource
  */
 export async function verifyAudit(interrupt: AbortSignal): Promise<void> {
@@ -86,12 +86,12 @@ class ChainCheck {
   private last = 0;
   private sealed = 0;
   private hash?: string;
-  /** The largest sequence that a line `prune` names. */
+  /** The largest sequence that a `prune` line names. */
   private pruned = 0;
 
   get summary(): string {
     const open = this.last - this.sealed;
-    const unsealed = open === 0 ? '' : `, of which the last ${open} have no hash yet`;
+    const unsealed = open === 0 ? '' : `; the last ${open} have no hash yet`;
     return `${this.last - this.first + 1} lines from ${this.first} to ${this.last}${unsealed}, last hash ${this.hash ?? ''}`;
   }
 
@@ -105,8 +105,8 @@ class ChainCheck {
     if (sequence !== this.first && this.sealed !== sequence - 1) {
       return `line ${Math.max(this.sealed + 1, this.first)} has lost its hash`;
     }
-    if (hash !== hashOf(line, previous ?? '')) return `line ${sequence} was changed: its hash is another`;
-    // The line before the first one was deleted.
+    if (hash !== hashOf(line, previous ?? '')) return `line ${sequence} was changed: its hash does not match`;
+    // For the first stored line, the previous line has been pruned.
     const expected = sequence === 1 ? '' : (this.hash ?? previous);
     if (previous !== expected) return `line ${sequence} does not follow line ${sequence - 1}: one of them was replaced`;
     this.sealed = sequence;
@@ -119,7 +119,7 @@ class ChainCheck {
     if (this.last < sequence) return missing(this.last + 1, sequence);
     if (this.last > sequence) return `line ${sequence + 1} was added`;
     if (this.sealed !== sealed || (this.hash ?? '') !== hash)
-      return `line ${sealed} is not the one that was written last`;
+      return `line ${sealed} is not the last line that was written`;
     return undefined;
   }
 }

@@ -68,7 +68,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // `head` closes the pipe when it has read enough.
   if (error.code !== 'EPIPE') process.exit(report(new Failure(`The output cannot be written: ${error.message}.`), cli));
 });
-// Without its messages a command goes on.
+// A command continues if its messages cannot be written.
 process.stderr.on('error', () => {});
 try {
   await cli.parseAsync();

@@ -28,7 +28,7 @@ export async function exportRecords(resource: Resource, options: ExportOptions, 
   console.error(`Exported ${resource.name.counted(summary.count)}, sha256 ${summary.digest()}`);
 }
 
-/** The lines, page by page. The summary has the records, without a `lastId` line. */
+/** Yields the lines page by page. The summary covers the records, but not a `lastId` line. */
 async function* linesOf(
   { name }: Resource,
   snapshot: ResourceSnapshot<AnyResourceEntity>,

@@ -38,7 +38,7 @@ async function streamOf(file: string): Promise<Readable> {
   const from = await destinationOf(file);
   if (from.kind === 'descriptor') return from.fd === 0 ? process.stdin : new Socket({ fd: from.fd, writable: false });
   if (from.kind !== 'fifo') return createReadStream(file);
-  // O_NONBLOCK: open(2) would wait for a writer, and no signal could interrupt it.
+  // Without O_NONBLOCK, open(2) would wait for a writer, and no signal could interrupt it.
   return new Socket({ fd: openSync(file, constants.O_RDONLY | constants.O_NONBLOCK), writable: false });
 }
 

@@ -79,8 +79,8 @@ function addTokenCommand(cli: Command): void {
     .command('token')
     .description('print a token signed with the configured secret (HS256)')
     .requiredOption('--sub <who>', 'the subject of the token')
-    .option('--scope <scopes>', 'its scopes, separated by spaces', scopes)
-    .option('--expires <time>', 'how long it is valid: 30s, 15m, 1h, 7d', seconds, 3600)
+    .option('--scope <scopes>', 'the scopes of the token, separated by spaces', scopes)
+    .option('--expires <time>', 'the lifetime of the token: 30s, 15m, 1h, 7d', seconds, 3600)
     .addHelpText(
       'after',
       examples('token --sub alice', `token --sub bob --scope "${NAMES[0] ?? 'orders'}:read" --expires 7d`),
@@ -113,7 +113,7 @@ function addSetCommand(cli: Command): void {
         'they count after a restart, too, instead of the environment',
     )
     .argument('[NAME=VALUE...]', 'the settings with their new values')
-    .option('--unset <names...>', 'settings for which the environment shall count again')
+    .option('--unset <names...>', 'settings that get their value from the environment again')
     .option('--list', 'print the settings that can be set, with their values in force')
     .addHelpText('after', examples('set MAINTENANCE=true', 'set --unset MAINTENANCE', 'set --list'))
     .action(async (assignments: string[], options: SetOptions) => {

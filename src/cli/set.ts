@@ -19,7 +19,7 @@ export interface SetOptions {
   readonly unset?: readonly string[];
 }
 
-/** Changes settings of a running service, or prints those that can be changed. */
+/** Changes settings of a running service, or prints the changeable settings. */
 export async function setSettings(assignments: readonly string[], { list = false, unset = [] }: SetOptions) {
   const isChange = assignments.length + unset.length > 0;
   if (list === isChange) throw new UsageError('give NAME=VALUE, --unset NAME, or --list');
@@ -31,7 +31,7 @@ export async function setSettings(assignments: readonly string[], { list = false
   await using dataSource = await openDatabase(config);
   const stored = await storedSettings(dataSource);
   if (list) return print(config, stored);
-  // A stored name of another version may be unknown here, and can be unset all the same.
+  // A stored name may come from another version. It is unknown here, but can be unset.
   const isStored = (name: string): boolean => stored.some((row) => row.name === name);
   for (const name of unset.filter((each) => !isStored(each))) checked(() => liveSetting(config.live, name));
   const removed = unset.map((name) => [name, undefined] as const);

@@ -12,7 +12,7 @@ const pem = (key: { export: (options: { type: 'spki'; format: 'pem' }) => string
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const SECRET = randomBytes(32).toString('base64url');
-/** What features declare; the cookies stand for any feature. */
+/** The settings of features; the cookies stand for any feature. */
 const SETTINGS = [COOKIES.capacity];
 
 const loadConfig = (environment: Environment): Config => load(environment, SETTINGS);
@@ -51,7 +51,7 @@ describe('the configuration', () => {
     });
   });
 
-  it('takes an empty variable for an unset one', () => {
+  it('treats an empty variable as unset', () => {
     expect(loadConfig({ PORT: '', JWT_SECRET: '', CORS_ORIGINS: '' })).toEqual(loadConfig({}));
     expect(loadConfig({ JWT_SECRET: SECRET, JWT_SECRET_FILE: '' }).jwt.secret).toBe(SECRET);
   });
@@ -92,7 +92,7 @@ describe('the configuration', () => {
     }
   });
 
-  /** The ends of every range, and of what is beyond them. */
+  /** The smallest and the largest allowed value of each setting. */
   const RANGES: readonly (readonly [name: string, first: number, last: number])[] = [
     ['PORT', 0, 65_535],
     ['MANAGEMENT_PORT', 0, 65_535],
@@ -208,7 +208,7 @@ describe('the configuration', () => {
   });
 
   it.each(['cookies', 'jwt', 'cookies-capacity', 'jwt-secret', 'management', 'database-url', 'log-level'])(
-    'ignores what Kubernetes and Docker set for a service named %s',
+    'ignores variables that Kubernetes and Docker set for a service named %s',
     (service) => {
       for (const protocol of ['tcp', 'udp', 'sctp']) ignoresLinksOf(service, protocol);
     },
@@ -257,7 +257,7 @@ describe('the configuration', () => {
     ['ES256', generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey, ['ES256']],
     ['EdDSA', generateKeyPairSync('ed25519').publicKey, ['EdDSA']],
   ])(
-    'takes the algorithms from the kind of a key for %s, also where its line ends are escaped',
+    'derives the algorithms from the kind of a key for %s, also where its line ends are escaped',
     (_name, key, algorithms) => {
       for (const JWT_PUBLIC_KEY of [pem(key), pem(key).replaceAll('\n', '\\n')])
         expect(loadConfig({ JWT_PUBLIC_KEY, ...issued }).jwt.publicKeys).toMatchObject([{ algorithms }]);
@@ -310,7 +310,7 @@ describe('the configuration', () => {
     ['the example of a well-known site', 'a-string-secret-at-least-256-bits-long', /placeholder/],
     ['the example of an older version of this service', 'a random text of 32 characters or more', /placeholder/],
     ['the example of this one', PLATFORM_SETTINGS.jwt.secret.example, /32 bytes/],
-  ])('rejects a JWT_SECRET that is %s, and says what would be right', (_what, secret, reason) => {
+  ])('rejects a JWT_SECRET that is %s, and names a valid one', (_what, secret, reason) => {
     const errors = errorsOf({ JWT_SECRET: secret });
     expect(errors).toEqual([expect.stringMatching(/^JWT_SECRET .*openssl rand -base64 32.*Example/)]);
     expect(errors[0]).toMatch(reason);
@@ -324,7 +324,7 @@ describe('the configuration', () => {
         randomBytes(32).toString('hex'),
         randomBytes(24).toString('base64'),
         randomBytes(64).toString('base64url'),
-        // Decimal digits are the least varied.
+        // Of all usual forms, decimal digits have the fewest different characters.
         Array.from(randomBytes(40), (byte) => byte % 10).join(''),
         `${SECRET}${SECRET}`,
       ]) {
@@ -358,13 +358,13 @@ describe('the configuration', () => {
     const label = setting('JARS_LABEL', atMost9, { about: 'label of every jar', example: 'top shelf', file: true });
     const declared = [capacity, label];
 
-    it('has their values, and undefined for one that is unset and has no default', () => {
+    it('has their values, and undefined for an unset one without a default', () => {
       const config = load({ JARS_CAPACITY: '7' }, declared);
       expect([config.get(capacity), config.get(label)]).toEqual([7, undefined]);
       expect(load({ JARS_LABEL: 'old' }, declared).get(label)).toBe('old');
     });
 
-    it('reports their errors with those of the platform, in one go', () => {
+    it('reports their errors together with those of the platform', () => {
       const wrong = { PORT: 'http', JARS_CAPACITY: '-1', JARS_LABEL: 'far too long', JARS_LABLE: 'x' };
       expect(() => load(wrong, declared)).toThrow(
         /PORT must be .*JARS_CAPACITY must be a whole number from 0 .*Example: JARS_CAPACITY=10000.*JARS_LABEL must have .*Example: JARS_LABEL=top shelf.*JARS_LABLE is not a setting of this service; did you mean JARS_LABEL\?/s,
@@ -379,7 +379,7 @@ describe('the configuration', () => {
       expect(load(environment)).toEqual(load({}));
     });
 
-    it('throws for a name that is declared twice, and for a setting that it has not read', () => {
+    it('throws for a name that is declared twice, and for a setting that was not read', () => {
       expect(() => load({}, [capacity, capacity])).toThrow('JARS_CAPACITY is declared twice');
       expect(() => load({}, [{ ...label, name: 'PORT' }])).toThrow('PORT is declared twice');
       expect(() => load({}).get(capacity)).toThrow('List JARS_CAPACITY in src/features.ts');

@@ -12,10 +12,7 @@ export type { Environment };
 // An interface, because a class cannot take its fields from the declarations of the settings.
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging
 export interface Config extends PlatformValues {
-  /**
-   * The worker process with this configuration; absent without workers. A service without workers has a management
-   * port.
-   */
+  /** The worker process that has this configuration; absent without workers. */
   readonly worker?: {
     /** Name for the log, such as `Worker 2`. */
     readonly name: string;
@@ -50,12 +47,12 @@ export class Config {
     return this.docs ?? this.environment !== 'production';
   }
 
-  /** Most lists that are made at the same time: pages, and the first parts of long lists. */
+  /** Maximum number of lists that are made at the same time: pages, and the first parts of long lists. */
   get listsInProgress(): number {
     return this.database.url.engine === 'sqlite' ? 16 : this.database.listPoolSize;
   }
 
-  /** Most long lists that are read at the same time. */
+  /** Maximum number of long lists that are read at the same time. */
   get listStreams(): number {
     return this.database.url.engine === 'sqlite' ? 48 : Math.floor((this.database.listPoolSize * 3) / 4);
   }
@@ -69,7 +66,7 @@ export class Config {
   get(setting: Setting): unknown {
     if (!this.settings.has(setting.name)) {
       throw new Error(
-        `List ${setting.name} in src/features.ts: it was not read; a test that calls loadConfig gives it SETTINGS from there`,
+        `List ${setting.name} in src/features.ts: it was not read; a test that calls loadConfig passes SETTINGS from there`,
       );
     }
     return this.settings.get(setting.name);
@@ -114,7 +111,7 @@ export function loadConfig(environment: Environment, ofFeatures: readonly Settin
   });
 }
 
-/** The settings of the platform, then those of features. */
+/** The settings of the platform, then the settings of features. */
 export function allSettings(ofFeatures: readonly Setting[]): readonly Setting[] {
   const settings = [...settingsIn(PLATFORM_SETTINGS), ...ofFeatures];
   const names = new Set<string>();

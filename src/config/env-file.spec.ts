@@ -26,24 +26,24 @@ describe('The file .env', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('gives the settings that the environment does not have', () => {
+  it('supplies the settings that the environment lacks', () => {
     writeFileSync('.env', 'PORT=4000\nCOOKIES_CAPACITY=7\n');
     process.env['PORT'] = '5000';
     const config = loadConfigFromProcess([COOKIES.capacity]);
     expect([config.port, config.get(COOKIES.capacity)]).toEqual([5000, 7]);
   });
 
-  it('may begin with a byte-order mark, and have line ends of Windows', () => {
+  it('may begin with a byte-order mark, and have Windows line ends', () => {
     writeFileSync('.env', '\uFEFFPORT=4000\r\nCOOKIES_CAPACITY=7\r\n');
     const config = loadConfigFromProcess([COOKIES.capacity]);
     expect([config.port, config.get(COOKIES.capacity)]).toEqual([4000, 7]);
   });
 
-  it('need not be there', () => {
+  it('is optional', () => {
     expect(loadConfigFromProcess([COOKIES.capacity]).port).toBe(3000);
   });
 
-  it('stops the start when it is there and cannot be read', () => {
+  it('stops the start when it cannot be read', () => {
     mkdirSync('.env');
     expect(() => loadConfigFromProcess([COOKIES.capacity])).toThrow(ConfigError);
     expect(() => loadConfigFromProcess([COOKIES.capacity])).toThrow(/\.env cannot be read: EISDIR/);

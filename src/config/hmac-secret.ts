@@ -28,7 +28,7 @@ export function hmacSecret(value: string): string {
   }
   if (PLACEHOLDER.test(value)) throw new Error(`is a placeholder that everyone can guess; ${RIGHT}`);
   const unit = repeatedUnit(bytes);
-  if (unit < SHORTEST) throw new Error(`is ${unit} bytes repeated, which is no more secret than those alone; ${RIGHT}`);
+  if (unit < SHORTEST) throw new Error(`is ${unit} bytes repeated, and no more secret than ${unit} bytes; ${RIGHT}`);
   return value;
 }
 

@@ -56,7 +56,7 @@ function allowedSlips(name: string): number {
   return length < LONG ? 1 : 2;
 }
 
-/** The longest name of a family that begins with this name, or that begins this name. */
+/** The longest known name that extends this name, or that this name extends, within a family. */
 function longerOrShorter(name: string, known: ReadonlySet<string>, families: ReadonlySet<string>): string | undefined {
   if (!name.includes('_') || !families.has(familyOf(name))) return undefined;
   return [...known]

@@ -3,7 +3,7 @@
 /** The supported versions of Node, as in `engines` of package.json. */
 export const SUPPORTED_NODE = '>=20.19 <21 || >=22.13';
 
-/** The first supported minor version of the majors that began without `require()` of ES modules. */
+/** The first supported minor versions of majors whose earlier versions lack `require()` of ES modules. */
 const FIRST_MINOR = new Map([
   [20, 19],
   [22, 13],
@@ -21,7 +21,7 @@ export function nodeVersionError(version = process.versions.node) {
   const firstMinor = FIRST_MINOR.get(major);
   const isSupported = firstMinor === undefined ? major > 22 : minor >= firstMinor;
   if (isSupported) return undefined;
-  return `Node ${version} cannot run this service: install a version ${SUPPORTED_NODE}, best the current LTS (https://nodejs.org).`;
+  return `Node ${version} cannot run this service: install a version ${SUPPORTED_NODE}, preferably the current LTS (https://nodejs.org).`;
 }
 
 /** Ends the process with one line if the version of Node is not supported. */

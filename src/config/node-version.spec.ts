@@ -14,7 +14,7 @@ describe('the version of Node', () => {
     expect(nodeVersionError(version)).toContain(SUPPORTED_NODE);
   });
 
-  it('is what package.json tells npm', () => {
+  it('is equal to engines in package.json', () => {
     const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
     expect(engines.node).toBe(SUPPORTED_NODE);
   });

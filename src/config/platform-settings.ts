@@ -24,7 +24,7 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
 /** A limit on requests in the window. */
 const limit = (name: string, requests: string) =>
   setting(name, integer(1, 1_000_000_000), {
-    about: `most ${requests} in the window; above it 429; unset: no limit`,
+    about: `maximum number of ${requests} in the window; above it 429; unset: no limit`,
     example: '600',
     live: true,
   });
@@ -81,11 +81,11 @@ export const PLATFORM_SETTINGS = {
       file: true,
     }),
     poolSize: setting('DATABASE_POOL_SIZE', integer(1, 1000), {
-      about: 'PostgreSQL: most connections of one process, besides those for lists and one for readiness',
+      about: 'PostgreSQL: maximum number of connections of one process, besides those for lists and one for readiness',
       default: '10',
     }),
     listPoolSize: setting('DATABASE_LIST_POOL_SIZE', integer(2, 1000), {
-      about: 'PostgreSQL: most connections for lists; a client that reads a long list slowly keeps one',
+      about: 'PostgreSQL: maximum number of connections for lists; a client that reads a long list slowly keeps one',
       default: '8',
     }),
     sslCa: setting('DATABASE_SSL_CA', certificates, {
@@ -117,11 +117,12 @@ export const PLATFORM_SETTINGS = {
   },
   http: {
     connections: setting('MAX_CONNECTIONS', integer(1, 1_000_000), {
-      about: 'most open connections to the API; above it, the one that has been idle longest is closed',
+      about: 'maximum number of open connections to the API; above it, the one that has been idle longest is closed',
       default: '4000',
     }),
     connectionsPerAddress: setting('MAX_CONNECTIONS_PER_ADDRESS', integer(1, 1_000_000), {
-      about: 'most open connections of one address or one IPv6 /64 network; unlimited for proxies in `TRUST_PROXY`',
+      about:
+        'maximum number of open connections of one address or one IPv6 /64 network; unlimited for proxies in `TRUST_PROXY`',
       default: '1000',
     }),
     requestTimeout: setting('REQUEST_TIMEOUT', integer(100, 600_000), {
@@ -211,7 +212,8 @@ export const PLATFORM_SETTINGS = {
       list: limit('RATE_LIMIT_ADDRESS_LIST', 'lists read from one address'),
     },
     inProgress: setting('RATE_LIMIT_IN_PROGRESS', integer(1, 1_000_000), {
-      about: 'most requests of one subject without a complete response, in one process; above it 429; unset: no limit',
+      about:
+        'maximum number of requests of one subject without a complete response, in one process; above it 429; unset: no limit',
       example: '20',
       live: true,
     }),
@@ -256,7 +258,7 @@ export const PLATFORM_SETTINGS = {
     live: true,
   }),
   maintenance: setting('MAINTENANCE', boolean, {
-    about: '`true`: POST, PUT, PATCH and DELETE are 503, and reads go on; best by `cli set MAINTENANCE=true`',
+    about: '`true`: POST, PUT, PATCH and DELETE are 503, and reads go on; preferably set by `cli set MAINTENANCE=true`',
     default: 'false',
     example: 'true',
     live: true,

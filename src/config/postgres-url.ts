@@ -8,7 +8,7 @@ export interface PostgresHost {
   readonly port: number;
 }
 
-/** One or several PostgreSQL servers. One of several is the primary. */
+/** One or several PostgreSQL servers. Of several servers, one is the primary. */
 export interface PostgresUrl {
   readonly engine: 'postgres';
   readonly hosts: readonly PostgresHost[];

@@ -1,4 +1,4 @@
-/** The name of the service: realm of its tokens, database and application name. A resource happens to have it, too. */
+/** The name of the service: realm of its tokens, name of its database and application. A resource has the same name. */
 export const SERVICE_NAME = 'cookies';
 
 /** Title of the document and of its page. */

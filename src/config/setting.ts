@@ -37,7 +37,7 @@ export function problemOf({ name, default: value, example = value }: Setting, er
   return `${name} ${(error as Error).message}. Example: ${name}=${example}`;
 }
 
-/** Settings in groups: the shape of their values in `Config`. */
+/** Settings in groups, as in `Config`. */
 interface SettingsTree {
   readonly [key: string]: Setting | SettingsTree;
 }

@@ -25,7 +25,7 @@ export function readTlsFiles(certFile: string, keyFile: string): TlsFiles {
   const { pem: cert, certificate } = certificateIn(certFile);
   const { pem: key, privateKey } = privateKeyIn(keyFile);
   if (!certificate.checkPrivateKey(privateKey)) {
-    throw new Error(`the private key in ${keyFile} is not the one of the certificate in ${certFile}`);
+    throw new Error(`the private key in ${keyFile} does not belong to the certificate in ${certFile}`);
   }
   return { cert, key, expires: new Date(certificate.validTo) };
 }

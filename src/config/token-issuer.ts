@@ -26,7 +26,7 @@ const MOST_ISSUERS = 20;
  * @throws {Error} for a private key, a key of another type, a short RSA key, and more than five keys
  */
 export const publicKeys: Parse<PublicKey[]> = (value) => {
-  if (value.includes('PRIVATE KEY')) throw new Error('holds a private key; give the service the public one only');
+  if (value.includes('PRIVATE KEY')) throw new Error('holds a private key; give the service only the public key');
   // In environment files, line ends of a PEM are often written as \n.
   const blocks = value.replaceAll('\\n', '\n').match(PEM) ?? [];
   if (blocks.length === 0) throw new Error('is not a PEM public key');

@@ -28,7 +28,7 @@ describe('a batcher', () => {
     expect([await first, await second]).toEqual([10, 20]);
   });
 
-  it('rejects one by one with an error for each', async () => {
+  it('rejects single items with an error for each', async () => {
     const odd = new Batcher<number, number>(
       (items) => Promise.resolve(items.map((item) => (item % 2 === 1 ? item : new Error(`${item} is even`)))),
       OPTIONS,
@@ -76,7 +76,7 @@ describe('a batcher', () => {
     expect(most).toBe(2);
   });
 
-  it('rejects what was not sent in time, says after how many milliseconds, and sends the rest when a batch is done', async () => {
+  it('rejects items that were not sent in time, names the milliseconds, and sends the rest when a batch is done', async () => {
     const pending: (() => void)[] = [];
     const reads = new Batcher<number, number>((items) => new Promise((resolve) => pending.push(() => resolve(items))), {
       ...OPTIONS,
@@ -98,7 +98,7 @@ describe('a batcher', () => {
     expect(await inTime).toBe(4);
   });
 
-  it('rejects immediately what comes when too many wait', async () => {
+  it('rejects further items immediately when too many wait', async () => {
     const pending: (() => void)[] = [];
     const reads = new Batcher<number, number>((items) => new Promise((resolve) => pending.push(() => resolve(items))), {
       ...OPTIONS,

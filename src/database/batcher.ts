@@ -4,12 +4,12 @@ import { type BatchEvent, batches } from './database-events.js';
 import { DatabaseUnavailableError } from './errors.js';
 import { type Waiter, WaitQueue } from './wait-queue.js';
 
-/** Most batches in flight. While two are in flight, further items wait for the next batch. */
+/** Maximum number of batches in flight. Meanwhile, further items wait for the next batch. */
 const MOST_IN_FLIGHT = 2;
 
 interface Pending<Item, Result> extends Waiter {
   readonly item: Item;
-  /** When it was requested, on the clock of `performance.now()`. */
+  /** Time of the request, on the clock of `performance.now()`. */
   readonly startedAt: number;
   readonly resolve: (result: Result) => void;
   readonly trace?: ItemTrace<Item, Result>;
@@ -25,9 +25,9 @@ interface ItemTrace<Item, Result> {
 type RunBatch<Item, Result> = (items: Item[]) => Promise<(Result | Error)[]>;
 
 interface BatcherOptions {
-  /** For the metrics. */
+  /** Kind of the batches in the metrics. */
   readonly kind: BatchEvent['kind'];
-  /** Most items in a batch. */
+  /** Maximum number of items in a batch. */
   readonly maxBatchSize: number;
   /** Milliseconds an item may wait until its batch is sent. */
   readonly timeout: number;
@@ -105,7 +105,7 @@ export class Batcher<Item, Result> {
 
 /**
  * Describes a batch in the spans of its items. Its statements are below the span of the first traced item; the other
- * spans have a link to that.
+ * spans link to that span.
  * @returns the function that runs the batch below the span; `undefined` if no item is traced
  */
 function traceBatch<Item, Result>(batch: readonly Pending<Item, Result>[]): RunBatch<Item, Result> | undefined {

@@ -45,7 +45,7 @@ async function loadClasses(folder: string, name: RegExp): Promise<Class[]> {
     name.test(file),
   );
   const modules: object[] = [];
-  // One by one: jest fails to load two ES modules at the same time that share an import.
+  // The files are loaded one by one: jest fails to load two ES modules at the same time that share an import.
   for (const file of files.sort()) {
     modules.push((await import(pathToFileURL(join(ROOT, folder, file)).href)) as object);
   }
@@ -65,8 +65,8 @@ export async function knownMigrations(): Promise<string[]> {
 }
 
 /**
- * Logs the reports of TypeORM. Statements are not among them: the caller gets the error of a failed one, and the
- * engines log slow ones (`publishStatement`).
+ * Logs the reports of TypeORM, except for statements: the caller gets the error of a failed statement, and the engines
+ * log slow statements (`publishStatement`).
  */
 class DatabaseLogger implements Logger {
   private readonly logger = new NestLogger('Database');

@@ -20,7 +20,7 @@ export const statements = channel(`${SERVICE_NAME}:database:statement`);
 export interface BatchEvent {
   readonly kind: 'read' | 'write';
   readonly size: number;
-  /** How long its first item waited. */
+  /** Milliseconds that the first item waited. */
   readonly waitMilliseconds: number;
 }
 

@@ -62,7 +62,7 @@ async function bringUpToDate(dataSource: DataSource, mayMigrate: boolean): Promi
   const unknown = await unknownMigrations(dataSource);
   if (unknown.length > 0) {
     throw new DatabaseStartError(
-      `The database has the migrations ${unknown.join(', ')}, which this version does not know: a newer one has ` +
+      `The database has the migrations ${unknown.join(', ')}, which this version does not know: a newer version has ` +
         `changed it. Start that version, or revert the migrations with it: ${REVERT}`,
     );
   }

@@ -59,8 +59,8 @@ export interface Engine {
   openSnapshot(): Promise<Snapshot>;
 
   /**
-   * Resolves when the database can be read, and on PostgreSQL also written. It waits for no other caller, and has no
-   * time-out.
+   * Resolves when the database can be read, and on PostgreSQL also written. It does not wait for other callers, and has
+   * no time-out.
    */
   check(): Promise<void>;
 
@@ -68,11 +68,11 @@ export interface Engine {
   explain(error: unknown): unknown;
 }
 
-/** Limits of one statement, so that others get their turn; `Infinity` for an engine in another process. */
+/** Limits of one statement, so that other work can run; `Infinity` for an engine in another process. */
 export interface StatementLimits {
-  /** Rows to scan for those that match a filter. */
+  /** Rows to scan for matches of a filter. */
   readonly scannedRows: number;
-  /** Rows that are counted. */
+  /** Rows to count. */
   readonly countedRows: number;
   /** Bytes of JSON to return. */
   readonly jsonBytes: number;
@@ -85,15 +85,15 @@ export interface ConnectionUsage {
   readonly pool: string;
   /** Connections that callers hold. */
   readonly used: number;
-  /** Most connections that callers may hold at the same time. */
+  /** Maximum number of connections that callers may hold at the same time. */
   readonly limit: number;
-  /** Callers that wait while all connections are in use, without those for whom a connection is being fetched. */
+  /** Callers that wait while all connections are in use, without callers for whom a connection is being fetched. */
   readonly waiting: number;
 }
 
 export interface BatchedReads {
   readonly maxBatchSize: number;
-  /** The condition that a column equals one of the elements of an array, which is the only parameter. */
+  /** The condition that a column equals one of the elements of an array, the only parameter. */
   readonly isOneOf: (column: string) => string;
 }
 
@@ -105,7 +105,7 @@ export interface Dialect {
   /** Converts a floating-point number to JSON without rounding. */
   jsonReal(expression: string): string;
 
-  /** Converts a decimal to text with `scale` digits behind the point. */
+  /** Converts a decimal to text with `scale` digits after the decimal point. */
   decimal(expression: string, scale: number): string;
 
   /** Converts a date without time to text, such as `2026-01-31`. */

@@ -60,7 +60,7 @@ export class DiskFullError extends Error {
   }
 }
 
-/** An integer of the database, which has 64 bits, exceeds 2^53 - 1 and would be rounded to a JavaScript number. */
+/** A 64-bit integer of the database exceeds 2^53 - 1, and a JavaScript number would be rounded. */
 export class UnsafeIntegerError extends Error {
   /** @param value as text, or rounded if only that is available */
   constructor(value: string) {

@@ -2,12 +2,12 @@ import type { Attributes } from '@opentelemetry/api';
 import { errorType, type Tracing } from '../tracing/spans.js';
 import { type StatementEvent, statements } from './database-events.js';
 
-/** Characters of a statement; one that inserts many records repeats itself. */
+/** Maximum characters of a statement in a span; an INSERT of many records repeats itself. */
 const LONGEST_TEXT = 1000;
 
 /**
  * Makes a span for each statement that runs inside a span, by OpenTelemetry's conventions for SQL.
- * @returns stops it
+ * @returns a function that stops this
  */
 export function traceStatements({ api, tracer }: Tracing): () => void {
   const onStatement = (message: unknown): void => {
@@ -38,10 +38,10 @@ function describeStatement(sql: string): { readonly name: string; readonly attri
   };
 }
 
-/** Quoted names, which stay, strings and numbers. */
+/** Matches quoted names, strings and numbers. The group captures a name, because names are kept. */
 const LITERALS = /("[^"]*")|'(?:[^']|'')*'|(?<![\w$.])\d[\w.]*/g;
 
-/** The text without literals, which may be values of clients; `undefined` where they are not found for sure. */
+/** The text without literals, which may be values of clients; `undefined` if finding all literals is not certain. */
 function textOf(sql: string): string | undefined {
   const isPlain = !/\\|\$\w*\$|\/\*|--/.test(sql);
   if (!isPlain) return undefined;

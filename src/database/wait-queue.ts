@@ -1,8 +1,8 @@
 import { DatabaseUnavailableError } from './errors.js';
 
 /**
- * Most waiters of one queue. Healthy queues hold some hundreds. Further callers are rejected immediately, because they
- * would hardly be served in time and each holds a request in memory.
+ * Maximum number of waiters of one queue. Healthy queues hold some hundreds. Further callers are rejected immediately,
+ * because they would hardly be served in time and each holds a request in memory.
  */
 export const MOST_WAITING = 10_000;
 
@@ -13,13 +13,13 @@ export interface Waiter {
 /** A queue in order of arrival, with a time-out and a limited length. One timer serves all waiters. */
 export class WaitQueue<W extends Waiter> {
   private readonly waiters: W[] = [];
-  /** When each waiter times out, on the clock of `performance.now()`, earliest first. */
+  /** Time at which each waiter times out, on the clock of `performance.now()`, earliest first. */
   private readonly deadlines: number[] = [];
   private timer?: NodeJS.Timeout;
 
   /**
    * @param timeout milliseconds after which a waiter is rejected
-   * @param timeoutError makes the error for that
+   * @param timeoutError makes the error of a rejected waiter
    */
   constructor(
     private readonly timeout: number,
@@ -82,5 +82,5 @@ export class WaitQueue<W extends Waiter> {
 }
 
 export function overloaded(): DatabaseUnavailableError {
-  return new DatabaseUnavailableError(`Overloaded: ${MOST_WAITING} wait for the database already`);
+  return new DatabaseUnavailableError(`Overloaded: ${MOST_WAITING} callers wait for the database already`);
 }

@@ -6,7 +6,7 @@ import { mayWrite } from './messages/request.js';
 /** Seconds after which a client may try again. */
 const RETRY_AFTER = 30;
 
-/** Rejects what may write with 503 while `MAINTENANCE` is true. It runs after the token is checked. */
+/** Rejects calls that may write with 503 while `MAINTENANCE` is true. It runs after the token check. */
 @Injectable()
 export class MaintenanceGuard implements CanActivate {
   constructor(private readonly live: LiveConfig) {}

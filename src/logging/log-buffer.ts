@@ -33,7 +33,7 @@ export class LogBuffer implements DestinationStream {
 
   /** Lines dropped since the start, by pino's number for their level. */
   readonly dropped = new Map<number, number>();
-  /** Called when lines can be written again after some were dropped; expected to log that. */
+  /** Called when lines can be written again after some were dropped. It should log the number. */
   onResume: (lines: number, since: Date) => void = () => {};
 
   /** Waiting writes: whole lines of at most `LARGEST_WRITE` bytes, or one longer line. */

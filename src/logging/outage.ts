@@ -5,15 +5,15 @@ export interface OutageOptions<Event> {
   readonly onStart: (event: Event) => void;
   /** Called with the number of reports since the last check, if there were any. */
   readonly onRepeat?: (repeats: number) => void;
-  /** Called with the number of all reports, and the time since the first one. */
+  /** Called with the number of all reports, and the time since the first report. */
   readonly onEnd?: (summary: { readonly count: number; readonly milliseconds: number }) => void;
   /** Tells whether the outage is over after one interval without a report (default: yes). An error means no. */
   readonly isOver?: () => boolean | Promise<boolean>;
 }
 
 /**
- * A repeated problem, for the log: the first report is passed on, the others are counted. It needs no timer while there
- * is no problem, and its timer does not keep the process running.
+ * A repeated problem for the log: it passes the first report on and counts the others. Without a problem it has no
+ * timer, and its timer does not keep the process running.
  */
 export class Outage<Event = void> {
   private startedAt?: number;

@@ -6,7 +6,7 @@ const STDOUT = 1;
 
 /**
  * The descriptor under which a worker inherits the standard output of its primary. It is not 0, 1 or 2: Node makes
- * those blocking when a process starts and ends, for all processes that share them.
+ * these blocking when a process starts and ends, for all processes that share them.
  */
 export const WORKER_LOG = 4;
 

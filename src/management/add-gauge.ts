@@ -1,7 +1,7 @@
 import { type Aggregator, Gauge, type Registry } from 'prom-client';
 
 /**
- * Adds a gauge that is read for each response. After an error it is left out; the other metrics stay.
+ * Adds a gauge that is read for each scrape. After an error, the response lacks this gauge but has the other metrics.
  * @param aggregator how the values of several workers become one (default: their sum)
  */
 export function addGauge(

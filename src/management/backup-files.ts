@@ -2,14 +2,14 @@ import { opendir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SERVICE_NAME } from '../config/service-name.js';
 
-/** A backup that `cli backup --to` has made. It has its name only after all checks. */
+/** A backup that `cli backup --to` has made. A file gets such a name only after all checks. */
 export interface BackupFile {
   readonly name: string;
   /** Milliseconds since the epoch, in whole seconds: when the copy began. */
   readonly time: number;
 }
 
-/** Most entries of a folder to read, which bounds the time and the memory of a scrape. */
+/** Maximum number of entries of a folder to read, which bounds the time and the memory of a scrape. */
 const MOST_ENTRIES = 10_000;
 
 /** The name of a backup by UTC, so that names sort by time: `<service>-20261124T191200Z.sqlite`. gzip adds `.gz`. */
@@ -43,8 +43,8 @@ export async function backupsIn(folder: string): Promise<BackupFile[]> {
 export type SizedBackup = BackupFile & { readonly size: number };
 
 /**
- * The newest backups in a folder, newest first. A name with a time in the future, of a clock that has gone back, does
- * not count.
+ * The newest backups in a folder, newest first. A name with a future time, left by a clock that was set back, does not
+ * count.
  * @throws SystemError
  */
 export async function newestBackups(folder: string, most: number): Promise<SizedBackup[]> {

@@ -88,7 +88,7 @@ export class DatabaseMetrics implements OnModuleDestroy {
 function measurePools(registry: Registry, dataSource: DataSource): void {
   const helps = {
     used: 'Connections to the database that are in use',
-    limit: 'Connections to the database that may be in use',
+    limit: 'Maximum number of connections to the database',
     waiting: 'Requests that wait until a connection to the database is free',
   };
   for (const [property, help] of Object.entries(helps)) {
@@ -124,7 +124,7 @@ function measureFiles(registry: Registry, path: string): void {
  */
 function measureBackups(registry: Registry, folder: string): void {
   let reading: Promise<SizedBackup | undefined> | undefined;
-  // One reading at a time: on a network drive that does not respond, each would block a thread of Node's file system.
+  // One reading at a time: each may block a thread of Node's file system on a network drive that does not respond.
   const last = (): Promise<SizedBackup | undefined> => {
     reading ??= lastBackup(folder)
       .catch(() => undefined)

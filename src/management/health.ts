@@ -18,13 +18,13 @@ export class Health implements OnApplicationBootstrap {
     private readonly dataSource: DataSource,
   ) {}
 
-  /** Checks before there is load, which would delay the first check of the migrations. */
+  /** Checks the migrations before the first request, because load would delay this check. */
   async onApplicationBootstrap(): Promise<void> {
     await outcome(this.checkMigrations());
     await outcome(this.checkStorage());
   }
 
-  /** Checks that the service does not stop, the database responds, no migration is due, and `storage` has all rows. */
+  /** Checks that the service is not stopping, the database responds, no migration is due, and `storage` is complete. */
   async readiness(): Promise<Readiness> {
     const database = await withinTimeout(this.checkOnce(), SILENT);
     const running = this.isStopping ? 'the service is shutting down' : 'ok';
@@ -56,7 +56,7 @@ export class Health implements OnApplicationBootstrap {
 
   private async checkStorage(): Promise<void> {
     for (const resource of this.resources.all) {
-      // Requests read the row anyway. A probe reads it only after a request has missed it.
+      // Requests read the row anyway. A probe reads it only after a request has not found it.
       if (!resource.hasRow) await resource.usage(committed(this.dataSource));
     }
   }

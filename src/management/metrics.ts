@@ -14,7 +14,7 @@ import { withinTimeout } from './database-timeout.js';
 export class Metrics implements OnModuleDestroy {
   readonly registry = new Registry();
 
-  /** Counts lists that the service ended after their first bytes; the resource layer does it. */
+  /** Counts lists that ended with an error after their first bytes. The resource layer increases it. */
   readonly cutOffLists = new Counter({
     name: 'http_lists_cut_off_total',
     help: 'Lists that ended incomplete: read too slowly, displaced by other readers, or failed while they were read',
@@ -40,7 +40,7 @@ export class Metrics implements OnModuleDestroy {
       registers: [this.registry],
       async collect() {
         this.reset();
-        // All together: a database that does not respond costs the time-out once, however many resources there are.
+        // Read concurrently, so that a database that does not respond costs the time-out once, not for each resource.
         await Promise.all(
           resources.all.map(async (resource) => {
             // The other metrics are available without the database.
@@ -65,7 +65,7 @@ export class Metrics implements OnModuleDestroy {
     const start = Math.floor(Date.now() / 1000 - process.uptime());
     new Gauge({
       name: 'setting_in_force_timestamp_seconds',
-      help: 'Since when a setting has its value: by cli set (source "database"), or since the start ("environment")',
+      help: 'When a setting got its value: by cli set (source "database"), or at the start ("environment")',
       labelNames: ['name', 'value', 'source'],
       // All workers have the same values.
       aggregator: 'first',

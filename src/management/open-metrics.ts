@@ -1,8 +1,8 @@
 import { type Metric, Registry, type RegistryContentType } from 'prom-client';
 
 /**
- * All metrics in the format OpenMetrics, which has exemplars. The copies are in a registry of their own, because
- * prom-client removes `_total` from the names of counters there.
+ * All metrics in the format OpenMetrics, which has exemplars. The metrics are copied to another registry, because this
+ * format needs names of counters without `_total`.
  */
 export async function openMetrics(registry: Registry): Promise<string> {
   const copies = new Registry<RegistryContentType>();

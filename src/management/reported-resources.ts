@@ -17,7 +17,7 @@ export interface ReportedResource {
   usage(source: Sql): Promise<{ readonly count: number }>;
 }
 
-/** All resources; each module adds its own. */
+/** All resources. The module of a resource adds it here. */
 @Injectable()
 export class ReportedResources {
   private readonly byName = new Map<string, ReportedResource>();

@@ -13,7 +13,7 @@ interface Node {
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace'] as const;
 
-/** The mark of an enum in a list parameter, with the name of its schema, until `completeDocument` replaces it. */
+/** Extension of an enum in a list parameter with the name of its schema, until `completeDocument` replaces it. */
 export const ENUM_NAME = 'x-enum-name';
 
 /** Adds to the document of `@nestjs/swagger` what its decorators cannot express. */
@@ -33,7 +33,7 @@ function operationsOf({ paths }: OpenAPIObject): { method: string; operation: Op
   );
 }
 
-/** Replaces each object in a tree for which `replacementOf` returns another one. */
+/** Replaces each object in a tree for which `replacementOf` returns another object. */
 function replaceIn(tree: Node, replacementOf: (node: Node) => Node | undefined): void {
   for (const [key, node] of Object.entries(tree)) {
     if (typeof node !== 'object' || node === null) continue;
@@ -44,8 +44,8 @@ function replaceIn(tree: Node, replacementOf: (node: Node) => Node | undefined):
 }
 
 /**
- * The `$ref` of `{ allOf: [{ $ref }] }`. `@nestjs/swagger` wraps named enums so, and generators of clients make a type
- * for each wrapper. A nullable one becomes `oneOf` with null, which `allOf` would exclude.
+ * The `$ref` of `{ allOf: [{ $ref }] }`. `@nestjs/swagger` wraps named enums like this, and client generators make a
+ * type for each wrapper. A nullable enum becomes `oneOf` with null, because `allOf` would exclude null.
  */
 function unwrapped(node: Node): Node | undefined {
   const { allOf, nullable, ...others } = node;
@@ -57,7 +57,7 @@ function unwrapped(node: Node): Node | undefined {
   return { ...rest, oneOf: [reference, { type: 'object', nullable: true, enum: [null] }] };
 }
 
-/** The reference to the schema of an enum. An enum that only optional properties have has no schema. */
+/** The reference to the schema of an enum. An enum that only optional properties use has no schema. */
 function enumReference(node: Node, schemas: Schemas): Node | undefined {
   const { [ENUM_NAME]: name, ...values } = node;
   if (typeof name !== 'string') return undefined;
@@ -115,7 +115,7 @@ function describeAccess(document: OpenAPIObject): void {
   }
 }
 
-/** Only a GET checks a token that is sent. Shared caches may store its successful responses. */
+/** Describes a public operation. Only a GET checks a token that is sent; shared caches may store its success. */
 function describePublic(method: string, operation: OperationObject): void {
   operation.security = method === 'get' ? [{}, { bearer: [] }] : [{}];
   delete operation.responses['403'];

@@ -39,7 +39,7 @@ export function describedError(error: ApiError, description: string): DescribedE
   return { status: error.getStatus(), description, examples: { [error.errorCode]: exampleOf(error) } };
 }
 
-/** Documents the errors of an operation, and those that all operations with a token have. */
+/** Documents the errors of an operation, including the errors of all operations with a token. */
 export function ApiErrors(scope: string, ...errors: DescribedError[]): MethodDecorator {
   const all = mergedByStatus([...errors, ...commonErrors(scope), ...PROTOCOL_ERRORS]);
   return applyDecorators(ApiExtraModels(ErrorDto), ...all.map(describe));

@@ -98,7 +98,7 @@ export function errorHeaders(names: readonly HeaderName[] = []) {
   };
 }
 
-/** Any text that fits into the header section; a longer one is 431. */
+/** Any text that fits into the header section; a longer text is 431. */
 const FIELD = { type: 'string', maxLength: 16_384 } as const;
 
 // Without examples: Swagger UI would send them, and no record has such an ETag.

@@ -1,7 +1,7 @@
 import { type ExecutionContext, SetMetadata } from '@nestjs/common';
 import type { Reflector } from '@nestjs/core';
 
-/** A class of routes with limits of its own. */
+/** A class of routes that has separate limits. */
 export type RouteClass = 'read' | 'write' | 'list';
 
 const ROUTE_CLASS = 'rate-limit:class';

@@ -15,14 +15,14 @@ const DELAY = { least: 250, most: 750 };
 
 /** Counts the requests of each subject that have no complete response yet, in this process. */
 class RequestsInProgress {
-  /** Most requests of one subject; `undefined` for no limit. */
+  /** Maximum number of requests of one subject; `undefined` for no limit. */
   most?: number;
   private readonly counts = new Map<string, number>();
   private readonly counted = new WeakSet<ServerResponse>();
 
   /**
    * Counts a request until its response is sent or its connection closes. A repeated call for one response counts once.
-   * @throws {ApiError} 429 if the subject has as many already
+   * @throws {ApiError} 429 if the subject has too many requests in progress
    */
   add(subject: string, response: ServerResponse): void {
     if (this.most === undefined || response.closed || this.counted.has(response)) return;

@@ -29,7 +29,7 @@ async function makeGuard(live: LiveConfig, dataSource: DataSource, reflector: Re
   return guard;
 }
 
-/** @param known limits, of which an unchanged one keeps its counts */
+/** @param known the previous limits; an unchanged limit keeps its counts */
 async function limitsOf(
   routeClass: 'read' | 'write' | 'list',
   rateLimit: Config['rateLimit'],
@@ -37,7 +37,7 @@ async function limitsOf(
   counts?: SharedCounts,
 ): Promise<Limit[]> {
   const limits: Limit[] = [];
-  // The subject comes first: what it sends beyond its own limit does not use up that of its address.
+  // The limit of the subject comes first: requests beyond it do not count for the address.
   for (const counted of ['subject', 'address'] as const) {
     const most = rateLimit[counted][routeClass];
     if (most === undefined) continue;

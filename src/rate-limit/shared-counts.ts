@@ -16,7 +16,7 @@ export class SharedCounts {
   constructor(private readonly dataSource: DataSource) {}
 
   /**
-   * Counts one request. The first one of a key begins its window.
+   * Counts one request. The first request of a key begins its window.
    * @param window in milliseconds
    */
   async add(key: string, window: number): Promise<Count> {

@@ -41,7 +41,7 @@ export class ResourceExchange {
     return this.knownPreconditions;
   }
 
-  /** Lets shared caches store the response of a public route (RFC 9111 section 5.2.2). Others are private. */
+  /** Lets shared caches store the response of a public route (RFC 9111 section 5.2.2). Other responses are private. */
   allowSharedCaches(): void {
     const { request, reply } = this;
     if (request.user === undefined && !reply.hasHeader('cache-control'))

@@ -17,7 +17,7 @@ export interface IdKind<I extends Id = Id> {
     readonly pattern?: string;
     readonly example: I;
   };
-  /** The error message for any other value. */
+  /** The error message for a value that is no id. */
   readonly message: string;
   /** An id that no record has, less than all others. */
   readonly lowest: I;
@@ -25,7 +25,7 @@ export interface IdKind<I extends Id = Id> {
   readonly isId: (value: unknown) => value is I;
   /** Reads the text of an id; `undefined` for any other text. */
   readonly parse: (text: string) => I | undefined;
-  /** Makes the next id; absent where the database gives the ids from a sequence. */
+  /** Makes the next id; absent if the database gives the ids from a sequence. */
   readonly next?: () => I;
 }
 
@@ -47,7 +47,7 @@ const UUID = new RegExp(UUID_PATTERN);
 const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value);
 
 /**
- * UUIDs in lower case (RFC 9562). The service makes version 7: each is greater than all earlier ones of this process,
+ * UUIDs in lower case (RFC 9562). The service makes version 7: each UUID is greater than earlier UUIDs of this process,
  * so they sort by creation.
  */
 export const UUID_IDS: IdKind<string> = {

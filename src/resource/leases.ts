@@ -4,7 +4,7 @@ import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { engineOf, type Sql, transaction } from '../database/engine.js';
 
-/** Scheduled work that one of all processes does. */
+/** Scheduled work that only one of all processes does. */
 export interface SharedWork {
   /** Name of the work in the database. */
   readonly name: string;

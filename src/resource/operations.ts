@@ -73,7 +73,7 @@ function ApiWrite(
 
 const NOT_MODIFIED = { status: 304, description: 'You have this version already' };
 
-/** Describes the GET of a list: of all records, or of those below another record. Lists have separate rate limits. */
+/** Describes the GET of a list of all records, or of records below another record. Lists have separate rate limits. */
 export const ApiList = (
   name: ResourceName,
   { record, query, of, operationId, description, errors = [] }: ListOptions,
@@ -208,7 +208,7 @@ export const ApiDelete = (name: ResourceName, { description, errors = [] }: Oper
 /**
  * Describes an action on a record, such as `POST /bookings/{id}/cancel`, with status 200. Its write gets the
  * preconditions of the exchange, so that it has an `Idempotency-Key`, too.
- * @param action its last part in the path
+ * @param action the last segment of its path
  */
 export const ApiAction = (
   name: ResourceName,

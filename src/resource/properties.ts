@@ -65,12 +65,12 @@ export function BooleanProperty(options?: PropertyOptions): PropertyDecorator {
 
 /** One of the values of an enum. */
 export function EnumProperty(values: NamedEnum, options?: PropertyOptions): PropertyDecorator {
-  // OpenAPI 3.0 has no way to make a named schema nullable, so an optional one has its values in place.
+  // OpenAPI 3.0 has no way to make a named schema nullable, so an optional property has the values inline.
   const schema = options?.isOptional ? { type: 'string' as const, enum: [...values.enum, null] } : values;
   return property(schema, options, IsIn(values.enum));
 }
 
-/** The id of a record, such as a reference; `ids` are those of the other resource. */
+/** The id of a record, such as a reference; `ids` is the kind of the referenced ids. */
 export function IdProperty({
   ids = INTEGER_IDS,
   ...options
@@ -79,9 +79,9 @@ export function IdProperty({
 }
 
 /**
- * A decimal of at most `precision` digits, `scale` of them behind the point, such as money; a string in JSON, so that
- * no client rounds it. `12.5` becomes `12.50`.
- * @param precision at most 15, which is what SQLite keeps
+ * A decimal of at most `precision` digits, `scale` of them after the decimal point, such as money; a string in JSON, so
+ * that no client rounds it. `12.5` becomes `12.50`.
+ * @param precision at most 15, the limit of SQLite
  * @param options `minimum`: the least value, which a schema of a string can only mention
  */
 export function DecimalProperty(

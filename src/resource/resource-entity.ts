@@ -64,7 +64,7 @@ export abstract class ResourceEntity implements AnyResourceEntity {
 /** Base class of the entity of a resource whose ids are UUIDs. */
 @Check(IS_UUID)
 export abstract class UuidResourceEntity implements AnyResourceEntity {
-  /** The service makes one of version 7. Other writers must insert one. */
+  /** The service makes a UUID of version 7. Other writers must insert one. */
   @PrimaryColumn('uuid')
   id!: string;
 
@@ -75,7 +75,7 @@ export abstract class UuidResourceEntity implements AnyResourceEntity {
 /** A record as clients see it: all columns except the revision. */
 export type PublicRecord<Entity extends AnyResourceEntity> = Omit<Entity, 'revision'>;
 
-/** Names of properties with `@CreateDateColumn` and `@UpdateDateColumn`, which the kit sets. */
+/** Names of properties with `@CreateDateColumn` and `@UpdateDateColumn`, which the resource kit sets. */
 type SetByKit = 'createdAt' | 'updatedAt';
 
 /** A new record, with or without an id. */

@@ -24,7 +24,7 @@ export interface CountedResource {
   readonly resource: string;
   /** Capacity in records. */
   readonly capacity: (config: Config) => number;
-  /** Whether the audit trail has its changes. Then its table must be that of a `ResourceRepository`. */
+  /** Whether its changes are in the audit trail. This requires a table of a `ResourceRepository`. */
   readonly audited?: boolean;
 }
 

@@ -32,7 +32,7 @@ export class ResourceName<I extends Id = Id> {
     return `${count} ${count === 1 ? this.text : this.pluralText}`;
   }
 
-  /** With its article: `a jar`, `an order`. */
+  /** The singular with its article: `a jar`, `an order`. */
   get indefinite(): string {
     return `${/^[aeiou]/.test(this.singular) ? 'an' : 'a'} ${this.text}`;
   }
@@ -121,9 +121,9 @@ export interface Resource<Entity extends AnyResourceEntity = AnyResourceEntity> 
   readonly entity: () => Promise<RecordClass<Entity>>;
   /** The DTO class of the POST body. */
   readonly createDto: () => Promise<RecordClass>;
-  /** The DTO class of a record, where it has properties that the service sets. An import may bring these as well. */
+  /** The DTO class of a record, if it has properties that the service sets. An import may bring these as well. */
   readonly recordDto?: () => Promise<RecordClass>;
-  /** Whether the audit trail has a line for each change of a record, also for those of other writers. */
+  /** Whether the audit trail has a line for each change of a record, including changes of other writers. */
   readonly audited?: boolean;
   /** The rule across records, for every write of the service and for imports. */
   readonly rule?: () => Promise<Rule<Entity>>;
@@ -136,7 +136,7 @@ export function capacitySetting(
   records = 10_000,
 ): Resource['capacity'] {
   return setting(variable, integer(0, Number.MAX_SAFE_INTEGER), {
-    about: `most ${pluralText} that may be stored; above it POST is 507`,
+    about: `maximum number of ${pluralText} that may be stored; above it POST is 507`,
     default: String(records),
     live: true,
   });

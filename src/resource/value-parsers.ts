@@ -20,7 +20,7 @@ export const DATE_PATTERN = `^${DAY}$`;
 
 const DATE = new RegExp(DATE_PATTERN);
 
-/** Most digits of a decimal that both engines keep. */
+/** Maximum number of digits of a decimal that both engines keep. */
 export const MOST_DIGITS = 15;
 
 /** Years that both engines sort correctly. */

@@ -7,7 +7,7 @@ import { type Connections, connectionsOf } from '../http/connections/connections
 import { Health } from '../management/health.js';
 import { Shutdown, threadPoolRequests } from './shutdown.js';
 
-/** Milliseconds in which idle connections stay open, so that requests on their way still get a response. */
+/** Milliseconds in which idle connections stay open, so that requests in transit still get a response. */
 const IDLE_GRACE = 500;
 const POLL = 20;
 /** Milliseconds that closing may take beyond SHUTDOWN_DELAY and SHUTDOWN_TIMEOUT. */
@@ -46,7 +46,7 @@ function shutdownOf(app: NestFastifyApplication, config: Config, steps?: Shutdow
     connectionsOf(app.getHttpServer()).isClosing = true;
     if (shutdownDelay > 0) await sleep(shutdownDelay);
     shutdown.step = 'finishing requests';
-    // `close` of http.Server would close idle connections immediately, and lose requests that are on their way.
+    // `close` of http.Server would close idle connections immediately, and lose requests in transit.
     NetServer.prototype.close.call(app.getHttpServer());
     await steps?.portClosed();
     await finishRequests(connectionsOf(app.getHttpServer()), shutdownTimeout, logger);

@@ -12,7 +12,7 @@ export async function listen(app: NestFastifyApplication, { host, port }: Config
   await app.listen(hasSocket() ? { host, port, fd: FIRST } : { host, port });
 }
 
-/** Tells whether systemd has passed a socket to this process; the variables may also be those of a parent. */
+/** Tells whether systemd has passed a socket to this process. A parent's variables do not count. */
 export function hasSocket(): boolean {
   // eslint-disable-next-line no-restricted-syntax -- not a setting: systemd writes it for each process
   const { LISTEN_PID, LISTEN_FDS } = process.env;

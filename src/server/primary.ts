@@ -51,10 +51,10 @@ export class Primary {
     cluster.setupPrimary({ exec, serialization: 'advanced', stdio });
   }
 
-  /** Resolves when all workers serve. The first one starts alone: it runs migrations, and an error is printed once. */
+  /** Resolves when all workers serve. The first worker starts alone: it runs migrations and prints an error once. */
   async start(): Promise<void> {
     if (hasSocket()) {
-      throw new Error('A socket of systemd and WORKERS do not go together: unset WORKERS or disable the .socket unit');
+      throw new Error('WORKERS does not work with a socket of systemd: unset WORKERS or disable the .socket unit');
     }
     const { host, managementHost = host, managementPort: port, workers } = this.config;
     const { onSignal, onError } = this.shutdown;
@@ -63,7 +63,7 @@ export class Primary {
     process.on('SIGHUP', (signal) => (isatty(STDIN) ? onSignal(signal) : this.replaceAll()));
     const server = createManagementServer(this.config, this.management);
     await server.listen({ host: managementHost, port });
-    // A SIGHUP during the start waits for its end: the workers that start may have read an old secret.
+    // A SIGHUP during the start waits for the end of the start, because starting workers may have read an old secret.
     this.replacing = this.forkOrExit().then(async () => {
       await Promise.all(Array.from({ length: workers - 1 }, () => this.forkOrExit()));
     });

@@ -34,7 +34,7 @@ export class Shutdown {
     this.begin(origin, 1);
   };
 
-  /** Begins to stop. A repeated call can only turn exit code 0 into another one. */
+  /** Begins to stop. A repeated call can only replace exit code 0. */
   begin(reason: string, exitCode: number): void {
     this.exitCode ||= exitCode;
     if (this.hasBegun) return;

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 /** Milliseconds that a reply may take: a little longer than a worker waits for the database. */
 const REPLY_TIMEOUT = 2500;
 
-/** Marks the messages of the service; modules and libraries send others between the same processes. */
+/** Marks the messages of the service, because modules and libraries also send messages between these processes. */
 const CHANNEL = 'service-workers';
 
 interface Message {

@@ -21,7 +21,7 @@ export class WorkerProcess {
   metrics: MetricValues[] = [];
   readonly channel: WorkerChannel;
 
-  /** @param log gets the log level in force, which the database may have */
+  /** @param log gets the log level of the workers, which `cli set` may have changed */
   constructor(log: Logger) {
     let resolveStarted!: (serves: boolean) => void;
     this.started = new Promise((resolve) => (resolveStarted = resolve));

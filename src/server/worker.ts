@@ -25,7 +25,7 @@ export async function start(config: Config, { id, process: self }: Worker): Prom
   });
   await app.get(LiveConfig, { strict: false }).onChange(({ logLevel }) => void primary.ask('logLevel', logLevel));
   shutDownWorker(app, own, {
-    // The reply arrives after all connections that the primary has passed on. Other workers get the later ones.
+    // The reply arrives after all connections for this worker. Later connections go to other workers.
     portClosed: () => primary.ask('portClosed'),
     requestsFinished: async () => primary.ask('metrics', await metrics()),
   });

@@ -46,7 +46,7 @@ export function startTracing(endpoint: URL): RunningTracing {
     unsubscribe(FETCH, passOn);
     const sent = provider.shutdown().catch((error: unknown) => failures.report(messageOf(error)));
     const late = sleep(FLUSH_TIMEOUT, undefined, { ref: false });
-    await Promise.race([sent, late.then(() => failures.report(`The last are not sent within ${FLUSH_TIMEOUT} ms`))]);
+    await Promise.race([sent, late.then(() => failures.report(`Spans were not sent within ${FLUSH_TIMEOUT} ms`))]);
     failures.close();
     for (const part of [api.diag, api.trace, api.propagation, api.context]) part.disable();
   };
@@ -76,13 +76,13 @@ function passOn(message: unknown): void {
   });
 }
 
-/** Logs problems with the collector: the first with its reason, further ones as a count each minute. */
+/** Logs problems with the collector: the first with its reason, further problems as a count each minute. */
 function reportFailures({ origin }: URL): Outage<string> {
   const logger = new Logger('Tracing');
   const problem = `Problem with the traces for ${origin}`;
   const failures = new Outage<string>({
     interval: FAILURE_INTERVAL,
-    // Without a span: the running work is that of any request whose span was in the batch.
+    // Logs without a span: the active span may be that of any request in the batch.
     onStart: (reason) => api.context.with(api.ROOT_CONTEXT, () => logger.warn(`${problem}: ${reason}`)),
     onRepeat: (repeats) => logger.warn(`${problem}: ${repeats} more failures in ${FAILURE_INTERVAL / 1000} s`),
   });

@@ -13,13 +13,13 @@ export function useTracing(value: Tracing | undefined): void {
   tracing = value;
 }
 
-/** The span of the running work; `undefined` if there is none, or it is not recorded. */
+/** The active span; `undefined` if there is none, or it is not recorded. */
 function recordedSpan(): Span | undefined {
   const span = tracing?.api.trace.getActiveSpan();
   return span?.isRecording() === true ? span : undefined;
 }
 
-/** Runs `work` in a span below that of the running work. Without one, `work` runs without a span. */
+/** Runs `work` in a span below the active span. If there is none, `work` runs without a span. */
 export function inSpan<T>(name: string, work: (span?: Span) => Promise<T>): Promise<T> {
   if (tracing === undefined || recordedSpan() === undefined) return work();
   const { api, tracer } = tracing;
@@ -36,14 +36,14 @@ export function inSpan<T>(name: string, work: (span?: Span) => Promise<T>): Prom
   });
 }
 
-/** Binds a function to the span of the running work, because a queue may call it while other work runs. */
+/** Binds a function to the active span, because a queue may call it in the context of another request. */
 export function inSameSpan<Work extends (...parameters: never[]) => unknown>(work: Work): Work {
   if (tracing === undefined) return work;
   const { context } = tracing.api;
   return context.bind(context.active(), work);
 }
 
-/** The ids of the span for lines of the log; by default that of the running work. */
+/** The ids of a span for lines of the log; by default those of the active span. */
 export function traceIds(span = tracing?.api.trace.getActiveSpan()): { trace_id?: string; span_id?: string } {
   const { traceId, spanId } = span?.spanContext() ?? {};
   return { trace_id: traceId, span_id: spanId };

@@ -93,7 +93,7 @@ describeInBrowser('the admin page', () => {
   const read = async (path: string) => (await client.get(path)).body;
   const shown = (text: string) => page.getByText(text).first().waitFor();
 
-  it('shows the words of the service for a token that it rejects, and signs in with a valid one', async () => {
+  it('shows the message of the service for a token that it rejects, and signs in with a valid one', async () => {
     await signIn('nonsense');
     await shown('The token');
     await signIn(await token());
@@ -167,7 +167,7 @@ describeInBrowser('the admin page', () => {
     await shown('Snow');
   });
 
-  it('shows the new record when it has changed meanwhile, and then sends only what the user has changed', async () => {
+  it("shows the new record when it has changed meanwhile, and then sends only the user's changes", async () => {
     const { id } = await added();
     await visit(`/cookies/${id}`);
     await button('Change').click();
@@ -182,7 +182,7 @@ describeInBrowser('the admin page', () => {
     expect(await read(`/cookies/${id}`)).toMatchObject({ flavor: 'cinnamon', size: 'large' });
   });
 
-  it('deletes a record after a question, but not one that has changed meanwhile', async () => {
+  it('deletes a record after a question, unless it has changed meanwhile', async () => {
     const { id } = await added();
     await visit(`/cookies/${id}`);
     await button('Delete').click();
@@ -333,7 +333,7 @@ describeInBrowser('the admin page', () => {
     complaints.length = 0;
   });
 
-  it('says so when the service does not respond, and creates one record however often Save is pressed', async () => {
+  it('shows an error when the service does not respond, and creates one record however often Save is pressed', async () => {
     await visit('/cookies');
     const before = (await read('/cookies')).length;
     await button('Add a cookie').click();

@@ -12,7 +12,7 @@ const CLIENTS = 32;
 const now = performance.now.bind(performance);
 let passed = 0;
 
-/** Lets 5 s pass for the service, which loads the keys at most once in that time. */
+/** Advances the clock by 5 s, the shortest time between two loads of the keys. */
 const pass5Seconds = (): void => void (passed += 5000);
 
 beforeAll(() => {
@@ -46,20 +46,20 @@ describe('a service with JWT_ISSUER and JWT_AUDIENCE of an OpenID provider', () 
 
   const keySetLoads = (): number => provider.requests.filter((path) => path === '/jwks').length;
 
-  /** A token as the provider signs it, but made here, also while the provider is stopped. */
+  /** A token like those of the provider, signed by the test, which works while the provider is stopped. */
   const signed = (key: JWK): Promise<string> =>
     new SignJWT(claims({ iss: provider.issuer, aud: AUDIENCE, jti: crypto.randomUUID() }))
       .setProtectedHeader({ alg: key.alg!, kid: key.kid, typ: 'at+jwt' })
       .sign(createPrivateKey({ key: key as never, format: 'jwk' }));
 
-  it('accepts its tokens (client credentials), and their scopes count', async () => {
+  it('accepts its tokens (client credentials) with their scopes', async () => {
     const token = await provider.token();
     expect(decodeProtectedHeader(token)).toEqual({ alg: 'RS256', typ: 'at+jwt', kid: 'first' });
     expect((await list(service, token)).status).toBe(200);
     expectError(await list(service, await provider.token({ scope: 'cookies:write' })), 403, 'INSUFFICIENT_SCOPE');
   });
 
-  it('rejects tokens for another audience, and those that only look like its own, with 401', async () => {
+  it('rejects tokens for another audience, and forged tokens, with 401', async () => {
     expectInvalidToken(await list(service, await provider.token({ resource: 'https://other.example.com' })));
     const pem = createPublicKey({ key: keys.first as never, format: 'jwk' }).export({ format: 'pem', type: 'spki' });
     const payload = claims({ iss: provider.issuer, aud: AUDIENCE });

@@ -14,7 +14,7 @@ const published = (key: KeyObject, kid: string, more: object = {}) => ({
   kid,
   ...more,
 });
-/** The short key comes first, so that a token without a key id meets it before the good one. */
+/** The short key comes first, so that it is tried before the good key if the token has no key id. */
 const KEYS = [
   published(short!.publicKey, 'short'),
   published(good!.publicKey, 'good', { alg: 'RS256' }),
@@ -70,7 +70,7 @@ describe('a key set with good and bad keys', () => {
     expectInvalidToken(await send(header, signature, changes));
   });
 
-  it('rejects tokens whose key or key id does not fit with 401, for which it loads the set twice at most', async () => {
+  it('rejects tokens whose key or key id does not fit with 401, and loads the set at most twice for them', async () => {
     const before = loads;
     const answers = await Promise.all([
       send({ alg: 'RS256', kid: 'encryption' }, signed(forEncryption)),

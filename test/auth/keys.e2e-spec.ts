@@ -179,7 +179,7 @@ it('three services with different keys in one process accept only their own toke
       jws(HS256, accepted(), hmac('sha256', third)),
     ];
     for (const [own, token] of tokens.entries()) {
-      // The accepting service comes first, so that a shared cache would be found.
+      // The accepting service comes first, so that a cache shared by the services would be noticed.
       expect((await list(services[own]!, token)).status).toBe(200);
       for (const service of services.filter((_service, index) => index !== own)) {
         expectInvalidToken(await list(service, token));

@@ -16,7 +16,7 @@ export async function privateJwk(alg: Algorithm, kid: string): Promise<JWK> {
 
 const ID_TOKEN_KEY = await privateJwk('RS256', 'id-tokens');
 
-/** A real OpenID provider on a port of its own. It can change its keys, stop and start again. */
+/** A real OpenID provider with a separate port. It can change its keys, stop and start again. */
 export class OpenIdProvider {
   /** Paths of all requests. */
   readonly requests: string[] = [];
@@ -39,7 +39,7 @@ export class OpenIdProvider {
   setKeys(keys: JWK[]): void {
     const alg = keys[0]!.alg as Algorithm;
     const provider = new Provider(this.issuer, {
-      // The provider wants an RS256 key for ID tokens, which nobody asks for here.
+      // The provider requires an RS256 key for ID tokens, which the tests do not use.
       jwks: { keys: [...keys, ID_TOKEN_KEY] as never },
       clients: [
         {

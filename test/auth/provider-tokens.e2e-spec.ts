@@ -12,7 +12,7 @@ interface ProviderTokens {
   readonly scopeClaim?: string;
   readonly header: object;
   readonly payload: Record<string, unknown>;
-  /** Claims of another token of the provider: an ID token, or one for another API. */
+  /** Claims of another token of the provider: an ID token, or a token for another API. */
   readonly other: Record<string, unknown>;
 }
 

@@ -55,7 +55,7 @@ describe('cli revoke', () => {
     expect((await list(service, ours)).status).toBe(200);
   });
 
-  it.each([[[]], [['--jti', '']], [['--jti', 'a', '--sub', 'b']]])('%j is called wrongly', async (args) => {
+  it.each([[[]], [['--jti', '']], [['--jti', 'a', '--sub', 'b']]])('%j exits with 2', async (args) => {
     expect(await revoke(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining('either --jti or --sub') });
   });
 

@@ -40,7 +40,7 @@ describe('cli backup --to', () => {
     return seen;
   }
 
-  it('makes a file that is named by UTC, private, and can be restored', async () => {
+  it('makes a private file with a name in UTC that can be restored', async () => {
     const before = Math.floor(Date.now() / 1000) * 1000;
     const { code, stderr } = await backup();
     const [name, ...others] = files();
@@ -53,7 +53,7 @@ describe('cli backup --to', () => {
     expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
   });
 
-  it('makes none of a database that restore would reject, and leaves the others', async () => {
+  it('makes no backup of a database that restore would reject, and leaves the others', async () => {
     await backup();
     const before = files();
     setUsed(4);
@@ -72,7 +72,7 @@ describe('cli backup --to', () => {
     expect(files()).toHaveLength(2);
   });
 
-  it('thins only its own files, and after a new backup', async () => {
+  it('removes only its own files, and only after a new backup', async () => {
     const now = Date.now();
     const own = Array.from({ length: 50 }, (_, index) => backupName(now - (index + 1) * HOUR));
     const future = backupName(now + 5 * HOUR);
@@ -88,7 +88,7 @@ describe('cli backup --to', () => {
     expect(files()).toEqual([...own.slice(0, 4), own[45]!, ...foreign, future, ...made].sort());
   });
 
-  it('packs with --gzip, counts packed and plain ones together, and doctor reads them', async () => {
+  it('packs with --gzip, counts packed and plain backups together, and doctor reads them', async () => {
     const now = Date.now();
     const own = Array.from({ length: 4 }, (_, index) => backupName(now - (index + 1) * HOUR));
     for (const [index, name] of own.entries()) writeFileSync(at(index % 2 ? name : `${name}.gz`), 'x');
@@ -101,7 +101,7 @@ describe('cli backup --to', () => {
     expect(doctor.stdout).toContain(made);
   });
 
-  it('takes a free name where another process has made the backup of that second', async () => {
+  it('takes a free name when another process has made the backup of that second', async () => {
     const taken = Array.from({ length: 60 }, (_, index) => backupName(Date.now() + index * 1000));
     for (const name of taken) writeFileSync(at(name), 'of another process');
     expect(await backup()).toMatchObject({ code: 0 });
@@ -109,7 +109,7 @@ describe('cli backup --to', () => {
     for (const name of taken) expect(readFileSync(at(name), 'utf8')).toBe('of another process');
   });
 
-  it('removes the drafts of processes that are dead, and of no other', async () => {
+  it('removes only drafts of dead processes', async () => {
     const alive = spawn('sleep', ['60']);
     started.push(alive);
     const dead = spawnSync('true');
@@ -133,7 +133,7 @@ describe('cli backup --to', () => {
     return { ...outcome, list };
   };
 
-  it('puts the file on disk before it gets its name, and then the name', async () => {
+  it('syncs the file before it gets its name, and then the name', async () => {
     const { list } = await faulty(undefined);
     expect(list.slice(-3)).toEqual(['sync draft.sqlite', `link draft.sqlite ${files()[0]}`, 'sync .']);
   });
@@ -151,7 +151,7 @@ describe('cli backup --to', () => {
     expect(files()).toEqual([expect.stringMatching(NAME)]);
   });
 
-  it('reads what it has packed once more, which a bad disk may have changed', async () => {
+  it('reads the packed file again, because a bad disk may have changed it', async () => {
     expect(await faulty({ at: 'open draft.sqlite.gz', what: 'damaged' }, '--gzip')).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^There is no new backup: (invalid|incorrect|unexpected)/),
@@ -159,7 +159,7 @@ describe('cli backup --to', () => {
     expect(files()).toEqual([]);
   });
 
-  it('says that a name may not be on disk', async () => {
+  it('reports that a name may not be on disk', async () => {
     expect(await faulty({ at: 'sync .', what: 'EIO' })).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^backups\/cookies-\S+ may be gone after a power cut: .*EIO/),
@@ -180,7 +180,7 @@ describe('cli backup --to', () => {
   });
 
   describe('--every', () => {
-    it('makes one after the other beside a second loop, and ends on SIGTERM with 0', async () => {
+    it('makes backups beside a second loop, and ends on SIGTERM with 0', async () => {
       const loops = [loop('--every', '1s'), loop('--every', '1s')];
       await until(() => loops.every(({ stderr }) => stderr.split('Backed up').length > 3), 'three backups of each');
       loops.forEach(({ child }) => child.kill('SIGTERM'));
@@ -191,7 +191,7 @@ describe('cli backup --to', () => {
       for (const name of files()) expect(countsOf(at(), name)).toEqual({ count: 3, used: 3 });
     });
 
-    it('goes on after a failure, which is one line, and the exit code is that of the last backup', async () => {
+    it('continues after a failure with one line, and has the exit code of the last backup', async () => {
       setUsed(4);
       const seen = loop('--every', '1s');
       const failures = () => seen.stderr.split('counts 4').length - 1;
@@ -210,7 +210,7 @@ describe('cli backup --to', () => {
       expect(files().filter((name) => !NAME.test(name))).toEqual([]);
     });
 
-    it('makes none before it is due, as after a restart, and ends at once', async () => {
+    it('makes no backup before it is due, also after a restart, and ends immediately on a signal', async () => {
       writeFileSync(at(backupName(Date.now() - HOUR / 2)), 'x');
       const seen = loop('--every', '1h');
       await until(() => seen.stderr.includes('the next backup begins in 30 minutes'), 'the announcement');
@@ -219,7 +219,7 @@ describe('cli backup --to', () => {
       expect(files()).toHaveLength(1);
     });
 
-    it('does not wait for a time of the future, of a clock that has gone back', async () => {
+    it('does not wait for a backup in the future, from a clock that was set back', async () => {
       writeFileSync(at(backupName(Date.now() + 24 * HOUR)), 'x');
       const { child, outcome } = loop('--every', '1h');
       await until(() => files().length === 2, 'a backup');
@@ -238,13 +238,16 @@ describe('cli backup --to', () => {
     [['backup', 'file', '--to', 'backups'], 'Name the file file, or a folder with --to'],
     [['backup', 'file', '--every', '1h'], 'Name the file file, or a folder with --to'],
     [['backup', '--to', 'backups', '--every', '90'], "argument '90' is invalid. It must be a number with s, m, h or d"],
-    [['backup', '--to', 'backups', '--keep', '24x'], "argument '24x' is invalid. It must be numbers of hours, days"],
+    [
+      ['backup', '--to', 'backups', '--keep', '24x'],
+      "argument '24x' is invalid. It must be one or more numbers of hours, days",
+    ],
   ])('%j exits with 2', async (args, message) => {
     expect(await run(folder, args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
     expect(existsSync(at()) && files()).toEqual([]);
   });
 
-  it('says that there is no such folder, and makes none, as the disk may not be mounted', async () => {
+  it('reports a missing folder and does not make it, because the disk may not be mounted', async () => {
     expect(await run(folder, ['backup', '--to', 'nowhere'])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('nowhere is no folder. Make it, or mount its disk'),

@@ -47,7 +47,7 @@ function withWrongChecksum(bytes: Buffer): Buffer {
 describe('cli backup and restore', () => {
   let folder: string;
 
-  /** With a backup. */
+  /** Makes a storage with 3000 cookies and a backup of it. */
   beforeEach(async () => {
     folder = await folderWith(lines(3000), ['backup', 'backup.sqlite']);
   });
@@ -63,7 +63,7 @@ describe('cli backup and restore', () => {
   const state = (where = folder) =>
     readdirSync(where).map((name) => [name, statSync(join(where, name)).size, statSync(join(where, name)).mtimeMs]);
 
-  /** Runs `restore --verify` with a temporary folder, which must be empty afterwards, as must be all it had made elsewhere. */
+  /** Runs `restore --verify`. It must leave the temporary folder empty, and the folder of the backup as it was. */
   async function verify(file: string, options: RunOptions = {}): Promise<Outcome> {
     const [temporary, before] = [temporaryFolder(), state()];
     const environment = { TMPDIR: temporary, ...options.environment };
@@ -75,7 +75,7 @@ describe('cli backup and restore', () => {
   const expectRejectedByVerify = async (file: string, fault: RegExp): Promise<void> =>
     expect(await verify(file)).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(fault) });
 
-  it('copies one state into one sound file while the service is written to', async () => {
+  it('copies one state into one valid file while clients write', async () => {
     await using service = await startOn(folder);
     const client = await Client.of(service);
     let over = false;
@@ -97,7 +97,7 @@ describe('cli backup and restore', () => {
     expect(count).toBeLessThanOrEqual(3000 + posted);
   });
 
-  it('replaces no backup by a failed one, and not the database', async () => {
+  it('does not replace a backup by a failed one, or the database', async () => {
     expect(await run(folder, ['backup', 'cookies.sqlite'])).toMatchObject({ code: 2 });
     expect(await run(folder, ['backup', 'nowhere/backup.sqlite'])).toMatchObject({ code: 1 });
     const before = readFileSync(join(folder, 'backup.sqlite'));
@@ -111,12 +111,12 @@ describe('cli backup and restore', () => {
     expect(readdirSync(folder).filter((name) => name.includes('partial'))).toEqual([]);
   });
 
-  it('restores what was backed up, under a new epoch, and keeps what was there', async () => {
+  it('restores what was backed up, under a new epoch, and keeps the old database', async () => {
     const before = epoch();
     await run(folder, ['import', 'cookies'], { input: lines(5, 3001) });
     const { code, stderr } = await run(folder, ['restore', 'backup.sqlite']);
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('Restored 3000 cookies') });
-    // Before anything opens the database, which would tidy up.
+    // Checked before a connection opens the database, which would remove these files.
     expect(readdirSync(folder).filter((name) => /-(wal|shm)$/.test(name))).toEqual([]);
     expect(countsOf(folder)).toEqual({ count: 3000, used: 3000 });
     expect(epoch()).not.toBe(before);
@@ -140,7 +140,7 @@ describe('cli backup and restore', () => {
     expect(countsOf(folder)).toEqual({ count: 3001, used: 3001 });
   });
 
-  it('keeps no leases and no counts of rate limits, which a backup could have without end', async () => {
+  it('drops leases and counts of rate limits, which in a forged backup could last for ever', async () => {
     await run(folder, ['backup', 'backup.sqlite']);
     const forever = Number.MAX_SAFE_INTEGER;
     const madeUp = (database: Database) =>
@@ -226,7 +226,7 @@ describe('cli backup and restore', () => {
     const config = loadConfig(environmentIn(folder));
     const dataSource = await (await createDataSource(config)).initialize();
     const runner = dataSource.createQueryRunner();
-    // Each rebuilds the table; a column that is dropped and comes back is the last one.
+    // Each step rebuilds the table. A dropped column that is added again becomes the last one.
     await runner.addColumn('cookies', new TableColumn({ name: 'note', type: 'varchar', isNullable: true }));
     await runner.dropColumn('cookies', 'note');
     await runner.dropCheckConstraint('cookies', 'cookies_size');
@@ -241,7 +241,7 @@ describe('cli backup and restore', () => {
     expect(await run(folder, ['restore', 'later.sqlite'])).toMatchObject({ code: 0 });
   });
 
-  it('makes a backup of a database with an index more, and says that a restore will reject it', async () => {
+  it('makes a backup of a database with an additional index, and warns that a restore will reject it', async () => {
     inDatabase(folder, (database) => database.exec('CREATE INDEX of_a_report ON cookies (wish)'));
     const made = await run(folder, ['backup', 'later.sqlite']);
     const rejects = /restore will reject this backup: it has the index of_a_report\./;
@@ -261,7 +261,7 @@ describe('cli backup and restore', () => {
     expect(countsOf(folder)).toEqual({ count: 3000, used: 3000 });
   });
 
-  it('restores all records of a backup with a trigger that has the name of one of the service, and drops it', async () => {
+  it("restores all records of a backup with a trigger that has a name of the service's triggers, and drops it", async () => {
     tamper((copy) => HOSTILE_CHANGES[DROPPED]!(copy, () => 1));
     expect(await run(folder, ['restore', 'backup.sqlite', '--skip-record-check'])).toMatchObject({ code: 0 });
     expect(countsOf(folder)).toEqual({ count: 3000, used: 3000 });
@@ -272,7 +272,7 @@ describe('cli backup and restore', () => {
 
   const HARMLESS = ['a number of replaced records that is made up', 'a revocation with numbers of 64 bits'];
 
-  it.each(HARMLESS)('restores a backup with %s, and the service stores and counts one record more', async (name) => {
+  it.each(HARMLESS)('restores a backup with %s, and the service stores and counts one more record', async (name) => {
     tamper((copy) => HOSTILE_CHANGES[name]!(copy, () => 1));
     expect(await run(folder, ['restore', 'backup.sqlite', '--skip-record-check'])).toMatchObject({ code: 0 });
     const service = await ServiceProcess.start(folder);
@@ -281,7 +281,7 @@ describe('cli backup and restore', () => {
     expect({ status, ...countsOf(folder) }).toEqual({ status: 201, count: 3001, used: 3001 });
   });
 
-  /** The tests above have these. */
+  /** Changes that other tests cover. */
   const OTHERS = [DROPPED, 'a migration of tomorrow', 'a counter that is wrong', 'a sequence behind the records'];
   const NOT_REJECTED = [...OTHERS, 'a migration forgotten', ...HARMLESS];
 
@@ -312,7 +312,7 @@ describe('cli backup and restore', () => {
     });
   });
 
-  it('packs a backup whose name ends with .gz, and restores that from a file or a pipe', async () => {
+  it('packs a backup whose name ends with .gz, and restores it from a file or a pipe', async () => {
     const { code, stderr } = await run(folder, ['backup', 'packed.gz']);
     const packed = readFileSync(join(folder, 'packed.gz'));
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(`(${packed.length} bytes)`) });
@@ -335,14 +335,14 @@ describe('cli backup and restore', () => {
     [
       'holds many times what its header says',
       (backup) => gzipSync(Buffer.concat([backup, Buffer.alloc(2 ** 28)])),
-      /is longer than the \d+ bytes of its header/,
+      /is longer than its header says \(\d+ bytes\)/,
     ],
     [
       'says that it is larger than the volume',
       (backup) => gzipSync(Buffer.concat([backup.subarray(0, 28), Buffer.alloc(4, 0xff), backup.subarray(32)])),
       /holds \d+ bytes, and \d+ are free/,
     ],
-  ])('rejects a packed backup that %s, and leaves nothing of it', async (_, bytes, reason) => {
+  ])('rejects a packed backup that %s, and leaves no file of it', async (_, bytes, reason) => {
     writeFileSync(join(folder, 'hostile.gz'), bytes(readFileSync(join(folder, 'backup.sqlite'))));
     const before = database();
     const names = readdirSync(folder);
@@ -356,7 +356,7 @@ describe('cli backup and restore', () => {
     expect(readdirSync(folder)).toEqual(names);
   });
 
-  it('verifies a backup in WAL mode with what is only in its WAL, and leaves no file beside it', async () => {
+  it('verifies a backup in WAL mode with records that are only in its WAL, and leaves no file beside it', async () => {
     mkdirSync(join(folder, 'copied'));
     tamper((copy) => {
       copy.exec(
@@ -391,7 +391,7 @@ describe('cli backup and restore', () => {
     });
   });
 
-  it('leaves the records unchecked with --skip-record-check, and says so', async () => {
+  it('leaves the records unchecked with --skip-record-check, and reports it', async () => {
     tamper((copy) => HOSTILE_CHANGES['an empty wish']!(copy, () => 1));
     expect(await run(folder, ['restore', 'backup.sqlite', '--skip-record-check'])).toMatchObject({
       code: 0,
@@ -399,10 +399,10 @@ describe('cli backup and restore', () => {
     });
   });
 
-  it('restores over a database that is damaged beyond opening, and leaves it no WAL that is not its own', async () => {
+  it('restores over a database that is damaged beyond opening, and leaves it no foreign WAL', async () => {
     for (const suffix of ['', '-wal']) writeFileSync(join(folder, `cookies.sqlite${suffix}`), 'broken'.repeat(2000));
     expect(await run(folder, ['restore', 'backup.sqlite'])).toMatchObject({ code: 0 });
-    // Before anything opens the database, which would take a WAL of that name for its own.
+    // Checked before SQLite opens the database, because it would use a WAL of that name.
     expect(existsSync(join(folder, 'cookies.sqlite-wal'))).toBe(false);
     const aside = readdirSync(folder).filter((name) => name.includes('.before-'));
     expect(aside).toHaveLength(1);

@@ -11,7 +11,7 @@ describe('cli export', () => {
     line({ id: 2, flavor: 'cinnamon', size: 'large' }) +
     line({ id: 7, flavor: 'chocolate' });
 
-  /** More than a pipe takes at once. */
+  /** Longer than the buffer of a pipe. */
   const MANY = lines(9000);
 
   beforeEach(() => {
@@ -49,13 +49,13 @@ describe('cli export', () => {
     [['--after', '-1'], 'It must be a whole number from 1 to 9007199254740991, or 0'],
     [['--limit', '0'], 'It must be a whole number from 1 on'],
     [['--colour', 'red'], "unknown option '--colour'"],
-  ])('is called wrongly with %j', async (args, fault) => {
+  ])('exits with 2 for %j', async (args, fault) => {
     const { code, stdout, stderr } = await run(folder, ['export', 'cookies', ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(fault);
   });
 
-  it('ends quietly when its reader has had enough', async () => {
+  it('ends without an error when its reader closes the pipe', async () => {
     folder = await folderWith(MANY);
     const child = startCommand(folder, ['export', 'cookies']);
     const [first] = (await once(child.stdout!, 'data')) as [Buffer];
@@ -77,7 +77,7 @@ describe('cli export', () => {
     child.stdout!.destroy();
   });
 
-  it('writes a file that appears whole or not at all', async () => {
+  it('writes a file that appears complete or not at all', async () => {
     folder = await folderWith(MANY);
     const files = readdirSync(folder);
     expect(await run(folder, ['export', 'cookies', '--output', 'out.ndjson'])).toMatchObject({ code: 0, stdout: '' });
@@ -89,7 +89,7 @@ describe('cli export', () => {
     expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('Nothing is left of it') });
   });
 
-  it('fails when stdout cannot take it, and says so', async () => {
+  it('fails with a message when stdout cannot be written', async () => {
     folder = await folderWith(TEXT);
     // A device of Linux that is always full.
     const full = openSync('/dev/full', 'w');
@@ -101,7 +101,7 @@ describe('cli export', () => {
     });
   });
 
-  it('is of one moment, while the service is written to', async () => {
+  it('writes one state while clients write', async () => {
     folder = await folderWith(MANY);
     await using service = await startService({ DATABASE_URL: `sqlite:${join(folder, 'cookies.sqlite')}` });
     const client = await Client.of(service);

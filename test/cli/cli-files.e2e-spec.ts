@@ -34,7 +34,7 @@ import { canRunAsOrdinaryUser, ORDINARY_USER } from '../support/ordinary-user.js
 import { until } from '../support/until.js';
 import { ServiceProcess } from '../support/service-process.js';
 
-/** Another user of the machine; only root can give files to one. */
+/** The id of another user, to whom only root can give files. */
 const STRANGER = 65534;
 const asRoot = ORDINARY_USER.uid !== undefined && canRunAsOrdinaryUser() ? it : it.skip;
 const withDevices = canMakeDevices() ? it : it.skip;
@@ -62,13 +62,13 @@ function hasOpened({ pid }: ChildProcess, file: string): boolean {
     try {
       return readlinkSync(`/proc/${pid}/fd/${name}`) === at(file);
     } catch {
-      // Closed since the folder was read.
+      // The descriptor was closed after the folder was read.
       return false;
     }
   });
 }
 
-/** Reads a FIFO in a process of its own: opening it waits for its writer. */
+/** Reads a FIFO in another process, because opening a FIFO waits for a writer. */
 function reader(fifo: string): { child: ChildProcess; bytes: Promise<Buffer> } {
   const child = spawn('cat', [fifo]);
   const chunks: Buffer[] = [];
@@ -76,7 +76,7 @@ function reader(fifo: string): { child: ChildProcess; bytes: Promise<Buffer> } {
   return { child, bytes: new Promise((resolve) => child.once('close', () => resolve(Buffer.concat(chunks)))) };
 }
 
-describe('what export and backup are to write into', () => {
+describe('the target of export and backup', () => {
   const COMMANDS = [
     ['export', ['export', 'cookies', '--output']],
     ['backup', ['backup']],
@@ -92,7 +92,7 @@ describe('what export and backup are to write into', () => {
     expect(countsOf(folder, 'written')).toEqual({ count: 3, used: 3 });
   };
 
-  it.each(COMMANDS)('stays a FIFO, whose reader gets it: %s', async (name, args) => {
+  it.each(COMMANDS)('stays a FIFO, and its reader gets the output: %s', async (name, args) => {
     execFileSync('mkfifo', [at('fifo')]);
     const ended = outcomeOf(startCommand(folder, [...args, at('fifo')]));
     // The command waits for a reader.
@@ -112,7 +112,7 @@ describe('what export and backup are to write into', () => {
     expect([existsSync(at('-')), remains()]).toEqual([false, []]);
   });
 
-  it('is waited for while a FIFO has no reader, until it is interrupted', async () => {
+  it('is a FIFO without a reader: the command waits until it is interrupted', async () => {
     execFileSync('mkfifo', [at('fifo')]);
     const child = startCommand(folder, ['export', 'cookies', '--output', at('fifo')]);
     const outcome = outcomeOf(child);
@@ -123,8 +123,8 @@ describe('what export and backup are to write into', () => {
     expect(await outcome).toMatchObject({ code: 130, stderr: 'Interrupted.\n' });
   });
 
-  // A device of our own: what goes wrong must not take one from the machine.
-  withDevices.each(COMMANDS)('stays a device, whose error is said: %s', async (_name, args) => {
+  // The test makes its own device, so that a bug cannot remove a device of the machine.
+  withDevices.each(COMMANDS)('stays a device, and its error is reported: %s', async (_name, args) => {
     execFileSync('mknod', [at('full'), 'c', '1', '7']);
     execFileSync('mknod', [at('null'), 'c', '1', '3']);
     expect(await run(folder, [...args, at('null')])).toMatchObject({ code: 0 });
@@ -136,7 +136,7 @@ describe('what export and backup are to write into', () => {
     expect(remains()).toEqual([]);
   });
 
-  it.each(COMMANDS)('stays a symbolic link, to a file or to none yet: %s', async (name, args) => {
+  it.each(COMMANDS)('stays a symbolic link, also to a missing file: %s', async (name, args) => {
     mkdirSync(at('elsewhere'));
     writeFileSync(at('elsewhere/old'), 'old', { mode: 0o640 });
     symlinkSync('elsewhere', at('folder'));
@@ -150,8 +150,8 @@ describe('what export and backup are to write into', () => {
     expect(statSync(at('elsewhere/old')).mode & 0o777).toBe(0o640);
   });
 
-  it.each(COMMANDS)('may be a link to stdout, in a pipe or behind what a file has: %s', (name, args) => {
-    // As /dev/stdout is, which a fault must not take from the machine.
+  it.each(COMMANDS)('may be a link to stdout, to a pipe or to a file that is appended to: %s', (name, args) => {
+    // A link like /dev/stdout, which a bug must not remove from the machine.
     symlinkSync('/proc/self/fd/1', at('stdout'));
     const command = [process.execPath, join(process.cwd(), 'dist/src/cli/main.js'), ...args, at('stdout')];
     const shell = (rest: string): Buffer =>
@@ -189,7 +189,7 @@ describe('restore', () => {
 
   const asides = (): string[] => readdirSync(folder).filter((name) => name.includes('.before-'));
 
-  it('keeps one database of before, that of the last time', async () => {
+  it('keeps only the database before the last restore', async () => {
     writeFileSync(at('cookies.sqlite.before-mine'), 'a file that somebody named so');
     await run(folder, ['restore', 'backup.sqlite']);
     const [first] = asides().filter((name) => !name.endsWith('mine'));
@@ -212,7 +212,7 @@ describe('restore', () => {
     expect((await run(folder, ['restore', 'backup.sqlite'])).stderr).not.toContain('Warning');
   });
 
-  it('takes what comes through a pipe, and nothing that ends too early', async () => {
+  it('reads a pipe, and rejects one that ends too early', async () => {
     const backup = readFileSync(at('backup.sqlite'));
     expect(await run(folder, ['restore', '/dev/stdin'], { input: backup.subarray(0, 9000) })).toMatchObject({
       code: 1,
@@ -223,7 +223,7 @@ describe('restore', () => {
     expect(remains()).toEqual([]);
   });
 
-  it('leaves a link to the database a link', async () => {
+  it('keeps a link to the database a link', async () => {
     mkdirSync(at('real'));
     execFileSync('mv', [at('cookies.sqlite'), at('real/cookies.sqlite')]);
     symlinkSync('real/cookies.sqlite', at('cookies.sqlite'));
@@ -233,7 +233,7 @@ describe('restore', () => {
     expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
   });
 
-  /** Runs a command as another user, to whom the folder belongs. */
+  /** Runs a command as another user, who owns the folder. */
   const runAs = (uid: number, args: readonly string[]): Promise<Outcome> => {
     const child = spawn(process.execPath, [join(process.cwd(), 'dist/src/cli/main.js'), ...args], {
       cwd: folder,
@@ -248,7 +248,7 @@ describe('restore', () => {
     return outcomeOf(child);
   };
 
-  asRoot('names the user who cannot read the backup, and one who cannot keep the owner', async () => {
+  asRoot('names a user who cannot read the backup, and a user who cannot keep the owner', async () => {
     chmodSync(folder, 0o777);
     chmodSync(at('backup.sqlite'), 0o600);
     const unreadable = await runAs(STRANGER, ['restore', 'backup.sqlite']);
@@ -275,7 +275,7 @@ describe('commands that root runs beside a service of another user', () => {
   const ownersIn = (name: string): Record<string, number> =>
     Object.fromEntries(readdirSync(at(name)).map((file) => [file, statSync(at(name, file)).uid]));
 
-  asRoot('leave it no file that it cannot write: import, export, backup, doctor, token, restore', async () => {
+  asRoot('leave no file that it cannot write: import, export, backup, doctor, token, restore', async () => {
     const environment = {
       DATABASE_URL: `sqlite:${at('volume/data/cookies.sqlite')}`,
       NODE_ENV: 'development',
@@ -328,7 +328,7 @@ describe('an import after a move', () => {
     return (await (await Client.of(service)).post(COOKIE)).body.id;
   };
 
-  it.each([[[]], [['--atomic']]])('never gives an id again that the old storage has given (%j)', async (options) => {
+  it.each([[[]], [['--atomic']]])('never gives an id that the old storage has given (%j)', async (options) => {
     await store(lines(5));
     inDatabase(folder, (db) => db.exec('DELETE FROM cookies WHERE id > 3'));
     const exported = await run(folder, ['export', 'cookies', '--output', 'out.ndjson']);
@@ -337,14 +337,14 @@ describe('an import after a move', () => {
     mkdirSync(at('new'));
     const imported = await run(at('new'), ['import', 'cookies', at('out.ndjson'), ...options]);
     expect(imported).toMatchObject({ code: 0, stderr: expect.stringContaining('Imported 3 cookies') });
-    // The same contents: the line is no cookie.
+    // The checksums are equal, because the `lastId` line is no cookie.
     const sums = [exported, imported].map(({ stderr }) => /3 cookies, sha256 [0-9a-f]{64}/.exec(stderr)?.[0]);
     expect(sums[1]).toBe(sums[0]);
     expect((await run(at('new'), ['export', 'cookies'])).stdout).toBe(`${lines(3)}{"lastId":5}\n`);
     expect(await nextId()).toBe(6);
   });
 
-  it('takes the last id of a storage that is empty, and not with --ids assign', async () => {
+  it('uses the last id of an empty storage, but not with --ids assign', async () => {
     await store('{"lastId":9}\n');
     expect((await run(folder, ['export', 'cookies'])).stdout).toBe('{"lastId":9}\n');
     mkdirSync(at('new'));
@@ -356,7 +356,7 @@ describe('an import after a move', () => {
     expect(await nextId()).toBe(2);
   });
 
-  it('says so when lines follow, or when it is not a number of an id', async () => {
+  it('reports a last id that other lines follow, or that is no valid id', async () => {
     for (const [input, reason] of [
       [`{"lastId":9}\n${lines(1)}`, 'Line 2 is wrong: it comes after "lastId"'],
       ['{"lastId":9007199254740992}\n', 'Line 1 is wrong'],
@@ -369,7 +369,7 @@ describe('an import after a move', () => {
     }
   });
 
-  it('leaves the line out where only some cookies are exported', async () => {
+  it('has no last id when only some cookies are exported', async () => {
     await store(`${lines(2)}{"lastId":9}\n`);
     for (const args of [
       ['--limit', '5'],
@@ -381,15 +381,15 @@ describe('an import after a move', () => {
   });
 });
 
-describe('import of what gzip has packed', () => {
-  it('reads a file and stdin, in several members, too', async () => {
+describe('import of a gzip file', () => {
+  it('reads a file and stdin, also with several gzip members', async () => {
     writeFileSync(at('in.ndjson.gz'), Buffer.concat([gzipSync(lines(1500)), gzipSync(lines(10, 1501))]));
     expect(await run(folder, ['import', 'cookies', 'in.ndjson.gz'])).toMatchObject({ code: 0 });
     expect(await run(folder, ['import', 'cookies'], { input: gzipSync(lines(2, 2000)) })).toMatchObject({ code: 0 });
     expect(countsOf(folder)).toEqual({ count: 1512, used: 1512 });
   });
 
-  it('says that a file ends too early, and stores nothing of it', async () => {
+  it('reports a file that ends too early, and stores nothing of it', async () => {
     const whole = gzipSync(lines(500));
     writeFileSync(at('in.ndjson.gz'), whole.subarray(0, whole.length - 20));
     const { code, stderr } = await run(folder, ['import', 'cookies', 'in.ndjson.gz']);
@@ -398,7 +398,7 @@ describe('import of what gzip has packed', () => {
     expect(existsSync(at('in.ndjson.gz'))).toBe(true);
   });
 
-  it('reads what export has packed, and goes on with it after an interrupt', async () => {
+  it('reads the packed output of export, and continues after an interrupt', async () => {
     await store(lines(1500));
     const { code, stderr } = await run(folder, ['export', 'cookies', '--output', 'out.ndjson.gz']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('Exported 1500 cookies, sha256 ') });

@@ -23,7 +23,7 @@ describe('cli import', () => {
     return run(folder, ['import', 'cookies', 'in.ndjson', ...args], { environment });
   };
 
-  it('stores what export gives again, to the byte, with an equal checksum', async () => {
+  it('stores the output of export, so that another export is equal byte for byte', async () => {
     const text = lines(2500);
     const imported = await importFile(text);
     expect(imported).toMatchObject({ code: 0, stdout: '' });
@@ -62,7 +62,7 @@ describe('cli import', () => {
     ['a line that is too long', `${' '.repeat(17_000)}${line({ id: 2 })}`, /longer than the 16384 bytes/],
   ];
 
-  it('names every broken line of a file by its number, and what is wrong, and stores nothing', async () => {
+  it('names every broken line of a file by its number and the problem, and stores nothing', async () => {
     const text = Buffer.concat([Buffer.from(GOOD), ...BROKEN.map(([, bad]) => Buffer.from(bad)), Buffer.from('[]')]);
     const { code, stderr } = await importFile(text);
     expect(code).toBe(1);
@@ -76,7 +76,7 @@ describe('cli import', () => {
     expect(countsOf(folder)).toEqual({ count: 0, used: 0 });
   });
 
-  it('ends at the first broken line of stdin, with what was stored before', async () => {
+  it('ends at the first broken line of stdin, and keeps the records stored before', async () => {
     const { code, stderr } = await run(folder, ['import', 'cookies'], {
       input: lines(1500) + line({ id: 1501, size: 'tiny' }),
     });
@@ -99,7 +99,7 @@ describe('cli import', () => {
     ['/dev/stdin', 'cat in.ndjson | cli import cookies /dev/stdin'],
     ['/dev/stdin that is a file', 'cli import cookies /dev/stdin < in.ndjson'],
     ['a packed FIFO', 'mkfifo fifo && (gzip -c in.ndjson > fifo &) && cli import cookies fifo'],
-  ])('stores what comes through %s', async (_what, command) => {
+  ])('stores the content of %s', async (_what, command) => {
     writeFileSync(join(folder, 'in.ndjson'), lines(2500));
     const cli = `cli() { '${process.execPath}' '${resolve('dist/src/cli/main.js')}' "$@"; }`;
     const env = { PATH: process.env['PATH'], ...environmentIn(folder, { NODE_ENV: 'production' }) };
@@ -120,12 +120,12 @@ describe('cli import', () => {
     expect(await outcomeOf(child)).toMatchObject({ code: 143 });
   });
 
-  it('says of one that it is one', async () => {
+  it('prints the singular for one record', async () => {
     expect((await importFile(GOOD)).stderr).toMatch(/^Imported 1 cookie\.\nThe storage holds 1 cookie, sha256/m);
   });
 
   it.each(['{"lastId":9007199254740991}\n', line({ id: 9007199254740991 }), line({ id: 9007199254730992 })])(
-    'rejects an id that leaves fewer ids than there are places: %s',
+    'rejects an id that leaves fewer ids than the capacity: %s',
     async (text) => {
       const { code, stderr } = await importFile(lines(1) + text);
       expect({ code, stderr }).toEqual({
@@ -136,13 +136,13 @@ describe('cli import', () => {
     },
   );
 
-  it('is 507 with a line in the log for POST when the ids are spent', async () => {
+  it('makes POST 507 with a line in the log when the ids are used up', async () => {
     await importFile(GOOD);
     inDatabase(folder, (database) => database.prepare('UPDATE sqlite_sequence SET seq = ?').run(2 ** 53 - 1));
     await using service = await ServiceProcess.start(folder);
     const answer = await (await Client.of(service)).post(COOKIE);
     expect(answer).toMatchObject({ status: 507, body: { errorCode: 'STORAGE_FULL' } });
-    expect(service.output).toContain('The ids of cookies are spent');
+    expect(service.output).toContain('The ids of cookies are used up');
     expect(countsOf(folder)).toEqual({ count: 1, used: 1 });
   });
 
@@ -158,7 +158,7 @@ describe('cli import', () => {
     expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
   });
 
-  it('assigns new ids where it is told to, or where lines have none', async () => {
+  it('assigns new ids with the option, or if lines have none', async () => {
     await importFile(lines(2, 10));
     expect(await importFile(lines(2, 10), ['--ids', 'assign'])).toMatchObject({ code: 0 });
     expect(await importFile(line() + line())).toMatchObject({ code: 0 });
@@ -188,7 +188,7 @@ describe('cli import', () => {
       2,
     ],
   ] as const)(
-    'says how many are stored of four cookies for two places from %s',
+    'reports how many of four cookies are stored in two places from %s',
     async (_, file, options, says, count) => {
       writeFileSync(join(folder, 'in.ndjson'), lines(4));
       const { code, stderr } = await run(folder, ['import', 'cookies', ...(file ? [file] : []), ...options], {
@@ -201,7 +201,7 @@ describe('cli import', () => {
     },
   );
 
-  it('fills the storage to its last place from stdin, and goes on when there is more room', async () => {
+  it('fills the storage to its last place from stdin, and continues when there is more room', async () => {
     const input = lines(2000);
     const full = await run(folder, ['import', 'cookies'], { input, environment: { COOKIES_CAPACITY: '1234' } });
     expect(full.code).toBe(1);
@@ -245,7 +245,7 @@ describe('cli import', () => {
       return outcome;
     };
 
-    it.each(['SIGKILL', 'SIGINT'] as const)('by %s goes on, nothing lost, nothing twice', async (signal) => {
+    it.each(['SIGKILL', 'SIGINT'] as const)('by %s continues without losing or repeating a record', async (signal) => {
       const text = lines(TOTAL);
       const { code, stderr } = await interruptedBy(signal, text);
       if (signal === 'SIGINT') {
@@ -266,7 +266,7 @@ describe('cli import', () => {
       expect(over).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing to resume') });
     });
 
-    it('starts again with --forget, though a restored file says that it was interrupted at a line of 64 bits', async () => {
+    it('starts again with --forget, even if a restored file names an interrupted line of 64 bits', async () => {
       expect(await importFile(line())).toMatchObject({ code: 0 });
       inDatabase(folder, (database) =>
         database.exec(`INSERT INTO imports VALUES ('cookies', 9223372036854775807, '', 'keep', 'yesterday')`),
@@ -275,7 +275,7 @@ describe('cli import', () => {
       expect(await importFile(line(), ['--forget'])).toMatchObject({ code: 0 });
     });
 
-    it('goes on neither with another input nor with other ids, and starts again with --forget', async () => {
+    it('does not continue with another input or other ids, and starts again with --forget', async () => {
       await interruptedBy('SIGKILL', lines(TOTAL));
       const before = countsOf(folder);
       for (const [args, input, code, message] of [
@@ -294,7 +294,7 @@ describe('cli import', () => {
     });
   });
 
-  it('changes the ETag of the list under a service that serves, whose next id is beyond the imported', async () => {
+  it('changes the ETag of the list of a running service, whose next id is greater than the imported ids', async () => {
     await using service = await ServiceProcess.start(folder);
     const client = await Client.of(service);
     const before = (await client.get('/cookies')).headers.get('etag')!;
@@ -305,13 +305,13 @@ describe('cli import', () => {
     expect((await client.post(COOKIE)).body.id).toBe(2000);
   });
 
-  it('goes on beyond a last id of many digits', async () => {
+  it('continues after a last id of many digits', async () => {
     expect(await importFile(`${lines(2)}{"lastId":1234567890123}\n`)).toMatchObject({ code: 0 });
     expect(await run(folder, ['import', 'cookies', '--ids', 'assign'], { input: lines(1) })).toMatchObject({ code: 0 });
     expect((await run(folder, ['export', 'cookies'])).stdout.split('\n')[2]).toContain('"id":1234567890124');
   });
 
-  it('unpacks what arrives byte by byte', async () => {
+  it('unpacks input that arrives byte by byte', async () => {
     const child = startCommand(folder, ['import', 'cookies']);
     const outcome = outcomeOf(child);
     for (const byte of gzipSync(lines(20))) {
@@ -322,7 +322,7 @@ describe('cli import', () => {
     expect(await outcome).toMatchObject({ code: 0, stderr: expect.stringContaining('Imported 20 cookies.') });
   });
 
-  it('runs once at a time: of two into one resource, one is rejected or waits, and nothing is stored twice', async () => {
+  it('runs once at a time: a second import of the resource is rejected or waits, and nothing is stored twice', async () => {
     const both = [1, 10_001].map((first) => run(folder, ['import', 'cookies'], { input: lines(3000, first) }));
     const outcomes = await Promise.all(both);
     const stored = outcomes.filter(({ code }) => code === 0).length * 3000;
@@ -332,7 +332,7 @@ describe('cli import', () => {
     expect(countsOf(folder)).toEqual({ count, used: count });
   });
 
-  it('has places for exactly as many as may be while the service takes some, too', async () => {
+  it('fills exactly the free places while the service also stores records', async () => {
     const environment = { COOKIES_CAPACITY: '3000' };
     await using service = await ServiceProcess.start(folder, environment);
     const client = await Client.of(service);

@@ -15,7 +15,7 @@ import { temporaryFolder } from '../support/service.js';
 import { until } from '../support/until.js';
 import { FileCalls, type FileFault } from '../support/faults/file-calls.js';
 
-/** A command that replaces a file, which exists before, by a finished draft. */
+/** A command that replaces an existing file by a finished draft. */
 const replacing = (args: string[], file: string, draft: string) => ({ name: args[0]!, args, file, draft });
 type Case = ReturnType<typeof replacing>;
 
@@ -45,7 +45,7 @@ describe('a command that replaces a file', () => {
   const at = (name: string): string => join(folder, name);
   const files = (): string[] => readdirSync(folder).sort();
 
-  /** How many cookies a database or an export has. */
+  /** The number of cookies in a database or an export. */
   const contentsOf = (file: string): number => {
     if (file.endsWith('.ndjson')) return readFileSync(at(file), 'utf8').split('\n').length - 1;
     return countsOf(folder, file).count;
@@ -56,7 +56,7 @@ describe('a command that replaces a file', () => {
     return run(folder, args, { environment: calls.environment });
   };
 
-  it.each(CASES)('puts the new file on disk before it takes the place, and then its name: $name', async (command) => {
+  it.each(CASES)('syncs the new file before it replaces the old one, and then its name: $name', async (command) => {
     const { file, draft } = command;
     expect(await runWith(command)).toMatchObject({ code: 0 });
     const ofTheFile = calls!.list().filter((call) => /^(sync|rename) /.test(call));
@@ -64,7 +64,7 @@ describe('a command that replaces a file', () => {
   });
 
   it.each(CASES)(
-    'leaves all as it was, and says so, when the new file cannot take its place: $name',
+    'leaves everything unchanged, and reports it, when the new file cannot replace the old one: $name',
     async (command) => {
       const { file, draft } = command;
       const filesBefore = files();
@@ -77,12 +77,12 @@ describe('a command that replaces a file', () => {
     },
   );
 
-  it.each(CASES)('says what is there when the new name cannot be put on disk: $name', async (command) => {
+  it.each(CASES)('reports the state when the new name cannot be synced: $name', async (command) => {
     const { code, stderr } = await runWith(command, { at: 'sync .', what: 'EIO' });
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringMatching(
-        /^\S+ is the new file, but its folder cannot be put on disk \(EIO: .*\): .* Check the disk\.\n$/,
+        /^\S+ is the new file, but its folder cannot be synced \(EIO: .*\): .* Check the disk\.\n$/,
       ),
     });
     expect(contentsOf(command.file)).toBe(command === RESTORE ? 3 : 4);
@@ -91,7 +91,7 @@ describe('a command that replaces a file', () => {
   it.each([
     { ...BACKUP, says: /^There is no new backup: the copy is not sound: / },
     { ...RESTORE, says: /^The copy of backup\.sqlite is not sound: .* The storage is as it was\.$/m },
-  ])('checks the copy it has made, which a bad disk may have changed: $name', async ({ says, ...command }) => {
+  ])('checks its copy, which a bad disk may have changed: $name', async ({ says, ...command }) => {
     const [before, filesBefore] = [readFileSync(at(command.file)), files()];
     const { code, stderr } = await runWith(command, { at: `copy ${command.draft}`, what: 'damaged' });
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(says) });
@@ -109,7 +109,7 @@ describe('a command that replaces a file', () => {
       stderr: 'Interrupted. The storage is as it was.\n',
     },
   ] as const)(
-    'leaves nothing new when it is interrupted by $fault.what: $name',
+    'leaves no new file when it is interrupted by $fault.what: $name',
     async ({ fault, code, stderr, ...command }) => {
       const [before, filesBefore] = [readFileSync(at(command.file)), files()];
       expect(await runWith(command, fault)).toEqual({ code, stdout: '', stderr });
@@ -136,7 +136,7 @@ describe('a command that replaces a file', () => {
     clearTimeout(rescue);
   });
 
-  it('leaves a whole storage at whatever step a restore is killed, and restores the next time', async () => {
+  it('leaves a complete storage at whatever step a restore is killed, and restores the next time', async () => {
     const steps: readonly (readonly [string, number])[] = [
       [`copy ${RESTORE.draft}`, 4],
       ['link cookies.sqlite cookies.sqlite.before', 4],
@@ -154,12 +154,12 @@ describe('a command that replaces a file', () => {
     expect(countsOf(folder)).toEqual({ count: 3, used: 3 });
   });
 
-  it('keeps what a killed service had only in its WAL in the database of before, and gives the restored one no WAL', async () => {
+  it('keeps records in the WAL of a killed service in the old database, and gives the restored one no WAL', async () => {
     const killed = temporaryFolder();
     inDatabase(folder, (database) => {
       database.exec(`PRAGMA journal_mode = WAL; INSERT INTO cookies (flavor, size, wish)
         VALUES ('vanilla', 'small', 'only in the WAL')`);
-      // As a kill leaves them: nobody folds the WAL into the database.
+      // The files as a kill leaves them, with a WAL that is not folded into the database.
       cpSync(folder, killed, { recursive: true });
     });
     expect(existsSync(join(killed, 'cookies.sqlite-wal'))).toBe(true);
@@ -171,7 +171,7 @@ describe('a command that replaces a file', () => {
     expect(countsOf(killed)).toEqual({ count: 3, used: 3 });
   });
 
-  it('makes nothing beside a backup in WAL mode, such as a copied database file, that it restores', async () => {
+  it('makes no files beside a backup in WAL mode, such as a copied database file', async () => {
     inDatabase(folder, (database) => database.pragma('journal_mode = WAL'), 'backup.sqlite');
     const [backup, filesBefore] = [readFileSync(at('backup.sqlite')), files()];
     expect(await run(folder, RESTORE.args)).toMatchObject({ code: 0 });

@@ -45,18 +45,18 @@ describePostgres('the command line and PostgreSQL', () => {
     expect(await stored()).toMatchObject({ used: 2501, count: 2501 });
   });
 
-  it('lets the next cookie have an id beyond the largest, and tells clients that the list has changed', async () => {
+  it('gives the next cookie an id greater than all others, and the list a new ETag', async () => {
     await using service = await startService(postgres);
     const client = await Client.of(service);
     const { headers } = await client.get('/cookies?limit=1');
-    // Their order does not matter, within an import or from one to the next.
+    // Ids may come in any order, within an import and from one import to the next.
     await onPostgres(['import', 'cookies'], line({ id: 41 }) + line({ id: 7 }));
     await onPostgres(['import', 'cookies'], line({ id: 12 }));
     expect((await client.get('/cookies?limit=1')).headers.get('etag')).not.toBe(headers.get('etag'));
     expect(await client.post(COOKIE)).toMatchObject({ status: 201, body: { id: 42 } });
   });
 
-  it('keeps the last id that was given, from SQLite and back, also of an empty storage', async () => {
+  it('keeps the last given id, from SQLite and back, also of an empty storage', async () => {
     for (const text of ['{"lastId":9}\n', `${lines(3)}{"lastId":50}\n`]) {
       expect(await onPostgres(['import', 'cookies'], text)).toMatchObject({ code: 0 });
       expect((await onPostgres(['export', 'cookies'])).stdout).toBe(text);
@@ -73,12 +73,12 @@ describePostgres('the command line and PostgreSQL', () => {
     expect(await stored()).toMatchObject({ used: 3, count: 3 });
   });
 
-  it('goes on behind what a killed import has stored', async () => {
+  it('continues after the last records of a killed import', async () => {
     const text = lines(8000);
     const child = startCommand(folder, ['import', 'cookies'], postgres);
     const outcome = outcomeOf(child);
     child.stdin!.on('error', () => {});
-    // It has the first half and waits for more.
+    // The command gets the first half of the input and waits for more.
     child.stdin!.write(text.slice(0, text.length / 2));
     while (((await stored().catch(() => undefined))?.used ?? 0) === 0) await sleep(20);
     child.kill('SIGKILL');
@@ -91,7 +91,7 @@ describePostgres('the command line and PostgreSQL', () => {
     expect(await stored()).toMatchObject({ used: 8000, count: 8000 });
   });
 
-  it('stores nothing of an atomic import that meets an id which is taken', async () => {
+  it('stores nothing of an atomic import with an id that exists already', async () => {
     await onPostgres(['import', 'cookies'], line({ id: 3 }));
     const file = `${folder}/lines.ndjson`;
     writeFileSync(file, lines(3));
@@ -110,7 +110,7 @@ describePostgres('the command line and PostgreSQL', () => {
     expect(stderr).toContain(program);
   });
 
-  it('is looked at by doctor, which says what is wrong and never the password', async () => {
+  it('is checked by doctor, which reports the problem but never the password', async () => {
     await onPostgres(['import', 'cookies'], lines(3));
     const sound = await onPostgres(['doctor']);
     expect(sound).toMatchObject({ code: 0, stdout: expect.stringContaining('3 cookies of 100000') });

@@ -45,7 +45,7 @@ describe('the command line', () => {
     [['import', 'in.ndjson'], `There is no resource "in.ndjson"; there are ${THERE_ARE}. For example: `],
     [['token'], "required option '--sub <who>' not specified"],
     [['token', '--sub', 'a', '--expires', 'soon'], 'It must be a number with s, m, h or d, such as 1h.'],
-  ])('%j exits with 2 and says why', async (args, message) => {
+  ])('%j exits with 2 and a reason', async (args, message) => {
     expect(await run(folder, args)).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
   });
 
@@ -95,7 +95,7 @@ describe('the command line', () => {
     });
   });
 
-  it('exits with 1 and says so when stdout cannot take a token', async () => {
+  it('exits with 1 and a message when stdout cannot take a token', async () => {
     // A device of Linux that is always full.
     const full = openSync('/dev/full', 'w');
     const ended = outcomeOf(startCommand(folder, ['token', '--sub', 'alice'], {}, full));
@@ -118,7 +118,7 @@ describe('the command line', () => {
       'real write',
     ];
 
-    it('finds all well before the first start, and makes nothing', async () => {
+    it('reports no problem before the first start, and makes no file', async () => {
       const { code, stdout } = await run(folder, ['doctor']);
       expect({ code, failures: failures(stdout) }).toEqual({ code: 0, failures: [] });
       expect(stdout).toContain('does not exist yet');
@@ -134,26 +134,24 @@ describe('the command line', () => {
       expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ok +certificate .*until 2/m) });
       const twoDaysLater = preloaded('const { now } = Date; Date.now = () => now() + 2 * 86_400_000;');
       const later = await run(folder, ['doctor'], { environment: { ...environment, ...twoDaysLater } });
-      expect(failures(later.stdout)).toEqual([
-        expect.stringMatching(/certificate +.*certificate\.pem has expired at 2/),
-      ]);
+      expect(failures(later.stdout)).toEqual([expect.stringMatching(/certificate +.*certificate\.pem expired at 2/)]);
     });
 
-    it('ends in good order when its reader has closed the pipe', async () => {
+    it('ends without an error when its reader has closed the pipe', async () => {
       const child = startCommand(folder, ['doctor']);
       const ended = outcomeOf(child);
       child.stdout!.destroy();
       expect(await ended).toMatchObject({ code: 0, stderr: '' });
     });
 
-    it('finds all well while the service runs and after it, and leaves nothing behind', async () => {
+    it('reports no problem while the service runs and after it, and leaves no file behind', async () => {
       const service = await ServiceProcess.start(folder);
       let files = readdirSync(folder);
       const running = await run(folder, ['doctor']);
       expect(readdirSync(folder)).toEqual(files);
       await service.end();
       files = readdirSync(folder);
-      // File systems and clocks round: half a minute is no fault.
+      // File systems and clocks round times, so half a minute is accepted.
       const soon = Date.now() / 1000 + 30;
       utimesSync(join(folder, 'cookies.sqlite'), soon, soon);
       const stopped = await run(folder, ['doctor']);
@@ -174,7 +172,7 @@ describe('the command line', () => {
         1,
         /^FAIL {2}free space +63 MiB are free on the volume of .*at least 64 MiB$/m,
       ],
-    ])('tells of a volume with %s', async (_what, bavail, code, expected) => {
+    ])('reports a volume with %s', async (_what, bavail, code, expected) => {
       const environment = preloaded(`
         import fs from 'node:fs';
         import { syncBuiltinESMExports } from 'node:module';
@@ -207,7 +205,7 @@ describe('the command line', () => {
         () => utimesSync(join(folder, 'cookies.sqlite'), Date.now() / 1000 + 120, Date.now() / 1000 + 120),
         /^FAIL {2}clock +it is .*, but .*cookies\.sqlite was written .*: set the clock/m,
       ],
-    ])('says what to do about %s', async (_what, damage, expected) => {
+    ])('names the remedy for %s', async (_what, damage, expected) => {
       folder = await folderWith(line({ id: 1 }));
       damage();
       const { code, stdout, stderr } = await run(folder, ['doctor']);
@@ -215,7 +213,7 @@ describe('the command line', () => {
       expect(stderr).toMatch(/of 13 checks failed/);
     });
 
-    it('says how old the last backup in BACKUP_DIR is, or that there is none', async () => {
+    it('reports the age of the last backup in BACKUP_DIR, or that there is none', async () => {
       const environment = { BACKUP_DIR: temporaryFolder() };
       const none = await run(folder, ['doctor'], { environment });
       expect(none).toMatchObject({
@@ -228,7 +226,7 @@ describe('the command line', () => {
       expect(stdout).toMatch(new RegExp(`^ok    last backup      ${name}, 1\\.5 hours old, 1 bytes$`, 'm'));
     });
 
-    it('says that the folder cannot be written', async () => {
+    it('reports a folder that cannot be written', async () => {
       const environment = { DATABASE_URL: 'sqlite:/proc/self/cookies.sqlite' };
       const { code, stdout } = await run(folder, ['doctor'], { environment });
       expect({ code, stdout }).toEqual({

@@ -1,6 +1,6 @@
-// Runs the command blocks of README.md and docs/operating.md as they are printed, with a real Docker Engine, in a copy of the project
-// and under project names of its own: node test/compose/documents.js
-// With --check it only compares the blocks with the list below; test/documents.e2e-spec.ts runs that.
+// Runs the command blocks of README.md and docs/operating.md with a real Docker Engine, in a copy of the project and
+// with other project names: node test/compose/documents.js
+// With --check it only compares the blocks with the list below, as test/documents.e2e-spec.ts does.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,10 +11,10 @@ const ROOT = join(import.meta.dirname, '../..');
 const PORT = process.env['DOCUMENTS_PORT'] ?? '3900';
 const API = `http://127.0.0.1:${PORT}`;
 
-/** Run by .ci/run and test/readme.e2e-spec.ts: they are about a checkout, not about containers. */
+/** Blocks about a checkout, which .ci/run and test/readme.e2e-spec.ts run. */
 const ELSEWHERE = ['README.md Start 1', 'README.md Start 2'];
 
-/** Need systemd, a cluster of Kubernetes, Litestream, pgBackRest, or the image of an earlier version; test/operating.process-spec.ts runs the last one. */
+/** Blocks with other needs, such as systemd and Kubernetes. test/operating.process-spec.ts runs the last one. */
 const NOT_RUN = [
   'docs/operating.md One machine with systemd 1',
   'docs/operating.md Kubernetes 1',
@@ -22,7 +22,7 @@ const NOT_RUN = [
   'docs/operating.md Go back 1',
 ];
 
-/** Every other block, in an order in which each finds what it needs, and what must hold after it. */
+/** All other blocks in an order in which each finds what it needs, with the check after a block. */
 const ORDER = [
   ['README.md Deploy 1'],
   ['README.md A tour with curl 1', (output) => expectTour(output)],
@@ -47,14 +47,14 @@ function expect(pattern, text) {
   if (!pattern.test(text)) throw new Error(`${pattern} is not in what was printed:\n${text.slice(-2000)}`);
 }
 
-/** The status behind each command of the tour is that of its response. */
+/** Checks that the statuses of the responses are those written in the tour. */
 function expectTour(output) {
   const wanted = [...blocks.get('README.md A tour with curl 1').matchAll(/^#> (\d{3})/gm)].map(([, status]) => status);
   const got = [...output.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status);
   if (wanted.join() !== got.join()) throw new Error(`the tour gave ${got.join()}, not ${wanted.join()}`);
 }
 
-/** The bill of materials has every package that the container has, and no other. */
+/** Checks that the bill of materials has exactly the packages of the container. */
 function expectShipped(output) {
   const { components } = JSON.parse(output);
   const listed = components.map(({ name, version }) => `${name}@${version}`).sort();
@@ -75,7 +75,7 @@ function expectCapacity(file, capacity) {
   expect(new RegExp(`of ${capacity}$`, 'm'), run(`docker compose -f ${file} exec -T service cli doctor`));
 }
 
-/** 401 comes from the service, by its own certificate. */
+/** Expects 401 from the service, with a certificate that curl trusts. */
 function expectHttps() {
   const address = API.replace('http://127.0.0.1', 'https://localhost');
   expect(/^401$/, run(`curl -s -o /dev/null -w '%{http_code}' --cacert secrets/tls_certificate ${address}/cookies`));
@@ -85,11 +85,11 @@ function expectReplicas(count) {
   const running = run('docker compose -f compose.cluster.yaml ps -q service').trim().split('\n');
   if (running.length !== count) throw new Error(`${running.length} replicas run, not ${count}`);
   expectCapacity('compose.cluster.yaml', 1_000_000);
-  // HAProxy looks for its replicas every second.
+  // HAProxy checks its replicas every second.
   run(`for i in $(seq 30); do curl -sf ${API}/cookies -H "$(${AUTH})" > /dev/null && exit 0; sleep 1; done; exit 1`);
 }
 
-/** The tour has deleted the cookie with id 1 and stored one with id 2: no storage that they move to gives an id again. */
+/** Expects the id of the next cookie. The tour has used ids 1 and 2, which no later storage may give again. */
 function expectNextId(id) {
   const cookie = '{"flavor":"vanilla","size":"small","wish":"Rain"}';
   const post = `curl -s ${API}/cookies -H "$(${AUTH})" -H 'Content-Type: application/json' -d '${cookie}'`;
@@ -112,7 +112,7 @@ function run(script) {
   return stdout + stderr;
 }
 
-/** What a reader would put in place: his own date, and the port that is free here. */
+/** Replaces the date and the port, as a reader would. */
 function adapted(block) {
   const today = new Date().toISOString().slice(0, 10);
   return block.replaceAll('2026-11-21', today).replaceAll('http://127.0.0.1:3000', API);
@@ -141,7 +141,7 @@ try {
     writeFileSync(join(folder, file), text.replace(/^name: /m, 'name: documents-'));
   }
   for (const [name, check = () => {}] of ORDER) {
-    // The tour is run in the shell that deployed.
+    // The tour runs in the shell of the deployment.
     shell = name.startsWith('README.md') ? shell + adapted(blocks.get(name)) : adapted(blocks.get(name));
     console.log(`==> ${name}`);
     check(run(shell));

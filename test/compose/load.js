@@ -1,4 +1,4 @@
-// Writes and reads through the balancer until SIGTERM, then prints what it saw as JSON. Used by rolling-restart.sh.
+// Writes and reads through the balancer until SIGTERM, then prints the results as JSON. Used by rolling-restart.sh.
 import { Agent, request } from 'node:http';
 import { URL } from 'node:url';
 
@@ -39,7 +39,7 @@ async function client() {
     acknowledged.add(id);
     await count('GET', `/cookies/${id}`);
     await count('PATCH', `/cookies/${id}`, '{"size":"large"}');
-    // Every second stays, so that the end can be compared with what was acknowledged.
+    // Every second cookie stays, so that the acknowledged cookies can be compared with the stored ones.
     if (id % 2 === 0 && (await count('DELETE', `/cookies/${id}`)).status === 204) acknowledged.delete(id);
   }
 }

@@ -75,7 +75,7 @@ describe('cli set, with two services on one database', () => {
     await statusOf((client) => client.request('DELETE', '/cookies/999'), 404);
   });
 
-  it('COOKIES_CAPACITY=... changes what POST, import, doctor and the metric go by, and --unset changes it back', async () => {
+  it('COOKIES_CAPACITY=... changes the capacity for POST, import, doctor and the metric, and --unset changes it back', async () => {
     const path = (await clients[0]!.get('/cookies')).body as { id: number }[];
     for (const { id } of path) await clients[0]!.request('DELETE', `/cookies/${id}`);
     await change('COOKIES_CAPACITY=1');
@@ -90,7 +90,7 @@ describe('cli set, with two services on one database', () => {
     for (const client of clients) expect((await client.post(COOKIE)).status).toBe(507);
     const imported = await run(services[0].folder, ['import', 'cookies'], { input: JSON.stringify(COOKIE) });
     expect(imported).toMatchObject({ code: 1, stderr: expect.stringContaining('0 of 1 places are free') });
-    // The import has not written the capacity of its environment.
+    // The import has not written the capacity of its own environment.
     for (const client of clients) expect((await client.post(COOKIE)).status).toBe(507);
     const doctor = await run(services[0].folder, ['doctor']);
     expect(doctor.stdout).toContain('1 cookies of 1');
@@ -130,7 +130,7 @@ describe('cli set, with two services on one database', () => {
     await everywhere(read, policy(undefined));
   });
 
-  it('--list and the metric say each value, since when, and by whom', async () => {
+  it('--list and the metric show each value, its time, and who set it', async () => {
     const before = Date.now();
     await change('LOG_LEVEL=fatal');
     const { stdout } = await set('--list');
@@ -166,7 +166,7 @@ describe('cli set, with two services on one database', () => {
     [['MAINTENANCE=true', '--unset', 'MAINTENANCE'], 'MAINTENANCE is given twice: name each setting once'],
     [[], 'give NAME=VALUE, --unset NAME, or --list'],
     [['--list', 'MAINTENANCE=true'], 'give NAME=VALUE, --unset NAME, or --list'],
-  ])('%j is called wrongly', async (args, message) => {
+  ])('%j exits with 2', async (args, message) => {
     expect(await set(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
   });
 

@@ -10,8 +10,8 @@ const ENV_EXAMPLE = readFileSync(join(ROOT, '.env.example'), 'utf8');
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const declared = allSettings(SETTINGS);
 
-// Where one of these fails: npm run settings
-describe('what the documents say of the settings that the platform and the features declare', () => {
+// If one of these tests fails, run `npm run settings`.
+describe('the documents of the settings of the platform and the features', () => {
   it('.env.example has every variable with its default', () => {
     const example = parseEnv(ENV_EXAMPLE);
     const known = declared.flatMap(({ name, default: value = '', file }) => [
@@ -44,7 +44,7 @@ describe('the compose files', () => {
     },
   );
 
-  it('have variables of their own that the service does not take for misspelt settings', () => {
+  it('have variables of their own that the service does not report as misspelt settings', () => {
     const source = read('compose.yaml') + read('compose.cluster.yaml');
     const names = [...source.matchAll(/\$\{(\w+)/g)].map(([, name]) => name!);
     expect(names).toContain('PUBLISH');
@@ -54,7 +54,7 @@ describe('the compose files', () => {
 });
 
 describe('npm run settings', () => {
-  it('writes the documents as they are, whatever has become of them', async () => {
+  it('writes the documents as they are, even if they were changed', async () => {
     const copy = new ProjectCopy();
     try {
       const at = (name: string): string => join(copy.folder, name);

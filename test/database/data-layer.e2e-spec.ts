@@ -36,16 +36,16 @@ class NotesModule {}
 
 const CREATE_NOTES = 'CREATE TABLE notes (id integer PRIMARY KEY AUTOINCREMENT NOT NULL, name varchar NOT NULL UNIQUE)';
 const INSERT_NOTE = 'INSERT INTO notes (name) VALUES (?)';
-/** A name that is in the table already, so that to insert it violates the unique column. */
+/** A name that is already in the table, so inserting it violates the unique column. */
 const TAKEN = 'taken';
 
-/** Turns of the event loop while a lock is waited for, however loaded the machine is; a wait inside SQLite would have none. */
+/** Minimum turns of the event loop during a wait for a lock, even on a busy machine. A wait inside SQLite has none. */
 const FEWEST_TURNS = 10;
 
 const databaseOf = (dataSource: DataSource): Database =>
   (dataSource.driver as unknown as { databaseConnection: Database }).databaseConnection;
 
-/** The committed names, read by a connection that has nothing to do with the data source. */
+/** The committed names, read by a connection outside the data source. */
 function committedNames(file: string): Set<string> {
   const database = openDatabase(file, { readonly: true });
   try {
@@ -62,7 +62,7 @@ async function errorOf(work: Promise<unknown>): Promise<Error | undefined> {
   );
 }
 
-/** Inserts `first`, lets others run, then inserts `second`, in one of the ways that TypeORM offers. */
+/** Inserts `first`, lets others run, then inserts `second`, by an API of TypeORM. */
 type Way = (dataSource: DataSource, first: string, second: string) => Promise<unknown>;
 
 async function insertBoth(manager: EntityManager, first: string, second: string): Promise<void> {
@@ -84,7 +84,7 @@ const WAYS: Way[] = [
   (dataSource, first, second) => dataSource.transaction((manager) => insertBoth(manager, first, second)),
   (dataSource, first, second) =>
     dataSource.transaction(async (manager) => {
-      // A nested transaction that fails and is caught takes nothing of the outer one with it.
+      // A nested transaction that fails and is caught does not undo the outer one.
       const nested = manager.transaction(async (inner) => {
         await inner.insert(Note, { name: `doomed nested ${first}` });
         await nextTurn();
@@ -111,17 +111,17 @@ const WAYS: Way[] = [
 ];
 
 interface Outcome {
-  /** Operations that were to succeed and did not. */
+  /** Operations that failed unexpectedly. */
   readonly unexpected: string[];
-  /** Rows whose operation was reported as done, and that are not committed. */
+  /** Rows that are not committed although their operation succeeded. */
   readonly lost: string[];
-  /** Rows whose operation was reported as failed, and that are committed. */
+  /** Rows that are committed although their operation failed. */
   readonly ghosts: string[];
-  /** Rows that a reader saw although their transaction rolled back. */
+  /** Rows that a reader saw although their transaction was rolled back. */
   readonly dirty: string[];
 }
 
-/** Runs operations at once; every tenth violates the unique column with its second row. */
+/** Runs concurrent operations; the second row of every tenth violates the unique column. */
 async function stress(dataSource: DataSource, file: string, count: number): Promise<Outcome> {
   const unexpected: string[] = [];
   const done: string[] = [];
@@ -156,14 +156,14 @@ async function stress(dataSource: DataSource, file: string, count: number): Prom
   };
 }
 
-describe('the data layer, used by a module that knows nothing of it', () => {
+describe('the data layer, used by a module without special code for it', () => {
   let service: Service | undefined;
   let alone: DataSource | undefined;
   let dataSource: DataSource;
   let folder: string;
   let file: string;
 
-  // A data source made outside an application has no application's logger.
+  // Without an application, the data source would log to stdout.
   beforeAll(() => Logger.overrideLogger(false));
 
   const prepare = async (): Promise<void> => {
@@ -197,7 +197,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
     alone = undefined;
   });
 
-  it('loses nothing acknowledged, keeps nothing failed and shows nothing uncommitted under 2 000 concurrent operations', async () => {
+  it('loses no acknowledged row, keeps no failed row and shows no uncommitted row in 2 000 concurrent operations', async () => {
     const client = await Client.of(await start({ DATABASE_BUSY_TIMEOUT: '30000' }));
     const posts = Array.from({ length: 200 }, (_, index) => client.post({ ...COOKIE, wish: `wish ${index}` }));
     const outcome = await stress(dataSource, file, 2000);
@@ -208,7 +208,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
     expect(new Set(stored).size).toBe(200);
   });
 
-  it('shows by the same operations that the driver as TypeORM ships it would lose rows and show uncommitted ones', async () => {
+  it("proves with these operations that TypeORM's own driver would lose rows and show uncommitted ones", async () => {
     const directory = temporaryFolder();
     const stock = new DataSource({
       type: 'better-sqlite3',
@@ -236,7 +236,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
   });
 
   describe('reading', () => {
-    // The transaction stays open until the read has come back: a read that waited for it would fail after a second.
+    // The transaction stays open until the read has ended: a read that waited for it would fail after a second.
     it('does not wait for an open transaction, nor see its rows', async () => {
       await open({ DATABASE_BUSY_TIMEOUT: '1000' });
       const counts = async (): Promise<number[]> => [
@@ -336,7 +336,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       }
     });
 
-    it('rolls a transaction back that hangs, fails its later statements and its commit, and goes on with the next', async () => {
+    it('rolls back a hanging transaction, fails its later statements and its commit, and continues with the next', async () => {
       await open({ DATABASE_TRANSACTION_TIMEOUT: '200' });
       const runner = dataSource.createQueryRunner();
       await runner.startTransaction();
@@ -346,7 +346,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       expect(await errorOf(runner.query('SELECT * FROM notes'))).toBeInstanceOf(DatabaseUnavailableError);
       expect(await errorOf(runner.commitTransaction())).toBeInstanceOf(DatabaseUnavailableError);
       await runner.rollbackTransaction();
-      // The runner itself is whole again.
+      // The query runner can be used again.
       await runner.startTransaction();
       await runner.manager.insert(Note, { name: 'anew' });
       await runner.commitTransaction();
@@ -354,7 +354,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       expect(committedNames(file)).toEqual(new Set([TAKEN, 'next', 'anew']));
     });
 
-    it('keeps nothing of a transaction that was rolled back for its time, even when a nested one failed on it', async () => {
+    it('keeps nothing of a transaction that was rolled back by its time-out, even when a nested one fails afterwards', async () => {
       await open({ DATABASE_TRANSACTION_TIMEOUT: '100' });
       const error = await errorOf(
         dataSource.transaction(async (manager) => {
@@ -368,7 +368,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       expect(committedNames(file)).toEqual(new Set([TAKEN]));
     });
 
-    it('keeps nothing of a failed transaction, even of statements that were still on their way', async () => {
+    it('keeps nothing of a failed transaction, even of statements that were still in flight', async () => {
       await open();
       for (let delay = 0; delay < 60; delay++) {
         const error = await errorOf(
@@ -386,7 +386,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       expect(committedNames(file)).toEqual(new Set([TAKEN]));
     });
 
-    it('gives the turn on when a query runner is released that still waits for it', async () => {
+    it('passes the turn on when a query runner is released while it waits for the turn', async () => {
       await open({ DATABASE_BUSY_TIMEOUT: '1000' });
       const [first, second] = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
       await first.startTransaction();
@@ -441,7 +441,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       expect(committedNames(file)).toEqual(new Set([TAKEN, ...SEVERAL]));
     });
 
-    it('takes a semicolon that separates nothing: in strings, names, comments and triggers, and at the end', async () => {
+    it('accepts a semicolon that separates nothing: in strings, names, comments and triggers, and at the end', async () => {
       await open();
       for (const sql of [
         "INSERT INTO notes (name) VALUES ('a; b'); ; -- c; d",
@@ -461,7 +461,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
       expect(committedNames(file)).toEqual(new Set([TAKEN, 'a; b', 'g', 'i;j', 'by trigger', 'in a transaction']));
     });
 
-    it('rejects a PRAGMA that would change the one writing connection for everyone', async () => {
+    it('rejects a PRAGMA that would change the writing connection for all callers', async () => {
       await open();
       const settings = () =>
         ['foreign_keys', 'ignore_check_constraints', 'synchronous', 'journal_mode'].map((name) =>
@@ -519,7 +519,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
         },
       ],
       ['many rows at once', (manager) => manager.insert(Note, MANY)],
-      // SQLite itself undoes no more than such a statement (sqlite3VdbeHalt of its vdbeaux.c).
+      // SQLite itself undoes only such a statement, not the transaction (sqlite3VdbeHalt of its vdbeaux.c).
       ['many rows at once, whose failure is swallowed', (manager) => errorOf(manager.insert(Note, MANY))],
       [
         'in a nested transaction whose failure is swallowed',
@@ -621,7 +621,7 @@ describe('the data layer, used by a module that knows nothing of it', () => {
   });
 });
 
-/** How often the event loop turns, some 1 000 times a second where nothing else runs. */
+/** Counts turns of the event loop: about 1000 a second if nothing else runs. */
 class Turns {
   private count = 0;
   private readonly timer = setInterval(() => this.count++, 1);

@@ -5,7 +5,7 @@ import { describePostgres } from '../support/engine.js';
 import { onServer, PostgresServer } from '../support/postgres/postgres-server.js';
 import { Client, COOKIE, type Service, startService } from '../support/service.js';
 
-/** A line of comma-separated hosts, of which the first is tried first. */
+/** A database URL with these servers, tried in this order. */
 function urlOf(...servers: PostgresServer[]): string {
   const hosts = servers.map(({ port }) => `127.0.0.1:${port}`).join(',');
   return servers[0]!.url().replace(/@[^/]+/, `@${hosts}`);
@@ -19,7 +19,7 @@ const connectionsTo = (server: PostgresServer): Promise<number> =>
     return Number(rows[0]!.count);
   });
 
-/** Takes no writes from now on, in sessions old and new, and is alive: as an old primary whose standby was promoted. */
+/** Makes a running server reject writes in all sessions, like an old primary whose standby was promoted. */
 async function makeReadOnly(server: PostgresServer): Promise<void> {
   await onServer(server.url(), async (client) => {
     await client.query('ALTER SYSTEM SET default_transaction_read_only = on');
@@ -30,7 +30,7 @@ async function makeReadOnly(server: PostgresServer): Promise<void> {
     if (rows[0]?.default_transaction_read_only === 'on') break;
     await sleep(10);
   }
-  // Sessions take up what was reloaded before their next statement; those that are idle have read the signal by then.
+  // A session applies reloaded settings before its next statement; an idle one needs a moment to receive the signal.
   await sleep(100);
 }
 
@@ -63,10 +63,10 @@ describePostgres('a service that is given a standby and its primary, in this ord
     expect(await connectionsTo(standby)).toBe(0);
   });
 
-  it('costs POST nothing that the standby is promoted, and reads nothing at the old primary any more', async () => {
+  it('accepts POST when the standby is promoted, and reads nothing at the old primary afterwards', async () => {
     const source = service.app.get(DataSource);
     await source.query('CREATE TABLE servers (port int)');
-    // Some idle connections in each pool, all of them to the old primary.
+    // Each pool has some idle connections to the old primary.
     await Promise.all(Array.from({ length: 6 }, () => client.get('/cookies')));
     await Promise.all(
       Array.from({ length: 6 }, () => source.transaction((manager) => manager.query('SELECT pg_sleep(0.05)'))),

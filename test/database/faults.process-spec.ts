@@ -185,7 +185,7 @@ describe('a COMMIT that fails with an I/O error', () => {
     processes.push(service);
     const client = await Client.of(service);
     expect((await client.post(COOKIE)).status).toBe(201);
-    // Less than the service has written to its WAL.
+    // A limit below the size of the WAL.
     limitFileSize(service, 4096);
     const failed = await client.post({ ...COOKIE, wish: 'in doubt' });
     const keyed = await client.post({ ...COOKIE, wish: 'repeated' }, { 'idempotency-key': 'in-doubt' });

@@ -7,7 +7,7 @@ import { SmallVolume } from '../support/faults/small-volume.js';
 
 const LONGEST_WISH = 255;
 
-/** Posts the longest cookies, a few at a time, until the service has refused 20 of them in a row. */
+/** Posts the longest cookies, a few at a time, until the service has rejected 20 of them in a row. */
 async function fill(client: Client, ledger: Ledger): Promise<void> {
   for (let refusals = 0, posts = 0; refusals < 20; posts++) {
     if (posts > 5000) throw new Error('The storage does not get full');
@@ -36,7 +36,7 @@ async function expectReads(client: Client, { acknowledged }: Ledger): Promise<vo
   expect((await client.get(`/cookies/${id}`)).body.wish).toBe(wish);
 }
 
-/** Deletes the oldest `count` of what is stored. */
+/** Deletes the `count` oldest cookies. */
 async function deleteOldest(client: Client, { acknowledged }: Ledger, count: number): Promise<void> {
   for (const [wish, id] of [...acknowledged].slice(0, count)) {
     expect((await client.request('DELETE', `/cookies/${id}`)).status).toBe(204);

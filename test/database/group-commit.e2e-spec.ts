@@ -12,7 +12,7 @@ import { environmentIn, temporaryFolder } from '../support/service.js';
 
 const TRANSACTION_TIMEOUT = 500;
 
-/** The outcome of each of many writes that are sent at once. */
+/** The outcomes of concurrent writes. */
 const outcomes = async (writes: Promise<unknown>[]): Promise<string[]> =>
   (await Promise.allSettled(writes)).map(({ status }) => status);
 
@@ -39,7 +39,7 @@ describe('writes that wait together', () => {
   const names = async () =>
     (await dataSource.query<{ name: string }[]>('SELECT name FROM notes')).map(({ name }) => name).sort();
 
-  /** How many inserts each commit has stored while `work` ran; every statement of the writing connection still runs. */
+  /** The number of inserts in each commit while `work` runs. */
   async function batchSizesDuring(work: () => Promise<unknown>): Promise<number[]> {
     const { writing } = dataSource.driver as unknown as { writing: { run(sql: string): unknown } };
     const run = jest.spyOn(writing, 'run');
@@ -63,12 +63,12 @@ describe('writes that wait together', () => {
     ['transactions', insertInTransaction],
   ])('share one commit when they are %s', async (_what, write) => {
     const writes = () => Promise.all(Array.from({ length: 50 }, (_, index) => write(`note ${index}`)));
-    // Two or three, on a quiet machine.
+    // On an idle machine there are two or three commits.
     expect(await commitsDuring(writes)).toBeLessThan(20);
     expect(await names()).toHaveLength(50);
   });
 
-  it('have each their own success or failure', async () => {
+  it('have separate results', async () => {
     await insert('taken');
     const attempts = Array.from({ length: 60 }, (_, index) => (index % 3 === 0 ? 'taken' : `note ${index}`));
     let seen: string[] = [];
@@ -88,11 +88,11 @@ describe('writes that wait together', () => {
     expect(await outcomes(writes)).toEqual(['rejected', 'rejected', 'rejected']);
   });
 
-  it('all fail with the same reason when SQLite undoes them all because one finds no space', async () => {
+  it('all fail with one reason when SQLite undoes them because one finds no space', async () => {
     const { databaseConnection } = dataSource.driver as unknown as { databaseConnection: Database };
     await insert('stored');
     databaseConnection.pragma('max_page_count = 1');
-    // One after the other: the last of the batch is too large.
+    // The writes run in this order, and the last one is too large.
     const writes = [
       insert('one'),
       insertInTransaction('two'),
@@ -134,7 +134,7 @@ describe('writes that wait together', () => {
       ['a query runner that sends ROLLBACK', () => inRunner((runner) => runner.query('ROLLBACK'))],
       ['a query runner that is released', () => inRunner((runner) => runner.release())],
     ])('and are told the failure of the commit: %s', async (_how, reject) => {
-      // Straight after a commit, what comes together shares the next, unless it takes 20 ms: a slow machine may.
+      // Concurrent writes after a commit share the next one, unless they take 20 ms by this clock.
       await insert('stored');
       const clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now());
       const writes = [insert('pending'), insert('pending'), insertInTransaction('pending'), reject()];
@@ -164,7 +164,7 @@ describe('writes that wait together', () => {
        CREATE TRIGGER no_second BEFORE INSERT ON strict WHEN EXISTS (SELECT 1 FROM strict WHERE name = new.name)
        BEGIN SELECT RAISE(ROLLBACK, 'taken'); END`,
     ],
-  ])('are not undone by one that rolls back by %s', async (_what, schema) => {
+  ])('are not undone by a transaction that rolls back by %s', async (_what, schema) => {
     (dataSource.driver as unknown as { databaseConnection: { exec(sql: string): void } }).databaseConnection.exec(
       schema,
     );
@@ -222,7 +222,7 @@ describe('writes that wait together', () => {
     expect(sizes.length).toBeLessThan(1000);
   });
 
-  it('share a commit for 20 ms, so that the first do not wait for all that come after them', async () => {
+  it('share a commit for 20 ms, so that the first writes do not wait for all later ones', async () => {
     const { databaseConnection } = dataSource.driver as unknown as { databaseConnection: Database };
     databaseConnection.function('slowly', (name) => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
@@ -242,7 +242,7 @@ describe('writes that wait together', () => {
     expect(Math.min(...settled)).toBeLessThan(Math.max(...settled) / 3);
   });
 
-  it('are acknowledged and stored when the file is closed meanwhile, and rejected when they come after that', async () => {
+  it('are acknowledged and stored when the file is closed meanwhile, and rejected after that', async () => {
     const runner = dataSource.createQueryRunner();
     await runner.startTransaction();
     await runner.query("INSERT INTO notes VALUES ('begun')");

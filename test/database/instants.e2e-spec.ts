@@ -10,7 +10,7 @@ import { projectModule } from '../support/faults/preloaded.js';
 import { onServer } from '../support/postgres/postgres-server.js';
 import { environmentIn, temporaryFolder } from '../support/service.js';
 
-/** The hour that America/New_York has twice, and others; before 1868, offsets of the zones below have seconds. */
+/** Both passes of the repeated hour in New York, and others. Before 1868, offsets of these zones have seconds. */
 const INSTANTS = [
   '2026-11-01T05:30:00.123Z',
   '2026-11-01T06:30:00.456Z',
@@ -21,7 +21,7 @@ const INSTANTS = [
   '0001-01-01T00:00:00.000Z',
 ];
 
-/** Entities in JavaScript, so that a process with another `TZ` can have them. */
+/** Entities in JavaScript, so that a process with another `TZ` can load them. */
 const PROGRAM = `
   import '${projectModule('node_modules/reflect-metadata/Reflect.js')}';
   import { EntitySchema } from '${projectModule('node_modules/typeorm/index.mjs')}';
@@ -89,7 +89,7 @@ describeEngines('an instant', (engine: EngineName) => {
     return JSON.parse(stdout.trim().split('\n').at(-1)!) as Told;
   }
 
-  it('is the same in every zone of service and session, also in the hour that clocks go back', async () => {
+  it('is equal in every zone of service and session, also in the hour that is repeated in autumn', async () => {
     const [first, ...others] = INSTANTS;
     await inZone('America/New_York', { WRITES: JSON.stringify([first]) });
     await inZone('Pacific/Auckland', { WRITES: JSON.stringify(others) });
@@ -115,7 +115,7 @@ describeEngines('an instant', (engine: EngineName) => {
     expect({ found, json }).toEqual({ found: INSTANTS.slice(2, 4), json: INSTANTS.slice(2, 4) });
   });
 
-  it('makes a migration that has its way back', async () => {
+  it('makes a migration that can be reverted', async () => {
     const dataSource = await createDataSource(loadConfig({ ...environmentIn(folder), DATABASE_URL: DATABASE }));
     await dataSource.initialize();
     await migrate(dataSource);

@@ -1,7 +1,7 @@
 import { killed, killedBesideAnother } from '../faults/killed.js';
 
 describe('a process killed under load', () => {
-  it('takes nothing acknowledged with it, and another process on the file goes on', async () => {
+  it('loses no acknowledged record, and another process on the file continues', async () => {
     await killedBesideAnother({ times: 1 });
   });
 

@@ -32,14 +32,14 @@ const snapshot = (): Promise<Snapshot> => openSnapshot(service.app.get(DataSourc
 const read = (from: Snapshot): Promise<unknown> => from.query('SELECT count(*) FROM cookies', []);
 
 async function write(): Promise<void> {
-  // For longer than the size of the WAL is remembered.
+  // For longer than the size of the WAL is cached.
   for (let written = 0; written < 6; written++) {
     expect((await client.post(COOKIE)).status).toBe(201);
     await sleep(50);
   }
 }
 
-/** Past the service, which would need a minute for as much. */
+/** Grows the WAL without the service, which would need a minute. */
 function growWal(): void {
   const database = openDatabase(file());
   database.pragma('synchronous = OFF');
@@ -50,7 +50,7 @@ function growWal(): void {
   database.close();
 }
 
-/** A process that reads the state of this moment until it is killed. */
+/** Starts a process that keeps a snapshot of the current state open until it is killed. */
 async function readElsewhere(): Promise<void> {
   const module = new URL('../../dist/src/database/sqlite/better-sqlite3.js', import.meta.url).href;
   const script = `
@@ -66,7 +66,7 @@ async function readElsewhere(): Promise<void> {
 }
 
 describe('a write-ahead log that has grown too large', () => {
-  it('ends the lists that keep it from restarting, and is small after that', async () => {
+  it('ends the lists that keep it from restarting, and becomes small', async () => {
     const old = await snapshot();
     await read(old);
     growWal();
@@ -80,7 +80,7 @@ describe('a write-ahead log that has grown too large', () => {
     young.close();
   });
 
-  it('ends no more lists of the service while it is another process that reads an old state', async () => {
+  it('ends no more lists of the service while another process reads an old state', async () => {
     await readElsewhere();
     growWal();
     await write();

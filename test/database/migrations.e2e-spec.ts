@@ -20,7 +20,7 @@ const MIGRATION = 'CreateCookiesAndStorage1790000000000';
 const INSERT = 'INSERT INTO cookies (flavor, size, wish, revision) VALUES ($1, $2, $3, $4)';
 const NOT_NULL = /not.null/i;
 
-/** The schema as the engine itself describes it, in full; the names alone are those of our tables. */
+/** Queries for the schema as the engine describes it, and for the names of the tables. */
 const SCHEMA =
   engineInUse() === 'sqlite'
     ? {
@@ -33,7 +33,7 @@ const SCHEMA =
         names: `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`,
       };
 
-/** Runs one statement past the service, as another program would. */
+/** Runs one statement without the service, as another program does. */
 async function asOtherWriter(folder: string, sql: string, parameters: readonly unknown[]): Promise<unknown> {
   if (engineInUse() === 'postgres') {
     return onServer(databaseUrlFor(folder), (client) => client.query(sql, [...parameters]));
@@ -76,7 +76,7 @@ describe('migrations', () => {
         .sort();
     };
 
-    it('go up, down and up again', async () => {
+    it('run, can be reverted, and run again', async () => {
       expect(await pendingMigrations(dataSource)).toContain(MIGRATION);
       const names = await migrate(dataSource);
       expect(names[0]).toBe(MIGRATION);
@@ -129,7 +129,7 @@ describe('migrations', () => {
     it('make exactly the schema that the entities describe', async () => {
       await migrate(dataSource);
       expect((await dataSource.driver.createSchemaBuilder().log()).upQueries).toEqual([]);
-      // The comparison can tell: it sees a column that no entity has.
+      // The comparison works: it finds a column that no entity has.
       await dataSource.query('ALTER TABLE cookies ADD COLUMN stale varchar');
       expect((await dataSource.driver.createSchemaBuilder().log()).upQueries).not.toEqual([]);
     });
@@ -162,7 +162,7 @@ describe('migrations', () => {
           done.catch(() => undefined);
           for (let request = 0; request < 3; request++) {
             await sleep(500);
-            // The limit is less than the list would take.
+            // The limit is shorter than the migration waits for the list.
             await onServer(url, (client) =>
               client.query({ text: 'SELECT FROM cookies', query_timeout: 10_000 } as QueryConfig),
             );
@@ -210,7 +210,7 @@ describe('migrations', () => {
     });
   });
 
-  it('make ids that are never given twice, not even over a restart', async () => {
+  it('make ids that are never given twice, not even after a restart', async () => {
     const start = () => startService({ DATABASE_URL: databaseUrlFor(folder) });
     let service = await start();
     try {
@@ -246,7 +246,7 @@ describe('migrations', () => {
 
   const onSqlite = engineInUse() === 'sqlite' ? it : it.skip;
 
-  // On PostgreSQL the server has the lock, whether its clients share a process or not.
+  // On PostgreSQL the server holds the lock, whether its clients share a process or not.
   onSqlite('run in exactly one of three processes that start together on a fresh file', async () => {
     const starts = await Promise.allSettled(Array.from({ length: 3 }, () => ServiceProcess.start(folder)));
     const services = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
@@ -266,7 +266,7 @@ describe('migrations', () => {
     const startOn = (MIGRATE_ON_START: string): Promise<unknown> =>
       startService({ DATABASE_URL: databaseUrlFor(folder), MIGRATE_ON_START, LOG_LEVEL: 'silent' });
 
-    it('by name and command when MIGRATE_ON_START is false and the database lacks them', async () => {
+    it('with their name and the command when MIGRATE_ON_START is false and the database lacks them', async () => {
       const pending = new RegExp(`${MIGRATION}.*npm run migration:run`);
       await expect(startOn('false')).rejects.toMatchObject({
         name: 'DatabaseStartError',
@@ -299,12 +299,12 @@ describe('migrations', () => {
       scripts: Record<string, string>;
     };
 
-    /** Runs a script of package.json, and the one that it begins with, but for the build. */
+    /** Runs a script of package.json without the build, after the script that it calls first. */
     const run = async (script: string, ...args: string[]): Promise<{ code: number; output: string }> => {
       const [first, last] = scripts[script]!.split(' && ');
       if (first!.includes('migration:')) await run(first!.split(' ').at(-1)!);
       const [color, command = '', ...words] = [...last!.split(' '), ...args];
-      // As its output goes into a pipe.
+      // The output goes into a pipe, which must not get colors.
       expect(color).toBe('NO_COLOR=1');
       return new Promise((resolve) => {
         execFile(

@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const IS_NODE_20 = process.versions.node.startsWith('20.');
 
 describe('the native module of SQLite', () => {
-  it('is the one for this version of Node, and the other one is never loaded', () => {
+  it('is built for this version of Node, and the build for the other version is never loaded', () => {
     openDatabase(':memory:').close();
     const { sharedObjects } = process.report.getReport() as unknown as { sharedObjects: string[] };
     const loaded = sharedObjects.flatMap((path) => /better-sqlite3[^/]*(?=.*\.node$)/.exec(path)?.[0] ?? []);
@@ -18,7 +18,7 @@ describe('the native module of SQLite', () => {
   describe('where it is missing', () => {
     let folder: string;
 
-    /** The built service with all its packages, but nothing of better-sqlite3 that is native. */
+    /** The built service with all its packages, but without the native module of better-sqlite3. */
     beforeAll(() => {
       folder = temporaryFolder();
       const packages = join(folder, 'node_modules');
@@ -45,14 +45,14 @@ describe('the native module of SQLite', () => {
     const NO_PACKAGE = /better-sqlite3 does not load on Node [0-9.]+ \(Cannot find module .*\): run npm ci/;
     const NO_BINARY = /better-sqlite3 does not load on Node [0-9.]+ \(.+\): run npm ci/;
 
-    it('a start ends with what to do, without a stack', () => {
+    it('a start ends with the remedy, without a stack', () => {
       const { status, output } = run('src/main.js');
       expect({ status, output }).toEqual({ status: 1, output: expect.stringMatching(NO_PACKAGE) });
       expect(output).not.toMatch(/^ +at /m);
     });
 
     it('a start names both versions when it was built for another version of Node', () => {
-      // As dlopen reports it; a module that is built for another Node is not at hand.
+      // The message of dlopen for a module built for another version of Node, because no such module is available.
       const name = IS_NODE_20 ? 'better-sqlite3-12' : 'better-sqlite3';
       const packageFolder = join(folder, 'node_modules', name);
       const message =
@@ -72,7 +72,7 @@ describe('the native module of SQLite', () => {
       }
     });
 
-    it('doctor says so when the package is there without its binary', () => {
+    it('doctor reports a package without its binary', () => {
       const name = IS_NODE_20 ? 'better-sqlite3-12' : 'better-sqlite3';
       for (const part of ['lib', 'package.json']) {
         cpSync(join(ROOT, 'node_modules', name, part), join(folder, 'node_modules', name, part), { recursive: true });

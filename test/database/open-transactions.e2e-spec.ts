@@ -11,7 +11,7 @@ import { environmentIn, temporaryFolder } from '../support/service.js';
 const LEAKS = 300;
 const CALLERS = 32;
 
-/** Leaves a transaction open on the runner, in one of the ways of ordinary code. */
+/** Leaves a transaction open on the runner, as careless code does. */
 type Leak = (runner: QueryRunner, index: number) => Promise<unknown>;
 
 const insert = (runner: QueryRunner, name: string) => runner.query('INSERT INTO notes (name) VALUES ($1)', [name]);
@@ -36,7 +36,7 @@ const LEAKS_OF_CODE: Leak[] = [
   },
   async (runner, index) => {
     await runner.query('BEGIN');
-    // Not awaited: it is in flight when the runner is released.
+    // Not awaited, so that it is in flight when the runner is released.
     void insert(runner, `leaked ${index}`).catch(() => undefined);
   },
 ];
@@ -80,13 +80,13 @@ describePostgres('a query runner that is released inside an open transaction', (
     try {
       await LEAKS_OF_CODE[index % LEAKS_OF_CODE.length]!(runner, index);
     } catch {
-      // As a handler whose request has failed.
+      // Like a handler whose request has failed.
     } finally {
       await runner.release();
     }
   };
 
-  it(`costs ${CALLERS} callers beside ${LEAKS} of them none of their acknowledged writes`, async () => {
+  it(`loses no acknowledged write of ${CALLERS} callers beside ${LEAKS} leaking ones`, async () => {
     const acknowledged: string[] = [];
     let leaking = true;
     const write = async (caller: number): Promise<void> => {
@@ -128,7 +128,7 @@ describePostgres('a query runner that is released inside an open transaction', (
     expect(warnings).toEqual([]);
   });
 
-  it('is told of a write past the transaction that it is called in, which is not rolled back', async () => {
+  it('is logged for a write outside the transaction that it is called in, which is not rolled back', async () => {
     const insertBy = (source: Pick<DataSource, 'query'>, name: string) =>
       source.query('INSERT INTO notes (name) VALUES ($1)', [name]);
     const failing = dataSource.transaction('READ COMMITTED', async (manager) => {
@@ -144,7 +144,7 @@ describePostgres('a query runner that is released inside an open transaction', (
     expect(warnings).toEqual([expect.stringMatching(/bypasses the transaction.*INSERT INTO notes/)]);
   });
 
-  it('is told of a COMMIT by SQL that the server would turn into a ROLLBACK after an overlooked failure', async () => {
+  it('is logged for a COMMIT by SQL that the server would turn into a ROLLBACK after an overlooked failure', async () => {
     const runner = dataSource.createQueryRunner();
     await runner.query('BEGIN');
     await insert(runner, 'overlooked');
@@ -154,7 +154,7 @@ describePostgres('a query runner that is released inside an open transaction', (
     expect(await stored()).not.toContain('overlooked');
   });
 
-  it('whose connection breaks in a transaction begun by SQL goes on with no other connection', async () => {
+  it('does not continue on another connection when its connection breaks in a transaction begun by SQL', async () => {
     const runner = dataSource.createQueryRunner();
     await runner.query('BEGIN');
     await insert(runner, 'before the break');
@@ -170,7 +170,7 @@ describePostgres('a query runner that is released inside an open transaction', (
     expect((await stored()).filter((name) => /break|later/.test(name))).toEqual(['later']);
   });
 
-  it('is rolled back at DATABASE_TRANSACTION_TIMEOUT while it still runs statements, and says so', async () => {
+  it('is rolled back at DATABASE_TRANSACTION_TIMEOUT while it still runs statements, and logs it', async () => {
     const environment = { DATABASE_URL: url, DATABASE_TRANSACTION_TIMEOUT: '400' };
     const impatient = await createDataSource(loadConfig(environmentIn(temporaryFolder(), environment)));
     await impatient.initialize();

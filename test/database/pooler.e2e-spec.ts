@@ -11,7 +11,7 @@ describePostgres('three replicas behind a pooler in transaction mode', () => {
   beforeAll(async () => {
     Logger.overrideLogger(false);
     pooler = await Pooler.start(await createDatabase(`pooler_${process.pid}`), 5);
-    // All of them at once on an empty database: one migrates, the others wait for it.
+    // All replicas start together on an empty database: one migrates, and the others wait.
     replicas = await Promise.all(
       [1, 2, 3].map(() => startService({ DATABASE_URL: pooler.url, COOKIES_CAPACITY: '25', DATABASE_POOL_SIZE: '8' })),
     );
@@ -24,7 +24,7 @@ describePostgres('three replicas behind a pooler in transaction mode', () => {
     await dropDatabases();
   });
 
-  it('let exactly 25 of 200 racing POSTs in', async () => {
+  it('accept exactly 25 of 200 racing POSTs', async () => {
     const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => clients[index % 3]!.post(COOKIE)));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(25);
     expect(answers.filter(({ status }) => status === 507)).toHaveLength(175);
@@ -32,7 +32,7 @@ describePostgres('three replicas behind a pooler in transaction mode', () => {
     for (const client of clients) expect((await client.get('/cookies')).headers.get('x-total-count')).toBe('25');
   });
 
-  it('GET sees what another replica has written, in the ETag of the list as well', async () => {
+  it('GET returns the write of another replica, also in the ETag of the list', async () => {
     const [writer, reader] = clients as [Client, Client];
     const { headers, body } = await reader.get('/cookies');
     const { id } = body[0] as { id: number };
@@ -73,7 +73,7 @@ describePostgres('three replicas behind a pooler in transaction mode', () => {
     expect((await clients[1]!.get('/cookies')).headers.get('x-total-count')).toBe('0');
   });
 
-  it('use nothing that such a pooler does not support', () => {
+  it('use nothing that the pooler does not support', () => {
     expect(pooler.faults).toEqual([]);
   });
 });

@@ -39,7 +39,7 @@ describePostgres('a server with 12 slots, 3 of them reserved', () => {
 
   afterAll(() => server.remove());
 
-  it('serves 60 clients of one service with pools of 10 and 8 without a 503, and is not besieged for more', async () => {
+  it('serves 60 clients of one service with pools of 10 and 8 without a 503, and rejects fewer than 80 connections', async () => {
     await Site.use(async (site) => {
       const service = await site.start({ DATABASE_URL: url });
       const statuses = await requestUntil(AbortSignal.timeout(2500), service, 60);
@@ -52,7 +52,7 @@ describePostgres('a server with 12 slots, 3 of them reserved', () => {
     });
   });
 
-  it('that is full of the connections of others is 503 in time, and serves as soon as there is room', async () => {
+  it('without a free slot makes requests 503 in time, and serves as soon as a slot is free', async () => {
     const service = await startService({ DATABASE_URL: url, DATABASE_BUSY_TIMEOUT: '1000' });
     const others: Promise<unknown>[] = [];
     let leave = (): void => undefined;
@@ -64,7 +64,7 @@ describePostgres('a server with 12 slots, 3 of them reserved', () => {
         held++;
         return leaving;
       };
-      // The service may take a slot again, until the others have all of them.
+      // The service may take a freed slot first, so this repeats until the other clients have all slots.
       for (let attempt = 0; held < 9 && attempt < 100; attempt++) {
         await endSessions(server.url());
         for (let slot = held; slot < 9; slot++) others.push(onServer(url, hold).catch(() => undefined));
@@ -79,7 +79,7 @@ describePostgres('a server with 12 slots, 3 of them reserved', () => {
       expect(performance.now() - began).toBeLessThan(4000);
       leave();
       await Promise.all(others);
-      // The sessions of clients that have left end a little later.
+      // Sessions of disconnected clients end a little later.
       let second = await client.get('/cookies/987654321');
       for (let asked = 0; asked < 20 && second.status === 503; asked++) second = await client.get('/cookies/987654321');
       expect(second.status).toBe(404);
@@ -115,7 +115,7 @@ describePostgres('a server that is frozen', () => {
   });
 
   it('makes none of 1000 creates and 1000 reads wait longer than for a batch, a connection and a statement', async () => {
-    // Not over HTTP: 2000 connections would measure how fast they are accepted.
+    // Not over HTTP, because the time to accept 2000 connections is not measured here.
     const { records: cookies } = service.app.get(CookiesService);
     server.freeze();
     const began = performance.now();
@@ -127,7 +127,7 @@ describePostgres('a server that is frozen', () => {
     expect(outcomes.every((one) => one.status === 'rejected' && one.reason instanceof DatabaseUnavailableError)).toBe(
       true,
     );
-    // The busy time-out twice, and the statement's with the second by which this side waits longer.
+    // The busy time-out twice, the statement's time-out with a second of grace, and a reserve.
     expect(longest).toBeLessThan(1000 + 1000 + 2000 + 4000);
     const list = await client.get('/cookies');
     expect([list.status, (await client.post(COOKIE)).status]).toEqual([503, 503]);
@@ -135,7 +135,7 @@ describePostgres('a server that is frozen', () => {
     await until(async () => (await client.post(COOKIE)).status === 201, 'the server is used again');
   });
 
-  it('is not ready, and alive, within 2 s, however many ask', async () => {
+  it('makes readiness fail and liveness succeed within 2 s, however many probes ask', async () => {
     server.freeze();
     const began = performance.now();
     const ready = Array.from({ length: 50 }, () => fetch(`${service.managementUrl}/health/ready`));
@@ -175,7 +175,7 @@ describePostgres('hosts of which some never respond', () => {
     return [outcome, performance.now() - began];
   };
 
-  it('are left for one that does, within one DATABASE_BUSY_TIMEOUT', async () => {
+  it('are skipped for one that responds, within one DATABASE_BUSY_TIMEOUT', async () => {
     const url = await freshDatabase();
     const hosts = [...silent.map(address), new URL(url).host].join(',');
     const [outcome, milliseconds] = await start(url.replace(/@[^/]+/, `@${hosts}`), '6000');
@@ -184,12 +184,12 @@ describePostgres('hosts of which some never respond', () => {
     expect(milliseconds).toBeLessThan(6000);
   });
 
-  it('fail within one DATABASE_BUSY_TIMEOUT where none does', async () => {
+  it('fail within one DATABASE_BUSY_TIMEOUT if none responds', async () => {
     const url = await freshDatabase();
     const [outcome, milliseconds] = await start(url.replace(/@[^/]+/, `@${silent.map(address).join(',')}`), '900');
     console.info('three silent hosts:', Math.round(milliseconds), 'ms');
     expect(outcome).toMatch(/does not respond in time/);
-    // One timeout for each host would be 2700.
+    // One time-out for each host would take 2700 ms.
     expect(milliseconds).toBeLessThan(2700);
   });
 });
@@ -212,19 +212,19 @@ describePostgres('a pooled connection that turns out to be broken', () => {
     await proxy.stop();
   });
 
-  /** Every pool has some idle connections, all of them broken. */
+  /** Makes some idle connections in every pool, and breaks all of them. */
   const breakPools = async (): Promise<void> => {
     await Promise.all(Array.from({ length: 6 }, () => client.get('/cookies')));
     await Promise.all(Array.from({ length: 6 }, () => client.request('PATCH', '/cookies/1', { body: {} })));
     proxy.breakAtNextUse();
   };
 
-  it.each(['/cookies', '/cookies?limit=1', '/cookies/1'])('costs GET %s nothing', async (path) => {
+  it.each(['/cookies', '/cookies?limit=1', '/cookies/1'])('does not fail GET %s', async (path) => {
     await breakPools();
     expect((await client.get(path)).status).toBe(200);
   });
 
-  it('costs POST, PATCH and DELETE nothing', async () => {
+  it('does not fail POST, PATCH and DELETE', async () => {
     await breakPools();
     expect((await client.post(COOKIE)).status).toBe(201);
     await breakPools();
@@ -233,13 +233,13 @@ describePostgres('a pooled connection that turns out to be broken', () => {
     expect((await client.request('DELETE', '/cookies/2')).status).toBe(204);
   });
 
-  it('costs readiness nothing', async () => {
+  it('does not fail readiness', async () => {
     await fetch(`${service.managementUrl}/health/ready`);
     await breakPools();
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
   });
 
-  it('costs a transaction and a find of plain TypeORM nothing', async () => {
+  it('does not fail a transaction and a find of plain TypeORM', async () => {
     const source = service.app.get(DataSource);
     await breakPools();
     await source.transaction((manager) => manager.query('INSERT INTO notes VALUES (1)'));
@@ -307,7 +307,7 @@ describePostgres('a response to COMMIT that is lost', () => {
     expect(await rowsOf('keyed')).toBe(1);
   });
 
-  it('is documented as it is sent', async () => {
+  it('has the response that is documented', async () => {
     proxy.loseResponseTo('COMMIT');
     const { body } = await client.post(COOKIE);
     const document = JSON.parse((await client.get('/openapi.json')).text);
@@ -323,7 +323,7 @@ describePostgres('a response to COMMIT that is lost', () => {
     expect(proxy.seen).toBeLessThan(20);
   });
 
-  it('makes PATCH, PUT and DELETE the same, made once', async () => {
+  it('makes PATCH, PUT and DELETE 503 OUTCOME_UNKNOWN, and the change is made once', async () => {
     const { body } = await client.post(COOKIE);
     const path = `/cookies/${body.id}`;
     proxy.loseResponseTo('COMMIT');
@@ -369,7 +369,7 @@ describePostgres('a server that is silent to a statement', () => {
 
   beforeAll(async () => {
     proxy = await TcpProxy.start(await freshDatabase());
-    // Time enough for another try, if there were one.
+    // Enough time for a second attempt, which must not happen.
     const timeouts = { DATABASE_BUSY_TIMEOUT: '5000', DATABASE_STATEMENT_TIMEOUT: '100' };
     const uncached = { LIST_CACHE_BYTES: '0' };
     service = await startService({ DATABASE_URL: proxy.url, LOG_LEVEL: 'silent', ...timeouts, ...uncached });
@@ -387,7 +387,7 @@ describePostgres('a server that is silent to a statement', () => {
     ['POST', 'BEGIN', () => client.post(COOKIE)],
     ['POST before its COMMIT', 'INSERT INTO "cookies"', () => client.post(COOKIE)],
   ])(
-    'makes %s 503 with Retry-After, and is asked once: who waits would wait as long again',
+    'makes %s 503 with Retry-After, and is asked once, because another attempt would take as long',
     async (_what, sql, send) => {
       proxy.loseRequest(sql);
       const { status, headers, body } = await send();

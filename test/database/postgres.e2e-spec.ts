@@ -22,7 +22,7 @@ const POOLS = { DATABASE_POOL_SIZE: '4', DATABASE_LIST_POOL_SIZE: '2' };
 let databases = 0;
 const freshDatabase = () => createDatabase(`cookies_${process.pid}_${++databases}`);
 
-/** Waits until `condition` holds, and says after how many milliseconds it did. */
+/** Waits until `condition` holds, and returns the milliseconds that it took. */
 async function whenTrue(condition: () => Promise<boolean>, timeout = 15_000): Promise<number> {
   const began = performance.now();
   while (!(await condition())) {
@@ -35,7 +35,7 @@ async function whenTrue(condition: () => Promise<boolean>, timeout = 15_000): Pr
 const isReady = async ({ managementUrl }: Service): Promise<boolean> =>
   (await fetch(`${managementUrl}/health/ready`)).status === 200;
 
-/** How many connections the service has on its server. */
+/** The number of connections of the service to its server. */
 const connections = (url: string): Promise<number> =>
   onServer(url, async (client) => {
     const { rows } = await client.query<{ count: string }>(
@@ -126,7 +126,7 @@ describePostgres('a transaction', () => {
     const rename = () => transaction(dataSource, (tx) => tx.sql`UPDATE notes SET name = 'late' WHERE id = 1`);
     const error = await rename().catch((reason: Error) => reason);
     expect(error).toBeInstanceOf(DatabaseUnavailableError);
-    // Not by the time-out of the statement, nor by that of the transaction.
+    // The lock's own time-out is the cause, not the time-out of the statement or of the transaction.
     expect(error).toMatchObject({ cause: { code: LOCK_NOT_AVAILABLE } });
     await expect(dataSource.query('SELECT 1')).resolves.toBeDefined();
     await runner.rollbackTransaction();
@@ -164,7 +164,7 @@ describePostgres('a transaction', () => {
     expect(await dataSource.query('SELECT name FROM notes WHERE id = 2')).toEqual([{ name: 'b' }]);
   });
 
-  it('that holds a connection, as all others do, keeps no check of the database waiting', async () => {
+  it('that holds a connection, like all others, does not delay a check of the database', async () => {
     const runners = Array.from({ length: 4 }, () => dataSource.createQueryRunner());
     await Promise.all(runners.map((runner) => runner.startTransaction()));
     await expect(dataSource.query('SELECT 1')).rejects.toThrow('No connection to the database was free within 300 ms');
@@ -175,7 +175,7 @@ describePostgres('a transaction', () => {
     }
   });
 
-  it('beside a list is not seen by it; as many lists as have connections of their own are open together', async () => {
+  it('beside a list is invisible to the list; each list connection can serve one list at a time', async () => {
     const read = (list: Snapshot) => list.sql<{ name: string }[]>`SELECT name FROM notes WHERE id = 2`;
     const list = await openSnapshot(dataSource);
     expect(await read(list)).toEqual([{ name: 'b' }]);
@@ -189,7 +189,7 @@ describePostgres('a transaction', () => {
     second.close();
   });
 
-  it('is logged when a statement of it takes longer than 200 ms, as any slow statement is, without parameters', async () => {
+  it('is logged when a statement of it takes longer than 200 ms, like any slow statement, without parameters', async () => {
     const warnings: string[] = [];
     Logger.overrideLogger({
       log: () => undefined,
@@ -285,7 +285,7 @@ describePostgres('a server', () => {
       expect(message).not.toMatch(/\n|hunter2|secret/);
     });
 
-    it('says that a database in another encoding will not do', async () => {
+    it('reports that a database in another encoding cannot be used', async () => {
       await onServer(url, (client) =>
         client.query(`CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`),
       );
@@ -294,7 +294,7 @@ describePostgres('a server', () => {
       expect(await messageFor(latin.href)).toContain('LATIN1');
     });
 
-    it('says that the server wants TLS or a password', async () => {
+    it('reports that the server requires TLS or a password', async () => {
       const bare = new URL(url);
       bare.password = '';
       expect(await messageFor(bare.href)).toContain('wants a password');
@@ -324,7 +324,7 @@ describePostgres('a server', () => {
       await onServer(url, (client) => client.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public'));
     });
 
-    it('that is killed and started again costs nothing acknowledged, and leaves no connections behind', async () => {
+    it('that is killed and started again loses no acknowledged record, and leaves no connections behind', async () => {
       const ledger = new Ledger();
       const stopping = new AbortController();
       const load = writeUntil(stopping.signal, service, ledger);
@@ -403,11 +403,11 @@ describePostgres('a server', () => {
       }
     };
 
-    it('is spoken to as sslmode says', async () => {
+    it('is used with the encryption of sslmode', async () => {
       expect(await start('127.0.0.1', 'disable')).toBe('plain');
       expect(await start('127.0.0.1', 'require')).toBe('encrypted');
       expect(await start('127.0.0.1', 'verify-ca', certificate)).toBe('encrypted');
-      // As an environment file has it.
+      // The form of a PEM in an environment file.
       expect(await start('127.0.0.1', 'verify-ca', certificate.replaceAll('\n', '\\n'))).toBe('encrypted');
       expect(await start('localhost', 'verify-full', certificate)).toBe('encrypted');
     });

@@ -25,7 +25,7 @@ let umask: number;
 
 beforeEach(() => {
   folder = temporaryFolder();
-  // The weakest there is: what is closed is closed by the service itself.
+  // With the weakest umask, only the service itself restricts access.
   umask = process.umask(0);
 });
 
@@ -54,13 +54,13 @@ describe('the files of a started service', () => {
     }
   };
 
-  it('are its own alone, and so are the folders that it makes', async () => {
+  it('and the folders that it makes are readable by its user only', async () => {
     const modes = await filesWhileRunning('a/b', { NODE_ENV: 'development', JWT_SECRET: undefined });
     expect(modes).toEqual(Object.fromEntries([...FILES, 'jwt-secret'].map((file) => [file, '600'])));
     expect([modeOf('a'), modeOf('a/b')]).toEqual(['700', '700']);
   });
 
-  it('are its own alone where the database is a link that leads nowhere yet', async () => {
+  it('are readable by its user only where the database is a link to a missing file', async () => {
     mkdirSync(join(folder, 'real'), { mode: 0o755 });
     mkdirSync(join(folder, 'data'), { mode: 0o755 });
     symlinkSync('../real/cookies.sqlite', join(folder, 'data/cookies.sqlite'));
@@ -68,7 +68,7 @@ describe('the files of a started service', () => {
     expect(modeOf('real/cookies.sqlite')).toBe('600');
   });
 
-  it('have the modes that an operator gave before the start', async () => {
+  it('keep the modes that an operator set before the start', async () => {
     mkdirSync(join(folder, 'shared'), { mode: 0o750 });
     writeFileSync(join(folder, 'shared/cookies.sqlite'), '', { mode: 0o640 });
     const modes = await filesWhileRunning('shared');
@@ -83,7 +83,7 @@ describe('the files of the command line', () => {
     expect(await run(folder, ['import', 'cookies'], { input: line })).toMatchObject({ code: 0 });
   });
 
-  it('are those of their maker alone: a database, a backup, an export, a restored database', async () => {
+  it('are readable by their maker only: a database, a backup, an export, a restored database', async () => {
     expect(modeOf('cookies.sqlite')).toBe('600');
     expect(await run(folder, ['backup', 'copy.sqlite'])).toMatchObject({ code: 0 });
     expect(await run(folder, ['export', 'cookies', '--output', 'cookies.ndjson'])).toMatchObject({ code: 0 });
@@ -93,7 +93,7 @@ describe('the files of the command line', () => {
     expect(readdirSync(folder).filter((file) => file.includes('.before-'))).toHaveLength(1);
   });
 
-  it('are those of their maker alone in a folder that restore makes', async () => {
+  it('are readable by their maker only in a folder that restore makes', async () => {
     expect(await run(folder, ['backup', 'copy.sqlite'])).toMatchObject({ code: 0 });
     const environment = { DATABASE_URL: `sqlite:${join(folder, 'new/data/cookies.sqlite')}` };
     expect(await run(folder, ['restore', 'copy.sqlite'], { environment })).toMatchObject({ code: 0 });
@@ -119,14 +119,14 @@ describe('deploy/make-secrets.sh', () => {
   const makeSecrets = (): void => {
     mkdirSync(join(folder, 'deploy'), { recursive: true });
     copyFileSync(join(ROOT, 'deploy/make-secrets.sh'), join(folder, 'deploy/make-secrets.sh'));
-    // Only the folder of the secrets keeps others out.
+    // Only the folder of the secrets denies access to others.
     chmodSync(folder, 0o755);
     execFileSync('sh', [join(folder, 'deploy/make-secrets.sh')]);
   };
 
   const readAs = (uid: number, file: string): number | null => spawnSync('cat', [file], { uid, gid: uid }).status;
 
-  it('makes each secret once, in a folder that is closed to others', () => {
+  it('makes each secret once, in a folder without access for others', () => {
     makeSecrets();
     expect(modeOf('secrets')).toBe('700');
     expect(readdirSync(join(folder, 'secrets')).sort()).toEqual(NAMES);
@@ -137,7 +137,7 @@ describe('deploy/make-secrets.sh', () => {
     expect(NAMES.map((name) => readFileSync(secret(name), 'utf8'))).toEqual(made);
   });
 
-  it('closes a folder that others could enter', () => {
+  it('removes the access of others to an existing folder', () => {
     mkdirSync(join(folder, 'secrets'), { mode: 0o777 });
     makeSecrets();
     expect(modeOf('secrets')).toBe('700');
@@ -161,7 +161,7 @@ describe('deploy/make-secrets.sh', () => {
         ['grafana_password', 472],
       ] as const) {
         if (!existsSync(mounted)) writeFileSync(mounted, '');
-        // As compose does with the file of a secret.
+        // Compose mounts the file of a secret like this.
         execFileSync('mount', ['--bind', secret(name), mounted]);
         try {
           expect([name, readAs(uid, mounted)]).toEqual([name, 0]);

@@ -8,7 +8,7 @@ import { environmentIn, temporaryFolder } from '../support/service.js';
 
 usePostgres();
 
-describePostgres('the connections that all share on PostgreSQL', () => {
+describePostgres('the shared connections on PostgreSQL', () => {
   let dataSource: DataSource;
 
   beforeAll(async () => {
@@ -46,12 +46,12 @@ describePostgres('the connections that all share on PostgreSQL', () => {
     ["SELECT set_config('lock_timeout', '7', true)", undefined],
     ['SELECT pg_advisory_xact_lock(3)', undefined],
     ["SELECT 'SET x = 1; pg_advisory' AS text", undefined],
-  ])('take %s', async (sql) => {
+  ])('accept %s', async (sql) => {
     await dataSource.query(sql);
     expect(await settings()).toEqual(['0']);
   });
 
-  /** The different values on the connections of the pool. */
+  /** The distinct values on the connections of the pool. */
   async function settings(): Promise<string[]> {
     const values = await Promise.all(
       Array.from({ length: 12 }, () => dataSource.query<{ lock_timeout: string }[]>('SHOW lock_timeout')),
@@ -78,26 +78,26 @@ describePostgres('the connections that all share on PostgreSQL', () => {
     for (let attempt = 0; ; attempt++) {
       const [row] = (await other.query('SELECT pg_try_advisory_lock(42) AS locked')) as { locked: boolean }[];
       if (row!.locked) break;
-      // The server notices the end of a connection in its own time.
+      // The server notices the end of a connection with a delay.
       if (attempt === 200) throw new Error('The lock is still held');
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     await other.release();
   });
 
-  it('take no statement with more parameters than the protocol can count, and say so', async () => {
+  it('accept no statement with more parameters than the protocol can count, and name the limit', async () => {
     const many = Array.from({ length: 65_536 }, (_, index) => index);
     const sql = `SELECT ${many.length} AS length WHERE 1 IN (${many.map((_, index) => `$${index + 1}::integer`).join()})`;
     const message = 'The statement has 65536 parameters, and PostgreSQL takes 65535';
     await expect(dataSource.query(sql, many)).rejects.toThrow(message);
     await expect(dataSource.transaction((manager) => manager.query(sql, many))).rejects.toThrow(message);
-    // As a write, for a lost response of it would be an unknown outcome.
+    // The statement counts as a write, for which a lost response would be an unknown outcome.
     const tooFew = dataSource.query('VALUES ($1::integer, $2::integer)', [1]);
     await expect(tooFew).rejects.toThrow(expect.objectContaining({ name: 'QueryFailedError', code: '08P01' }));
     expect(await dataSource.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  it('stream rows, and end the stream with an error at an integer that no number can hold', async () => {
+  it('stream rows, and end the stream with an error at an integer beyond 2^53 - 1', async () => {
     const runner = dataSource.createQueryRunner();
     const numbers = 'SELECT n::bigint AS n FROM generate_series(9007199254740990, $1::bigint) AS n';
     const rows: unknown[] = [];

@@ -21,7 +21,7 @@ class CreateRelated2000000000000 implements MigrationInterface {
   }
 }
 
-/** As `migration:generate` writes it. */
+/** A migration as `migration:generate` writes it. */
 class Generated2000000000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`CREATE TABLE "temporary_jars" (${COLUMNS}, "size" varchar)`);
@@ -38,7 +38,7 @@ class Generated2000000000001 implements MigrationInterface {
   }
 }
 
-/** By the methods of the query runner, which rebuild the table. */
+/** A migration that calls methods of the query runner, which rebuild the table. */
 class ByMethods2000000000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.addColumn('jars', new TableColumn({ name: 'size', type: 'varchar', isNullable: true }));
@@ -59,7 +59,7 @@ class Renaming2000000000001 implements MigrationInterface {
   }
 }
 
-/** TypeORM reads the CHECKs of a table out of its SQL when it rebuilds it. */
+/** A rebuild of a resource's table, for which TypeORM parses the CHECKs in its SQL. */
 class RebuildingAResource2000000000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const checks = { name_is_more: `replace(replace("name", 'a', ''), 'b', '') <> ''` };
@@ -123,7 +123,7 @@ describe('a migration that rebuilds a table which others refer to', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Every row, what the foreign keys name, and whether they are enforced and kept. */
+  /** All rows, the targets and violations of foreign keys, and whether foreign keys are enforced. */
   const state = async (jars = 'jars') => ({
     jars: await dataSource.query(`SELECT id, name FROM ${jars} ORDER BY id`),
     lids: await dataSource.query('SELECT rowid, jar FROM lids ORDER BY rowid'),
@@ -153,7 +153,7 @@ describe('a migration that rebuilds a table which others refer to', () => {
     await expect(dataSource.query('INSERT INTO lids (jar) VALUES (9)')).rejects.toThrow('FOREIGN KEY');
   });
 
-  it('takes the foreign keys of others along when it renames the table for good', async () => {
+  it('renames the foreign keys of other tables when it renames the table for good', async () => {
     await openWith(CreateRelated2000000000000, Renaming2000000000001);
     const before = await state();
     await migrate(dataSource);
@@ -164,7 +164,7 @@ describe('a migration that rebuilds a table which others refer to', () => {
     expect(await state()).toEqual(before);
   });
 
-  it('keeps the CHECKs of a resource, that of its UUIDs included', async () => {
+  it('keeps the CHECKs of a resource, including that of its UUIDs', async () => {
     await openWith(CreateRelated2000000000000, RebuildingAResource2000000000001);
     await migrate(dataSource);
     const insert = (id: string, name: string) =>
@@ -174,7 +174,7 @@ describe('a migration that rebuilds a table which others refer to', () => {
     await expect(insert('01999999-0000-7000-8000-00000000000c', 'ab')).rejects.toThrow('CHECK');
   });
 
-  it('gives a column another name, also in the CHECKs and in the index', async () => {
+  it('renames a column, also in the CHECKs and in the index', async () => {
     await openWith(CreateRelated2000000000000, RenamingAColumn2000000000001);
     await migrate(dataSource);
     const insert = (label: string) => dataSource.query('INSERT INTO vials (label) VALUES (?)', [label]);
@@ -183,7 +183,7 @@ describe('a migration that rebuilds a table which others refer to', () => {
     await expect(insert('abc')).rejects.toThrow('UNIQUE constraint failed: vials.label');
   });
 
-  it('changes nothing when it fails on the way back, and foreign keys are enforced again', async () => {
+  it('changes nothing when it fails while it is reverted, and foreign keys are enforced again', async () => {
     await openWith(CreateRelated2000000000000, FailingOnTheWayBack2000000000001);
     await migrate(dataSource);
     const before = await state();
@@ -191,7 +191,7 @@ describe('a migration that rebuilds a table which others refer to', () => {
     expect(await state()).toEqual(before);
   });
 
-  it('is rejected in a transaction that has done something, where foreign keys cannot be switched off any more', async () => {
+  it('is rejected in a transaction that has run statements, where foreign keys cannot be switched off any more', async () => {
     await openWith(CreateRelated2000000000000);
     const runner = dataSource.createQueryRunner();
     await runner.startTransaction();
@@ -201,7 +201,7 @@ describe('a migration that rebuilds a table which others refer to', () => {
     await runner.release();
   });
 
-  it('leaves foreign keys enforced when its query runner is released in the midst of it', async () => {
+  it('leaves foreign keys enforced when its query runner is released before its end', async () => {
     await openWith(CreateRelated2000000000000);
     const before = await state();
     const runner = dataSource.createQueryRunner();

@@ -1,7 +1,7 @@
 import { Check, Column, CreateDateColumn, Entity, ForeignKey, Index, UpdateDateColumn } from 'typeorm';
 import { hasLength, ResourceEntity } from '../../src/resource/resource-entity.js';
 
-/** A record with a value of each kind that JSON needs care for. */
+/** A record with a value of each kind that needs special care in JSON. */
 @Entity('deeds')
 @Check('deeds_title', hasLength('title', 1, 60))
 export class Deed extends ResourceEntity {
@@ -24,7 +24,7 @@ export class Deed extends ResourceEntity {
   updatedAt!: Date;
 }
 
-/** Is deleted with its deed. */
+/** A record that is deleted with its deed. */
 @Entity('riders')
 export class Rider extends ResourceEntity {
   @Column('varchar')

@@ -26,7 +26,7 @@ class DeedDto extends RecordOf(CreateDeedDto) {}
 
 const DEFAULTS = { area: 0.1, isPublic: false };
 
-/** Passes no preconditions on: the trail names the subject all the same. */
+/** Passes no preconditions on; the audit trail still names the subject. */
 @Controller('deeds')
 class DeedsController {
   constructor(@InjectResource(Deed) private readonly deeds: ResourceRepository<Deed>) {}
@@ -38,7 +38,7 @@ class DeedsController {
     return exchange.created(DEED, await this.deeds.create({ ...DEFAULTS, ...body }));
   }
 
-  /** Writes in one transaction by the kit and by SQL. */
+  /** Writes in one transaction with the resource kit and with SQL. */
   @Post('pairs')
   @Scopes('deeds:write')
   createPair(@Body() body: CreateDeedDto): Promise<void> {

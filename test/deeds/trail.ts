@@ -34,7 +34,7 @@ export async function allLines(client: Client, resource: string): Promise<Line[]
   return lines;
 }
 
-/** Expects every line to follow the one before, by a hash that is made here in another way. */
+/** Expects every line to have the hash of the previous line, computed here by other code. */
 export function expectChain(lines: readonly Line[]): void {
   let previous = lines[0]?.previous ?? '';
   let sequence = lines[0]?.sequence ?? 1;
@@ -51,7 +51,7 @@ export function expectChain(lines: readonly Line[]): void {
   }
 }
 
-/** Expects the records to be those that the lines make, one by one. */
+/** Expects the records to be those that result from the lines. */
 export function expectAgreement(records: readonly { readonly id: Id }[], lines: readonly Line[]): void {
   const made = new Map<string, unknown>();
   for (const { operation, record, before, after } of lines) {

@@ -1,5 +1,6 @@
 /**
- * Adds to a copy of the project the packages that most teams add, builds it, starts it by `npm start` and by `npm run start:dev`, and uses each package:
+ * Installs the packages that most teams add in a copy of the project, starts the copy by `npm start` and by
+ * `npm run start:dev`, and uses each package:
  *
  *   npm run ecosystem
  *
@@ -58,7 +59,7 @@ function tokenFor(scope) {
   return [...parts, signature].join('.');
 }
 
-/** The greeting by GraphQL, or the status in its error. */
+/** Requests the greeting by GraphQL. @returns it, or the status of the error */
 async function greetingByGraphql(url, scope) {
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',
@@ -69,7 +70,7 @@ async function greetingByGraphql(url, scope) {
   return data?.hello ?? errors[0].extensions.statusCode;
 }
 
-/** The greeting over a WebSocket, the status in its error, or `refused`. */
+/** Requests the greeting over a WebSocket. @returns it, the status of the error, or `refused` */
 async function greetingByWebSocket(folder, url, protocols) {
   const WebSocket = createRequire(join(folder, 'package.json'))('ws');
   const socket = new WebSocket(`${url.replace('http', 'ws')}/greetings`, protocols);

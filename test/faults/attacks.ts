@@ -22,18 +22,18 @@ export interface Attack {
   readonly name: string;
   /** Number of records that are stored before the attack. */
   readonly records?: number;
-  /** Beginning of their wishes. */
+  /** Beginning of the wishes of these records. */
   readonly wish?: string;
   /** Whether no process reads the service's log during the attack. */
   readonly stallsLog?: boolean;
   /** Path of the long list that the good client reads every second. */
   readonly othersList?: string;
-  /** Number of attackers; default: that of all attacks. */
+  /** Number of attackers; default: `ATTACKERS`. */
   readonly attackers?: number;
   /** Addresses of the attackers, in turn; default: one address. With several, every attacker has its own subject. */
   readonly addresses?: readonly string[];
   readonly environment?: Environment;
-  /** Bounds that differ from those of all attacks. */
+  /** Bounds that replace the bounds of all attacks. */
   readonly bounds?: Bounds;
   readonly run: (attacker: Attacker) => Promise<void>;
 }
@@ -60,7 +60,7 @@ async function every(milliseconds: number, { signal }: Attacker, act: () => Prom
   }
 }
 
-/** Sends requests and reads nothing. It connects again after a disconnect. */
+/** Sends requests without reading, and reconnects after a disconnect. */
 function unread(bytes: (attacker: Attacker) => string, requests: number, mostRequests: number): Attack['run'] {
   return async (attacker) => {
     let socket: Socket | undefined;
@@ -81,7 +81,7 @@ function unread(bytes: (attacker: Attacker) => string, requests: number, mostReq
 }
 
 /**
- * Opens many connections of one attacker that do the same. Closed ones are opened again.
+ * Opens many connections of one attacker with the same behaviour, and reopens closed ones.
  * @param pace connections to open in a second
  */
 function several(
@@ -224,10 +224,10 @@ export const ATTACKS: readonly Attack[] = [
   {
     name: 'pages-unread',
     records: 10_000,
-    // A page of about a megabyte. A shorter one would fit into the buffers of the operating system.
+    // A page of about a megabyte. A shorter page would fit into the buffers of the operating system.
     wish: '🍪'.repeat(240),
-    // A thousand of them are made in the first three seconds, with half of the event loop. Until then others wait up to
-    // 80 ms. Their memory is that of the first long lists.
+    // A thousand pages are made in the first three seconds, with half of the event loop. Meanwhile others wait up to 80
+    // ms. Their memory is that of the first long lists.
     bounds: { mostSlowdown: 12, mostGrowth: 1.35 },
     run: several(20, reader('/cookies?limit=1000')),
   },

@@ -8,7 +8,7 @@ import { type Fault, LONGEST_LOAD, type Run, Site, untilWritten } from './fault.
 import { OtherWriter } from './other-writers.js';
 import { onItsOwn } from './postgres.js';
 
-/** Acknowledged writes by the kit between two kills. */
+/** Acknowledged writes of the service between two kills. */
 const WRITES = 2000;
 
 interface Line {
@@ -18,7 +18,7 @@ interface Line {
   readonly after: object | null;
 }
 
-/** A tenth of the writes comes from a process without the kit, and the service gets SIGKILL. The trail agrees with the records. */
+/** The service gets SIGKILL while it and another process write. The audit trail agrees with the records. */
 export const audited: Fault = async (run) => {
   const onSqlite = await Site.use((site) => history(site, `sqlite:${join(site.folder, 'cookies.sqlite')}`, run));
   const onPostgres = await Site.use((site) => onItsOwn((server) => history(site, server.url(), run)));
@@ -55,7 +55,7 @@ async function history(site: Site, url: string, { times, progress }: Run) {
   }
 }
 
-/** Writes one cookie past the kit after the other, so that they stay a tenth of all. */
+/** Writes one cookie after the other without the service, as long as these are at most a tenth of all. */
 async function writePast(signal: AbortSignal, other: OtherWriter, past: Ledger, kit: Ledger): Promise<void> {
   while (!signal.aborted) {
     if (past.answered(/./) * 9 > kit.answered(/ 2\d\d$/)) await sleep(2);
@@ -74,7 +74,7 @@ async function writeOne(other: OtherWriter, past: Ledger): Promise<void> {
   past.noteDelete(wish, { status: 204, body: undefined });
 }
 
-/** Makes the records from the lines of the trail, and compares them one by one. */
+/** Makes the records from the lines of the trail, and compares them with the stored records. */
 async function agreement(site: Site, environment: Record<string, string>): Promise<[lines: number, records: number]> {
   const lines = linesOf<Line>(await output(site, ['audit', 'export', 'cookies'], environment));
   const made = new Map<string, unknown>();

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-/** Milliseconds in a second. */
 const SECOND = 1000;
 const [WIDTH, UNIT_HEIGHT, POINTS] = [960, 18, 150];
-/** Of a series, in turn. */
+/** Colors of the series, in turn. */
 const COLORS = ['#295fa6', '#c05a1c', '#2f8a4c', '#a3325c', '#6b58b0', '#8a7a1f'];
 
 interface Panel {
@@ -20,7 +19,7 @@ interface Series {
 
 type Line = Series & { readonly name: string };
 
-/** From and until when, in milliseconds. */
+/** Start and end in milliseconds. */
 type Period = readonly [number, number];
 
 /**

@@ -13,7 +13,7 @@ export interface Run {
   readonly seconds?: number;
   /** Names of the attacks; default: all. */
   readonly attacks?: readonly string[];
-  /** File for a picture of the dashboard, of a year. */
+  /** File for a picture of the dashboard, for the faults of a year. */
   readonly picture?: string;
   /** Receives text that a line of counts cannot hold. */
   readonly report?: (text: string) => void;
@@ -22,7 +22,7 @@ export interface Run {
 /** Makes the fault while clients write, and throws if a promise of the service is broken. */
 export type Fault = (run: Run) => Promise<Record<string, number | string>>;
 
-/** A load that takes longer has hung. */
+/** Milliseconds after which a load counts as hung. */
 export const LONGEST_LOAD = 120_000;
 
 /** The place of a fault: a folder and the processes on it. */
@@ -56,7 +56,7 @@ export class Site {
   }
 }
 
-/** Runs `work` while clients write. @param clients default: that of `writeUntil` */
+/** Runs `work` while clients write. @param clients default: the default of `writeUntil` */
 export async function whileWriting(
   service: { readonly url: string },
   ledger: Ledger,

@@ -22,8 +22,8 @@ const takings: Record<string, (folder: string) => void> = {
 };
 
 /**
- * The database file is taken away while clients write. Later writes are not acknowledged. When the file is put back, it
- * has everything acknowledged before.
+ * The database file is taken away while clients write. Later writes are not acknowledged. After the file is put back,
+ * it has all writes acknowledged before.
  */
 export const fileTaken: Fault = async ({ times, progress }) => {
   const all: Counts[] = [];

@@ -6,7 +6,7 @@ import { COOKIE } from '../support/service.js';
 const INTERVAL = 100;
 /** Milliseconds after which a request has failed. */
 const LONGEST = 10_000;
-/** Most rounds at a time; more would be an attack. */
+/** Maximum number of concurrent rounds; more would be an attack. */
 const MOST_ROUNDS = 20;
 
 export interface Experience {
@@ -81,7 +81,7 @@ export class GoodClient {
     if (this.list !== undefined && round % 10 === 0) await ask('GET', this.list, 200);
   }
 
-  /** @returns the code of the error as status when there is no response */
+  /** @returns the HTTP status, or the error code if there is no response */
   private async send(
     method: string,
     path: string,

@@ -75,7 +75,7 @@ export const HOSTILE_CHANGES: Readonly<Record<string, Change>> = {
 
 const recordsOf = async (folder: string): Promise<string> => (await run(folder, ['export', 'cookies'])).stdout;
 
-/** Starts the service, which stores one record more and counts it. */
+/** Starts the service, which stores one more record and counts it. */
 async function expectOneMore(folder: string, what: string): Promise<void> {
   const service = await ServiceProcess.start(folder);
   try {

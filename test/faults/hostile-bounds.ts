@@ -2,13 +2,13 @@ import type { Experience } from './good-client.js';
 
 /** Bounds of one attack. */
 export interface Bounds {
-  /** Most megabytes held at the end of the attack beyond those at its start. */
+  /** Maximum growth in megabytes from the start to the end of the attack. */
   readonly mostHeld?: number;
   /** Fewest requests of the good client, of a hundred, with the right response; default: all. */
   readonly fewestAnswered?: number;
   /** The largest ratio of memory after the attack to memory before it; default: `MOST_GROWTH`. */
   readonly mostGrowth?: number;
-  /** The largest ratio of the good client's p99 under the attack to that before it; default: `MOST_SLOWDOWN`. */
+  /** The largest ratio of the good client's p99 during the attack to its p99 before; default: `MOST_SLOWDOWN`. */
   readonly mostSlowdown?: number;
 }
 
@@ -42,7 +42,7 @@ const MOST_MEGABYTES = 400;
 const MOST_GROWTH = 1.2;
 const MOST_SLOWDOWN = 3;
 const MOST_DESCRIPTORS = 5;
-/** Most snapshots, and the other connections. SQLite reuses descriptors of closed connections. */
+/** Maximum number of snapshots, and the other connections. SQLite reuses descriptors of closed connections. */
 const MOST_DATABASE_DESCRIPTORS = 64 + 4;
 
 /** The bounds that an attack has broken, as text. */

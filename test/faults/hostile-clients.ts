@@ -183,7 +183,7 @@ class Watch {
     }
   }
 
-  /** Uses the service until it is as before the attack, for at most a minute. */
+  /** Uses the service until its memory and its descriptors are as before the attack, for at most a minute. */
   private async recover(
     startMegabytes: number,
     startDescriptors: number,
@@ -198,7 +198,7 @@ class Watch {
     return { megabytes: residentMegabytes(this.pid), descriptors: this.descriptors() };
   }
 
-  /** Descriptors without those of the database file, of which SQLite keeps some for its next connections. */
+  /** Open descriptors except for the database file, for which SQLite keeps some descriptors. */
   private descriptors(): number {
     return openDescriptors(this.pid, join(this.folder, 'cookies.sqlite'));
   }

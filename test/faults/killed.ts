@@ -16,7 +16,7 @@ export const killed: Fault = ({ times, progress }) =>
       ledger.note(refusal.wish, await client.post(refusal));
       const before = ledger.acknowledged.size;
       const load = writeUntil(AbortSignal.timeout(LONGEST_LOAD), service, ledger);
-      // A random moment within a commit or checkpoint.
+      // A random moment, perhaps within a commit or a checkpoint.
       await sleep(200 + 500 * Math.random());
       await until(
         () => ledger.acknowledged.size > before,
@@ -35,7 +35,7 @@ export const killed: Fault = ({ times, progress }) =>
     return expectKept(site.folder, ledger);
   });
 
-/** One of two processes that write one file gets SIGKILL and is started again. The other must not notice. */
+/** One of two processes that write one file gets SIGKILL and is started again. The other process must not notice. */
 export const killedBesideAnother: Fault = ({ times, progress }) =>
   Site.use(async (site) => {
     const ledger = new Ledger();

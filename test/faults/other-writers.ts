@@ -8,16 +8,16 @@ import { type Answer, Client, COOKIE } from '../support/service.js';
 import { type Fault, LONGEST_LOAD, type Run, Site, untilWritten } from './fault.js';
 import { onItsOwn } from './postgres.js';
 
-/** Clients of the service, and writers past the kit: about a third of the writes are theirs. */
+/** Clients of the service, and writers without it: about a third of the writes are theirs. */
 const [CLIENTS, WRITERS] = [4, 6];
 
-/** Acknowledged writes past the kit between two kills. */
+/** Acknowledged writes without the service between two kills. */
 const SOME = 40;
 
-/** Ways past the kit: a repository and raw SQL of TypeORM, and a connection of the driver alone. */
+/** How another program writes: by a repository or raw SQL of TypeORM, or by the driver. */
 const WAYS = ['repository', 'sql', 'driver'] as const;
 
-/** What `other-writer.ts` does in one transaction; the size becomes large in an update. */
+/** One transaction of `other-writer.ts`. An update changes the size to large. */
 export interface Command {
   readonly number: number;
   readonly way: (typeof WAYS)[number];
@@ -34,8 +34,8 @@ export interface Result {
 }
 
 /**
- * A third of the writes comes from a process without the kit. The service and that process get SIGKILL in turn. The count stays
- * right, and no response of the service is older than an acknowledged write.
+ * The service and a process that makes a third of the writes without it get SIGKILL in turn. The count stays correct,
+ * and no response of the service is older than an acknowledged write.
  */
 export const otherWriters: Fault = async (run) => {
   const onSqlite = await Site.use((site) => {
@@ -61,7 +61,7 @@ async function history(site: Site, url: string, stored: () => Promise<Stored>, {
         while (!signal.aborted && (await writeOne(client, other, past, WAYS[index % WAYS.length]!)));
       });
       const work = Promise.all([writeUntil(signal, service, ledger, CLIENTS), ...writers]);
-      // The error is reported when it is awaited. Until then all others stop.
+      // The error is thrown when `work` is awaited. Until then all other writers stop.
       work.catch(() => stopping.abort());
       await Promise.race([untilWritten(past, SOME), work]);
       await sleep(200 * Math.random());
@@ -87,7 +87,7 @@ async function history(site: Site, url: string, stored: () => Promise<Stored>, {
 }
 
 /**
- * Inserts, changes and deletes a cookie past the kit, and reads it and a list through the service after each write.
+ * Inserts, changes and deletes a cookie without the service; after each write reads it and a list through the service.
  * @returns `false` when a process has ended
  */
 async function writeOne(client: Client, other: OtherWriter, ledger: Ledger, way: Command['way']): Promise<boolean> {

@@ -7,7 +7,7 @@ import { type Fault, LONGEST_LOAD, Site, untilWritten, whileWriting } from './fa
 /** Acknowledged writes between two faults. */
 const SOME = 100;
 
-/** Runs `work` with a server of its own. */
+/** Runs `work` with a new server. */
 export async function onItsOwn<T>(work: (server: PostgresServer) => Promise<T>): Promise<T> {
   const server = await PostgresServer.create();
   try {
@@ -49,7 +49,7 @@ export const postgresKilled: Fault = ({ times, progress }) =>
     }),
   );
 
-/** One of two replicas gets SIGKILL while clients write to both, and is started again. The other must not notice. */
+/** One of two replicas gets SIGKILL under load and is started again. The other replica must not notice. */
 export const replicaKilled: Fault = ({ times, progress }) =>
   Site.use((site) =>
     onItsOwn(async (server) => {

@@ -10,9 +10,9 @@ import { onItsOwn } from './postgres.js';
 
 /** POSTs that are sent. */
 const REQUESTS = 1000;
-/** How often each is sent at the same time. */
+/** Copies of each POST that are sent at the same time. */
 const COPIES = 3;
-/** POSTs that are on their way at the same time, each with all copies. */
+/** POSTs in flight at the same time, each with all copies. */
 const AT_ONCE = 20;
 /** Attempts of one copy until its response. */
 const MOST_ATTEMPTS = 500;
@@ -20,7 +20,7 @@ const MOST_ATTEMPTS = 500;
 /** Two services on one file: each POST is sent three times at once with one key, and services get SIGKILL meanwhile. */
 export const repeated: Fault = (run) => Site.use((site) => new Repetitions(site, {}, run).send());
 
-/** Two replicas on PostgreSQL, in the same way. */
+/** Like `repeated`, with two replicas on PostgreSQL. */
 export const replicasRepeated: Fault = (run) =>
   Site.use((site) => onItsOwn((server) => new Repetitions(site, { DATABASE_URL: server.url() }, run).send()));
 
@@ -48,7 +48,7 @@ class Repetitions {
     const waiting = [...keys];
     const sendAll = async (): Promise<void> => {
       for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) {
-        // A start takes longer than many POSTs: some must be left for the next kill.
+        // A start takes longer than many POSTs, and the next kill needs POSTs in flight.
         await this.untilResponses(() => this.responded < this.dueAt(this.kills + 2));
         ids.set(key, await this.sendCopies(key));
         this.responded += 1;
@@ -84,7 +84,7 @@ class Repetitions {
     throw new Error(`${key} has no response after ${MOST_ATTEMPTS} attempts`);
   }
 
-  /** Kills one replica after the other, each while POSTs are on their way. */
+  /** Kills one replica after the other, each while POSTs are in flight. */
   private async killSome(): Promise<void> {
     const { times, progress } = this.run;
     for (let time = 1; time <= times; time++) {
@@ -97,7 +97,7 @@ class Repetitions {
     }
   }
 
-  /** The number of responses after which a kill is due; without a further kill, more than there are. */
+  /** The number of responses after which a kill is due; infinite after the last kill. */
   private dueAt(kill: number): number {
     const { times } = this.run;
     return kill > times ? Infinity : (REQUESTS * kill) / (times + 1);

@@ -1,5 +1,5 @@
 /**
- * Makes every fault many times over while clients write, and checks what is left.
+ * Makes every fault many times over while clients write, and checks the result.
  *
  *   npm run faults                         every fault
  *   npm run faults -- killed disk-full     some of them
@@ -62,7 +62,7 @@ const FAULTS: Record<string, { fault: Fault; times: number; impossible?: string 
   'hostile-clients': { fault: hostileClients, times: 1 },
 };
 
-/** @returns what is missing */
+/** @returns the missing requirement */
 function yearNeeds(): string | undefined {
   if (!SmallVolume.mountable) return 'this user may not mount a volume';
   const missing = ['prometheus', 'haproxy'].filter((name) => spawnSync(name, ['--version']).error !== undefined);

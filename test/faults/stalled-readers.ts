@@ -16,7 +16,7 @@ const CLIENTS = 4;
 /** Seconds in which disconnected readers return. The service allows a pause of 30. */
 const STALLED_SECONDS = 45;
 const MEGABYTE = 1024 * 1024;
-/** Most memory of all readers: some pages of the list, the buffers of a socket, and SQLite's cache for each. */
+/** Maximum memory of all readers: some pages of the list, the buffers of a socket, and SQLite's cache for each. */
 const LARGEST_MEMORY = READERS * 4 * MEGABYTE;
 /**
  * Without a limit the WAL grows by some MB a second. Above 128 MB the readers are disconnected, and commits continue
@@ -46,7 +46,7 @@ export const stalledReaders: Fault = ({ times, progress }) =>
       const load = writeUntil(signal, service, ledger, CLIENTS);
       const readers: Socket[] = [];
       for (let second = 0; second < STALLED_SECONDS; second++) {
-        // A third of them at a time, so that the states that they hold overlap.
+        // Replaces a third of the readers at a time, so that their snapshots overlap.
         if (second % 10 === 0) await replaceThird(readers, service);
         const before = ledger.answered(/ 2\d\d$/);
         await sleep(1000);
@@ -103,7 +103,7 @@ async function stalledReader({ url }: { readonly url: string }, bearer: string):
   return socket;
 }
 
-/** Stores cookies without the service, which would take minutes. */
+/** Stores cookies without the service, because the service would take minutes. */
 export function storePastTheService(folder: string, count: number, wish = 'stored '): void {
   const database = openDatabase(join(folder, 'cookies.sqlite'));
   database.exec(`

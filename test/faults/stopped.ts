@@ -7,8 +7,8 @@ import { type Fault, LONGEST_LOAD, Site, untilWritten } from './fault.js';
 const CLIENTS = 16;
 
 /**
- * The process is asked to stop while clients write. It answers all of them, announces the end, and leaves one file
- * without a WAL.
+ * The process gets a signal to stop while clients write. All clients get a response and learn that the connection ends.
+ * One file without a WAL remains.
  */
 export const stopped =
   (signal: NodeJS.Signals = 'SIGTERM'): Fault =>

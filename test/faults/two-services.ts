@@ -32,8 +32,8 @@ const HAPPENINGS: Readonly<Record<string, (service: ServiceProcess, site: Site) 
 };
 
 /**
- * One of two services on one file is killed, stopped or paused while clients write to both. Each sees what the other
- * has acknowledged or rejected.
+ * One of two services on one file is killed, stopped or paused while clients write to both. Each service sees the
+ * changes and rejections of the other.
  */
 export const twoServices: Fault = ({ seconds = SECONDS, progress }) =>
   Site.use(async (site) => {
@@ -50,7 +50,7 @@ export const twoServices: Fault = ({ seconds = SECONDS, progress }) =>
         across.lookUntil(signal, pair[0], pair[1]),
         across.lookUntil(signal, pair[1], pair[0]),
       ]);
-      // The error is reported when it is awaited. Until then all others stop.
+      // The error is thrown when `work` is awaited. Until then all other clients stop.
       work.catch(() => stopping.abort());
       await sleep(300 + 700 * Math.random());
       const [name, happening] = Object.entries(HAPPENINGS)[Math.floor(3 * Math.random())]!;

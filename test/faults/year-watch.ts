@@ -6,7 +6,7 @@ import { freePort } from '../support/postgres/postgres-server.js';
 import { temporaryFolder } from '../support/service.js';
 import { until } from '../support/until.js';
 
-/** Where a replica listens. */
+/** The ports of a replica. */
 export interface Address {
   readonly port: string;
   readonly managementPort: string;
@@ -19,7 +19,7 @@ async function ended(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-/** A real Prometheus with the rules of `deploy/prometheus`. A minute of theirs is a second here. */
+/** A real Prometheus with the rules of `deploy/prometheus`, in which a minute is shortened to a second. */
 export class Watchman {
   private constructor(
     private readonly child: ChildProcess,

@@ -20,11 +20,11 @@ import { Balancer, Watchman } from './year-watch.js';
 /** Milliseconds of load after each event, in which alerts appear and end. */
 const QUIET = 8000;
 const ROOT = process.cwd();
-/** Larger than what the alert of a volume that fills up asks for. */
+/** Bytes: more free space than the threshold of the alert for a full volume. */
 const VOLUME = 320 * 1024 * 1024;
 const NEXT_SECRET = 'kT9vQ2mX7bN4cR8wL1pZ6dF3hJ5sG0yA';
 
-/** What an operator does in a year, under load: one process, or two workers, on SQLite. */
+/** A year of operation under load, on SQLite with one process or two workers. */
 export const yearOnSqlite =
   (workers: number): Fault =>
   (run) =>
@@ -50,7 +50,7 @@ export const yearOnSqlite =
       VOLUME,
     );
 
-/** The same for two replicas behind HAProxy, on PostgreSQL with a standby. */
+/** A year of operation under load, on PostgreSQL with a standby, with two replicas behind HAProxy. */
 export const yearOfCluster: Fault = (run) =>
   SmallVolume.use((volume) => Site.use((site) => yearOn(site, volume, run)), VOLUME, serverFolder());
 
@@ -73,7 +73,7 @@ async function yearOn(site: Site, volume: SmallVolume, run: Run): Promise<Record
       volume.occupy(VOLUME);
       await sleep(QUIET);
       volume.giveBack();
-      // A server that finds no space for its log of writes ends; whoever runs it starts it again.
+      // A PostgreSQL server ends when its volume has no space for the WAL; its operator starts it again.
       await primary.start();
     });
     await year.event('failover of the primary', async () => {
@@ -85,12 +85,12 @@ async function yearOn(site: Site, volume: SmallVolume, run: Run): Promise<Record
   } finally {
     const [primary, standby] = servers;
     await standby?.remove();
-    // The volume goes with its folder.
+    // The folder of the primary is removed with its volume.
     await primary?.stop('SIGQUIT');
   }
 }
 
-/** What the documents promise of an event. */
+/** The documented promises for an event. */
 interface Promised {
   readonly failsNothing?: boolean;
   /** Alerts that fire. */
@@ -140,13 +140,13 @@ class Year {
     const released = await unpackRelease();
     const year = new Year(site, folder, replicas, watchman, balancer, run, released, await token({ subject: 'good' }));
     for (const replica of replicas) await year.start(replica, year.released);
-    // Prometheus has seen nobody before.
+    // Prometheus has not scraped any replica yet.
     await sleep(3000);
     await year.event('nothing', () => sleep(QUIET), { failsNothing: true, silent: ['ConnectionsRunOut'] });
     return year;
   }
 
-  /** Does the work under load, reports what clients and alerts saw, and compares that with what is promised. */
+  /** Runs the work under load, reports the results of clients and alerts, and compares them with the promises. */
   async event(
     name: string,
     work: () => Promise<unknown>,
@@ -254,12 +254,12 @@ class Year {
     );
   }
 
-  /** Replicas are replaced without a failed request; one alone rejects connections meanwhile. */
+  /** Replicas are replaced without a failed request. A single one rejects connections meanwhile. */
   private get ofRoll(): Promised {
     return { failsNothing: this.replicas.length > 1 };
   }
 
-  /** The tokens of before go on. */
+  /** Changes the secret; earlier tokens stay valid. */
   async changeSecret(): Promise<void> {
     const { JWT_SECRET } = environmentIn(this.folder);
     await this.event(
@@ -278,7 +278,7 @@ class Year {
     await this.balancer?.end();
     await this.watchman.end();
     const stored = await read();
-    // The honest client sends the same wish always, and a restart may have come before its DELETE.
+    // The good client always sends the same wish, and a restart may have prevented its DELETE.
     return {
       ...expectKeptIn({ ...stored, twice: stored.twice.filter((wish) => wish !== COOKIE.wish) }, this.load.ledger),
     };
@@ -292,7 +292,7 @@ class Year {
     assert.equal(await service!.end(), 0);
   }
 
-  /** Replaces the replicas one by one, as `deploy/roll.sh` does; one alone is restarted. */
+  /** Replaces the replicas one by one, as `deploy/roll.sh` does; a single one is restarted. */
   private async roll(more: Environment = {}): Promise<void> {
     for (const replica of this.replicas) {
       await this.stop(replica);

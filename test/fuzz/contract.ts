@@ -14,7 +14,7 @@ const CHECKS: Record<string, (value: unknown) => boolean> = {
   wish: isWish,
 };
 
-/** Tells whether a body has the `required` properties and no others than the `allowed` ones. */
+/** Tells whether a body has all `required` properties and only `allowed` ones. */
 export function accepts(bytes: Uint8Array, allowed: readonly string[], required: readonly string[]): boolean {
   const value = parsed(bytes);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;

@@ -92,13 +92,13 @@ function changeViolation(
   return undefined;
 }
 
-/** Ids of the records that clients were told of. They stay with the scripts for later checks of the database. */
+/** Ids of the records in 201 responses, which stay with the scripts for later checks of the database. */
 export function createdIds(responses: readonly HttpResponse[]): number[] {
   const created = responses.filter(({ status }) => status === 201);
   return created.map(({ headers }) => Number(/^\/cookies\/(\d+)$/.exec(headers.get('location') ?? '')?.[1]));
 }
 
-/** Compares the number of changes with the lines that report one, whatever the mutations have made of ids. */
+/** Compares the number of changes with the lines that report one, also for mutated ids. */
 function sumViolation(changes: readonly Change[], log: LogBook): EffectViolation | undefined {
   for (const [operation, method, success] of [
     ['insert', 'POST', 201],

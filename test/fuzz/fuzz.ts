@@ -22,7 +22,7 @@ export interface FuzzOptions {
   readonly report: (text: string) => void;
 }
 
-/** The storage is often full, and lists are long enough for several pieces. */
+/** A small capacity: the storage is often full, but a list has several chunks. */
 const RAW: Environment = { COOKIES_CAPACITY: '2500' };
 /** The clients of a model often meet a full storage, and often free places. */
 const MODEL_CAPACITY = 60;

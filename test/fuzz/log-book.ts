@@ -37,7 +37,7 @@ export class LogBook {
     this.lines.clear();
   }
 
-  /** Waits until no line has come for longer than the log delays lines (a second), with a limit. */
+  /** Waits until no line has come for longer than the log delays lines (a second), for at most ten rounds. */
   async settle(): Promise<void> {
     for (let waited = 0, before = -1; waited < 10 && before !== this.count; waited++) {
       before = this.count;

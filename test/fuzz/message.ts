@@ -15,7 +15,7 @@ export interface Message {
   readonly method: string;
   /** Allowed statuses; absent for mutated bytes. */
   readonly expected?: readonly number[];
-  /** Whether its body is incomplete. It is 400, too, once the client has ended its side before the token was checked. */
+  /** Whether its body is incomplete. Then 400 is allowed, too, if the client ended its side before the token check. */
   readonly isUnfinished?: boolean;
 }
 

@@ -87,7 +87,7 @@ export class ModelClient {
     return this.attempt(draft, kind, record);
   }
 
-  /** Takes over a response. @returns what is wrong with it */
+  /** Updates the knowledge of the client by a response. @returns the violation */
   settle(
     attempt: Attempt,
     response: HttpResponse,

@@ -7,7 +7,7 @@ const same = (a: Cookie, b: Cookie): boolean =>
   a.id === b.id && a.flavor === b.flavor && a.size === b.size && a.wish === b.wish;
 
 /**
- * Finds errors in a list: its own records must be right, those of others in order and matching the query.
+ * Finds errors in a list: records of this client must be correct, all others in order and matching the query.
  * @param isOwn tells whether a record belongs to this client
  */
 export function listViolation(

@@ -45,7 +45,7 @@ function rejectionViolation({ rejection }: Attempt, response: HttpResponse): str
   return body.errorCode === errorCode ? undefined : `${body.errorCode} instead of ${errorCode}`;
 }
 
-/** A repeated POST has the response of the first one, whatever has become of its record and of the storage. */
+/** A repeated POST must have the first response, even if its record or the storage has changed since. */
 function replayViolation(first: HttpResponse, { status, headers, content }: HttpResponse): string | undefined {
   if (status !== 201) return `${status} instead of the 201 of the first request with this key`;
   if (headers.get('idempotency-replayed') !== 'true') return 'A repeated POST was done again';

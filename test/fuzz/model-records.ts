@@ -18,12 +18,12 @@ export class RecordCount {
 
   constructor(readonly capacity: number) {}
 
-  /** The certain numbers before a request, for `bounds` after its response. */
+  /** The known numbers before a request, for `bounds` after its response. */
   get before(): { created: number; deleted: number } {
     return { created: this.created, deleted: this.deleted };
   }
 
-  /** The fewest and most records since then, without those of the request itself. */
+  /** The minimum and maximum number of records since then, without records of the request itself. */
   bounds(before: { created: number; deleted: number }, own: number): { fewest: number; most: number } {
     return {
       fewest: before.created - this.deleted - this.deleting,

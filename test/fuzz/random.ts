@@ -1,4 +1,4 @@
-/** Pseudo-random numbers (generator sfc32). A seed and a stream repeat them. */
+/** Pseudo-random numbers (generator sfc32). Equal seeds and streams give equal numbers. */
 export class Random {
   private a: number;
   private b: number;
@@ -39,7 +39,7 @@ export class Random {
     return items[this.below(items.length)]!;
   }
 
-  /** One of the items, as often as its weight says. */
+  /** A random item; its weight is its share. */
   weighted<T>(items: readonly (readonly [weight: number, item: T])[]): T {
     let rest = this.below(items.reduce((sum, [weight]) => sum + weight, 0));
     for (const [weight, item] of items) {

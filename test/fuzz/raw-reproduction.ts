@@ -5,7 +5,7 @@ import { lastWords, type ServiceUnderTest, type StartedService } from './service
 import { shrink } from './shrink.js';
 import { examine } from './transcript.js';
 
-/** Most trials for a short script. Those that wait for the log take seconds. */
+/** Maximum number of trials for a short script. Trials that wait for the log take seconds. */
 const TRIALS = 150;
 const SLOW_TRIALS = 12;
 
@@ -14,9 +14,7 @@ export interface Found {
   readonly scripts: readonly Script[];
 }
 
-/**
- * Finds the script that shows a violation alone, and shortens it. If there is none, the reproduction has all suspects.
- */
+/** Finds a single script that shows a violation, and shortens it. If no script does, the result has all suspects. */
 export async function reproduce(services: ServiceUnderTest, { message, suspects }: RawViolation): Promise<Found> {
   const player = new Player(services);
   for (const withEffects of [false, true]) {
@@ -40,7 +38,7 @@ export class Player {
     const service = await this.running();
     const { log, changes, process: child, rules, url } = service;
     const before = (await changes.after(0)).at(-1)?.serial ?? 0;
-    // The log of the trial before must be complete.
+    // The log of the previous trial must be complete.
     if (withEffects) await log.settle();
     log.forget();
     const transcript = await play(script, url);

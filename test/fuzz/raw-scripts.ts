@@ -4,9 +4,9 @@ import { Random } from './random.js';
 import type { Script } from './script.js';
 import { ValidMessages } from './valid-messages.js';
 
-/** Most records that scripts use. */
+/** Maximum number of records that scripts use. */
 const MOST_RECORDS = 400;
-/** Most packets of a connection that are sent one by one. */
+/** Maximum number of packets of a connection that are sent one by one. */
 const MOST_PACKETS = 60;
 
 /** Makes the scripts of a run. A seed repeats them, except for ids of records. */

@@ -56,7 +56,7 @@ export function regressions({ both }: Tokens): Regression[] {
     const own = id();
     return { id: own, method: bytes.split(' ')[0]!, bytes: bytes.replaceAll('ID', own) };
   };
-  // Each is the last of its connection: the case ends when the service closes it.
+  // Each request is the last of its connection: the case ends when the service closes it.
   const postLine = `POST /cookies HTTP/1.1\r\nHost: cookies\r\nX-Request-Id: ID\r\n${bearer}\r\n${JSON_TYPE}\r\n${CLOSE}\r\n`;
   const getLine = `GET /cookies/${EMPTY_ID} HTTP/1.1\r\n${bearer}\r\nX-Request-Id: ID\r\n${CLOSE}\r\n`;
   const chunks = '2\r\n{}\r\n0\r\n\r\n';

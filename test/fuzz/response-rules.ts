@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpResponse } from '../support/http-response.js';
 
-/** Statuses of HTTP itself on any path. The OpenAPI document has those of operations. */
+/** Statuses of HTTP itself on any path. The OpenAPI document has the statuses of operations. */
 const HTTP_STATUSES = [400, 404, 405, 408, 411, 413, 414, 415, 417, 431, 501, 503, 505];
 const SERVER_ERRORS = new Set([501, 503, 505, 507]);
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
@@ -33,7 +33,7 @@ export class ResponseRules {
   }
 }
 
-/** The difference of an error from the common shape. HEAD has header fields only. */
+/** Describes how an error differs from the common shape. A response to HEAD has only header fields. */
 function wrongError({ status, headers, content }: HttpResponse): string | undefined {
   if (headers.get('cache-control') !== 'no-store') return `An error ${status} may be cached`;
   if (!/^application\/json(; charset=utf-8)?$/.test(headers.get('content-type') ?? '')) {

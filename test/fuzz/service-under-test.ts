@@ -55,7 +55,7 @@ export class ServiceUnderTest {
     };
   }
 
-  /** Ends a service in any state, and removes its files. */
+  /** Kills a service in any state, and removes its files. */
   async remove({ process: service }: StartedService): Promise<void> {
     await service.end('SIGKILL');
     rmSync(this.started.get(service)!, { recursive: true, force: true });
@@ -88,12 +88,12 @@ export function lastWords({ child, output }: ServiceProcess): string {
   return `The process ended with ${end}${error === undefined ? '' : `: ${error.slice(0, 300)}`}`;
 }
 
-/** Seconds in which a request that was cut off may be in flight; longer than for half a request. */
+/** Seconds until a request that was cut off has left the metric; longer than for half a request. */
 const LONGEST_FLIGHT = 60;
 
 /**
  * Ends an idle service, as an operator does.
- * @returns what is wrong with its end: requests in flight without a client, or another exit code than 0
+ * @returns the violation: requests in flight without a client, or an exit code other than 0
  */
 export async function endViolation(service: ServiceProcess): Promise<string | undefined> {
   let left = await gauge(service, IN_FLIGHT);

@@ -6,7 +6,7 @@ export type Trial = (script: Script) => Promise<string | undefined>;
 
 /**
  * Removes the parts of a script that are not needed for its violation: packets, messages, header fields.
- * @param trials most trials
+ * @param trials maximum number of trials
  * @returns the shortest script and its violation; `undefined` if none shows it
  */
 export async function shrink(

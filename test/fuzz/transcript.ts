@@ -52,7 +52,7 @@ function responsesIn({ messages }: Script, bytes: Buffer): Parsed {
 
 /**
  * Checks that responses come in the order of the requests, one for each. A mutated message may be any number of
- * requests, and may change those after it, until a valid message has its response.
+ * requests, and may change later ones, until a valid message has its response.
  */
 class ResponseOrder {
   private readonly indexes: ReadonlyMap<string, number>;

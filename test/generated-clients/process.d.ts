@@ -1,4 +1,4 @@
-/** What the programs use of Node. Its own types would replace those of fetch, which the clients are made for. */
+/** The part of Node's `process` that the programs use. Node's own types would replace the types of fetch. */
 declare const process: {
   readonly argv: readonly string[];
   readonly stdout: { write(text: string): boolean };

@@ -1,4 +1,4 @@
-// Uses the service through the client that `oazapfts` makes, and prints what came back.
+// Uses the service through the client that `oazapfts` makes, and prints the results.
 import {
   type CookieDto,
   type CreateCookieDto,
@@ -25,7 +25,7 @@ interface Response {
   readonly headers: Headers;
 }
 
-/** The response when it has the status, typed as responses of this status are. */
+/** Requires a status, and narrows the type of the response to it. */
 function expected<R extends Response, S extends R['status']>(response: R, status: S): Extract<R, { status: S }> {
   if (response.status !== status) throw new Error(`The status is ${response.status}, not ${status}`);
   return response as Extract<R, { status: S }>;
@@ -38,7 +38,7 @@ async function create(cookie: CreateCookieDto): Promise<CookieDto> {
 async function pages(limit: number): Promise<number[][]> {
   const all: number[][] = [];
   let after = 0;
-  // One page more than there should be ends it, too.
+  // A limit of four pages, one more than there should be.
   for (let page = 0; page < 4; page++) {
     const { data, headers } = expected(await listCookies({ limit, after }), 200);
     const ids = data.map(({ id }) => id);
@@ -59,7 +59,7 @@ async function work() {
   const first = await create(wanted);
   const second = await create({ ...wanted, flavor: 'chocolate' });
   const third = await create({ ...wanted, size: 'large' });
-  // What was read is a filter, and what replaces a record, without a cast.
+  // Without casts, values of a record that was read are valid as a filter and as the body of PUT.
   const alike = expected(await listCookies({ flavor: [first.flavor], sort: '-id' }), 200);
   const read = expected(await getCookie(second.id), 200);
   const { flavor, size } = read.data;

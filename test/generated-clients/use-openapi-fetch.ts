@@ -1,4 +1,4 @@
-// Uses the service through `openapi-fetch`, with the types that `openapi-typescript` makes, and prints what came back.
+// Uses the service through `openapi-fetch` with the types of `openapi-typescript`, and prints the results.
 import createClient from 'openapi-fetch';
 import type { components, paths } from './openapi-fetch-schema.js';
 
@@ -26,7 +26,7 @@ async function create(cookie: components['schemas']['CreateCookieDto']): Promise
 async function pages(limit: number): Promise<number[][]> {
   const all: number[][] = [];
   let after = 0;
-  // One page more than there should be ends it, too.
+  // A limit of four pages, one more than there should be.
   for (let page = 0; page < 4; page++) {
     const { data, response } = await client.GET('/cookies', { params: { query: { limit, after } } });
     const ids = present(data).map(({ id }) => id);
@@ -47,7 +47,7 @@ async function work() {
   const first = await create(wanted);
   const second = await create({ ...wanted, flavor: 'chocolate' });
   const third = await create({ ...wanted, size: 'large' });
-  // What was read is a filter, and what replaces a record, without a cast.
+  // Without casts, values of a record that was read are valid as a filter and as the body of PUT.
   const alike = await client.GET('/cookies', { params: { query: { flavor: [first.flavor], sort: '-id' } } });
   const read = await client.GET('/cookies/{id}', { params: { path: { id: second.id } } });
   const { flavor, size } = present(read.data);

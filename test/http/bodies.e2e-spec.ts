@@ -99,7 +99,7 @@ function post(path: string, type: string, body: string | Buffer, headers: object
 
 const FORM = 'multipart/form-data; boundary=x';
 
-/** A form of parts: a file for a Buffer, a field for a string. The last boundary may be left out. */
+/** A multipart form: a Buffer becomes a file, a string a field. The last boundary may be missing. */
 function form(parts: readonly (readonly [name: string, content: string | Buffer])[], isWhole = true): Buffer {
   const encoded = parts.flatMap(([name, content]) => {
     const filename = typeof content === 'string' ? '' : '; filename="../a photo.png"\r\nContent-Type: image/png';
@@ -189,7 +189,7 @@ describe('a route with @AcceptsBody', () => {
   });
 
   it.each(['/photos', '/photos/titles', '/photos/originals'])(
-    'POST %s returns 413 for its Content-Length, else 401 and 403 before the body arrives',
+    'POST %s returns 413 for its Content-Length, otherwise 401 and 403 before the body arrives',
     async (path) => {
       const type = { '/photos': FORM, '/photos/titles': 'application/json' }[path] ?? 'x/y';
       const reader = `Bearer ${await token({ scope: 'photos:read' })}`;
@@ -245,7 +245,7 @@ describe('a route with @AcceptsBody', () => {
     await photosKept(0);
   });
 
-  it('answers a handler that ignores its upload, and closes the connection', async () => {
+  it('responds for a handler that ignores its upload, and closes the connection', async () => {
     const sent = open('/bodies/ignored', { 'content-type': FORM, 'content-length': 32 * MiB });
     sent.write(form([FILE], false));
     const { status, headers } = await answerTo(sent);
@@ -253,7 +253,7 @@ describe('a route with @AcceptsBody', () => {
     await once(sent, 'close', { signal: AbortSignal.timeout(10_000) });
   });
 
-  it('describes kind and limit in the OpenAPI document', async () => {
+  it('describes type and limit in the OpenAPI document', async () => {
     const document = await OpenApiDocument.of(service);
     const bodyOf = (path: string) => document.operation('POST', path).requestBody;
     expect(bodyOf('/photos').description).toBe('At most 64 MiB.');
@@ -296,7 +296,7 @@ describe('an upload', () => {
   });
 });
 
-/** A controller whose only route takes a body of this class. */
+/** A controller whose only route has a body of this class. */
 function taking(type: Type, options?: Parameters<typeof AcceptsBody>[0]): Type {
   class Takes {
     take(body: unknown): unknown {

@@ -63,7 +63,7 @@ function post(wish: string, id = wish): string {
   return `POST /cookies HTTP/1.1\r\n${fields}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** What the log says of the requests with these ids. */
+/** The log lines of the request with this id. */
 function logged(id: string): { msg: string; status?: number; route: string; address: string }[] {
   const lines = service.output.split('\n').filter((line) => line.includes(`"requestId":"${id}"`));
   return lines.map((line) => JSON.parse(line));
@@ -151,7 +151,7 @@ describe('a client that sends requests and does not read', () => {
     expect(await metric('http_connections_cut_total{reason="stalled"}')).toBe(1);
   });
 
-  it('is cut off first when RESPONSE_BUFFER_BYTES is used up, and others still get theirs', async () => {
+  it('is cut off first when RESPONSE_BUFFER_BYTES is used up, and other clients still get their responses', async () => {
     await start({ RESPONSE_BUFFER_BYTES: '6000000' });
     const good = await Client.of(service);
     for (let reader = 0; reader < 40; reader++) {
@@ -163,14 +163,14 @@ describe('a client that sends requests and does not read', () => {
     expect(await metric('http_connections_cut_total{reason="overload"}')).toBeGreaterThan(0);
   });
 
-  it('is cut off for another only after those that have read nothing for longer', async () => {
+  it('is cut off for another client only after clients that have read nothing for longer', async () => {
     await start({ RESPONSE_BUFFER_BYTES: '9000000' });
     const cuts = (): Promise<number> => metric('http_connections_cut_total{reason="overload"}');
     let readers = 0;
     for (; readers < 30 && (await cuts()) === 0; readers++) {
       const ids = Array.from({ length: 200 }, (_, index) => `reader-${readers}.${index}`);
       (await connection({ reads: false })).write(ids.map((id) => get('/cookies?limit=1000', id)).join(''));
-      // The service looks once a second who has read.
+      // The service checks once a second which clients have read.
       await sleep(1100);
     }
     const count = await cuts();
@@ -205,7 +205,7 @@ describe('a client that sends requests and does not read', () => {
 });
 
 describe('GET /cookies of a page for which RESPONSE_BUFFER_BYTES has no room', () => {
-  it('is 503 without ETag and Link, and a short one is 200', async () => {
+  it('is 503 without ETag and Link, and a short page is 200', async () => {
     await start({ RESPONSE_BUFFER_BYTES: '65536' });
     const client = await Client.of(service);
     const { status, headers, body } = await client.get('/cookies?limit=1000', { 'x-request-id': 'large' });
@@ -236,7 +236,7 @@ describe('a client that sends more requests than it reads responses', () => {
     expect(await metric('http_response_buffer_bytes')).toBeLessThan(250 * 4096 + response);
   });
 
-  it('has 16 of them waiting behind one that takes long, and a response to each in the end', async () => {
+  it('has 16 of them waiting behind one that takes long, and gets a response to each in the end', async () => {
     await start({ DATABASE_BUSY_TIMEOUT: '60000' });
     const socket = await connection();
     const received = receivedBy(socket);
@@ -248,7 +248,7 @@ describe('a client that sends more requests than it reads responses', () => {
     const waiting = () => metric('http_response_buffer_bytes');
     await until(async () => (await waiting()) >= 16 * 4096, '16 requests wait');
     await sleep(200);
-    // Those that came in one piece with the sixteenth have been read, too; it has 64 KiB at most, as Node reads from a socket.
+    // Requests in one chunk with the sixteenth are read, too. Node reads at most 64 KiB from a socket at once.
     const inOnePiece = Math.ceil(65_536 / requests[0]!.length);
     expect(await waiting()).toBeLessThanOrEqual((16 + inOnePiece) * 4096);
     database.exec('ROLLBACK');
@@ -272,12 +272,12 @@ describe('connections', () => {
     await untilMetric(service, 'http_connections_cut_total{reason="too many connections"}', 21);
     await untilMetric(service, 'http_connections_open', 10);
     expect(await metric('http_connections_cut_total{reason="too many connections"}')).toBe(21);
-    // One that has been of use is kept before those that have not.
+    // A connection that has sent a request is kept longer than unused ones.
     first.write(get('/cookies/2'));
     expect(String((await once(first, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it('are bounded in all, to the one, with a place for each address that has few', async () => {
+  it('are limited to MAX_CONNECTIONS exactly, with a place for each address that has few', async () => {
     await start({ MAX_CONNECTIONS: '5', MAX_CONNECTIONS_PER_ADDRESS: '3', HOST: '::' });
     for (const localAddress of ['127.0.0.2', '127.0.0.3', '127.0.0.3'])
       await connection({ host: '127.0.0.1', localAddress });
@@ -302,7 +302,7 @@ describe('connections', () => {
     const received = receivedBy(socket);
     const began = performance.now();
     socket.write(half.replace('TOKEN', await token()));
-    // Node itself looks only every 30 s.
+    // Node's own check runs only every 30 s.
     await once(socket, 'close', { signal: AbortSignal.timeout(15_000) });
     expect(performance.now() - began).toBeGreaterThan(950);
     expect(responsesIn(received()).map(({ status }) => status)).toEqual([408]);
@@ -311,7 +311,7 @@ describe('connections', () => {
   it.each([
     ['without a token', 401, ''],
     ['without the scope', 403, 'Authorization: Bearer TOKEN\r\n'],
-  ])('get their response and end before the body has come, %s', async (_what, status, field) => {
+  ])('get their response and end before the body has arrived, %s', async (_what, status, field) => {
     await start({ REQUEST_TIMEOUT: '60000' });
     const socket = await connection();
     const received = receivedBy(socket);
@@ -325,7 +325,7 @@ describe('connections', () => {
     expect(response!.headers.get('connection')).toBe('close');
   });
 
-  it('make room for a newcomer that is honest by those whose requests are still arriving', async () => {
+  it('whose requests are still arriving give way to a newcomer', async () => {
     await start({ MAX_CONNECTIONS: '10' });
     const bearer = await token();
     const arriving = `${HALF_BODY}Authorization: Bearer ${bearer}\r\n\r\nabc`;
@@ -336,7 +336,7 @@ describe('connections', () => {
     expect(String((await once(honest, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it('have no limit for each address where they come from a proxy in TRUST_PROXY', async () => {
+  it('have no limit for each address if they come from a proxy in TRUST_PROXY', async () => {
     await start({ MAX_CONNECTIONS_PER_ADDRESS: '3', TRUST_PROXY: 'loopback' });
     for (let number = 0; number < 10; number++) await connection();
     await untilMetric(service, 'http_connections_open', 10);
@@ -355,7 +355,7 @@ describe('connections', () => {
     expect(performance.now() - began).toBeGreaterThan(1950);
   });
 
-  it('are closed without a response when nothing was asked on them', async () => {
+  it('are closed without a response when nothing was sent on them', async () => {
     await start({ REQUEST_TIMEOUT: '1000' });
     const socket = await connection();
     const received = receivedBy(socket);

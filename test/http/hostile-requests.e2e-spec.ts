@@ -8,9 +8,9 @@ import { play, type Script } from '../fuzz/script.js';
 import { ServiceUnderTest, type StartedService } from '../fuzz/service-under-test.js';
 import { examine } from '../fuzz/transcript.js';
 
-/** Connections of an attack that succeeds once in a while. */
+/** Connections of an attack that succeeds only sometimes. */
 const MANY = 40;
-/** The cases are made when their tests are defined, before there are tokens. */
+/** The cases are generated before the service can make tokens. */
 const NO_TOKENS: Tokens = { both: '', read: '', write: '', forged: '' };
 
 let services: ServiceUnderTest;
@@ -56,7 +56,7 @@ describe('a request that once got a wrong response', () => {
   });
 });
 
-describe('a client that goes away', () => {
+describe('a client that disconnects', () => {
   it('right after CONNECT does not end the process', async () => {
     const connect = { id: 'gone', method: 'CONNECT', bytes: 'CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n' };
     for (let time = 0; time < MANY; time++) {
@@ -65,7 +65,7 @@ describe('a client that goes away', () => {
     await expectAlive();
   });
 
-  it('after POST behind responses that it does not read leaves one request line for each record stored', async () => {
+  it('after POST behind responses that it does not read leaves one request line for each stored record', async () => {
     const authorization = `Authorization: Bearer ${service.tokens.both}`;
     const before = (await service.changes.after(0)).at(-1)?.serial ?? 0;
     for (let time = 0; time < MANY; time++) {

@@ -6,7 +6,7 @@ import { engineInUse } from '../support/engine.js';
 import { startService } from '../support/service.js';
 
 describe('600 clients', () => {
-  it('do not make GET /health/ready anything but 200', async () => {
+  it('leave GET /health/ready 200', async () => {
     await Site.use(async (site) => {
       const service = await site.start();
       const probes: { status: number; milliseconds: number }[] = [];
@@ -29,7 +29,7 @@ describe('600 clients', () => {
   });
 });
 
-describe('a transaction that everybody waits for', () => {
+describe('a transaction that all requests wait for', () => {
   it(`is waited for by ${MOST_WAITING}; the next one is rejected immediately`, async () => {
     await using service = await startService({
       DATABASE_POOL_SIZE: '1',

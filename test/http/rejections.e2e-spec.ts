@@ -9,7 +9,7 @@ import { Client, COOKIE, type Service, startService } from '../support/service.j
 const LIMIT = 16 * 1024;
 const bearer = `Authorization: Bearer ${jws(HS256, claims())}`;
 
-// What any resource rejects is in `describeResource`; here is what no resource has to do with.
+// `describeResource` tests the rejections of resources. This file tests rejections that concern no resource.
 
 let service: Service;
 let client: Client;
@@ -17,13 +17,13 @@ let client: Client;
 beforeAll(async () => {
   service = await startService({ COOKIES_CAPACITY: '1' });
   client = await Client.of(service);
-  // The only place is taken: whatever refuses a POST other than 507 has come before the capacity.
+  // The storage is full, so an error of POST other than 507 comes before the check of the capacity.
   expect((await client.post(COOKIE)).status).toBe(201);
 });
 
 afterAll(() => service.stop());
 
-/** A refused request has changed nothing: neither the records nor, finer, the revision behind the ETags. */
+/** Expects that `act` changes neither the records nor their revision, which is part of the ETag. */
 async function unchanged<T>(act: () => Promise<T>): Promise<T> {
   const state = async () => {
     const { text, headers } = await client.get('/cookies');
@@ -37,7 +37,7 @@ async function unchanged<T>(act: () => Promise<T>): Promise<T> {
 
 const cookieOf = (size: number): string => JSON.stringify(COOKIE).padEnd(size);
 
-describe('a request for what does not exist', () => {
+describe('a request for a path or method that does not exist', () => {
   it.each(['/', '/cookie', '/cookies/?limit=1', '/cookies/1/wish', '/health/live', '/metrics', '/.env', '/%63ookie'])(
     'GET %s returns 404',
     async (path) => {
@@ -58,7 +58,7 @@ describe('a request that only a socket can send', () => {
   const JSON_TYPE = 'Content-Type: application/json';
   const body = JSON.stringify(COOKIE);
 
-  /** A POST whose body is framed by `framing`. */
+  /** A POST whose body is delimited by the header fields `framing`. */
   const post = (framing: string[], sent: string | Buffer): Buffer =>
     request(['POST /cookies HTTP/1.1', HOST, CLOSE, bearer, JSON_TYPE, ...framing], sent);
   const get = (line: string, ...lines: string[]): Buffer => request([line, HOST, CLOSE, bearer, ...lines]);
@@ -147,14 +147,14 @@ describe('a request that only a socket can send', () => {
     [405, 'TRACE', request(['TRACE /cookies HTTP/1.1', HOST, CLOSE, 'X-Request-Id: mine'])],
     [405, 'CONNECT', request(['CONNECT localhost:443 HTTP/1.1', HOST, 'X-Request-Id: mine'])],
     [417, 'an Expect of the impossible', get('GET /cookies HTTP/1.1', 'Expect: x', 'X-Request-Id: mine')],
-  ])('finds its X-Request-Id in the %i: %s', async (status, _what, bytes) => {
+  ])('gets its X-Request-Id in the %i: %s', async (status, _what, bytes) => {
     const answer = await exchangeOne(service, bytes);
     expect(answer.status).toBe(status);
     expect(answer.headers.get('x-request-id')).toBe('mine');
   });
 
   it.each(['CONNECT localhost:443 HTTP/1.1', 'TRACE /cookies HTTP/1.1'])(
-    'is told what is allowed with the 405 to %s (RFC 9110 section 15.5.6)',
+    'gets Allow with the 405 to %s (RFC 9110 section 15.5.6)',
     async (line) => {
       const { headers } = await exchangeOne(service, request([line, HOST, CLOSE]));
       expect(headers.get('allow')).not.toBeNull();
@@ -180,18 +180,18 @@ describe('a request that only a socket can send', () => {
     expectError(await exchangeOne(service, request(lines, '1\r\n'), { end: true }), 404, 'COOKIE_NOT_FOUND');
   });
 
-  it('is rejected when its body goes on after its length', async () => {
+  it('is rejected when its body continues after its length', async () => {
     const bytes = request(
       ['POST /cookies HTTP/1.1', HOST, bearer, JSON_TYPE, `Content-Length: ${body.length - 1}`],
       `${body}garbage\r\n\r\n`,
     );
-    // Node may refuse the rest before the first part is answered; either answer tells that the whole is wrong.
+    // Node may reject the rest before the first response is sent. Both responses show that the message is invalid.
     const answers = await unchanged(() => exchange(service, bytes));
     expect(answers).not.toHaveLength(0);
     for (const answer of answers) expectError(answer, 400, answer.body.errorCode);
   });
 
-  it('does not keep the next request of its connection from its response', async () => {
+  it('does not delay the next request of its connection', async () => {
     const bytes = Buffer.concat([
       request(['GET /cookies/abc HTTP/1.1', HOST, bearer]),
       request(['PUT /cookies HTTP/1.1', HOST, 'Content-Length: 3'], 'abc'),
@@ -209,7 +209,7 @@ function chunks(...texts: string[]): string {
   return `${parts.join('')}0\r\n\r\n`;
 }
 
-describe('what is near to an error and is none', () => {
+describe('an unusual but valid request', () => {
   let roomy: Service;
   let welcome: Client;
 
@@ -246,7 +246,7 @@ describe('what is near to an error and is none', () => {
     expect(response.resume().statusCode).toBe(201);
   });
 
-  it('tells of a stored cookie with 201, whatever nonsense follows on its connection', async () => {
+  it('gets 201 for a stored cookie, whatever bytes follow on its connection', async () => {
     const count = async () => (await welcome.get('/cookies?limit=1')).headers.get('x-total-count');
     const before = Number(await count());
     const kept = lines.filter((line) => !line.startsWith('Connection'));
@@ -255,7 +255,7 @@ describe('what is near to an error and is none', () => {
     expect({ status: first!.status, count: Number(await count()) }).toEqual({ status: 201, count: before + 1 });
   });
 
-  it('accepts a whole URL as the target', async () => {
+  it('accepts a complete URL as the target', async () => {
     const sent = request(['GET http://localhost/cookies HTTP/1.1', 'Host: localhost', 'Connection: close', bearer]);
     expect((await exchangeOne(roomy, sent)).status).toBe(200);
   });

@@ -125,7 +125,7 @@ describe('a schema of zod', () => {
     ['GET', '?limit=3', undefined, { limit: 3 }],
     ['GET', '/best?limit=3', undefined, { limit: 3 }],
     ['GET', `/${ID}`, undefined, { id: ID }],
-  ])('accepts %s /meals%s with %j, and the handler gets what it makes of it', async (method, path, sent, value) => {
+  ])('accepts %s /meals%s with %j, and the handler gets its result', async (method, path, sent, value) => {
     expect((await client.request(method, `/meals${path}`, { body: sent })).body).toEqual(value);
   });
 
@@ -139,7 +139,7 @@ describe('a schema of zod', () => {
     ['a query', 'GET', '?limit=10', undefined, [{ parameter: 'limit' }]],
     ['a parameter of the query', 'GET', '/best?limit=10', undefined, [{ parameter: 'limit' }]],
     ['a parameter of the path', 'GET', '/1', undefined, [{ parameter: 'id' }]],
-  ])('rejects %s with 400, and each detail has its place', async (_what, method, path, sent, places) => {
+  ])('rejects %s with 400, and each detail has its pointer', async (_what, method, path, sent, places) => {
     const response = await client.request(method, `/meals${path}`, { body: sent });
     expectError(response, 400, 'INVALID_REQUEST');
     expect(response.body.details).toEqual(places.map((place) => ({ ...place, message: expect.any(String) })));

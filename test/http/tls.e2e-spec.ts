@@ -36,7 +36,7 @@ function newFiles(name: string) {
 
 const portOf = ({ url }: { readonly url: string }): number => Number(new URL(url).port);
 
-/** Connects, and trusts the certificate of any test. */
+/** Connects and accepts any certificate. */
 async function connection(options: ConnectionOptions = {}, to: { readonly url: string } = service): Promise<TLSSocket> {
   const socket = connectSecurely({ host: '127.0.0.1', port: portOf(to), rejectUnauthorized: false, ...options });
   sockets.push(socket);
@@ -63,7 +63,7 @@ async function statuses(socket: TLSSocket, bytes: string, count: number): Promis
   return responsesIn(Buffer.concat(received)).map(({ status }) => status);
 }
 
-/** The serial number of the certificate that a new connection is shown. */
+/** The serial number of the certificate that a new connection gets. */
 async function serialNumber(): Promise<string> {
   return (await connection()).getPeerCertificate().serialNumber;
 }
@@ -103,7 +103,7 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       expect(await received).toEqual([201, 200, ...Array<number>(499).fill(404)]);
     });
 
-    it('logs a POST whose body is malformed with the 400 that it gets', async () => {
+    it('logs a POST whose body is malformed with its 400', async () => {
       const malformed = request('POST', '/cookies', 'zz\r\n').replace(
         'Content-Length: 4',
         'Transfer-Encoding: chunked',
@@ -120,7 +120,7 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       await untilMetric(service, 'http_connections_open', 1);
     });
 
-    it('closes one connection for each that is too many, and only one', async () => {
+    it('closes exactly the connections above the limit', async () => {
       await service.stop();
       service = await startLoggedService({ ...environment, REQUEST_TIMEOUT: '60000' });
       for (let number = 0; number < 30; number++) await connection();
@@ -128,7 +128,7 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
       expect((await metricsOf(service)).get(IS_CUT)).toBe(20);
     });
 
-    it('closes a connection of HTTP without TLS, or of other bytes, and serves on', async () => {
+    it('closes a connection without TLS, and continues to serve', async () => {
       for (const bytes of [request('GET', '/cookies'), '\x16\x03\x01\x00\x05hello', '\0'.repeat(1000)]) {
         const socket = connect(portOf(service), '127.0.0.1').on('error', () => {});
         socket.end(bytes);
@@ -170,7 +170,7 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
     expect(performance.now() - began).toBeLessThan(20_000);
   });
 
-  it('is set by both variables, which name what is wrong with their files', () => {
+  it('is set by both variables, and errors name the wrong file', () => {
     const [other, empty] = [newFiles('other'), join(folder, 'empty.pem')];
     writeFileSync(empty, '');
     const { TLS_CERT_FILE, TLS_KEY_FILE } = environment;
@@ -178,7 +178,7 @@ const serialNumberIn = (path: string): string => new X509Certificate(readFileSyn
     expect(() => loadConfig({ TLS_CERT_FILE })).toThrow(both);
     expect(() => loadConfig({ TLS_KEY_FILE })).toThrow(both);
     expect(() => loadConfig({ TLS_CERT_FILE, TLS_KEY_FILE: other.key })).toThrow(
-      `TLS_KEY_FILE is wrong: the private key in ${other.key} is not the one of the certificate in ${files.certificate}`,
+      `TLS_KEY_FILE is wrong: the private key in ${other.key} does not belong to the certificate in ${files.certificate}`,
     );
     expect(() => loadConfig({ TLS_CERT_FILE: empty, TLS_KEY_FILE: join(folder, 'none') })).toThrow(
       /TLS_CERT_FILE must name a file with a PEM certificate.*TLS_KEY_FILE must name a file that the service can read: ENOENT/s,

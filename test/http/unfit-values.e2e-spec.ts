@@ -24,7 +24,7 @@ class Thing {
   day!: string;
 }
 
-/** As lax as it can be: what is wrong is left to the database. */
+/** A DTO without checks, so that the database rejects wrong values. */
 class Values {
   @IsOptional() number?: number;
   @IsOptional() text?: string;
@@ -74,7 +74,7 @@ describePostgres('a value that its column cannot hold', () => {
       .query(`CREATE TABLE things (id uuid PRIMARY KEY, number smallint, text varchar, day date)`);
     client = await Client.of(service);
     const note = (line: string): void => {
-      // A busy machine can make any statement slow.
+      // A busy machine can slow down any statement.
       if (!line.startsWith('A statement took ')) log.push(line);
     };
     Logger.overrideLogger({ log: note, warn: note, error: note, fatal: note });

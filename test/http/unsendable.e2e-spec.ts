@@ -59,7 +59,7 @@ class BrokenController {
 @Module({ controllers: [BrokenController] })
 class BrokenModule {}
 
-/** A module that registers a plugin of Fastify, as one for cookies or sessions is. */
+/** A module that registers a Fastify plugin, such as one for cookies or sessions. */
 @Injectable()
 class PluginOfFastify implements OnModuleInit {
   constructor(private readonly host: HttpAdapterHost<FastifyAdapter>) {}
@@ -77,7 +77,7 @@ class PluginModule {}
 
 const errors: unknown[][] = [];
 
-/** Keeps the errors of the log, after the start of a service, which sets its own log. */
+/** Collects the errors of the log. Call it after the start of the service, which sets its own logger. */
 function record(): void {
   errors.length = 0;
   const ignore = (): void => undefined;

@@ -49,7 +49,7 @@ class BoxDto {
 
 let looks = 0;
 
-/** As a look into a database would be. */
+/** An asynchronous check, like a query to a database. */
 const isFree = async (value: unknown): Promise<boolean> => {
   looks += 1;
   await new Promise(setImmediate);
@@ -104,7 +104,7 @@ class NamesDto {
   @IsNotEmpty({ each: true })
   names!: string[];
 
-  /** Anything. */
+  /** A property that accepts any object. */
   @IsOptional()
   @IsObject()
   more?: object;
@@ -299,7 +299,7 @@ describe('the validation of a feature', () => {
     ['the same without the mark', POST, 'unmarked-labels', { label: 'taken' }, '/label'],
     ['the same in a nested DTO', POST, 'labelled', { of: { label: 'taken' } }, '/of/label'],
     ['the same in a query', 'GET', 'search?label=taken', undefined, 'label'],
-  ])('%s is rejected with 400 and its place', async (_what, method, path, body, place) => {
+  ])('%s is rejected with 400 and its pointer', async (_what, method, path, body, place) => {
     const response = await client.request(method, `/things/${path}`, { body });
     expectError(response, 400, 'INVALID_REQUEST');
     const name = method === 'GET' ? 'parameter' : 'pointer';
@@ -319,7 +319,7 @@ describe('the validation of a feature', () => {
     expect(whole.body.message).toBe('body: must be an array of at most 1000 items');
   });
 
-  it('of 50 unknown properties the first ten are named', async () => {
+  it('names the first ten of 50 unknown properties', async () => {
     const names = Array.from({ length: 50 }, (_, index) => `x${index}`);
     const response = await client.request(POST, '/things/names', {
       body: Object.fromEntries(names.map((name) => [name, 1])),
@@ -330,7 +330,7 @@ describe('the validation of a feature', () => {
     );
   });
 
-  it('an asynchronous validator that fails is 500 to its request alone, and each is asked once', async () => {
+  it('an asynchronous validator that fails makes only its request 500, and each validator is called once', async () => {
     for (const path of ['labels', 'unmarked-labels']) {
       expectError(
         await client.request(POST, `/things/${path}`, { body: { label: 'unknown' } }),
@@ -428,7 +428,7 @@ function named(property: string): Type {
   return Named;
 }
 
-/** A controller whose only route takes the class as its body. */
+/** A controller whose only route has the class as its body. */
 function taking(dto: Type): Type {
   class Takes {
     take(body: unknown): unknown {
@@ -505,7 +505,7 @@ it('the start warns of a route without @Scopes and @Public, with the name of its
   expect(about).toEqual(['ClosedController.list has neither @Scopes() nor @Public(): it is 403 for everyone']);
 });
 
-/** A module that takes the log when all modules are made; the service has set its own logger by then. */
+/** A module that collects warnings. It replaces the logger in `onModuleInit`, after the service has set its own. */
 function loggingTo(warnings: string[]): Type {
   @Module({})
   class LogModule {

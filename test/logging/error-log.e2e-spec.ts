@@ -21,7 +21,7 @@ interface Line {
   readonly rest: unknown[];
 }
 
-/** Takes what the service logs through Nest from now on. */
+/** Collects the lines that the service logs through Nest from now on. */
 function captureLog(): Line[] {
   const lines: Line[] = [];
   const at =
@@ -39,7 +39,7 @@ const hasStack = ({ message, rest }: Line): boolean => /\n +at /.test([message, 
 const metric = async (service: { readonly managementUrl: string }, name: string): Promise<number> =>
   (await metricsOf(service)).get(name) ?? NaN;
 
-/** Writes nonsense over a page of the table. */
+/** Overwrites a page of the table with 0xff. */
 function damage(path: string): void {
   const file = openDatabase(path);
   file
@@ -57,8 +57,8 @@ function damage(path: string): void {
   closeSync(descriptor);
 }
 
-describe('the log of a service in trouble', () => {
-  it('says what is missing and what to do when POST is 500 without the storage row of a resource', async () => {
+describe('the log of a service with problems', () => {
+  it('names the problem and the remedy when POST is 500 without the storage row of a resource', async () => {
     await using service = await startService();
     const client = await Client.of(service);
     expect((await client.post(COOKIE)).status).toBe(201);
@@ -134,7 +134,7 @@ describe('the log of a service in trouble', () => {
       }),
     ]);
     expect(lines.filter(hasStack)).toEqual([]);
-    // Once for each commit that they shared.
+    // Counted once for each shared commit.
     expect(await metric(service, 'database_errors_total{kind="full"}')).toBeGreaterThanOrEqual(1);
     expect(await metric(service, 'database_volume_free_bytes')).toBeGreaterThan(0);
   });
@@ -172,7 +172,7 @@ describe('the log of a service in trouble', () => {
     const problemLines = (): LogLine[] =>
       service.lines.filter(({ msg }) => /^(The database is|Requests are|The volume)/.test(msg));
 
-    it('says once that the server is away, and once that it is back, for how long and with how many rejections', async () => {
+    it('logs once that the server is away, and once that it is back, with duration and number of rejections', async () => {
       const client = await Client.of(service);
       expect((await client.post(COOKIE)).status).toBe(201);
       await server.stop();
@@ -202,17 +202,14 @@ describe('the log of a service in trouble', () => {
           CREATE OR REPLACE TRIGGER fail BEFORE UPDATE ON storage EXECUTE FUNCTION fail()`),
       );
 
-    it.each(['53200', '53300', '53400'])(
-      'responds 503 where the server lacks resources (SQLSTATE %s)',
-      async (code) => {
-        await failWith(code);
-        const response = await (await Client.of(service)).post(COOKIE);
-        expectError(response, 503, 'SERVICE_UNAVAILABLE');
-        expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-      },
-    );
+    it.each(['53200', '53300', '53400'])('responds 503 if the server lacks resources (SQLSTATE %s)', async (code) => {
+      await failWith(code);
+      const response = await (await Client.of(service)).post(COOKIE);
+      expectError(response, 503, 'SERVICE_UNAVAILABLE');
+      expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    });
 
-    it('responds 507 DISK_FULL where the server has no room (SQLSTATE 53100), with one error', async () => {
+    it('responds 507 DISK_FULL if the server has no space (SQLSTATE 53100), with one error', async () => {
       await failWith('53100');
       const client = await Client.of(service);
       for (let count = 0; count < 3; count++) {

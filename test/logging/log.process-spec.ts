@@ -11,10 +11,10 @@ import { until } from '../support/until.js';
 
 const DROPPED = 'Log lines were dropped while the reader of the log did not take them';
 
-/** More than fit into what a dropped line of a request leaves free. */
+/** More warnings than fit into the space of one dropped request line. */
 const WARNINGS = 50;
 
-/** Logs warnings on SIGUSR2; on SIGWINCH its clock is a minute and a second further. */
+/** Logs warnings on SIGUSR2, and advances its clock by 61 s on SIGWINCH. */
 const WARNS = preloaded(`
   const now = Date.now;
   process.on('SIGWINCH', () => (Date.now = () => now() + 61_000));
@@ -32,7 +32,7 @@ describe('the log in production', () => {
     const seenAt = Date.now();
     expect(dropped).toBeGreaterThan(1000);
     expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
-    // Too little for a report, which would be one of many.
+    // The reader takes too little to empty the buffer, so there is no report yet.
     await readSome(service);
     await sendRejectedRequests(service, 3000);
     service.child.kill('SIGWINCH');
@@ -63,7 +63,7 @@ describe('the log in production', () => {
     expect(requests.length + droppedInAll).toBe(30_001);
   });
 
-  it('serves on at the same cost when its reader has gone, and exits with 0 on SIGTERM', async () => {
+  it('lets the service continue at equal cost when its reader has gone, and exit with 0 on SIGTERM', async () => {
     await using service = await ServiceProcess.start(temporaryFolder());
     service.child.stdout!.destroy();
     await sendRejectedRequests(service, 3000);
@@ -85,7 +85,7 @@ describe('the log in production', () => {
     expect(performance.now() - began).toBeLessThan(10_000);
   });
 
-  it('is written whole to a slow reader when the service stops, also a line that is longer than a pipe takes at once', async () => {
+  it('is written whole to a slow reader when the service stops, also a line longer than the buffer of a pipe', async () => {
     const program = `
       import { createRequire } from 'node:module';
       const { cache } = createRequire('file:///');
@@ -99,7 +99,7 @@ describe('the log in production', () => {
     await sendRejectedRequests(service, 2000);
     service.child.kill('SIGUSR2');
     const code = service.end();
-    // The end of the process waits a second for the reader, and this one is slower on a loaded machine.
+    // The process waits one second for the reader, which is slower on a loaded machine.
     await sleep(100);
     service.child.stdout!.resume();
     expect(await code).toBe(0);
@@ -108,9 +108,9 @@ describe('the log in production', () => {
     expect(lines.filter(({ route }) => route === '/cookies')).toHaveLength(2000);
     expect(lines.find(({ context }) => context === 'Test')).toMatchObject({ msg: 'x'.repeat(200_000) });
     expect(lines.at(-1)).toMatchObject({ msg: 'Stopped' });
-    // Production needs no text for people.
+    // Production does not load pino-pretty.
     expect(lines).toContainEqual(expect.objectContaining({ msg: 'loaded: pino' }));
-    // Nest says of each module and route that it is there.
+    // Nest's lines about each module and route are not logged.
     expect(service.output).not.toMatch(/InstanceLoader|RouterExplorer|RoutesResolver|NestFactory|NestApplication/);
   });
 
@@ -134,7 +134,7 @@ describe('the log in production', () => {
 });
 
 describe('the log in development', () => {
-  /** Ends a line, or hides, moves or reorders what a terminal shows. */
+  /** Characters that end a line, or hide, move or reorder text on a terminal. */
   const HOSTILE =
     'a\r\n[00:00:00.000] INFO: forged\u001b[2J\u0007\u0085\u009b1m\u2028\u2029\u202e\u200b\u0000\u{e0041}';
 
@@ -179,7 +179,7 @@ describe('the log in development', () => {
   });
 });
 
-/** That every line is an entry or a frame of a stack, without a character that a terminal does not print. */
+/** Expects that every line is an entry or a stack frame, without unprintable characters. */
 function expectOnlyLines(output: string): void {
   const others = output.split('\n').filter((line) => !/^\[[0-9:.]{12}\] [A-Z]+: |^ {4}(at|caused by:) |^$/.test(line));
   expect(others).toEqual([]);
@@ -187,7 +187,7 @@ function expectOnlyLines(output: string): void {
   expect(output.replaceAll('\n', '').match(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u)).toBeNull();
 }
 
-/** Takes a small part of what the service has written, and stalls again. */
+/** Reads a small part of the service's output, then stalls again. */
 async function readSome({ child: { stdout } }: ServiceProcess): Promise<void> {
   let bytes = 0;
   await new Promise<void>((resolve) => {

@@ -11,7 +11,7 @@ const REQUESTS = 8000;
 const CONNECTIONS = 8;
 /** Requests that wait on a connection; the service stops reading at 16. */
 const IN_FLIGHT = 12;
-/** Requests of one connection; one connection in eight is reset while its last responses are on their way. */
+/** Requests of one connection; one connection in eight is reset before its last responses arrive. */
 const ON_ONE = 250;
 const COUNT = 'http_request_duration_seconds_count';
 
@@ -24,12 +24,12 @@ describe(`the log and the metrics of ${REQUESTS} requests, some connections bein
   let service: ServiceProcess;
   let lines: Record<string, unknown>[];
   let counts: Map<string, number>;
-  /** Requests whose response has arrived; of the others it is not known whether they did. */
+  /** Requests whose response has arrived. The outcome of the others is unknown. */
   const answered: Sent[] = [];
 
   beforeAll(async () => {
     const file = join(temporaryFolder(), 'log');
-    // In a pipe, the log would hold what this process is too slow to read.
+    // A file, because this process would read a pipe too slowly, and lines would be dropped.
     service = await startWithLog(file);
     expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
     const authorization = `Authorization: Bearer ${await token()}\r\n`;
@@ -55,16 +55,16 @@ describe(`the log and the metrics of ${REQUESTS} requests, some connections bein
 
   afterAll(() => service.end('SIGKILL'));
 
-  it('have each once that was answered, with its status, and none twice', () => {
+  it('have each answered request once, with its status, and none twice', () => {
     const byId = new Map(lines.map(({ requestId, status }) => [requestId, status]));
     expect(byId.size).toBe(lines.length);
-    // What a reset takes away may not have arrived.
+    // The last responses of a reset connection may not have arrived.
     expect(answered.length).toBeGreaterThan(REQUESTS - (REQUESTS / ON_ONE) * IN_FLIGHT);
     expect(lines.length).toBeGreaterThanOrEqual(answered.length);
     expect(answered.filter(({ id, status }) => byId.get(id) !== status)).toEqual([]);
   });
 
-  it('agree on how many there were of each method, route and status', () => {
+  it('agree on the number of requests of each method, route and status', () => {
     const logged = new Map<string, number>();
     for (const { method, route, status } of lines) {
       const series = `${COUNT}{method="${String(method)}",route="${String(route)}",status="${status === undefined ? 'none' : Number(status)}"}`;
@@ -88,7 +88,7 @@ async function startWithLog(file: string): Promise<ServiceProcess> {
   return service;
 }
 
-/** GET of a record, of none, of the list without a token, and of a path without a route, in turn. */
+/** In turn: GET of a record, of a missing record, of the list without a token, and of a path without a route. */
 function request(number: number, authorization: string): string {
   const [path, fields] = [
     ['/cookies/1', authorization],
@@ -99,7 +99,7 @@ function request(number: number, authorization: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: cookies\r\n${fields}X-Request-Id: r-${number}\r\n\r\n`;
 }
 
-/** Sends the requests of these numbers over one connection, which it resets before the last responses, or closes after them. */
+/** Sends requests over one connection, and resets it before the last responses, or closes it afterwards. */
 async function sendOnOne(
   url: string,
   first: number,
@@ -116,7 +116,7 @@ async function sendOnOne(
     if (requests !== '') socket.write(requests);
   };
   socket.on('data', (chunk) => {
-    // The body of one stands before the status line of the next.
+    // The body of a response precedes the status line of the next one.
     const heads = (rest + chunk.toString('latin1')).split('\r\n\r\n');
     rest = heads.pop()!;
     for (const head of heads) {

@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 afterAll(() => service.end('SIGKILL'));
 
-/** The lines of requests with this id, as soon as there is one. */
+/** Waits for the first line with this request id, and returns all of them. */
 async function logged(id: string): Promise<LogLine[]> {
   const lines = () => service.lines.filter(({ requestId }) => requestId === id);
   await until(() => lines().length > 0, `a line of request ${id}`);
@@ -51,7 +51,7 @@ const ASKED: readonly Asked[] = [
 
 describe('a forwarded address', () => {
   it.each(['<script>', 'unknown', '192.0.2.7:80', 'x'.repeat(500)])(
-    'that is none is not logged: %s',
+    'that is no address is not logged: %s',
     async (forwarded) => {
       const id = `forwarded-${forwarded.length}`;
       await fetch(`${service.url}/cookies`, { headers: { 'x-request-id': id, 'x-forwarded-for': forwarded } });
@@ -61,7 +61,7 @@ describe('a forwarded address', () => {
 });
 
 describe('the log has one line for', () => {
-  // Lines of requests are written together: all are sent before any is looked for.
+  // Request lines are written in blocks, so all requests are sent before their lines are read.
   beforeAll(async () => {
     const client = await Client.of(service, { subject: 'carol' });
     for (const [, id, method, path, body, status] of ASKED) {
@@ -82,9 +82,9 @@ describe('the log has one line for', () => {
       route,
       status,
       milliseconds: expect.any(Number),
-      // Who asks is known only where a token is asked for.
+      // The subject is known only if the route checks the token.
       ...(route !== 'unknown' && { subject: 'carol' }),
-      // What Fastify rejects before any hook runs is known by its connection only.
+      // For requests that Fastify rejects before its hooks, only the address of the connection is known.
       address: id === 'decode' ? '127.0.0.1' : '192.0.2.7',
       msg: 'request',
     });
@@ -98,7 +98,7 @@ describe('the log has one line for', () => {
     expect(line).not.toHaveProperty('subject');
   });
 
-  it('a 503, with the time it has waited in milliseconds, and a warning with its cause', async () => {
+  it('a 503, with its waiting time in milliseconds, and a warning with its cause', async () => {
     const other = openDatabase(join(folder, 'cookies.sqlite'));
     other.exec('BEGIN IMMEDIATE');
     const began = Date.now();
@@ -143,13 +143,13 @@ describe('the log has one line for', () => {
     expect(await logged('left')).toEqual([
       expect.objectContaining({ msg: 'request cut off', status: expect.any(Number), subject: 'dave', method: 'PATCH' }),
     ]);
-    // What waits behind it has not been handed on: nothing of it has been done.
+    // The next request was not passed on, so no part of it was executed.
     const [behind] = await logged('behind');
     expect(behind).toMatchObject({ msg: 'request dropped', method: 'GET', milliseconds: 0 });
     expect(behind).not.toHaveProperty('status');
   });
 
-  it('what was no request to the parser, with its status', async () => {
+  it('bytes that are no request, with their status', async () => {
     const before = service.lines.length;
     await exchange(service, Buffer.from('nonsense\r\n\r\n'));
     await until(() => service.lines.length > before, 'the line of it');
@@ -161,7 +161,7 @@ describe('the log has one line for', () => {
 
 let letPass: (() => void) | undefined;
 
-/** Does not decide before it is told to. */
+/** A guard that does not respond until the test allows it. */
 class WaitingGuard implements CanActivate {
   canActivate(): Promise<boolean> {
     return new Promise((resolve) => (letPass = () => resolve(true)));
@@ -236,7 +236,7 @@ describe('the log of a handler that throws', () => {
     expect(stack).toMatch(/\nCaused by: TypeError: the inner cause\n +at /);
   });
 
-  it('has an error where the beginning was sent, and the response breaks off, so that nobody takes it for whole', async () => {
+  it('has an error if the response breaks off after its beginning, so that no client takes it for complete', async () => {
     await expect(client.get('/half', { 'x-request-id': 'half' })).rejects.toThrow();
     expect(lines.map(([message]) => message)).toEqual(['GET /half failed (request half)']);
   });
@@ -264,7 +264,7 @@ describe('a request whose client has left', () => {
 
   afterAll(() => left.stop());
 
-  /** Sends a request and leaves while it is in progress. */
+  /** Sends a request, and disconnects while it is in progress. */
   async function abandon(line: string, rest = '', isAtWork = () => connections.requests.inFlight === 1): Promise<void> {
     const fields = `Host: cookies\r\nAuthorization: Bearer ${await token()}\r\n`;
     const client = await StallingClient.send(left, `${line} HTTP/1.1\r\n${fields}${rest}\r\n`);
@@ -289,7 +289,7 @@ describe('a request whose client has left', () => {
     expect(records).toEqual([{ route: '/endless', status: undefined, end: 'cut off' }]);
   });
 
-  it('right after the head of its request is recorded at once', async () => {
+  it('immediately after the header section is recorded immediately', async () => {
     const rest = 'Content-Type: application/json\r\nContent-Length: 60\r\n';
     for (let time = 0; time < 20; time++) {
       const fields = `Host: cookies\r\nAuthorization: Bearer ${await token({ subject: `${time}` })}\r\n`;
@@ -303,7 +303,7 @@ describe('a request whose client has left', () => {
     );
   });
 
-  it('while a guard was at work, before its body had arrived, is recorded with 400', async () => {
+  it('while a guard was running, before its body had arrived, is recorded with 400', async () => {
     await abandon(
       'POST /guarded',
       'Content-Type: application/json\r\nContent-Length: 2\r\n',
@@ -314,7 +314,7 @@ describe('a request whose client has left', () => {
     expect(records).toEqual([{ route: '/guarded', status: 400, end: 'cut off' }]);
   });
 
-  it.each(['GET', 'HEAD'])('%s, while a guard was at work, leaves no error in the log', async (method) => {
+  it.each(['GET', 'HEAD'])('%s, while a guard was running, leaves no error in the log', async (method) => {
     const error = jest.spyOn(Logger.prototype, 'error');
     await abandon(`${method} /guarded`, '', () => letPass !== undefined);
     letPass!();

@@ -49,7 +49,7 @@ describeEngines('GET /health/ready', (engine) => {
   const database = async (name: string): Promise<{ DATABASE_URL?: string }> =>
     engine === 'sqlite' ? {} : { DATABASE_URL: await createDatabase(`health_${name}_${process.pid}`) };
 
-  it('is 200 and says so of each check, and no cache keeps it', async () => {
+  it('is 200 with ok for each check, and is not cached', async () => {
     await using service = await startService(await database('ok'));
     expect(await probe(service)).toMatchObject(READY);
     expect(await probe(service, 'live')).toMatchObject(LIVE);
@@ -79,7 +79,7 @@ describePostgres('GET /health/ready', () => {
 
   beforeAll(async () => {
     server = await PostgresServer.create();
-    // Longer than readiness waits.
+    // Longer than the time-out of the readiness check.
     const timeouts = { DATABASE_BUSY_TIMEOUT: '8000', DATABASE_STATEMENT_TIMEOUT: '8000' };
     service = await startService({ DATABASE_URL: server.url(), LOG_LEVEL: 'silent', ...timeouts });
     await (await Client.of(service)).post(COOKIE);
@@ -93,7 +93,7 @@ describePostgres('GET /health/ready', () => {
 
   afterEach(() => server.thaw());
 
-  /** Waits until it is ready, at most as long as a check of a silent server may take. */
+  /** Waits until the service is ready, at most as long as a check of a silent server may take. */
   const untilReady = async (): Promise<Probe> => {
     let last = await probe(service);
     for (let waited = 0; waited < 15_000 && last.status !== 200; waited += 100) {
@@ -122,7 +122,7 @@ describePostgres('GET /health/ready', () => {
     expect(await untilReady()).toMatchObject(READY);
   });
 
-  it('is 503 once when the connections have died without a word, and then 200 on a new one', async () => {
+  it('is 503 once when the connections broke without notice, and then 200 on a new connection', async () => {
     const proxy = await TcpProxy.start(server.url());
     const timeouts = { DATABASE_BUSY_TIMEOUT: '8000', DATABASE_STATEMENT_TIMEOUT: '8000' };
     const behind = await startService({ DATABASE_URL: proxy.url, LOG_LEVEL: 'silent', ...timeouts });
@@ -138,8 +138,8 @@ describePostgres('GET /health/ready', () => {
     }
   });
 
-  it('is 503 where PostgreSQL takes no writes, as a standby does, and 200 when it does again', async () => {
-    /** For the sessions that begin from now on. */
+  it('is 503 when PostgreSQL is read-only, like a standby, and 200 afterwards', async () => {
+    /** Applies to new sessions only. */
     const setReadOnly = async (value: 'on' | 'off', query = ''): Promise<void> => {
       const sql = `ALTER DATABASE postgres SET default_transaction_read_only = ${value}`;
       await onServer(server.url('postgres', query), (client) => client.query(sql));
@@ -149,12 +149,12 @@ describePostgres('GET /health/ready', () => {
     const { status, body } = await probe(service);
     expect(status).toBe(503);
     expect(body.checks).toMatchObject({ running: 'ok', database: expect.stringMatching(/read-only/) });
-    // An ALTER of a read-only session is rejected, too.
+    // A read-only session would also reject an ALTER.
     await setReadOnly('off', '?options=-c%20default_transaction_read_only%3Doff');
     expect(await untilReady()).toMatchObject(READY);
   });
 
-  it('is 503 while PostgreSQL is away, and says why', async () => {
+  it('is 503 with the reason while PostgreSQL is away', async () => {
     await server.stop('SIGQUIT');
     const { status, body, milliseconds } = await probe(service);
     expect(status).toBe(503);

@@ -25,7 +25,7 @@ const SUM = 'http_request_duration_seconds_sum';
 
 let databases = 0;
 
-/** `DATABASE_URL` of an empty database; none for the SQLite file that a test service makes itself. */
+/** `DATABASE_URL` of an empty database; absent for SQLite, where each test service makes its own file. */
 async function databaseOn(engine: EngineName): Promise<{ DATABASE_URL?: string }> {
   if (engine === 'sqlite') return {};
   return { DATABASE_URL: await createDatabase(`metrics_${process.pid}_${++databases}`) };
@@ -37,7 +37,7 @@ const SLOW: Readonly<Record<EngineName, string>> = {
   postgres: 'SELECT pg_sleep(0.3)',
 };
 
-/** Holds the `storage` row, or the whole file, until `release` is called, which resolves when that is done. */
+/** Locks the `storage` row, or the whole file, until `release` is called, which resolves after the unlock. */
 async function holdWrites(service: Service): Promise<{ release: () => Promise<unknown> }> {
   let [holds, end] = [() => undefined as void, () => undefined as void];
   const held = new Promise<void>((resolve) => (holds = resolve));
@@ -98,7 +98,7 @@ describeEngines('GET /metrics', (engine) => {
     });
   });
 
-  it('is the text format of Prometheus, which no cache keeps', async () => {
+  it('is the text format of Prometheus, and is not cached', async () => {
     const { headers } = await fetch(`${service.managementUrl}/metrics`);
     expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(headers.get('cache-control')).toBe('no-store');
@@ -108,7 +108,7 @@ describeEngines('GET /metrics', (engine) => {
     expect((await metricsOf(service)).get(`build_info{version="${serviceVersion()}"}`)).toBe(1);
   });
 
-  it('says how many records are stored and may be stored', async () => {
+  it('has the number of stored records and the capacity', async () => {
     await client.request('DELETE', '/cookies/2');
     const stored = Number((await client.get('/cookies')).headers.get('x-total-count'));
     const metrics = await metricsOf(service);
@@ -140,7 +140,7 @@ describeEngines('GET /metrics', (engine) => {
     const reading = await growthDuring(service, async () => {
       for (let request = 0; request < 20; request++) await client.get('/cookies/1');
     });
-    // The metrics and the poll for revoked tokens read, too.
+    // The metrics and the poll for revoked tokens also read.
     expect(reading.get(count('read'))).toBeGreaterThanOrEqual(20);
     expect(reading.get(count('read'))).toBeLessThan(40);
     expect(reading.get(count('write'))).toBeUndefined();
@@ -150,7 +150,7 @@ describeEngines('GET /metrics', (engine) => {
     expect(writing.get(count('write'))).toBeGreaterThan(0);
   });
 
-  it('measures how many writes share a transaction, and how long they wait for the ones before', async () => {
+  it('measures how many writes share a transaction, and how long they wait', async () => {
     const names = ['size_sum', 'size_count', 'wait_seconds_sum'].map((name) => `database_batch_${name}{kind="write"}`);
     const growth = await growthDuring(service, async () => {
       const { release } = await holdWrites(service);
@@ -170,7 +170,7 @@ describeEngines('GET /metrics', (engine) => {
     expect(wait).toBeLessThan(60);
   });
 
-  it('says how many connections of each pool are in use, may be, and are waited for', async () => {
+  it('has the used connections of each pool, their limit, and the waiting callers', async () => {
     const pools = { sqlite: ['writer', 'lists'], postgres: ['requests', 'lists', 'checks'] }[engine];
     const pool = pools[0]!;
     const { release } = await holdWrites(service);
@@ -204,11 +204,11 @@ describeEngines('GET /metrics', (engine) => {
     });
     const measured = growth.get('database_statement_duration_seconds_sum{kind="read"}')!;
     expect(measured).toBeGreaterThan(0.05);
-    // Not milliseconds; on a busy machine the service's own statements add some.
+    // The unit is not milliseconds. On a busy machine, other statements of the service add some time.
     expect(measured).toBeLessThan(10 * seconds);
   });
 
-  it('counts a request whose connection closes before it is handed on under the status "none"', async () => {
+  it('counts a request whose connection closes before it is passed on under the status "none"', async () => {
     const { release } = await holdWrites(service);
     const fields = `Host: cookies\r\nAuthorization: Bearer ${await token()}`;
     const body = 'Content-Type: application/json\r\nContent-Length: 16\r\n\r\n{"size":"large"}';
@@ -225,7 +225,7 @@ describeEngines('GET /metrics', (engine) => {
 });
 
 describe('GET /metrics', () => {
-  it('says what room is left for the SQLite file, in bytes, and how large its write-ahead log is', async () => {
+  it('has the free space for the SQLite file, in bytes, and the size of its write-ahead log', async () => {
     await using service = await startService();
     await (await Client.of(service)).post(COOKIE);
     const metrics = await metricsOf(service);
@@ -235,7 +235,7 @@ describe('GET /metrics', () => {
     expect(metrics.get('database_wal_bytes')).toBe(statSync(join(service.folder, 'cookies.sqlite-wal')).size);
   });
 
-  it('says when the last backup began and how large it is, and 0 where there is none', async () => {
+  it('has the time and the size of the last backup, and 0 if there is none', async () => {
     const folder = temporaryFolder();
     await using service = await startService({ BACKUP_DIR: folder });
     const last = async () => {
@@ -260,7 +260,7 @@ describe('GET /metrics', () => {
 
     beforeAll(async () => {
       server = await PostgresServer.create();
-      // Longer than a scraper waits.
+      // Longer than the time-out of a scraper.
       const timeouts = { DATABASE_BUSY_TIMEOUT: '20000', DATABASE_STATEMENT_TIMEOUT: '20000' };
       service = await startService({ DATABASE_URL: server.url(), LOG_LEVEL: 'silent', ...timeouts });
       await (await Client.of(service)).post(COOKIE);
@@ -281,7 +281,7 @@ describe('GET /metrics', () => {
       server.freeze();
       const began = performance.now();
       const metrics = await metricsOf(service);
-      // As long as Prometheus waits unless told otherwise.
+      // Prometheus's default time-out.
       expect(performance.now() - began).toBeLessThan(10_000);
       expect(metrics.get('storage_capacity_records{resource="cookies"}')).toBe(10_000);
       expect(metrics.has('storage_records{resource="cookies"}')).toBe(false);

@@ -1,4 +1,4 @@
-/** Clients write requests and read responses: a request that allows less breaks them, and a response that allows more. */
+/** Clients write requests and read responses. Stricter requests break them, and so do more permissive responses. */
 type Direction = 'request' | 'response';
 type Entries = Record<string, any>;
 type Compare = (place: string, before: any, after: any) => void;
@@ -37,7 +37,7 @@ class Comparison {
     this.breaks.push(`${place} ${change}: ${who}`);
   }
 
-  /** Reports the entries that are gone, and compares the others. */
+  /** Reports missing entries, and compares the others. */
   private compareEntries(prefix: string, from: Entries = {}, to: Entries = {}, who: string, compare: Compare): void {
     for (const [name, before] of Object.entries(from)) {
       if (to[name] === undefined) this.report(prefix + name, 'is gone', who);
@@ -107,7 +107,7 @@ class Comparison {
     this.open.delete(pair);
   }
 
-  /** The values of a request may only become more, those of a response only fewer. */
+  /** The allowed values of a request may only increase, those of a response only decrease. */
   private compareValues(place: string, from: any, to: any, direction: Direction): void {
     const [wide, narrow] = direction === 'request' ? [from, to] : [to, from];
     const who = direction === 'request' ? REJECTED : UNKNOWN_VALUE;
@@ -157,7 +157,7 @@ function parametersOf({ parameters = [] }: any): Entries {
   return Object.fromEntries(parameters.map((one: any) => [`${one.in} parameter ${one.name}`, one]));
 }
 
-/** The part of a document behind a reference, or the part itself. */
+/** The referenced part of a document, or the part itself. */
 function resolve(document: any, part: any): any {
   if (part.$ref === undefined) return part;
   return part.$ref

@@ -24,7 +24,7 @@ const FILES = [
   ['/docs/favicon-32x32.png', 'image/png'],
 ] as const;
 
-/** What Swagger UI has beside them, and what could be reached through a careless file server. */
+/** Other files of Swagger UI, and files that a careless file server would expose. */
 const OTHERS = [
   '/docs/index.html',
   '/docs/LICENSE',
@@ -85,7 +85,7 @@ describe('the files of the docs', () => {
     expect((await client.get(path, { 'if-none-match': '"another"' })).status).toBe(200);
   });
 
-  it('GET /openapi.json has the same ETag in another process, and another for another file', async () => {
+  it('GET /openapi.json has an equal ETag in another process, and other files have other ETags', async () => {
     await using other = await startService();
     const etagOf = async (path: string, from = service) =>
       (await fetch(from.url + path, { method: 'HEAD' })).headers.get('etag');
@@ -95,7 +95,7 @@ describe('the files of the docs', () => {
   });
 
   it.each(FILES.filter(([path]) => path !== '/openapi.json'))(
-    'GET %s forbids everything but what comes from this origin',
+    'GET %s allows only content from this origin',
     async (path) => {
       const policy = (await client.get(path)).headers.get('content-security-policy')!;
       expect(policy.split('; ').sort()).toEqual([
@@ -128,11 +128,11 @@ describe('the files of the docs', () => {
     expect(options).toMatchObject({ ...closed, url: `${service.url}/openapi.json` });
   });
 
-  it.each(OTHERS)('GET %s is 404 in the one shape of errors', async (path) => {
+  it.each(OTHERS)('GET %s is 404 in the shape of all errors', async (path) => {
     expectError(await client.get(path), 404, 'NOT_FOUND');
   });
 
-  it.each(FILES)('another method on %s is 405, and OPTIONS names those there are', async (path) => {
+  it.each(FILES)('another method on %s is 405, and OPTIONS names the allowed ones', async (path) => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const answer = await client.request(method, path);
       expectError(answer, 405, 'METHOD_NOT_ALLOWED');
@@ -187,7 +187,7 @@ const REQUESTS = 10;
   );
 });
 
-/** Sends requests at once on a connection and reads only the first bytes of what is answered. */
+/** Sends all requests on one connection, and reads only the first bytes of the responses. */
 async function pipeline(url: string, path: string): Promise<Socket> {
   const socket = await connected(url);
   socket.write(`GET ${path} HTTP/1.1\r\nHost: cookies\r\n\r\n`.repeat(REQUESTS));
@@ -195,7 +195,7 @@ async function pipeline(url: string, path: string): Promise<Socket> {
   return socket.pause();
 }
 
-/** A number once it is no more than the goal, or has not changed for half a second; after 20 s whatever it is. */
+/** Polls a number until it is at most `goal` or has not changed for half a second, for at most 20 s. */
 async function settled(read: () => number, goal = -1): Promise<number> {
   let [value, unchanged] = [read(), 0];
   for (let waited = 0; waited < 20_000 && value > goal && unchanged < 500; waited += 50) {
@@ -209,7 +209,7 @@ async function settled(read: () => number, goal = -1): Promise<number> {
 
 const OF_ONE_RESPONSE = ['connection', 'date', 'keep-alive', 'x-request-id'];
 
-/** Header fields without those of the one response. */
+/** Header fields without those that differ in every response. */
 function fieldsOf(headers: Headers): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => !OF_ONE_RESPONSE.includes(name)));
 }

@@ -34,7 +34,7 @@ describeInBrowser('the docs page', () => {
 
   afterEach(() => page?.context().close());
 
-  it('creates a cookie with a token that the reader enters, and lists all with the parameters that it fills in', async () => {
+  it('creates a cookie with a token that the reader enters, and lists all with the filled-in parameters', async () => {
     await authorize(await token());
     const operation = await tryOut('createCookie');
     await operation.getByRole('button', { name: 'Execute' }).click();
@@ -61,7 +61,7 @@ describeInBrowser('the docs page', () => {
     );
     expect(shown.sort()).toEqual(ids.sort());
     expect(ids).toContain('operations-cookies-replaceCookie');
-    // With the details of many resources, the page would take minutes.
+    // The page would take minutes to expand the details of all resources.
     const details = page.locator('[id^="operations-cookies-"] .opblock-summary-control');
     for (const summary of await details.all()) await summary.click();
     const schemas = page.locator('.models .model-container button[aria-expanded="false"]');
@@ -73,7 +73,7 @@ describeInBrowser('the docs page', () => {
     expectNothingFromElsewhere();
   });
 
-  it('forgets the token with the page, and keeps it in no storage of the browser', async () => {
+  it('forgets the token with the page, and stores it nowhere in the browser', async () => {
     const bearer = await token();
     await authorize(bearer);
     const kept = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])');
@@ -90,7 +90,7 @@ describeInBrowser('the docs page', () => {
     expectNothingFromElsewhere();
   });
 
-  it('is shown in no frame', async () => {
+  it('is not shown in a frame', async () => {
     await page.goto('about:blank');
     const blocked = page.waitForEvent('framenavigated', {
       predicate: (frame) => frame.url().startsWith('chrome-error:'),
@@ -119,7 +119,7 @@ describeInBrowser('the docs page', () => {
     return JSON.parse(await operation.locator('.live-responses-table .highlight-code code').first().innerText());
   }
 
-  /** No request left the origin of the service, and the browser found nothing to complain of. */
+  /** Expects that no request left the origin of the service, and that the browser reported no problem. */
   function expectNothingFromElsewhere(): void {
     const sent = requests.filter((url) => !url.startsWith('data:'));
     expect(sent.length).toBeGreaterThan(0);

@@ -33,10 +33,10 @@ interface Seen {
   readonly answer: Answer;
 }
 
-/** Statuses of the platform. `describeResource` tests those of the resource. */
+/** Statuses of the platform. `describeResource` tests the statuses of the resource. */
 const OF_THE_PLATFORM = ['408', '413', '417', '429', '431', '500', '501', '503', '505', '507'];
 
-/** Only a connection that breaks while the database commits does; `postgres-connections.e2e-spec.ts` holds it to its example. */
+/** Requires a connection that breaks during a commit; `postgres-connections.e2e-spec.ts` tests its example. */
 const NEEDS_A_LOST_RESPONSE = 'OUTCOME_UNKNOWN';
 
 describe('the OpenAPI document', () => {
@@ -67,7 +67,7 @@ describe('the OpenAPI document', () => {
     seen.push({ operation, answer });
   }
 
-  /** What the service rejects before it looks for an operation. */
+  /** Sends requests that the service rejects before it looks for an operation. */
   async function driveProtocolErrors(): Promise<void> {
     const host = 'Host: cookies';
     const extension = `1;${'x'.repeat(20_000)}\r\n \r\n0\r\n\r\n`;
@@ -144,12 +144,12 @@ describe('the OpenAPI document', () => {
     expect(validator.version).toBe('3.0');
   });
 
-  it('bears the version of the package', () => {
+  it('has the version of the package', () => {
     const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
     expect(document.info.version).toBe(version);
   });
 
-  it('says of a resource what it stores, and where a new record is', () => {
+  it('describes what a resource stores, and the Location of a new record', () => {
     expect(document.tags).toContainEqual({ name: 'cookies', description: 'The stored cookies' });
     expect(document.components.headers.Location.example).toBe('/cookies/1');
   });
@@ -187,33 +187,36 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it.each(OPERATIONS)('lists in words every error code of the platform that %s %s returns', (method, path) => {
-    const listed = document.paths[path][method].description.split('Error codes: ')[1].matchAll(/`([A-Z_]+)`/g);
-    const codes = answersOf(method, path).flatMap(({ body }) => body?.errorCode ?? []);
-    if (method !== 'get') codes.push(NEEDS_A_LOST_RESPONSE);
-    expect(Array.from(listed, ([, code]: any) => code)).toEqual(expect.arrayContaining(codes));
-  });
+  it.each(OPERATIONS)(
+    'lists every error code of the platform that %s %s returns in its description',
+    (method, path) => {
+      const listed = document.paths[path][method].description.split('Error codes: ')[1].matchAll(/`([A-Z_]+)`/g);
+      const codes = answersOf(method, path).flatMap(({ body }) => body?.errorCode ?? []);
+      if (method !== 'get') codes.push(NEEDS_A_LOST_RESPONSE);
+      expect(Array.from(listed, ([, code]: any) => code)).toEqual(expect.arrayContaining(codes));
+    },
+  );
 
-  it('has one schema for each enum, which everything else refers to', () => {
+  it('has one schema for each enum, to which everything else refers', () => {
     const { CookieFlavor, CookieSize, CookieSort } = document.components.schemas;
     expect(CookieFlavor.enum).toEqual(['chocolate', 'vanilla', 'cinnamon']);
     expect(CookieSize.enum).toEqual(['small', 'medium', 'large']);
     expect(CookieSort).toMatchObject({ enum: ['id', '-id'], 'x-enum-varnames': ['IdAscending', 'IdDescending'] });
     const text = JSON.stringify(document);
-    // Another resource may have the same values, in a schema of its own.
+    // Another resource may have an enum with equal values in its own schema.
     const named = Object.values<any>(document.components.schemas).map(({ enum: values }) => JSON.stringify(values));
     for (const { enum: values } of [CookieFlavor, CookieSize, CookieSort]) {
       const schemas = named.filter((each) => each === JSON.stringify(values));
       expect(text.split(`"enum":${JSON.stringify(values)}`)).toHaveLength(1 + schemas.length);
     }
-    // Three bodies, the record and the filter; no wrapper around any.
+    // Three bodies, the record and the filter refer to the schema directly, without a wrapper.
     for (const name of ['CookieFlavor', 'CookieSize']) {
       expect(text.split(`{"$ref":"#/components/schemas/${name}"}`)).toHaveLength(1 + 5);
     }
     expect(text).not.toMatch(/"(allOf|oneOf|anyOf)":\[\{"\$ref":"#\/components\/schemas\/(Cookie|Error)/);
   });
 
-  it('closes the bodies of requests and the record, and no errors', () => {
+  it('closes the schemas of request bodies and of the record, but not of errors', () => {
     const { schemas } = document.components;
     for (const name of ['CookieDto', 'CreateCookieDto', 'PatchCookieDto', 'ReplaceCookieDto']) {
       expect([name, schemas[name].additionalProperties]).toEqual([name, false]);
@@ -251,7 +254,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('has one media type for PATCH, and the other one in words', async () => {
+  it('has one media type for PATCH, and describes the other one in words', async () => {
     const { requestBody, description } = document.paths['/cookies/{id}'].patch;
     expect(Object.keys(requestBody.content)).toEqual(['application/json']);
     expect(requestBody.required).toBe(true);
@@ -263,13 +266,13 @@ describe('the OpenAPI document', () => {
     expect(answer.status).toBe(204);
   });
 
-  it('says of the token what a client team needs, and nothing of this repository', () => {
+  it('describes the token for client teams, and nothing of this repository', () => {
     const { bearer } = document.components.securitySchemes;
     expect(bearer).toMatchObject({ type: 'http', scheme: 'bearer', description: expect.stringContaining('operators') });
     expect(JSON.stringify(document)).not.toContain('npm run');
   });
 
-  it.each(['', 'u'])('has a pattern of the wish that means the same with the flags "%s"', (flags) => {
+  it.each(['', 'u'])('has a pattern of the wish that has one meaning with the flags "%s"', (flags) => {
     const pattern = new RegExp(document.components.schemas.CreateCookieDto.properties.wish.pattern, flags);
     for (const wish of ['x', '🍪', 'a🍪\n\t\u{10ffff}', '\ud7ff\ue000\uffff', '\u0001']) {
       expect([wish, pattern.test(wish)]).toEqual([wish, true]);
@@ -340,7 +343,7 @@ describe('the OpenAPI document', () => {
     const parameters = new URLSearchParams(query);
     const [name] = [...parameters.keys()] as [string];
     const { schema, style, explode } = document.paths['/cookies'].get.parameters.find((one: any) => one.name === name);
-    // What OpenAPI assumes for a query: an array is its repeated parameter.
+    // OpenAPI's defaults for a query: an array is a repeated parameter.
     expect([style, explode]).toEqual([undefined, undefined]);
     const text = parameters.get(name)!;
     const value = { array: parameters.getAll(name), integer: Number(text), string: text }[typeOf(schema)];
@@ -365,12 +368,12 @@ async function onServiceWith(
   await run(await Client.of(service), service);
 }
 
-/** The request line of an operation, but for the version of HTTP. */
+/** Method and path of an operation with the id 1. */
 function requestTarget([method, path]: Operation): string {
   return `${method.toUpperCase()} ${path.replace('{id}', '1')}`;
 }
 
-/** The routes of the API as the document writes them, read from Fastify's own drawing of its routes. */
+/** The routes of the API in the form of the document, parsed from Fastify's `printRoutes`. */
 function routesOf({ app }: Service): string[] {
   const drawing = app.getHttpAdapter().getInstance().printRoutes({ commonPrefix: false });
   const segments: string[] = [];
@@ -383,14 +386,14 @@ function routesOf({ app }: Service): string[] {
   return routes.filter((route) => !/^head|^\w+ \/(docs|openapi\.json)/.test(route));
 }
 
-/** What the service did not foresee: its tables are gone. */
+/** Causes an unexpected error: the tables are missing. */
 function dropTables(file: string): void {
   const database = openDatabase(file);
   database.exec('DROP TABLE cookies; DROP TABLE storage');
   database.close();
 }
 
-/** What takes the database away: every page but the first is overwritten. */
+/** Damages the database: every page but the first is overwritten. */
 function overwrite(file: string): void {
   const PAGE = 4096;
   const database = openDatabase(file);
@@ -398,7 +401,7 @@ function overwrite(file: string): void {
   const descriptor = openSync(file, 'r+');
   writeSync(descriptor, Buffer.alloc(statSync(file).size - PAGE), 0, undefined, PAGE);
   closeSync(descriptor);
-  // A commit, so that the service looks at the file again.
+  // A commit makes the service read the file again.
   database.pragma('user_version = 1');
   database.close();
 }

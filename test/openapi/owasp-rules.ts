@@ -11,11 +11,11 @@ const OFF = {
   'owasp:api9:2023-inventory-environment': 'The service serves its own document and does not know its environment.',
 };
 
-/** The rules on limits are for what clients send: the service makes the responses, and a list has all records on purpose. */
+/** Rules on limits apply only to requests: the service makes the responses, and a list has all records on purpose. */
 const sent = (type: string): string[] =>
   ['parameters', 'requestBody'].map((part) => `$.paths[*][*].${part}..[?(@ && @.type == "${type}")]`);
 
-// Its types are those of CommonJS, where `default` would be a property.
+// The package has types for CommonJS, which add a `default` property.
 const { rules } = owasp as unknown as (typeof owasp)['default'];
 const limit = rules['owasp:api4:2023-string-limit'];
 const restricted = rules['owasp:api4:2023-string-restricted'];
@@ -28,7 +28,7 @@ const RELAXED = {
     given: sent('string'),
     then: { ...limit.then, functionOptions: withAlso(limit.then.functionOptions.schema.anyOf, 'pattern', 'format') },
   },
-  // Header fields of HTTP have a syntax of their own, and another X-Request-Id is replaced, not rejected.
+  // HTTP header fields have their own syntax, and an invalid X-Request-Id is replaced, not rejected.
   'owasp:api4:2023-string-restricted': { ...restricted, given: sent('string').slice(1) },
 };
 
@@ -36,7 +36,7 @@ function withAlso(anyOf: { required: string[] }[], ...keywords: string[]) {
   return { schema: { type: 'object', anyOf: [...anyOf, ...keywords.map((keyword) => ({ required: [keyword] }))] } };
 }
 
-/** What Spectral's rules for the OWASP API Security Top 10 of 2023 find in a document. */
+/** The findings of Spectral's rules for the OWASP API Security Top 10 of 2023 in a document. */
 export async function owaspFindings(document: object): Promise<IRuleResult[]> {
   const spectral = new Spectral();
   const off = Object.fromEntries(Object.keys(OFF).map((name) => [name, 'off' as const]));

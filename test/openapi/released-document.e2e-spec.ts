@@ -7,7 +7,7 @@ import { breakingChanges } from './breaking-changes.js';
 const FILE = 'docs/openapi.json';
 const released = JSON.parse(readFileSync(join(import.meta.dirname, '../..', FILE), 'utf8'));
 
-/** A change of the document, named by its report. */
+/** Breaking changes of the document, each with its expected report. */
 const BREAKING: [report: string, change: (document: any) => void][] = [
   ['GET /cookies/{id} is gone: its clients get 404', ({ paths }) => delete paths['/cookies/{id}']],
   ['GET /cookies is gone: its clients get 404', ({ paths }) => delete paths['/cookies'].get],

@@ -77,13 +77,13 @@ export interface Context {
   readonly dataSource: DataSource;
   readonly items: Repository<Item>;
   readonly shelves: Repository<Shelf>;
-  /** Names of one habit, so that habits do not meet. */
+  /** A unique name, so that habits do not affect each other. */
   readonly name: string;
 }
 
 export type Habit = (context: Context) => Promise<unknown>;
 
-/** Each habit with the value it resolves to, or the error it rejects with: its class, or a part of its message. */
+/** Each habit with the expected value or error (its class, or a part of its message). */
 export type Habits = Readonly<Record<string, [habit: Habit, expected: unknown]>>;
 
 export const count = ({ items, name }: Context) => items.countBy({ name: Like(`${name}%`) });
@@ -93,7 +93,7 @@ export async function stored(items: Repository<Item>, values: Partial<Item>): Pr
   return items.findOneByOrFail({ id: identifiers[0]!['id'] as number });
 }
 
-/** Holds habits of ordinary TypeORM code to the same outcome on both engines. */
+/** Expects equal outcomes of ordinary TypeORM code on both engines. */
 export function describeHabits(title: string, habits: Habits): void {
   describeEngines(title, (engine) => {
     let dataSource: DataSource;

@@ -2,7 +2,7 @@ import { QueryFailedError, type QueryRunner, Table, TableColumn, type TableColum
 import { count, describeHabits, type Item } from './habits.js';
 
 describeHabits('records of ordinary TypeORM code', {
-  // Writing and reading.
+  // Writes and reads.
   'insert() keeps a given id, and the next one is beyond it': [
     async ({ items, name }) => {
       await items.insert({ id: 5000, name });
@@ -89,7 +89,7 @@ describeHabits('records of ordinary TypeORM code', {
     },
     2,
   ],
-  // Changes of a table.
+  // Changes of the schema.
   'changeColumn() keeps the values when type, length, default or name change': [
     async ({ dataSource }) => {
       const columns: TableColumnOptions[] = [

@@ -221,13 +221,13 @@ describeHabits('types of ordinary TypeORM code', {
   ],
 });
 
-/** Whether each moment is the time of now, and they are more exact than a second. */
+/** Checks that each date is the current time, with milliseconds. @returns the first wrong date */
 async function areMomentsOfNow(take: (round: number) => Promise<Date>): Promise<true | Date> {
   const milliseconds = new Set<number>();
   for (let round = 0; round < 5; round++) {
     const began = Date.now();
     const moment = await take(round);
-    // Servers of PostgreSQL for the tests run on this machine, by the same clock.
+    // The PostgreSQL servers of the tests run on this machine and have the same clock.
     if (moment.getTime() < began - 5 || moment.getTime() > Date.now() + 5) return moment;
     milliseconds.add(moment.getMilliseconds());
     await sleep(7);

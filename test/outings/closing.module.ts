@@ -37,6 +37,6 @@ export class ClosingController {
   }
 }
 
-/** A third feature, which knows both of the others. */
+/** A third feature, which uses the other two. */
 @Module({ imports: [OutingsModule], controllers: [ClosingController], providers: [ClosingService] })
 export class ClosingModule {}

@@ -64,5 +64,5 @@ export class ListOutingsQuery extends ListQueryOf(OUTING, { sorts: { guests: 'in
   guestsFrom?: number;
 }
 
-/** The list below a sleigh: the sleigh is in the path. */
+/** Query of the list below a sleigh, without `sleighId`, because the path contains it. */
 export class ListOutingsOfSleighQuery extends OmitType(ListOutingsQuery, ['sleighId'] as const) {}

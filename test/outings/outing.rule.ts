@@ -8,7 +8,7 @@ const sleighTaken = (id: number): ApiError =>
     details: [{ pointer: '/startsAt', message: `overlaps with outing ${id}` }],
   });
 
-/** An outing ends after it starts. Two that are booked never have one sleigh at one time. */
+/** An outing ends after it starts. A sleigh has at most one booked outing at a time. */
 export const OUTING_RULE: Rule<Outing> = {
   async check({ after: { id, sleighId, startsAt, endsAt, status, deletedAt } }, transaction) {
     if (endsAt <= startsAt) throw invalidRequest([{ pointer: '/endsAt', message: 'must be after startsAt' }]);

@@ -25,7 +25,7 @@ import { OUTING, SLEIGH } from './outing.entity.js';
 import { SLEIGH_TAKEN } from './outing.rule.js';
 import { ALREADY_SEATED, OutingsService, SleighsService } from './outings.service.js';
 
-/** Everybody may read sleighs. */
+/** Reads of sleighs are public. */
 @Controller('sleighs')
 export class SleighsController {
   constructor(

@@ -28,7 +28,7 @@ export class OutingsService {
   /** The outings that clients see. */
   readonly records: ResourceRepository<Outing>;
 
-  /** @param all deleted ones, too */
+  /** @param all outings, deleted ones included */
   constructor(
     @InjectResource(Outing) readonly all: ResourceRepository<Outing>,
     private readonly leases: Leases,
@@ -51,13 +51,13 @@ export class OutingsService {
     return this.records.update(id, { deletedAt: new Date() }, preconditions);
   }
 
-  /** Cancels the outings of a sleigh, in a transaction of the caller. The triggers of outings keep versions and lists right. */
+  /** Cancels the outings of a sleigh in a transaction of the caller. Triggers keep versions and lists correct. */
   cancelOfSleigh(sleighId: number, transaction: Sql): Promise<unknown> {
     return transaction.sql`
       UPDATE outings SET status = 'cancelled' WHERE "sleighId" = ${sleighId} AND status = 'booked'`;
   }
 
-  /** From 3:00 to 3:59 each process offers to do it every minute: the first one does, and another one if that dies. */
+  /** Every process tries this each minute from 3:00 to 3:59. One process does the work, or the next if it dies. */
   @Cron('* 3 * * *', { name: 'purge', timeZone: 'Europe/Berlin', waitForCompletion: true })
   async purge(): Promise<void> {
     const before = new Date(Date.now() - 30 * 24 * HOUR);

@@ -20,7 +20,7 @@ export class Permit extends UuidResourceEntity {
   seats!: number;
 }
 
-/** A resource with integers that refers to one with UUIDs. */
+/** A resource with integer ids that refers to a resource with UUIDs. */
 @Entity('remarks')
 @Check('remarks_text', hasLength('text', 1, 100))
 export class Remark extends ResourceEntity {

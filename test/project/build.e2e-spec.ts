@@ -16,7 +16,7 @@ describe('the command line of a project', () => {
       .map((name) => name.replace(ending, ''))
       .sort();
 
-  it('is built again where a source has changed, without what the build of another branch has left behind', async () => {
+  it('is built again if a source has changed, without files of the build of another branch', async () => {
     const runOnce = async () =>
       expect(await copy.node('scripts/cli.js', '--version')).toMatchObject({
         status: 0,
@@ -32,7 +32,7 @@ describe('the command line of a project', () => {
     for (const folder of ['src', 'migrations']) {
       expect(namesIn(`dist/${folder}`, /\.js$/)).toEqual(namesIn(folder, /\.[jt]s$/));
     }
-    // Beside tests that compile, too, a build takes a minute.
+    // A build takes a minute while other tests compile.
   }, 400_000);
 
   it('writes the document that GET /openapi.json returns into docs/openapi.json', async () => {

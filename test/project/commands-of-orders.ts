@@ -21,7 +21,7 @@ function order(values: { id: number } & Record<string, unknown>): string {
   return `${JSON.stringify({ id, ...others })}\n`;
 }
 
-/** Commands on cookies, and on orders that refer to them. */
+/** Tests commands on cookies, and on orders that refer to them. */
 export function describeOrders(commands: ProjectCommands): void {
   const { run, done, file, useEmptyDatabase, copy, folder } = commands;
 
@@ -52,7 +52,7 @@ export function describeOrders(commands: ProjectCommands): void {
       expect((await done('export orders --status paid')).stdout).toBe(stored.split('\n')[1] + '\n');
     });
 
-    it('import names each line whose reference names no record, and its property; nothing is stored', async () => {
+    it('import names each line with a missing reference, and its property; nothing is stored', async () => {
       await done('import cookies', lines(2));
       const wrong =
         order({ id: 1 }) +
@@ -71,7 +71,7 @@ export function describeOrders(commands: ProjectCommands): void {
       expect((await done('export orders')).stdout).toBe('');
     });
 
-    it('import gives what a line leaves out its default, and names lines whose value another record has', async () => {
+    it('import sets defaults for missing properties, and names lines whose value another record has', async () => {
       await done('import cookies', lines(1));
       const started = Date.now();
       await done('import orders', '{"customer":"Ada","code":"a","cookieId":1}\n');
@@ -86,13 +86,13 @@ export function describeOrders(commands: ProjectCommands): void {
       const again = order({ id: 2 }) + order({ id: 3, code: 'c2' }) + order({ id: 4, code: 'a' });
       const { code, stderr } = await run(`import orders ${file(again)}`);
       expect(code).toBe(1);
-      expect(stderr).toContain('Line 2 is wrong: "code" must be unique, and line 1 has the same');
-      expect(stderr).toContain('Line 3 is wrong: "code" must be unique, and the stored record 1 has the same');
+      expect(stderr).toContain('Line 2 is wrong: "code" must be unique, and line 1 has the same value');
+      expect(stderr).toContain('Line 3 is wrong: "code" must be unique, and the stored record 1 has the same value');
       const wrong = await run('import orders', order({ id: 2, status: 'lost', createdAt: '2026-02-30T00:00:00Z' }));
       expect(wrong.stderr).toMatch(/Line 1 is wrong: .*"status" must be .*"createdAt" must be a date and time/s);
     });
 
-    it('import of orders that was interrupted goes on, beside one of cookies, at the capacity of orders', async () => {
+    it('import of orders that was interrupted continues beside an import of cookies, at the capacity of orders', async () => {
       await done('import cookies', lines(1));
       const many = (count: number) => Array.from({ length: count }, (_, index) => order({ id: 1 + index })).join('');
       const broken = await run('import orders', `${many(1500)}{}\n`);
@@ -124,11 +124,11 @@ export function describeOrders(commands: ProjectCommands): void {
         'Name the resource first: cookies, orders, tickets, notes. For example: npm run --silent cli -- import cookies',
       ],
       ['import in.ndjson', 'For example: npm run --silent cli -- import cookies in.ndjson'],
-    ])('%s ends with 2, and says which resources there are', async (command, message) => {
+    ])('%s ends with 2, and names the resources', async (command, message) => {
       expect(await run(command)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
     });
 
-    it('reports wrong and misspelt settings of both at once, and the start says what there is room for', async () => {
+    it('reports wrong and misspelt settings of both together, and the start names both capacities', async () => {
       const wrong = { COOKIES_CAPACITY: 'few', ORDERS_CAPACITY: '-1', ORDERS_CAPACTIY: '5' };
       const { stdout } = await run('doctor', '', wrong);
       expect(stdout).toMatch(/COOKIES_CAPACITY must be .*ORDERS_CAPACITY must be .*did you mean ORDERS_CAPACITY\?/s);

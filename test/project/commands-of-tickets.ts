@@ -10,13 +10,13 @@ const tickets = (count: number): string => Array.from({ length: count }, (_, ind
 export const TICKETS = 'tickets title:text:60 --unique title --ids uuid';
 export const NOTES = 'notes text:text:60 ticketId:ref:tickets';
 
-/** Commands on a resource whose ids are UUIDs, and on one that refers to it. */
+/** Tests commands on a resource whose ids are UUIDs, and on a resource that refers to it. */
 export function describeTickets(commands: ProjectCommands): void {
   const { run, done, file, useEmptyDatabase } = commands;
 
   describePostgres('between the engines', () => {
     it('export and import move both there and back, byte for byte and with equal checksums', async () => {
-      // A UUID of another version, as another system may have made it, is an id as well.
+      // UUIDs of other versions, from other systems, are valid ids, too.
       let moved = {
         tickets: tickets(1200) + ticket(1201, 'f81d4fae-7dec-41d0-a765-00a0c91e6bf6'),
         notes: note(1, 7) + note(4, 7),
@@ -37,7 +37,7 @@ export function describeTickets(commands: ProjectCommands): void {
   describeEngines('tickets', (engine) => {
     beforeEach(() => useEmptyDatabase(engine));
 
-    it('import names lines with ids that are wrong, twice or stored, and references that lead nowhere', async () => {
+    it('import names lines with ids that are wrong, duplicate or stored, and missing references', async () => {
       await done('import tickets', ticket(1));
       const wrong = [
         ticket(2),
@@ -61,7 +61,7 @@ export function describeTickets(commands: ProjectCommands): void {
       expect((await done('export tickets')).stdout).toBe(ticket(1));
     });
 
-    it('import --ids assign gives new ids that ascend, and an import that was interrupted goes on', async () => {
+    it('import --ids assign gives new ids that ascend, and an interrupted import continues', async () => {
       const broken = await run('import tickets --ids assign', `${tickets(1500)}{}\n`);
       expect(broken.stderr).toContain('The first 1000 lines are stored.');
       await done('import tickets --resume', tickets(1502));
@@ -76,7 +76,7 @@ export function describeTickets(commands: ProjectCommands): void {
     });
   });
 
-  it('doctor finds all in order, and restore brings back a backup', async () => {
+  it('doctor reports no problem, and restore brings back a backup', async () => {
     await useEmptyDatabase('sqlite');
     await done('import tickets', tickets(3));
     await done('import notes', note(1, 2));

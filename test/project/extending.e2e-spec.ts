@@ -5,7 +5,7 @@ import { ProjectCopy } from '../support/project/project-copy.js';
 const ROOT = join(import.meta.dirname, '../..');
 const GUIDE = ['docs/extending.md', 'docs/typeorm.md'].map((page) => readFileSync(join(ROOT, page), 'utf8')).join('\n');
 
-/** What the guide may make or change; whatever else a feature needed would be a promise broken. */
+/** Files that the guide may create or change. A feature must not need a change of any other file. */
 const ITS_OWN =
   /^(src\/(orders|jars)(\/|$)|migrations\/\d+-(create|change)-(orders|jars)\.ts$|test\/(on-postgres\/)?(orders|jars))/;
 
@@ -35,7 +35,7 @@ describe('docs/extending.md and docs/typeorm.md', () => {
     writeFileSync(join(copy.folder, path), text);
   }
 
-  /** As the guide says: one more under "features", whatever there is already, and its import. */
+  /** Adds a module under "features" with its import, as the guide says. */
   function addModule(name: string, path: string): void {
     const list = readFileSync(join(copy.folder, 'src/app.module.ts'), 'utf8');
     const end = list.indexOf(']', list.indexOf('// features'));
@@ -44,7 +44,7 @@ describe('docs/extending.md and docs/typeorm.md', () => {
     write('src/app.module.ts', `import { ${name} } from '${path}';\n${longer}`);
   }
 
-  /** As the guide says: each hunk's lines without a plus are there once, and become those without a minus. */
+  /** Applies a diff of the guide. Its context and removed lines must occur exactly once. */
   function applyChange(name: string, hunks: string): void {
     const time = /^migrations\/\d+/;
     const path = copy.files().find((file) => file.replace(time, '') === name.replace(time, ''));
@@ -68,7 +68,7 @@ describe('docs/extending.md and docs/typeorm.md', () => {
       .map(([, path, hunks]) => [path!, hunks!] as const)
       .filter(([path]) => path.startsWith(folder));
 
-  it('prints what the guide says of the command, which needs nothing but a folder, a line, a migration and a spec', async () => {
+  it('prints the output in the guide, and needs nothing but a folder, a line, a migration and a spec', async () => {
     const before = sources();
     const [, command, printed] = /```bash\nnpm run generate -- (.*)\n```\n\n```text\n([\s\S]*?)```/.exec(GUIDE)!;
     const { status, stdout } = await copy.node('scripts/generate.js', ...command!.split(' '));
@@ -85,7 +85,7 @@ describe('docs/extending.md and docs/typeorm.md', () => {
   const cli = (...args: string[]) => copy.node('dist/src/cli/main.js', ...args);
 
   it('has a resource of the command that stores records before the guide changes it', async () => {
-    // The guide changes the migration of a new resource; here it has run when the others come.
+    // The guide changes the migration of a new resource. This migration runs before the other changes.
     for (const [path, hunks] of changesOf('migrations/')) applyChange(path, hunks);
     expect(await copy.node('scripts/build.js')).toMatchObject({ status: 0 });
     write('cookies.ndjson', line({ flavor: 'vanilla', size: 'small', wish: 'x' }));
@@ -113,7 +113,7 @@ describe('docs/extending.md and docs/typeorm.md', () => {
     const include = files.map(([, path]) => path!);
     write('tsconfig.new.json', JSON.stringify({ extends: './tsconfig.json', include }));
     await copy.program('typescript/bin/tsc', '--noEmit', '-p', 'tsconfig.new.json');
-    // The rules for layers are among those of ESLint.
+    // ESLint includes the rules for layers.
     await copy.program('eslint/bin/eslint.js', ...include);
     const specs = ['test/orders', 'test/jars', 'test/on-postgres/(orders|jars)', 'test/openapi/openapi.e2e'];
     const printed = await copy.program('jest/bin/jest.js', '-w', '2', ...specs);
@@ -121,7 +121,7 @@ describe('docs/extending.md and docs/typeorm.md', () => {
     expect(printed).toMatch(/Tests: +[0-9]+ passed, [0-9]+ total/);
   }, 900_000);
 
-  it('has migrations that keep the records, and leave nothing for migration:generate to find', async () => {
+  it('has migrations that keep the records, and leave no changes for migration:generate', async () => {
     for (const command of ['run', 'revert', 'revert', 'run']) {
       await copy.program('typeorm/cli.js', `migration:${command}`, '-d', 'dist/ormconfig.js');
     }
@@ -133,7 +133,7 @@ describe('docs/extending.md and docs/typeorm.md', () => {
     expect(readdirSync(join(copy.folder, 'migrations')).filter((name) => name.includes('more-jars'))).toEqual([]);
   });
 
-  it('has a rule that an import keeps, and names the line', async () => {
+  it('has a rule that also holds for an import, whose error names the line', async () => {
     write('orders.ndjson', line({ ...ORDER, quantity: 1 }) + line(ORDER).repeat(3));
     for (const options of [[], ['--atomic']]) {
       const { status, stderr } = await cli('import', 'orders', 'orders.ndjson', ...options);
@@ -142,7 +142,7 @@ describe('docs/extending.md and docs/typeorm.md', () => {
     }
   });
 
-  it('quotes messages that the code has', () => {
+  it('quotes messages of the code', () => {
     const table = GUIDE.slice(GUIDE.indexOf('## Common mistakes'), GUIDE.indexOf('# Ordinary TypeORM\n'));
     const quoted = [...table.matchAll(/"([^"]{20,})"/g)].map(([, message]) => message!);
     expect(quoted.length).toBeGreaterThan(5);

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Ended, ProjectCopy } from '../support/project/project-copy.js';
 
-/** Two words, a property of every kind and option, and names that the statements of the service have as well. */
+/** A name of two words, a property of every kind and option, and property names that statements of the service use. */
 const GIFT_CARDS = [
   ...['gift-cards', 'label:text:1..60=none', 'note?:text:100', 'pieces:int:-5..1000=5', 'points?:int:0..9'],
   ...['weight:number:0..99.5=0.5', 'isOpen:bool=true', 'isGift?:bool', 'status:enum:open,paid=open'],
@@ -58,7 +58,7 @@ describe('npm run generate', () => {
   const generate = (...args: string[]): Promise<Ended> => copy.node('scripts/generate.js', ...args);
   const read = (file: string): string => readFileSync(join(copy.folder, file), 'utf8');
 
-  /** Documents the 409 of a parent, as the generator says. */
+  /** Documents the 409 of the referenced resource, as the generator says. */
   function allowReferenced(): void {
     const path = 'src/cookies/cookies.controller.ts';
     const source = read(path)
@@ -144,7 +144,7 @@ describe('npm run generate', () => {
       '"outings": tests have a table of this name, in test/outings/create-outings.ts; for',
     ],
     [['resource', 'cookies', 'a:bool'], 'src/cookies, test/cookies.e2e-spec.ts'],
-  ])('%j ends with 1, and one line that says what is wrong; nothing is written', async (args, message) => {
+  ])('%j ends with 1, and one line with the problem; nothing is written', async (args, message) => {
     const before = [copy.files(), read('src/app.module.ts')];
     const { status, stdout, stderr } = await generate(...args);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
@@ -153,7 +153,7 @@ describe('npm run generate', () => {
     expect([copy.files(), read('src/app.module.ts')]).toEqual(before);
   });
 
-  it('says where its line belongs when src/app.module.ts has no such place', async () => {
+  it('prints the line and its place when src/app.module.ts has no such place', async () => {
     const source = read('src/app.module.ts');
     writeFileSync(join(copy.folder, 'src/app.module.ts'), source.replace('// features', ''));
     const { status, stderr } = await generate('resource', 'jars', 'label:text:100');
@@ -176,7 +176,7 @@ describe('npm run generate', () => {
     await copy.program('typescript/bin/tsc', '--noEmit', '-p', 'tsconfig.new.json');
     await copy.program('eslint/bin/eslint.js', ...include);
     await copy.program('prettier/bin/prettier.cjs', '--check', ...include);
-    // Beside another one, which refers to it, has a plural that is irregular, and refers to two resources.
+    // A second resource refers to the first one and to cookies, and has an irregular plural.
     const person = ['age:int:0..150', 'giftCardId:ref:gift-cards', 'cookieId:ref:cookies'];
     expect((await generate('resource', 'people', '--singular', 'person', ...person)).status).toBe(0);
     expect((await generate('resource', 'switches', 'isOn:bool')).status).toBe(0);
@@ -190,7 +190,7 @@ describe('npm run generate', () => {
     expect(printed).toMatch(/Tests: +[0-9]+ passed, [0-9]+ total/);
   }, 900_000);
 
-  it('lists what exists when it is run again, and overwrites nothing', async () => {
+  it('lists existing files when it is run again, and overwrites nothing', async () => {
     const texts = (): string[] => WRITTEN.filter((file) => file.endsWith('.ts')).map(read);
     const before = [copy.files(), read('src/app.module.ts'), texts()];
     const { status, stderr } = await generate('resource', 'gift-cards', 'other:bool');

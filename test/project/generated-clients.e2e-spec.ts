@@ -7,7 +7,7 @@ import { type Service, startService, token } from '../support/service.js';
 const MODULES = resolve('node_modules');
 const PROGRAMS = resolve('test/generated-clients');
 
-/** The program that uses a client, and how a generator makes the client from the document, whose URL comes first. */
+/** Each generator, the program that uses its client, and the generator's arguments after the document's URL. */
 const CLIENTS = [
   ['openapi-typescript', 'use-openapi-fetch', ['openapi-typescript/bin/cli.js', '-o', 'openapi-fetch-schema.ts']],
   ['oazapfts', 'use-oazapfts', ['oazapfts/dist/cli.js', 'oazapfts-client.ts']],
@@ -20,7 +20,7 @@ const COOKIES = [
 ];
 
 describe('clients generated from the OpenAPI document', () => {
-  /** Among the modules, so that the clients find their libraries. */
+  /** A folder in `node_modules`, so that the clients find their libraries. */
   let folder: string;
 
   beforeAll(async () => {
@@ -38,8 +38,8 @@ describe('clients generated from the OpenAPI document', () => {
 
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  // Both emit what the other tests run.
-  it.each(CLIENTS)('%s: compiles under every strict flag that its own library bears', async (_, program) => {
+  // Both compilations emit the programs that the next tests run.
+  it.each(CLIENTS)('%s: compiles under every strict flag that its library supports', async (_, program) => {
     await run(join(MODULES, 'typescript/bin/tsc'), ['-p', `${program}.tsconfig.json`]);
   });
 
@@ -76,7 +76,7 @@ describe('clients generated from the OpenAPI document', () => {
     },
   );
 
-  /** Runs a program of Node in the folder and gives what it prints. */
+  /** Runs a Node program in the folder and returns its output. */
   async function run(program: string, args: readonly string[]): Promise<string> {
     const running = promisify(execFile)(process.execPath, [program, ...args], { cwd: folder, timeout: 100_000 });
     try {
@@ -88,7 +88,7 @@ describe('clients generated from the OpenAPI document', () => {
   }
 });
 
-/** With room for three cookies. */
+/** Starts a service with a capacity of three cookies. */
 async function withService(use: (service: Service) => Promise<void>): Promise<void> {
   const service = await startService({ COOKIES_CAPACITY: '3' });
   try {

@@ -29,7 +29,7 @@ describe('the installation', () => {
     for (const name of ['start', 'start:prod', 'cli']) expect(scripts[name]).toMatch(/^exec node /);
   });
 
-  it('takes packages from the registry that npm is set to', () => {
+  it('gets packages from the registry that npm is set to', () => {
     expect(Object.keys(packages).filter((path) => packages[path]!.resolved !== undefined)).toEqual([]);
   });
 

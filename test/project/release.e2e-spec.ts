@@ -16,7 +16,7 @@ const FILES = [
 const NOTES = '### Added\n\n- `/cakes`.\n\n### Fixed\n\n- A cake # 2.';
 const CHANGELOG = `# Changelog\n\n## [Unreleased]\n\n${NOTES}\n`;
 
-/** The tests build on each other: each makes or rejects the next release of one repository. */
+/** Each test makes or rejects the next release of one repository, so the order matters. */
 describe('npm run release', () => {
   let copy: ProjectCopy;
 
@@ -41,7 +41,7 @@ describe('npm run release', () => {
       cpSync(join(ROOT, file), join(copy.folder, file), { recursive: true, preserveTimestamps: true });
     }
     write('CHANGELOG.md', CHANGELOG);
-    // What is built stays good: only versions change.
+    // Prevents a new build, because only versions change.
     const tomorrow = Date.now() / 1000 + 86_400;
     utimesSync(join(copy.folder, 'dist/.built'), tomorrow, tomorrow);
     git('init', '--quiet', '--initial-branch', 'main');
@@ -61,7 +61,7 @@ describe('npm run release', () => {
     expect(state()).toEqual(before);
   });
 
-  it('makes commit and annotated tag, and writes the version wherever it stands', async () => {
+  it('makes commit and annotated tag, and writes the version into every file that has it', async () => {
     const { status, stdout } = await release('2.0.0');
     expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining(NOTES) as string });
     expect(stdout).toContain('docker build -t cookie-storage-service:2.0.0 ');

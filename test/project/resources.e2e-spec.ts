@@ -3,7 +3,7 @@ import { ProjectCommands } from '../support/project/project-commands.js';
 import { describeOrders, ORDERS } from './commands-of-orders.js';
 import { describeTickets, NOTES, TICKETS } from './commands-of-tickets.js';
 
-/** A project with three more resources of different kinds, for which nobody has written a line: the generator has. */
+/** A project with three more resources of different kinds, all written by the generator. */
 describe('a project with generated resources', () => {
   const commands = new ProjectCommands();
   const { copy } = commands;

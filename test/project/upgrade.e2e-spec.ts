@@ -11,11 +11,11 @@ import { Client, COOKIE, temporaryFolder } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** Cookies that exist before the load and that it leaves alone. */
+/** Cookies that exist before the load, and that the load does not change. */
 const OLD_COOKIES = 20;
 
 interface Read {
-  /** The cookies from before the load, as JSON. */
+  /** The cookies stored before the load, as JSON. */
   readonly oldCookies: string;
   readonly all: string;
 }
@@ -64,7 +64,7 @@ describeEngines('an upgrade from the last release, under load,', (engine) => {
     return readBy(service);
   }
 
-  /** Goes back as docs/operating.md says, and forward again. */
+  /** Goes back to the last release as docs/operating.md says, and upgrades again. */
   async function expectWayBack(service: ServiceProcess, migrations: readonly string[]): Promise<void> {
     const before = await readBy(service);
     expect(await service.end()).toBe(0);
@@ -88,7 +88,7 @@ describeEngines('an upgrade from the last release, under load,', (engine) => {
     /Ran the migrations ([^"]+)"/.exec(output)?.[1]!.split(', ') ?? [];
 
   if (engine === 'sqlite')
-    it('of one process keeps every record while its clients retry, and so does the way back', async () => {
+    it('of one process keeps every record while its clients retry, and so does the rollback', async () => {
       const port = { PORT: String(await freePort()) };
       const old = await start(released, port);
       const { oldCookies } = await makeOldCookies(old);
@@ -103,7 +103,7 @@ describeEngines('an upgrade from the last release, under load,', (engine) => {
       await expectWayBack(service, ranMigrations(service.output));
     });
   else
-    it('of two replicas fails no request and keeps every record, and so does the way back', async () => {
+    it('of two replicas fails no request and keeps every record, and so does the rollback', async () => {
       const olds = [await start(released), await start(released)];
       const { oldCookies } = await makeOldCookies(olds[0]!);
       const load = new Load(...olds);

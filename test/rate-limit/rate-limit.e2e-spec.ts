@@ -101,7 +101,7 @@ describe('a subject with RATE_LIMIT_SUBJECT_READ=2', () => {
     expectError(await writer.get('/cookies/abc'), 403, 'INSUFFICIENT_SCOPE');
   });
 
-  it('waits at least 250 ms before each 429, as clients that repeat at once would use up the CPU', async () => {
+  it('waits at least 250 ms before each 429, because immediate repetitions would use up the CPU', async () => {
     const client = await Client.of(await start(HALF_A_MINUTE));
     for (const id of [1, 2]) await client.get(`/cookies/${id}`);
     const before = performance.now();
@@ -163,7 +163,7 @@ describe('an address with RATE_LIMIT_ADDRESS_READ=2 behind a proxy', () => {
     expect((await alice.get('/cookies/1', from('192.0.2.1'))).status).toBe(404);
   });
 
-  it('loses nothing of its limit to requests with a bad token, which stay 401', async () => {
+  it('loses nothing of its limit to requests with an invalid token, which stay 401', async () => {
     const service = await start(LIMITED);
     const stranger = Client.bearing(service, 'a.b.c');
     for (let request = 0; request < 5; request++) {
@@ -179,7 +179,7 @@ describe('an address with RATE_LIMIT_ADDRESS_READ=2 behind a proxy', () => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  it('keeps its limit when a subject sends more than that of its own', async () => {
+  it("keeps its limit when a subject exceeds the subject's limit", async () => {
     const service = await start({ ...LIMITED, RATE_LIMIT_SUBJECT_READ: '1' });
     const [greedy, modest] = [await Client.of(service), await Client.of(service, { subject: 'modest' })];
     const statuses = [];
@@ -214,7 +214,7 @@ describe('a subject with RATE_LIMIT_IN_PROGRESS=2', () => {
     expect((await (await Client.of(service, { subject: 'bob' })).get('/cookies')).status).toBe(200);
     leaves.resetAndDestroy();
     let status = 429;
-    // The service learns of the closed connection a moment later.
+    // The service notices the closed connection a moment later.
     for (const deadline = Date.now() + 30_000; status === 429 && Date.now() < deadline;) {
       ({ status } = await client.get('/cookies'));
     }

@@ -11,7 +11,7 @@ const SHARED = {
   RATE_LIMIT_SUBJECT_READ: String(MOST),
   RATE_LIMIT_ADDRESS_READ: '1000',
   RATE_LIMIT_WINDOW: '600',
-  // A busy machine must not make a process count for itself.
+  // On a busy machine, no statement may time out: then the process would count for itself.
   DATABASE_BUSY_TIMEOUT: '60000',
   DATABASE_STATEMENT_TIMEOUT: '60000',
 };
@@ -43,7 +43,7 @@ describe('two services with RATE_LIMIT_STORE=database on one database', () => {
     expect(left.sort((a, b) => a - b)).toEqual(numbers(MOST));
   });
 
-  it('ask the database nothing for a subject that is over its limit', async () => {
+  it('send no statement for a subject that is over its limit', async () => {
     const count = async () => {
       const [row] = await source.query(`SELECT sum(requests) AS requests FROM rate_limits WHERE key LIKE 'subject%'`);
       return Number(row.requests);
@@ -83,7 +83,7 @@ describe('two services with RATE_LIMIT_STORE=database on one database', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('count for themselves while the database does not count', async () => {
+  it('count for themselves while the database is unavailable', async () => {
     await source.query('DROP TABLE rate_limits');
     const client = await Client.of(services[0]!, { subject: 'patient' });
     const statuses = [];

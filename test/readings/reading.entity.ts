@@ -2,7 +2,7 @@ import { Check, Column, Entity, Index } from 'typeorm';
 import { isOneOf, ResourceEntity } from '../../src/resource/resource-entity.js';
 import { type Kind, KINDS } from './reading.values.js';
 
-/** A property of each kind that a list can be sorted by, with and without a value, and two to filter by. */
+/** Two properties to filter by, and a property of each sortable type, required and nullable. */
 @Entity('readings')
 @Check('readings_kind', isOneOf('kind', KINDS))
 @Index(['level', 'id'])
@@ -14,7 +14,7 @@ export class Reading extends ResourceEntity {
   @Column('varchar')
   kind!: Kind;
 
-  /** An index that the engine might prefer to that of the order. */
+  /** An index that the engine might prefer to the index of the sort order. */
   @Index()
   @Column('integer')
   batch!: number;

@@ -57,7 +57,7 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Posts, changes and deletes cookies until the service is gone, and adds the request ids of acknowledged changes. */
+  /** Posts, changes and deletes cookies until the service ends, and collects the ids of acknowledged changes. */
   async function write(client: Client, name: string, acknowledged: string[]): Promise<void> {
     const send = async (method: string, path: string, body?: object): Promise<Answer> => {
       const answer = await client.request(method, path, { body });
@@ -149,7 +149,7 @@ describe(`the audit trail after kill -9 (${engineInUse()})`, () => {
       const client = await Client.of(service, { scope: SCOPE });
       const [open] = (await allLines(client, 'cookies')).slice(-1);
       expect(open).toMatchObject({ operation: 'update', subject: null, databaseUser: 'sqlite', hash: null });
-      expect((await run(folder, ['audit', 'verify'])).stdout).toContain('of which the last 1 have no hash yet');
+      expect((await run(folder, ['audit', 'verify'])).stdout).toContain('; the last 1 have no hash yet');
       await service.end();
       service = await ServiceProcess.start(folder, AUDITED_COOKIES);
       const again = await Client.of(service, { scope: SCOPE });

@@ -20,7 +20,7 @@ import { allLines, expectAgreement, expectChain, type Line, recordsOf } from '..
 const isSqlite = engineInUse() === 'sqlite';
 const DATABASE_USER = isSqlite ? 'sqlite' : 'cookies';
 
-/** Statements past the kit, when there are the deeds a, b and c with ids from `id` on; and the operations in the trail. */
+/** SQL of other writers on the deeds a, b and c with ids from `id` on, and the expected operations in the trail. */
 const WRITES: readonly [
   name: string,
   sql: (id: number) => string,
@@ -105,7 +105,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
   };
   const records = () => service.app.get<ResourceRepository<Deed>>('DeedResourceRepository', { strict: false });
 
-  it('has who, when, from where and what of each request', async () => {
+  it('has subject, time, address and values of each request', async () => {
     const began = Date.now();
     const before = await count();
     const { body: created } = await client.request('POST', '/deeds', {
@@ -154,7 +154,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
     expectChain(await trail());
   });
 
-  it('stores the change of a subject with a name that no database stores', async () => {
+  it('stores the change of a subject whose name no database can store', async () => {
     const odd = await Client.of(service, { subject: 'a\0b\ud800', scope: 'deeds:write' });
     expect((await post('odd', odd)).status).toBe(201);
     expect((await trail()).at(-1)!.subject).toBe('a\ufffdb\ufffd');
@@ -162,7 +162,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
   });
 
   it.each(WRITES.filter(([, , , engine]) => engine === undefined || engine === engineInUse()))(
-    'has the changes of %s past the kit',
+    'has the changes of %s without the resource kit',
     async (_name, sql, operations) => {
       await source.query('DELETE FROM deeds');
       const { body: first } = await post('a');
@@ -185,7 +185,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
     },
   );
 
-  it('has the changes of a repository and of a cascade, which bears the name of its cause', async () => {
+  it('has the changes of a repository, and of a cascade with its cause', async () => {
     const { body: deed } = await post('with riders');
     const riders = source.getRepository(Rider);
     await riders.insert([1, 2].map(() => ({ text: 'a rider', deedId: deed.id })));
@@ -202,7 +202,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
     expectAgreement(await recordsOf(source, Rider), await trail('riders'));
   });
 
-  it('names nobody for SQL in the transaction of a request, and whom `actAs` says for a job', async () => {
+  it('names nobody for SQL in the transaction of a request, and the actor of `actAs` for a job', async () => {
     const before = await count();
     await client.request('POST', '/deeds/pairs', { body: { title: 'pair', price: null } });
     const actor = { subject: 'nightly job' };
@@ -213,7 +213,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
   });
 
   if (isSqlite) {
-    it('has the values as they are stored of a record that no GET can show', async () => {
+    it('has the stored values of a record that no GET can return', async () => {
       await source.query(`INSERT INTO deeds (title, "createdAt") VALUES ('d', 'never')`);
       await source.query(`DELETE FROM deeds WHERE "createdAt" = 'never'`);
       const [created, deleted] = (await trail()).slice(-2);
@@ -251,7 +251,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
   });
 
   if (!isSqlite) {
-    it('is out of reach of a role that may write to the table', async () => {
+    it('is not accessible for a role that may write to the table', async () => {
       const query = source.createQueryRunner();
       await query.startTransaction();
       try {
@@ -306,7 +306,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
     expect(paths['/audit']?.get?.responses).toHaveProperty('403');
   });
 
-  it('loses old lines alone, leaves a line that says so, and goes on', async () => {
+  it('deletes only old lines, adds a line about it, and continues', async () => {
     await upkeep().seal();
     const before = await trail();
     await source.query('DELETE FROM leases');
@@ -326,7 +326,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
   });
 
   describe('cli audit', () => {
-    /** Runs SQL with the triggers of the trail off, as its owner may. */
+    /** Runs SQL with the triggers of the trail disabled, which their owner may do. */
     const tamper = async (...statements: string[]): Promise<void> => {
       if (!isSqlite) {
         const off = statements.map(
@@ -425,7 +425,7 @@ describe(`the audit trail (${engineInUse()})`, () => {
     expect(await count()).toBe(before + 1);
   });
 
-  it('lets a migration change columns and then rows that has dropped its triggers, and goes on after the start', async () => {
+  it('lets a migration that has dropped its triggers change columns and then rows, and continues after the start', async () => {
     const before = await count();
     const change = async (runner: QueryRunner): Promise<void> => {
       await runner.renameColumn('deeds', 'title', 'name');

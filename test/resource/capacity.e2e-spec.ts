@@ -24,7 +24,7 @@ describe('the capacity, with two processes on one database', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('lets 25 of 200 racing POSTs in and returns 507 to the other 175', async () => {
+  it('accepts 25 of 200 racing POSTs and returns 507 to the other 175', async () => {
     const ledger = new Ledger();
     const post = async (client: Client): Promise<Answer> => {
       const wish = ledger.nextWish();
@@ -56,7 +56,7 @@ describe('the capacity, with two processes on one database', () => {
     }
   });
 
-  it('counts truly through a random mix of 500 concurrent POST, DELETE and PUT', async () => {
+  it('counts correctly through a random mix of 500 concurrent POST, DELETE and PUT', async () => {
     const ids: number[] = (await clients[0]!.get('/cookies')).body.map(({ id }: { id: number }) => id);
     const mixed = Array.from({ length: 500 }, async (_, index) => {
       const client = clients[index % 2]!;
@@ -77,7 +77,7 @@ describe('the capacity, with two processes on one database', () => {
     expect((await contentsOf(folder)).used).toBe(rows);
   });
 
-  it('returns 507 to POST while more is stored than a lowered capacity allows, and touches nothing else', async () => {
+  it('returns 507 to POST while more is stored than a lowered capacity allows, and changes nothing else', async () => {
     while ((await clients[0]!.post(COOKIE)).status === 201);
     await end();
     await start(1, CAPACITY - 2);
@@ -92,7 +92,7 @@ describe('the capacity, with two processes on one database', () => {
       expect((await client.request('DELETE', `/cookies/${id}`)).status).toBe(204);
       statuses.push((await client.post(COOKIE)).status);
     }
-    // Only after the third deletion there are fewer than the capacity allows.
+    // Only the third deletion makes the count smaller than the capacity.
     expect(statuses).toEqual([507, 507, 201]);
   });
 });

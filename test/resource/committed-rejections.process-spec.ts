@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { Client, COOKIE, temporaryFolder } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';
 
-/** How many 412 responses are looked at; raise it to look longer. */
+/** Number of 412 responses to check; raise it for a longer search. */
 const REJECTIONS = Number(process.env['REJECTIONS'] ?? 120);
 
 const PATCHES = 6;
@@ -25,13 +25,13 @@ describe('a 412 of one of two services on one database file', () => {
   });
 
   it(
-    `rests on a committed change, which a GET of the other service begun after it sees: ${REJECTIONS} of them`,
+    `is based on a committed change, which a later GET of the other service sees: ${REJECTIONS} of them`,
     async () => {
       const [one, other] = await Promise.all(services.map((service) => Client.of(service)));
       let rejections = 0;
       let stale = 0;
 
-      /** Sends a conditional PATCH, and after a 412 looks for the ETag that is said to have gone. */
+      /** Sends a conditional PATCH. After a 412, checks whether the other service still returns the rejected ETag. */
       const patch = async (path: string, etag: string): Promise<void> => {
         const { status } = await one!.request('PATCH', path, {
           body: { size: 'large' },

@@ -21,7 +21,7 @@ describe(`the start of the service (${engineInUse()})`, () => {
     return service.output;
   };
 
-  it('makes missing triggers and counts the records, so that no response is from before', async () => {
+  it('makes missing triggers and counts the records, so that an old ETag does not match', async () => {
     let etag = '';
     await serve(3, async (client) => {
       for (let count = 0; count < 3; count++) await client.post(COOKIE);

@@ -57,11 +57,11 @@ const TABLES = [
   'CREATE TABLE shelves (id integer PRIMARY KEY, name varchar NOT NULL CONSTRAINT unique_name UNIQUE)',
   `CREATE TABLE jars (id integer PRIMARY KEY, label varchar NOT NULL CONSTRAINT label_length CHECK (length(label) < 10),
      "shelfId" integer NOT NULL CONSTRAINT jar_on_shelf REFERENCES shelves (id))`,
-  // Without an entity, and checked only by the commit.
+  // A table without an entity, whose foreign key is checked only by the commit.
   'CREATE TABLE lids (id integer PRIMARY KEY, jar integer NOT NULL REFERENCES jars (id) DEFERRABLE INITIALLY DEFERRED)',
 ];
 
-/** As lax as it can be: what is wrong is left to the database. */
+/** A DTO without checks, so that the database rejects wrong values. */
 class Values {
   @IsOptional() id?: number;
   @IsOptional() name?: string;
@@ -69,7 +69,7 @@ class Values {
   @IsOptional() shelfId?: number;
 }
 
-/** As libraries make them: a code that is a number, a status of another service, a code of a database that is not ours. */
+/** Errors of libraries: a numeric code, the status of another service, the error code of another database. */
 const foreign = (properties: object) => Object.assign(new Error('secret inside'), properties);
 
 const THROWN: Readonly<Record<string, unknown>> = {
@@ -152,7 +152,7 @@ class PantryController {
     await transaction(this.dataSource, (tx) => tx.sql`INSERT INTO lids (id, jar) VALUES (${id}, ${shelfId})`);
   }
 
-  /** An upstream's error, before the first byte of the body. */
+  /** Fails before the first byte of the body, with an error of an upstream service. */
   @Get('broken-stream')
   brokenStream(): StreamableFile {
     const upstream = new Readable({ read: () => void upstream.destroy(foreign({ statusCode: 404 })) });
@@ -165,7 +165,7 @@ class PantryController {
   }
 }
 
-/** What hooks of Fastify throw, by the name in `x-plugin`; @fastify/rate-limit throws an `Error` with a `statusCode` after it has set the header fields. */
+/** Errors that hooks of Fastify throw, by the name in `x-plugin`, such as that of @fastify/rate-limit. */
 const THROWN_BY_PLUGINS: Readonly<Record<string, unknown>> = {
   'rate-limit': foreign({ statusCode: 429 }),
   banned: foreign({ statusCode: 403 }),
@@ -178,7 +178,7 @@ const THROWN_BY_PLUGINS: Readonly<Record<string, unknown>> = {
   'no-status': foreign({}),
 };
 
-/** A team registers its plugins so, since they need no injection. */
+/** Registers plugins of Fastify in a module, as teams do. */
 @Module({ imports: [TypeOrmModule.forFeature([Shelf, Jar])], controllers: [PantryController] })
 class PantryModule implements OnModuleInit {
   constructor(private readonly host: HttpAdapterHost<FastifyAdapter>) {}
@@ -210,7 +210,7 @@ describe('errors of a feature', () => {
       (level: string) =>
       (...all: unknown[]): void => {
         const line = `${level} ${all.join(' ')}`;
-        // A busy disk can make any statement slow.
+        // A busy disk can slow down any statement.
         if (!line.startsWith('warn A statement took ')) log.push(line);
       };
     Logger.overrideLogger({ log: note('log'), warn: note('warn'), error: note('error'), fatal: note('fatal') });
@@ -225,7 +225,7 @@ describe('errors of a feature', () => {
 
   const send = (method: string, path: string, body?: unknown) => client.request(method, path, { body });
 
-  /** Nothing of the inside: neither SQL nor names of tables and constraints. */
+  /** Expects no internal details: no SQL, and no names of tables or constraints. */
   const expectDiscreet = ({ text }: Answer) =>
     expect(text).not.toMatch(/secret|INSERT|UPDATE|constraint|SQLITE|jars|shelves|unique_name|label_length/);
 
@@ -375,7 +375,7 @@ describe('errors of a feature', () => {
     expect(log).toContainEqual(expect.stringMatching(/^error GET \/broken-stream failed /));
   });
 
-  it('what Fastify rejects keeps its own status', async () => {
+  it('an error of Fastify keeps its status', async () => {
     expectError(await send('POST', '/jars', 'x'.repeat(20_000)), 413, 'PAYLOAD_TOO_LARGE');
     expectError(await send('GET', '/shelves/%zz'), 400, 'BAD_REQUEST');
   });

@@ -4,11 +4,11 @@ import { statements } from '../../src/database/database-events.js';
 import { Client, type Service, startService } from '../support/service.js';
 
 const RECORDS = 1_000_000;
-/** The most rows that one statement of a list may read; see `statementLimits` of sqlite-driver.ts. */
+/** Maximum rows that one statement of a list may read; see `statementLimits` of sqlite-driver.ts. */
 const SCANNED_ROWS = 2000;
-/** All records are vanilla but these, which are cinnamon; none is chocolate. */
+/** Ids of cinnamon cookies. All others are vanilla; none is chocolate. */
 const RARE = [1, 2, 2000, 2001, 499_999, 998_000, 999_999, 1_000_000];
-/** Ids that were deleted, more than one statement reads. */
+/** Deleted ids, more than one statement reads. */
 const GAP = { first: 500_000, last: 510_000 };
 
 const FILL = `
@@ -18,7 +18,7 @@ const FILL = `
     CASE id % 2 WHEN 0 THEN 'small' ELSE 'large' END, 'May your tests be green ' || id, id
   FROM numbers WHERE id NOT BETWEEN ${GAP.first} AND ${GAP.last}`;
 
-/** Counts the statements that read, and the turns of the event loop, while `work` runs. */
+/** Counts the reading statements, and the turns of the event loop, while `work` runs. */
 async function counted(work: () => Promise<void>): Promise<{ statements: number; turns: number }> {
   const counts = { statements: 0, turns: 0 };
   const onStatement = (): void => void counts.statements++;
@@ -70,7 +70,7 @@ describe('a filtered list of 1 000 000 records', () => {
     expect(turns).toBeGreaterThan(5);
   });
 
-  it('GET returns every match, in both orders, wherever it lies', async () => {
+  it('GET returns every match, in both orders, wherever it is', async () => {
     expect(await ids('/cookies?flavor=cinnamon')).toEqual(RARE);
     expect(await ids('/cookies?flavor=cinnamon&sort=-id')).toEqual([...RARE].reverse());
     expect(await ids('/cookies?flavor=cinnamon&flavor=chocolate&size=large')).toEqual(
@@ -97,7 +97,7 @@ describe('a filtered list of 1 000 000 records', () => {
     }
   });
 
-  it('GET returns as many as limit asks for where nearly all match', async () => {
+  it('GET returns as many records as limit asks for if nearly all match', async () => {
     const page = await ids('/cookies?flavor=vanilla&limit=1000');
     expect(page).toEqual(
       Array.from({ length: 1003 }, (_, index) => index + 1)

@@ -17,7 +17,7 @@ import { engineInUse } from '../support/engine.js';
 import { expectError } from '../support/expect-error.js';
 import { type Answer, Client, COOKIE, type Service, startService } from '../support/service.js';
 
-/** Handlers that do not use the kit as a generated controller does. */
+/** Handlers that use the resource kit in other ways than generated controllers. */
 @Controller('batches')
 class BatchesController {
   constructor(private readonly cookies: CookiesService) {}
@@ -85,7 +85,7 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
   const keys = async (): Promise<number> =>
     Number((await source.query('SELECT count(*) AS count FROM idempotency_keys'))[0].count);
 
-  /** Expects the response to be the other once more. */
+  /** Expects the response to be a replay of the first one. */
   const expectReplay = (answer: Answer, first: Answer): void => {
     const shown = ({ status, text, headers }: Answer) => [
       status,
@@ -103,7 +103,7 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     await work().finally(() => set(10_000));
   };
 
-  /** Lets writes of cookies wait until `work` is done. */
+  /** Blocks writes of cookies until `work` is done. */
   const whileWritersWait = (work: () => Promise<void>): Promise<void> =>
     source.transaction(async ({ queryRunner }) => {
       await queryRunner!.query("UPDATE storage SET capacity = capacity WHERE resource = 'cookies'");
@@ -119,7 +119,7 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     expect(await total()).toBe(before + 1);
   });
 
-  it('returns the response as it was, also after the record was changed and deleted', async () => {
+  it('returns the first response, even after the record was changed and deleted', async () => {
     const headers = keyed();
     const first = await client.post(COOKIE, headers);
     const path = first.headers.get('location')!;
@@ -129,7 +129,7 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     expectReplay(await client.post(COOKIE, headers), first);
   });
 
-  it('is the same key with quotes and without', async () => {
+  it('is equal with and without quotes', async () => {
     const key = randomUUID();
     const first = await client.post(COOKIE, keyed(key));
     expectReplay(await client.post(COOKIE, keyed(`"${key}"`)), first);
@@ -149,7 +149,7 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     expect(await total()).toBe(before);
   });
 
-  it('belongs to its subject', async () => {
+  it('is separate for each subject', async () => {
     const headers = keyed();
     const bob = await Client.of(service, { subject: 'bob' });
     const answers = [await client.post(COOKIE, headers), await bob.post({ ...COOKIE, wish: 'of Bob' }, headers)];
@@ -157,7 +157,7 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     expect(answers[0]!.body.id).not.toBe(answers[1]!.body.id);
   });
 
-  it('belongs to its path', async () => {
+  it('is separate for each path', async () => {
     const headers = keyed();
     const first = await client.post(COOKIE, headers);
     expect((await send('/sleighs', { seats: 4 }, headers)).status).toBe(201);
@@ -198,7 +198,7 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     expectReplay(await client.post(COOKIE, headers), created);
   });
 
-  it('makes one of 20 racing POSTs the first, and the others 409 or its repetitions', async () => {
+  it('makes one of 20 racing POSTs the first, and the others 409 or repetitions', async () => {
     const headers = keyed();
     const before = await total();
     const answers = await Promise.all(Array.from({ length: 20 }, () => client.post(COOKIE, headers)));
@@ -209,7 +209,7 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     expect(await total()).toBe(before + 1);
   });
 
-  it('returns the first response when the storage is full by then', async () => {
+  it('returns the first response when the storage is full meanwhile', async () => {
     const headers = keyed();
     const first = await client.post(COOKIE, headers);
     await withCapacity(0, async () => expectReplay(await client.post(COOKIE, headers), first));
@@ -224,7 +224,7 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, null]);
   });
 
-  it('keeps no error of a batch: the POSTs that find room keep theirs, and the others do not', async () => {
+  it('stores no error of a batch: the accepted POSTs keep their responses, the others can be repeated', async () => {
     const headers = Array.from({ length: 10 }, () => keyed());
     await withCapacity((await total()) + 4, async () => {
       const answers = await Promise.all(headers.map((each) => client.post(COOKIE, each)));
@@ -236,7 +236,7 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     });
   });
 
-  it('keeps nothing of an invalid body: the client may correct it', async () => {
+  it('stores no error of an invalid body: the client may correct it', async () => {
     const headers = keyed();
     expectError(await client.post({ ...COOKIE, size: 'tiny' }, headers), 400, 'INVALID_REQUEST');
     expect((await client.post(COOKIE, headers)).status).toBe(201);
@@ -321,7 +321,7 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
       expect((await client.request('POST', `${path}/cancel`, { headers: keyed() })).status).toBe(404);
     });
 
-    it('keeps no 412, and belongs to its record', async () => {
+    it('stores no 412, and is separate for each record', async () => {
       const paths = [await outing(), await outing()].map(({ headers }) => headers.get('location')!);
       const headers = keyed();
       const cancel = (path: string, more = {}) =>
@@ -344,12 +344,12 @@ describe(`Idempotency-Key (${engineInUse()})`, () => {
     expect(await total()).toBe(before + 2);
   });
 
-  it('makes a handler fail whose second write would get the result of the first', async () => {
+  it('fails a handler whose second write would get the result of the first', async () => {
     expect((await send('/batches/two-writes', COOKIE, {})).status).toBe(201);
     expectError(await send('/batches/two-writes', COOKIE, keyed()), 500, 'INTERNAL_SERVER_ERROR');
   });
 
-  it('compares a body that is bytes', async () => {
+  it('compares a body of bytes', async () => {
     const headers = { ...keyed(), 'content-type': 'text/plain' };
     const first = await send('/batches/bytes', 'Rain', headers);
     expect(first.body.wish).toBe('Rain');

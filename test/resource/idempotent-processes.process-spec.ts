@@ -26,7 +26,7 @@ describe(`Idempotency-Key at two services on one database (${engineInUse()})`, (
   const stored = async (): Promise<{ wish: string; id: number }[]> =>
     services[0]!.app.get(DataSource).query('SELECT wish, id FROM cookies ORDER BY wish');
 
-  it('makes one record of each, and the first response or 409 of every repetition', async () => {
+  it('makes one record for each key, and the first response or 409 for every repetition', async () => {
     const names = Array.from({ length: KEYS }, (_, index) => `racing-${String(index).padStart(3, '0')}`);
     const answers = await Promise.all(
       names.map((name) => Promise.all([...clients, ...clients].map((client) => post(client, name)))),
@@ -42,7 +42,7 @@ describe(`Idempotency-Key at two services on one database (${engineInUse()})`, (
     }
   });
 
-  it('lets the other one replay, also where the storage is full and the first one took the last place', async () => {
+  it('lets the other service replay, also where the storage is full and the first one took the last place', async () => {
     const source = services[0]!.app.get(DataSource);
     for (let round = 0; round < 10; round++) {
       await source.query("UPDATE storage SET capacity = used + 1 WHERE resource = 'cookies'");

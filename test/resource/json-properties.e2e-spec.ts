@@ -56,7 +56,7 @@ describe(`a property that is JSON (${engineInUse()})`, () => {
     expect(await textsOf(body.id)).toEqual({ address: JSON.stringify(STORED), delivery: null });
   });
 
-  it('PATCH replaces it whole, and null removes one that is optional', async () => {
+  it('PATCH replaces the whole object, and null removes an optional one', async () => {
     const { headers } = await post({ delivery: ADDRESS });
     const path = headers.get('location')!;
     const patch = (body: object): Promise<Answer> => client.request('PATCH', path, { body });
@@ -98,7 +98,7 @@ describe(`a property that is JSON (${engineInUse()})`, () => {
     await expect((await reader).read(line)).rejects.toThrow(`"${pointer.slice(1)}" ${message}`);
   });
 
-  it('a line of an import may have a name once in each object, and not twice in one', async () => {
+  it('a line of an import may have a name once in each object, but not twice in one', async () => {
     const text = JSON.stringify(sample({ delivery: ADDRESS }));
     expect(await (await reader).read(Buffer.from(` ${text}`))).toMatchObject({ address: { zip: 7 } });
     const twice = Buffer.from(text.replace('"zip":7', '"zip":7,"zip":7'));

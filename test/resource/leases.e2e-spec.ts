@@ -36,7 +36,7 @@ describe(`a lease (${engineInUse()})`, () => {
     await service.stop();
   });
 
-  /** Work of so many batches, each of which writes a row for the process that runs it. */
+  /** Work with this number of batches, each of which stores the number of the process that runs it. */
   const workOf = (batches: number, options: Partial<SharedWork> = {}) => {
     const name = `work-${++works}`;
     const runBy = (runner: number, before?: (done: number) => void): SharedWork => ({
@@ -89,7 +89,7 @@ describe(`a lease (${engineInUse()})`, () => {
     expect(await runners()).toEqual([0, 1]);
   });
 
-  it('replaces a holder that has died, after its time and not before, where the work was', async () => {
+  it('replaces a dead holder after the lease, not earlier, and continues its work', async () => {
     const { runBy, runners } = workOf(4, { lease: 600 });
     const dies = runBy(0, (done) => {
       if (done === 2) throw DIED;
@@ -106,9 +106,9 @@ describe(`a lease (${engineInUse()})`, () => {
     expect(await runners()).toEqual([0, 0, 1, 1]);
   });
 
-  it('lets a process that was held up longer than its lease change nothing any more', async () => {
+  it('rejects all changes of a process that was blocked longer than its lease', async () => {
     const { runBy, runners } = workOf(3, { lease: 400 });
-    // The lease is held when the batch begins; before, the other process could be the first to take it.
+    // The second process starts when the batch has begun, because otherwise it could take the lease first.
     let isHeld = false;
     const heldUp = {
       ...runBy(0),
@@ -130,7 +130,7 @@ describe(`a lease (${engineInUse()})`, () => {
     expect(await runners()).toEqual([0, 1, 1]);
   });
 
-  it('ends with the service: after the batch that runs, and another process continues immediately', async () => {
+  it('ends with the service after the running batch, and another process continues immediately', async () => {
     const { runBy, runners } = workOf(50);
     const stopped = new Leases(dataSource);
     const run = stopped.run({

@@ -32,13 +32,13 @@ import { StallingClient } from '../support/faults/stalling-client.js';
 
 /** Records with the longest wishes: about 1090 bytes of JSON each, in about 570 UTF-16 units. */
 const WISH = '🍪'.repeat(255);
-/** A list of 13 MB, which is more than the sockets of both sides hold, so that a reader can stall. */
+/** A list of 13 MB, more than the sockets of both sides buffer, so that a reader can stall. */
 const LONG = 12_000;
 
 const READS = 'database_statement_duration_seconds_count{kind="read"}';
-/** Most statements for a list that is cached: its ETag, a poll for revoked tokens, and for the metrics one of each resource. */
+/** Maximum statements for a cached list: its ETag, a poll for revoked tokens, and one per resource for the metrics. */
 const FROM_CACHE = 2 + RESOURCES.length;
-/** Fewest statements for a list of two pages that is read from the database. */
+/** Minimum statements for a list of two pages that is read from the database. */
 const FROM_DATABASE = 3 + FROM_CACHE;
 const IN_FLIGHT = 'http_requests_in_flight';
 
@@ -61,7 +61,7 @@ async function start(
 
 afterEach(() => service.stop());
 
-/** Reads the beginning of a list and goes away. */
+/** Reads the beginning of a list, then disconnects. */
 async function leaveHalfWay(path = '/cookies'): Promise<number> {
   const reader = await StallingClient.get(service, { path });
   await reader.read(50_000);
@@ -71,7 +71,7 @@ async function leaveHalfWay(path = '/cookies'): Promise<number> {
 
 const change = () => client.request('PATCH', '/cookies/1', { body: { size: 'large' } });
 
-/** How many statements that read a GET takes. */
+/** The number of reading statements of a GET. */
 async function statementsFor(path: string): Promise<number> {
   return (await growthDuring(service, () => client.get(path))).get(READS)!;
 }
@@ -80,9 +80,9 @@ const fieldsOf = ({ headers }: { headers: Headers }): unknown[] =>
   ['content-type', 'content-length', 'etag', 'link', 'x-total-count'].map((name) => headers.get(name));
 
 describe('GET /cookies after readers have left half-way', () => {
-  it('is the whole list, and so is that of the next, which comes from the cache', async () => {
+  it('is the whole list, and the next GET also gets it, from the cache', async () => {
     await start(LONG, { LIST_CACHE_BYTES: String(2 ** 28) });
-    // As many as are collected for the cache at the same time, and one more.
+    // One list more than are collected for the cache at the same time.
     for (let reader = 0; reader < 3; reader++) expect(await leaveHalfWay()).toBe(200);
     await untilMetric(service, IN_FLIGHT, 0);
     expect((await client.get('/cookies')).body).toHaveLength(LONG);
@@ -90,9 +90,9 @@ describe('GET /cookies after readers have left half-way', () => {
     expect((await client.get('/cookies')).body).toHaveLength(LONG);
   });
 
-  it('is 200, however many snapshots they had, and none of them counts as a reader', async () => {
+  it('is 200 after more readers than there are snapshots, and counts none of them as a reader', async () => {
     await start(6000, { LIST_CACHE_BYTES: '0' });
-    // There are 64 snapshots.
+    // There are only 64 snapshots.
     for (let wave = 0; wave < 7; wave++) {
       const statuses = await Promise.all(Array.from({ length: 10 }, () => leaveHalfWay()));
       expect(statuses).toEqual(Array(10).fill(200));
@@ -122,7 +122,7 @@ describe('GET /cookies after readers have left half-way', () => {
   });
 });
 
-/** What a team may add: something that takes time between the handler and the response. */
+/** A promise that delays responses after their handlers, like an interceptor of a team. */
 let held: Promise<void>;
 
 class HeldResponses implements NestInterceptor {
@@ -176,12 +176,12 @@ describe('GET /cookies after readers have left before its first byte', () => {
     expect((await client.get('/cookies')).body).toHaveLength(1500);
   });
 
-  it('is 503 for the reader that has given its place away meanwhile, and 200 for the others', async () => {
+  it('is 503 for the reader that has lost its place meanwhile, and 200 for the others', async () => {
     let release!: () => void;
     held = new Promise((resolve) => (release = resolve));
     await start(1500, { LIST_CACHE_BYTES: '0' }, 'short', [HeldResponsesModule]);
     const readers = service.app.get(ListReaders);
-    // As many as one subject may have.
+    // The maximum for one subject.
     const first = Array.from({ length: 36 }, () => client.get('/cookies'));
     await until(
       () => readers.count === 36,
@@ -197,7 +197,7 @@ describe('GET /cookies after readers have left before its first byte', () => {
   });
 });
 
-/** Closes the connection between the handler and the response, as a reset does that arrives at that moment. */
+/** Closes the connection after the handler and before the response, like a reset at that moment. */
 class ClosingInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const { raw } = context.switchToHttp().getRequest<FastifyRequest>();
@@ -211,7 +211,7 @@ class ClosingModule {}
 describe('GET /cookies whose client leaves while its response is about to be sent', () => {
   afterEach(() => Logger.overrideLogger(false));
 
-  it('is cut off, and no error', async () => {
+  it('is cut off, and is no error', async () => {
     await start(1500, { LIST_CACHE_BYTES: '0' }, 'short', [ClosingModule]);
     const ends: unknown[] = [];
     connectionsOf(service.app.getHttpServer()).requests.onEnd(({ status }, end) => ends.push({ status, end }));
@@ -226,7 +226,7 @@ describe('GET /cookies whose client leaves while its response is about to be sen
   });
 });
 
-describe('GET of what a module sends as a stream', () => {
+describe('GET of a stream that a module sends', () => {
   it('closes the stream when its client has left before the first byte', async () => {
     let release!: () => void;
     held = new Promise((resolve) => (release = resolve));
@@ -252,7 +252,7 @@ describe('GET of what a module sends as a stream', () => {
 
 describe('the cache of lists', () => {
   it('keeps lists up to a quarter of LIST_CACHE_BYTES, in bytes of UTF-8', async () => {
-    // A quarter is 2 MB: 1500 records have 1.6 MB, and 2500 have 2.7 MB, in 1.4 million UTF-16 units.
+    // The limit for one list is 2 MB: 1500 records have 1.6 MB, and 2500 have 2.7 MB, in 1.4 million UTF-16 units.
     await start(2500, { LIST_CACHE_BYTES: '8000000' });
     for (const path of ['/cookies?after=1000', '/cookies'])
       expect(await statementsFor(path)).toBeGreaterThanOrEqual(FROM_DATABASE);
@@ -262,7 +262,7 @@ describe('the cache of lists', () => {
     expect(service.app.get(ListCache).bytes).toBeLessThan(2_000_000);
   });
 
-  it('gives every query its own list, and after a change a new one', async () => {
+  it('has a separate list for every query, and after a change a new one', async () => {
     await start(1500);
     const whole = await client.get('/cookies');
     const newestFirst = await client.get('/cookies?sort=-id');
@@ -276,7 +276,7 @@ describe('the cache of lists', () => {
   });
 
   it.each(['/cookies', '/cookies?limit=2', '/cookies?limit=2&after=1', '/cookies?flavor=vanilla', '/cookies?after=9'])(
-    'gives %s in one piece as it was given before, with its header fields, and after a change a new one',
+    'returns %s from one Buffer as before, with its header fields, and after a change a new one',
     async (path) => {
       await start(3);
       const first = await client.get(path);
@@ -295,7 +295,7 @@ describe('the cache of lists', () => {
     },
   );
 
-  it('gives back the memory of an old list when its last reader leaves half-way', async () => {
+  it('frees the memory of an old list when its last reader leaves half-way', async () => {
     await start(LONG, { LIST_CACHE_BYTES: '60000000' });
     await client.get('/cookies');
     const cache = service.app.get(ListCache);
@@ -317,9 +317,9 @@ describe('the cache of lists', () => {
 describe('a connection that stays open after GET /cookies', () => {
   const collectGarbage = exposedGc();
 
-  /** Bytes of all buffers that something still refers to. */
+  /** Bytes of all buffers that are still referenced. */
   async function referencedBytes(): Promise<number> {
-    // Node lets go of what the last turns of its event loop have used only then.
+    // Node releases buffers of the last turns of its event loop a few turns later.
     for (let turn = 0; turn < 3; turn++) {
       await sleep(50);
       collectGarbage();
@@ -392,7 +392,7 @@ describe('a reader of GET /cookies that stalls', () => {
     const began = performance.now();
     const reader = await StallingClient.get(service);
     await reader.read(50_000);
-    // Which waits for 5 s.
+    // This waits for up to 5 s.
     await untilMetric(service, IN_FLIGHT, 0);
     expect(performance.now() - began).toBeGreaterThan(2800);
     await reader.readAll();
@@ -403,7 +403,7 @@ describe('a reader of GET /cookies that stalls', () => {
     expect(logged).toEqual([]);
   });
 
-  it('is cut off after RESPONSE_STALL_TIMEOUT, and one that reads on slowly for longer gets all of it', async () => {
+  it('is cut off after RESPONSE_STALL_TIMEOUT, and a reader that continues slowly for longer gets all of it', async () => {
     await start(2 * LONG, { RESPONSE_STALL_TIMEOUT: '1000' });
     const [slow, stalled] = [await StallingClient.get(service), await StallingClient.get(service)];
     for (let turn = 0; turn < 16; turn++) {
@@ -426,9 +426,9 @@ describePostgres('readers of GET /cookies on PostgreSQL, with one place for long
 
   afterAll(dropDatabases);
 
-  it('keep the place while they read, and a newcomer is 503; one that pauses is cut off for it', async () => {
+  it('keep the place while they read, and a newcomer is 503; a reader that pauses loses the place', async () => {
     const DATABASE_URL = await createDatabase(`lists_${process.pid}`);
-    // It reads 1 MB each time, at which the service sends more: of 39 MB enough is left at the end.
+    // The client reads 1 MB in each turn, and the service sends more. Enough of the 39 MB remains at the end.
     const count = 3 * LONG;
     await start(count, { DATABASE_URL, DATABASE_LIST_POOL_SIZE: '2', LIST_CACHE_BYTES: '0' });
     const reader = await StallingClient.get(service);
@@ -438,7 +438,7 @@ describePostgres('readers of GET /cookies on PostgreSQL, with one place for long
     }
     let hasResponse = false;
     const request = client.get('/cookies').finally(() => (hasResponse = true));
-    // It reads on meanwhile: on a loaded machine even a short pause may be one for which the place is given away.
+    // The client continues to read: on a loaded machine, even a short pause may cost it the place.
     while (!hasResponse && !reader.isClosed) {
       await sleep(100);
       await reader.read(1_000_000);
@@ -448,7 +448,7 @@ describePostgres('readers of GET /cookies on PostgreSQL, with one place for long
     expect([second.headers.get('etag'), second.headers.get('x-total-count')]).toEqual([null, null]);
     expect(second.body.message).toMatch(/^1 long lists are read with this subject already/);
     expect(reader.isClosed).toBe(false);
-    // It reads nothing more, and has paused once its socket is full: how long filling that takes is the machine's affair.
+    // The client stops reading. It counts as paused once its socket is full, which takes an unknown time.
     let third = await client.get('/cookies');
     for (let asked = 0; asked < 100 && third.status === 503; asked++) {
       await sleep(200);

@@ -23,7 +23,7 @@ const isSqlite = engineInUse() === 'sqlite';
 /** Ids of the three cookies that are stored before each write. */
 type Ids = readonly [a: number, b: number, c: number];
 
-/** Wishes of all cookies after the write, in the order of their ids; those before it are a, b and c. */
+/** Wishes of all cookies after the write, by ascending id; a, b and c were stored before. */
 type Wishes = readonly string[];
 
 type SqlWrites = Readonly<Record<string, [sql: (ids: Ids) => string, wishes: Wishes]>>;
@@ -164,7 +164,7 @@ const TYPEORM: Readonly<Record<string, [write: Write, wishes: Wishes]>> = {
   ],
 };
 
-/** Stores what it gets by a plain repository, as a team's controller may. */
+/** Stores bodies with a plain TypeORM repository, as a controller of a team may. */
 @Controller('plain-cookies')
 class PlainCookiesController {
   constructor(@InjectRepository(Cookie) private readonly cookies: Repository<Cookie>) {}
@@ -179,7 +179,7 @@ class PlainCookiesController {
 @Module({ imports: [TypeOrmModule.forFeature([Cookie])], controllers: [PlainCookiesController] })
 class PlainCookiesModule {}
 
-/** On SQLite the rebuilt table has lost its triggers; the start makes them. */
+/** A migration that rebuilds a table. On SQLite this drops the triggers, which the next start makes again. */
 class CascadeToParcels implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const [key] = (await runner.getTable('parcels'))!.foreignKeys;
@@ -191,7 +191,7 @@ class CascadeToParcels implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
-/** A resource whose records are unique by two keys. */
+/** A table with two unique keys. */
 class CreatePews implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const columns = { code: 'varchar', line: 'integer', place: 'integer' };
@@ -201,7 +201,7 @@ class CreatePews implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
-/** Writes of pews when there are a (1, 1), b (2, 2) and c (3, 3), and the codes afterwards. */
+/** Writes to pews with a (1, 1), b (2, 2) and c (3, 3), and the expected codes. */
 const PEWS: readonly [sql: string, codes: string, engine?: 'sqlite'][] = [
   [`INSERT INTO pews (code, line, place) VALUES ('a', 9, 9), ('d', 4, 4) ON CONFLICT DO NOTHING`, 'abcd'],
   [`INSERT INTO pews (code, line, place) VALUES ('a', 9, 9) ON CONFLICT (code) DO UPDATE SET place = 9`, 'abc'],
@@ -215,7 +215,7 @@ const PEWS: readonly [sql: string, codes: string, engine?: 'sqlite'][] = [
   [`UPDATE OR IGNORE pews SET code = 'a' WHERE code = 'c'`, 'abc', 'sqlite'],
 ];
 
-describe(`writes past the resource kit (${engineInUse()})`, () => {
+describe(`writes without the resource kit (${engineInUse()})`, () => {
   let service: Service;
   let client: Client;
   let dataSource: DataSource;
@@ -246,7 +246,7 @@ describe(`writes past the resource kit (${engineInUse()})`, () => {
     const module = createRequire(import.meta.url).resolve(nodeMajor >= 22 ? 'better-sqlite3' : 'better-sqlite3-12');
     const program = `new (require(process.argv[1]))(process.argv[2], { timeout: 5000 }).exec(process.argv[3])`;
     const file = join(service.folder, 'cookies.sqlite');
-    // As in the command line of SQLite, foreign keys and recursive triggers are off.
+    // Foreign keys and recursive triggers are off, as in the command line of SQLite.
     execFileSync(process.execPath, [
       '-e',
       `const open = () => ${program}; open()`,
@@ -256,7 +256,7 @@ describe(`writes past the resource kit (${engineInUse()})`, () => {
     ]);
   }
 
-  /** Stores three cookies, writes, and holds every response to what the database then has. */
+  /** Stores three cookies, writes, and compares every response with the database. */
   async function expectRight(write: (ids: Ids) => Promise<unknown>, wishes: Wishes): Promise<void> {
     for (const { id } of (await client.get('/cookies')).body) await client.request('DELETE', `/cookies/${id}`);
     const ids: number[] = [];
@@ -290,15 +290,16 @@ describe(`writes past the resource kit (${engineInUse()})`, () => {
   }
 
   it.each(Object.entries(SQL))(
-    'leave count, capacity and ETags right: %s by dataSource.query',
+    'leave count, capacity and ETags correct: %s by dataSource.query',
     (_what, [sql, wishes]) => expectRight((ids) => dataSource.query(sql(ids)), wishes),
   );
 
-  it.each(Object.entries(SQL))('leave count, capacity and ETags right: %s by another program', (_what, [sql, wishes]) =>
-    expectRight((ids) => outside(sql(ids)), wishes),
+  it.each(Object.entries(SQL))(
+    'leave count, capacity and ETags correct: %s by another program',
+    (_what, [sql, wishes]) => expectRight((ids) => outside(sql(ids)), wishes),
   );
 
-  it.each(Object.entries(TYPEORM))('leave count, capacity and ETags right: %s of TypeORM', (_what, [write, wishes]) =>
+  it.each(Object.entries(TYPEORM))('leave count, capacity and ETags correct: %s of TypeORM', (_what, [write, wishes]) =>
     expectRight((ids) => write(dataSource.getRepository(Cookie), ids, dataSource.manager), wishes),
   );
 
@@ -311,11 +312,11 @@ describe(`writes past the resource kit (${engineInUse()})`, () => {
           ]
         : [[sql, codes]],
     ),
-  )('leave the count of unique records right: %s', async (sql, codes) => {
+  )('leave the count of unique records correct: %s', async (sql, codes) => {
     await dataSource.query('DELETE FROM pews');
     await dataSource.query(`INSERT INTO pews (code, line, place) VALUES ('a', 1, 1), ('b', 2, 2), ('c', 3, 3)`);
     await outside(sql);
-    // What a statement has ignored must not count in the next one.
+    // The ignored row of one statement must not count in the next one.
     await dataSource.query(`INSERT INTO pews (code, line, place) VALUES ('y', 8, 8)`);
     const pews: { code: string }[] = await dataSource.query('SELECT code FROM pews ORDER BY code');
     expect(pews.map(({ code }) => code).join('')).toBe(`${codes}y`);
@@ -336,7 +337,7 @@ describe(`writes past the resource kit (${engineInUse()})`, () => {
   });
 
   it.each(['the kit', 'a repository'])(
-    'reach records of another resource by a cascade: DELETE by %s',
+    'change records of another resource by a cascade: DELETE by %s',
     async (writer) => {
       await dataSource.query('DELETE FROM cookies');
       const { id } = (await postWish('a')).body;
@@ -351,7 +352,7 @@ describe(`writes past the resource kit (${engineInUse()})`, () => {
     },
   );
 
-  it('leave what the kit writes in the same transaction right', async () => {
+  it('do not disturb writes of the resource kit in one transaction', async () => {
     await dataSource.query('DELETE FROM cookies');
     const { body, headers } = await postWish('a');
     await dataSource.transaction(async (manager) => {

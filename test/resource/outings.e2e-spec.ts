@@ -16,13 +16,13 @@ const SCOPE = 'sleighs:write outings:read outings:write';
 
 let hours = 0;
 
-/** An hour that no other outing has. */
+/** An hour that no other outing uses. */
 function period() {
   const start = Date.UTC(2030, 0, 1, ++hours);
   return { startsAt: new Date(start), endsAt: new Date(start + 3_600_000) };
 }
 
-/** A resource whose rules go beyond CRUD, as `docs/extending.md` shows them. */
+/** A resource with rules beyond CRUD, as `docs/extending.md` shows them. */
 describe(`sleighs and outings (${engineInUse()})`, () => {
   let service: Service;
   let alice: Client;
@@ -56,7 +56,7 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
   const idsOf = ({ body }: Answer): number[] => body.map(({ id }: { id: number }) => id);
 
   describe('an action', () => {
-    it('returns 200 with the record and its ETag, and the second time the same', async () => {
+    it('returns 200 with the record and its ETag, and an equal response the second time', async () => {
       const { body: outing } = await book();
       const first = await act(outing.id, 'cancel');
       expect(first).toMatchObject({ status: 200, body: { ...outing, status: 'cancelled' } });
@@ -98,7 +98,7 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
       expect(results[2]).toMatchObject({ reason: { errorCode: 'ALREADY_SEATED' } });
     });
 
-    it('decides on the record as it is stored, whatever happens at the same time', async () => {
+    it('decides on the stored record, whatever happens at the same time', async () => {
       const { body } = await book();
       const outings = service.app.get(OutingsService, { strict: false });
       await Promise.all(
@@ -112,7 +112,7 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
     const at = (from: string, to: string) => ({ startsAt: `2026-03-29T${from}`, endsAt: `2026-03-29T${to}` });
     const taken = { status: 409, body: { errorCode: 'SLEIGH_TAKEN', details: [{ pointer: '/startsAt' }] } };
 
-    it('makes POST and PATCH 409 for a sleigh that is taken at that time, in whichever zone it is said', async () => {
+    it('makes POST and PATCH 409 for a sleigh that is taken at that time, in whichever zone it is written', async () => {
       const { body } = await book(2, alice, sleighId, at('01:30:00+01:00', '03:30:00+02:00'));
       for (const times of [
         at('00:30:00Z', '00:31:00Z'),
@@ -137,7 +137,7 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
       expect(await alice.request('PATCH', `/outings/${body.id}`, patch)).toMatchObject(wrong);
     });
 
-    it('lets one of 64 racing POSTs have the sleigh, and one of two PATCHes', async () => {
+    it('gives the sleigh to one of 64 racing POSTs, and to one of two PATCHes', async () => {
       const times = Array.from({ length: 64 }, (_, index) => at(`10:00:${10 + (index % 50)}Z`, '11:00:00Z'));
       const answers = await Promise.all(times.map((each) => book(2, alice, sleighId, each)));
       expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
@@ -151,7 +151,7 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
   });
 
   describe('a list below a sleigh', () => {
-    it('has the outings of the sleigh alone, with filters, sorts, pages and no X-Total-Count', async () => {
+    it('has only the outings of the sleigh, with filters, sorts, pages and no X-Total-Count', async () => {
       const { id: other } = (await alice.request('POST', '/sleighs', { body: { seats: 2 } })).body;
       const ids: number[] = [];
       for (const guests of [3, 1, 2, 5]) {
@@ -178,7 +178,7 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
       });
     });
 
-    it('is 304 until a outing changes', async () => {
+    it('is 304 until an outing changes', async () => {
       await book();
       const path = `/sleighs/${sleighId}/outings`;
       const first = await alice.get(path);
@@ -188,7 +188,7 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
       expect([second.status, idsOf(second)]).toEqual([200, [...idsOf(first), expect.any(Number)]]);
     });
 
-    it('reads on SQLite no rows of other sleighs, but those that the index of the reference has', async () => {
+    it('reads on SQLite no rows of other sleighs, except by the index of the reference', async () => {
       if (engineInUse() !== 'sqlite') return;
       const { records } = service.app.get(OutingsService, { strict: false });
       const scope = new RecordScope(records.table).and({ deletedAt: null }).and({ sleighId });
@@ -212,7 +212,7 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
     });
   });
 
-  it('a list of the own records at one URL gives each subject those of the subject alone', async () => {
+  it('a list of own records at one URL is different for each subject', async () => {
     const { body: one } = await book(2, alice);
     const { body: two } = await book(2, bob);
     for (let round = 0; round < 2; round++) {
@@ -223,7 +223,7 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
     }
   });
 
-  it('a record of another subject is 404 where the records are those of the subject', async () => {
+  it('a record of another subject is 404 if records belong to subjects', async () => {
     const { body } = await book(2, alice);
     const { records } = service.app.get(OutingsService, { strict: false });
     const ofBob = records.where({ owner: 'bob' });
@@ -234,7 +234,7 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
     expect((await alice.get(`/outings/${body.id}`)).body).toEqual(body);
   });
 
-  it('a scope without a value is an error, and not all records', () => {
+  it('a scope without a value is an error, and does not select all records', () => {
     const { records } = service.app.get(OutingsService, { strict: false });
     expect(() => records.where({ owner: undefined })).toThrow('where() needs a value for owner, or null');
   });
@@ -251,7 +251,7 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
       }
     });
 
-    it('returns 401 to a token that is not valid, and other methods to no token', async () => {
+    it('returns 401 for an invalid token, and for other methods without a token', async () => {
       const forged = Client.bearing(service, 'no-token');
       for (const method of ['GET', 'HEAD']) expect((await forged.request(method, '/sleighs')).status).toBe(401);
       expect((await stranger.request('POST', '/sleighs', { body: { seats: 1 } })).status).toBe(401);
@@ -285,7 +285,7 @@ describe(`sleighs and outings (${engineInUse()})`, () => {
     });
   });
 
-  describe('a feature that knows both', () => {
+  describe('a feature that uses both', () => {
     it('POST /sleighs/{id}/close closes the sleigh and cancels its outings, or neither', async () => {
       const { body: outing, headers } = await book();
       const closing = await alice.request('POST', `/sleighs/${sleighId}/close`);

@@ -8,7 +8,7 @@ const PARCEL = { customer: 'Ada "the first" 🍪', quantity: 12, status: 'open',
 const modules = [ParcelsModule];
 const migrations = [new CreateParcels1790000200000()];
 
-// A second resource, made of the kit alone, keeps the promises that cookies keep.
+// A second resource of the resource kit passes the same tests as cookies.
 await describeResource({ path: '/parcels', modules, migrations });
 
 describe('parcels beside cookies', () => {

@@ -13,9 +13,9 @@ interface Cookie {
 
 let client: Client;
 
-// ---- What is tried.
+// ---- Generators of input.
 
-/** Names that objects of JavaScript have already, and those of the contract. */
+/** Property names that exist on JavaScript objects, and those of the contract. */
 const name = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom('flavor', 'size', 'wish', 'id') },
   {
@@ -34,7 +34,7 @@ const name = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 5 }) },
 );
 
-/** Any JSON text, with the names above inside too; a member may come twice. */
+/** Any JSON text, also with these names nested; a property may occur twice. */
 const { json } = fc.letrec<{ json: string; array: string; object: string; scalar: string }>((tie) => ({
   json: fc.oneof({ maxDepth: 4 }, tie('scalar'), tie('array'), tie('object'), tie('object')),
   scalar: fc
@@ -60,7 +60,7 @@ const wish = fc.oneof(fc.string({ unit: 'binary', maxLength: 300 }), fc.string({
 const member = (good: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc.oneof({ weight: 4, arbitrary: good.map((value) => JSON.stringify(value)) }, { weight: 1, arbitrary: json });
 
-/** Bodies that are nearly right: each fault by itself is likely, and so is none. */
+/** Nearly valid bodies: each single fault is likely, and so is a valid body. */
 const nearlyRight = (names: string[]): fc.Arbitrary<string> =>
   fc
     .tuple(
@@ -85,7 +85,7 @@ const bodies = (names: string[]): fc.Arbitrary<Uint8Array> =>
     .oneof({ weight: 4, arbitrary: nearlyRight(names) }, { weight: 1, arbitrary: json })
     .map((text) => Buffer.from(text));
 
-/** Bytes that differ from a good body in one to three places. */
+/** Valid bodies with one to three changed bytes. */
 const damaged = fc
   .tuple(
     fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 }), fc.boolean()), { minLength: 1, maxLength: 3 }),
@@ -100,7 +100,7 @@ const damaged = fc
     return bytes;
   });
 
-// ---- How it is tried.
+// ---- Checks of the responses.
 
 async function revision(): Promise<string> {
   const { status, headers } = await client.request('HEAD', '/cookies?limit=1');
@@ -108,7 +108,7 @@ async function revision(): Promise<string> {
   return headers.get('etag')!;
 }
 
-/** Sends a POST and holds the answer, and what is stored from then on, to what the contract says of such a body. */
+/** Sends a POST, and checks the response and the stored record by the contract. */
 async function tryPost(body: Uint8Array): Promise<void> {
   const before = await revision();
   const answer = await client.post(body);
@@ -140,15 +140,15 @@ describe('any body', () => {
 
   afterAll(() => service.stop());
 
-  it('is stored by POST exactly when the contract allows it, and comes back as it was', async () => {
+  it('is stored by POST exactly when the contract allows it, and is returned unchanged', async () => {
     await holds(bodies(['flavor', 'size', 'wish']), tryPost, 150);
   });
 
-  it('is stored whatever the wish says', async () => {
+  it('is stored whatever the wish contains', async () => {
     await holds(wish, (text) => tryPost(Buffer.from(JSON.stringify({ ...COOKIE, wish: text }))), 120);
   });
 
-  it('that was damaged on the way is stored only where it is still a good one', async () => {
+  it('that was damaged is stored only if it is still valid', async () => {
     await holds(damaged, tryPost, 120);
   });
 
@@ -173,14 +173,14 @@ describe('any body', () => {
     await client.request('DELETE', path);
   });
 
-  it('of bytes that mean nothing is rejected and changes nothing', async () => {
+  it('of random bytes is rejected and changes nothing', async () => {
     await holds(
       fc.tuple(
         fc.constantFrom('POST /cookies', 'PUT /cookies/1', 'PATCH /cookies/1'),
         fc.uint8Array({ maxLength: 200 }),
       ),
       async ([target, bytes]) => {
-        // What happens to be JSON is the matter of the properties above.
+        // Other tests cover bytes that happen to be JSON.
         fc.pre(parsed(bytes) === undefined);
         const [method, path] = target.split(' ') as [string, string];
         const before = await revision();
@@ -198,7 +198,7 @@ describe('any body', () => {
 
 describe('of the stored cookies', () => {
   let service: Service;
-  /** Every flavor in every size. */
+  /** All combinations of flavor and size. */
   let stored: Cookie[];
 
   beforeAll(async () => {
@@ -233,7 +233,7 @@ describe('of the stored cookies', () => {
 
     it('is found, not found or wrong, as the contract says', async () => {
       await holds(
-        // A URL has no way to say these two: they mean folders.
+        // `.` and `..` cannot be sent, because URLs resolve them as folders.
         segment.filter((text) => text !== '.' && text !== '..'),
         async (text) => {
           const answer = await client.get(`/cookies/${encodeURIComponent(text)}`);
@@ -246,7 +246,7 @@ describe('of the stored cookies', () => {
       );
     });
 
-    it('never deletes or changes what it does not name', async () => {
+    it('never deletes or changes another record', async () => {
       await holds(
         fc.tuple(
           segment.filter((text) => text !== '.' && text !== '..' && !stored.some(({ id }) => String(id) === text)),
@@ -304,7 +304,7 @@ describe('of the stored cookies', () => {
       maxLength: 5,
     });
 
-    /** The page the contract promises; `undefined` where it refuses the query. */
+    /** The page that the contract promises; `undefined` if the query is invalid. */
     function expectedPage(query: [string, string][]): { records: Cookie[]; more: boolean } | undefined {
       const all = (wanted: string): string[] => query.filter(([key]) => key === wanted).map(([, value]) => value);
       if (!acceptsQuery(query)) return undefined;
@@ -322,7 +322,7 @@ describe('of the stored cookies', () => {
       return { records, more: records.length < rest.length };
     }
 
-    it('gets exactly the records it asks for, or a 400', async () => {
+    it('gets exactly the matching records, or a 400', async () => {
       await holds(
         parameters,
         async (query) => {

@@ -21,7 +21,7 @@ import { COOKIE, environmentIn, temporaryFolder } from '../support/service.js';
 
 const SAMPLE = new ResourceName('sample');
 
-/** Every kind of column that a resource may have. */
+/** An entity with every supported type of column. */
 @Entity('samples')
 @Check('samples_colour', isOneOf('colour', ['red', 'deep blue']))
 class Sample extends ResourceEntity {
@@ -50,14 +50,14 @@ class Sample extends ResourceEntity {
   cookieId!: number;
 }
 
-/** A later version of it, with a property more. */
+/** A later version of the entity, with one more property. */
 @Entity('samples')
 class LargerSample extends Sample {
   @Column('varchar', { nullable: true })
   more!: string | null;
 }
 
-/** Two references to another resource, and one to its own. */
+/** An entity with two references to another resource, and one to itself. */
 @Entity('chapters')
 class Chapter extends ResourceEntity {
   @References('Cookie')
@@ -207,7 +207,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     { weight: -123456.789, amount: 0, order: new Date('2026-07-01T12:00:00.999Z') },
   ];
 
-  it.each(VALUES)('gives the values that it was given, one by one, in lists and as records: %j', async (values) => {
+  it.each(VALUES)('returns the values that it was given, one by one, in lists and as records: %j', async (values) => {
     const given = sample(values);
     const { record } = await samples.create(given);
     const expected = { id: 1, ...given };
@@ -230,7 +230,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect((await samples.usage()).count).toBe(3);
   });
 
-  /** `If-Match` with a version. */
+  /** `If-Match` with the ETag of a version. */
   const only = (version: Version): Preconditions => new Preconditions(etagOf(version), undefined);
   const STALE = /^The record has changed/;
 
@@ -241,7 +241,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
 
   const onSqlite = engineInUse() === 'sqlite' ? it : it.skip;
 
-  onSqlite('makes the updates that wait together in their order, and gives each its own result', async () => {
+  onSqlite('makes the updates that wait together in their order, and gives each a separate result', async () => {
     const { version: first } = await samples.create(sample());
     const { version: second } = await samples.create(sample());
     const { revision: before } = await samples.usage();
@@ -268,7 +268,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect(await samples.find(2)).toEqual(results[3]);
   });
 
-  it('gives each change of updates at the same time a revision, and lets only one of two with the same If-Match win', async () => {
+  it('gives each concurrent update a revision, and lets only one of two with one If-Match win', async () => {
     const { version } = await samples.create(sample());
     const { revision: before } = await samples.usage();
     const writes = [1, 2, 3].map((amount) => samples.update(1, { amount }, only(version)));
@@ -277,7 +277,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     const stored = results.filter((result) => typeof result === 'object') as StoredRecord<Sample>[];
     const conditional = results.slice(0, 3).filter((result) => typeof result === 'object');
     expect(results.slice(0, 3).filter((result) => typeof result === 'string')).toHaveLength(3 - conditional.length);
-    // None of them, when the database made the unconditional update first.
+    // No conditional update succeeds if the unconditional one comes first.
     expect(conditional.length).toBeLessThanOrEqual(1);
     expect(results).toContainEqual({ record: { id: 1, ...sample({ amount: 4 }) }, version: expect.anything() });
     stored.sort((one, other) => one.version.revision - other.version.revision);
@@ -286,7 +286,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect(await samples.find(1)).toEqual(stored.at(-1));
   });
 
-  it('fails of the updates that wait together only the one that the database rejects', async () => {
+  it('fails only the rejected one of the updates that wait together', async () => {
     await samples.create(sample());
     await samples.create(sample());
     const results = await outcomes([
@@ -301,7 +301,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     ]);
   });
 
-  it('gives each of the deletions that wait together its own result, and every place back', async () => {
+  it('gives each of the deletions that wait together a separate result, and frees every place', async () => {
     for (let count = 0; count < 3; count++) await samples.create(sample());
     const { revision } = await samples.usage();
     const stale = only({ epoch: '', revision: 0 });
@@ -320,7 +320,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     await expect(samples.create(sample())).rejects.toThrow(StorageFullError);
   });
 
-  it('fails of the deletions that wait together only the one that the database rejects', async () => {
+  it('fails only the rejected one of the deletions that wait together', async () => {
     const cookie = await cookies.create(COOKIE);
     const other = await cookies.create(COOKIE);
     await samples.create(sample({ cookieId: cookie.record.id }));
@@ -341,7 +341,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     await expect(ids({ revision: [1] })).rejects.toThrow('The records of samples have no property "revision"');
   });
 
-  it('changes nothing, the version included, when an update has the values that are stored', async () => {
+  it('changes nothing, the version included, when an update has the stored values', async () => {
     const { version } = await samples.create(sample());
     const same = { ...sample(), order: new Date(sample().order) };
     expect((await samples.update(1, same)).version).toEqual(version);
@@ -351,7 +351,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     await expect(samples.update(7, { note: 'y' })).rejects.toThrow('There is no sample 7');
   });
 
-  it('has other ETags where the entity has a property more, since each record is another', async () => {
+  it('has other ETags if the entity has another property, because each record is different', async () => {
     const { record, version } = await samples.create(sample());
     const usage = await samples.usage();
     await dataSource.query('ALTER TABLE samples ADD COLUMN more varchar');
@@ -398,7 +398,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     expect((await samples.usage()).count).toBe(3);
   });
 
-  it('names the first of several missing references of a record, and leaves those to its own resource to the database', async () => {
+  it('names the first of several missing references of a record, and leaves references to its own resource to the database', async () => {
     const { record } = await cookies.create(COOKIE);
     const chapters = new ResourceRepository(
       new ResourceName('chapter'),
@@ -426,7 +426,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
     [WithHiddenColumn, 'secret is not selected, or computed, and records have every column'],
     [WithListener, 'only repositories call hashPassword (before-insert): let the service do its work'],
     [WithRelation, 'parent.id has no property of its own: add one with @References'],
-  ])('rejects an entity with a column that it cannot keep, and says which: %p', (entity, message) => {
+  ])('rejects an entity with an unsupported column, and names it: %p', (entity, message) => {
     const make = () =>
       new ResourceRepository(SAMPLE, dataSource.getRepository<ResourceEntity>(entity), new UsageCounter('wrong', 1));
     expect(make).toThrow(message);

@@ -29,10 +29,10 @@ const FOR_ONE: Rule<Parcel> = {
   },
 };
 
-/** Numbers of records that the rule for all was called with. */
+/** The number of records in each call of `FOR_ALL`. */
 const checked: number[] = [];
 
-/** The same rule in one statement for all records. */
+/** `FOR_ONE` in one statement for all records. */
 const FOR_ALL: Rule<Parcel> = {
   async checkAll(changes, transaction) {
     checked.push(changes.length);
@@ -141,11 +141,11 @@ describe.each([
     expect(await change({ status: 'open' })).toMatchObject({ status: 409, body: { errorCode: 'TOO_MANY_OPEN' } });
     expect((await client.get(path)).headers.get('etag')).toBe(headers.get('etag'));
     expect((await change({ status: 'shipped' })).status).toBeLessThan(300);
-    // The precondition comes first.
+    // The precondition is checked before the rule.
     expect((await change({ status: 'open' }, headers.get('etag')!)).status).toBe(412);
   });
 
-  it('holds under writes at the same time, and rejects none that keep it', async () => {
+  it('holds for concurrent writes, and rejects no valid one', async () => {
     const other = (await client.post({ ...COOKIE, size: 'large' })).body.id as number;
     const answers = await Promise.all(
       Array.from({ length: 64 }, (_, index) => post(index % 2 === 0 ? {} : { cookieId: other, status: 'paid' })),
@@ -161,7 +161,7 @@ describe.each([
     );
   });
 
-  it('rejects none but those that break it, of writes that share a transaction', async () => {
+  it('rejects only the invalid one of writes that share a transaction', async () => {
     const parcels = service.app.get<ResourceRepository<Parcel>>('ParcelResourceRepository', { strict: false });
     const results = await Promise.allSettled(
       Array.from({ length: 8 }, (_, index) =>
@@ -181,19 +181,19 @@ describe.each([
     if (rule === FOR_ALL) expect(checked.reduce((sum, count) => sum + count)).toBe(64);
   });
 
-  it('sees what another transaction does to the record of another resource that it locks', async () => {
+  it('sees the change of another transaction to the record of another resource that it locks', async () => {
     const cookies = service.app.get(CookiesService, { strict: false }).records;
     let posted: Promise<Answer> | undefined;
     await transaction(service.app.get(DataSource), async (tx) => {
       await cookies.in(tx).update(cookieId, { size: 'small' });
       posted ??= post({ quantity: 11 });
-      // The POST comes as far as the lock meanwhile.
+      // Meanwhile the POST reaches the lock.
       await new Promise((resolve) => setTimeout(resolve, 300));
     });
     expect(await posted).toMatchObject({ status: 409, body: { errorCode: 'TOO_MANY_SMALL' } });
   });
 
-  it('is kept by a transaction of the service, which is undone as a whole', async () => {
+  it('holds for a transaction of the service, which is undone as a whole', async () => {
     await stored(MOST_OPEN);
     const cookies = service.app.get(CookiesService, { strict: false }).records;
     const parcels = service.app.get('ParcelResourceRepository', { strict: false });

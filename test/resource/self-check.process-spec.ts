@@ -13,7 +13,7 @@ import { ServiceProcess } from '../support/service-process.js';
 const ROOT = join(import.meta.dirname, '../..');
 const PAGE = 4096;
 
-/** Bytes that a large volume has for deletes. */
+/** Bytes of the reserve for deletes on a large volume. */
 const RESERVE = 1000 * PAGE;
 
 let folder: string;
@@ -27,7 +27,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const at = (...names: string[]): string => join(folder, ...names);
 const allocated = (name: string): number => statSync(at(name)).blocks * 512;
 
-/** Waits for a line of the log; after 30 s it throws the log. */
+/** Waits for a line of the log; throws an error with the log after 30 s. */
 async function logged(service: ServiceProcess, pattern: RegExp): Promise<void> {
   for (let waited = 0; waited < 30_000; waited += 50) {
     if (pattern.test(service.output)) return;
@@ -37,7 +37,7 @@ async function logged(service: ServiceProcess, pattern: RegExp): Promise<void> {
 }
 
 describe('the disk reserve', () => {
-  it('is space within the files of the database while the service runs, and a file of its own while it does not', async () => {
+  it('is space within the files of the database while the service runs, and a separate file while it does not', async () => {
     writeFileSync(at('cookies.sqlite-reserve'), 'short');
     for (let start = 0; start < 2; start++) {
       const service = await ServiceProcess.start(folder);
@@ -52,11 +52,11 @@ describe('the disk reserve', () => {
   });
 });
 
-describe('a counter that does not agree with the records', () => {
+describe('a counter that differs from the number of records', () => {
   const drift = () =>
     inDatabase(folder, (database) => database.exec("UPDATE storage SET used = used + 7 WHERE resource = 'cookies'"));
 
-  it('is said after the start, while the service serves, and counted again by doctor --fix beside it', async () => {
+  it('is logged after the start, while the service serves, and corrected by doctor --fix beside it', async () => {
     const environment = { COOKIES_CAPACITY: '100000' };
     await run(folder, ['import', 'cookies'], { input: lines(25_001), environment });
     drift();
@@ -82,7 +82,7 @@ describe('a counter that does not agree with the records', () => {
     }
   });
 
-  it('is not said of one that does', async () => {
+  it('is not logged if it is correct', async () => {
     await run(folder, ['import', 'cookies'], { input: lines(10_000) });
     const service = await ServiceProcess.start(folder);
     await sleep(500);
@@ -92,11 +92,11 @@ describe('a counter that does not agree with the records', () => {
 });
 
 describe('a database file that can be opened and locked, but not written', () => {
-  // As on a volume that is broken, or beyond a quota.
+  // Writes fail, as on a broken volume or beyond a quota.
   const WITHOUT_WRITES = ['sh', '-c', `trap '' XFSZ; exec prlimit --fsize=0 "$@"`, 'sh'];
 
-  it('stops the start, and doctor says so', async () => {
-    // Its log and its index are there already.
+  it('stops the start, and doctor reports it', async () => {
+    // The other process has already made the WAL and its index.
     const other = await ServiceProcess.start(folder);
     try {
       expect((await (await Client.of(other)).post(COOKIE)).status).toBe(201);
@@ -126,7 +126,7 @@ describe('HEAD of a long list', () => {
 
   afterAll(() => service.stop());
 
-  it('is 200 with the header fields of GET, and reads two pages of it at most', async () => {
+  it('is 200 with the header fields of GET, and reads at most two pages of it', async () => {
     const client = await Client.of(service);
     const statements = async (): Promise<number> => {
       const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
@@ -138,7 +138,7 @@ describe('HEAD of a long list', () => {
     const read = (await statements()) - before;
     expect([head.status, head.text, head.headers.get('x-total-count')]).toEqual([200, '', String(COUNT)]);
     expect(read).toBeGreaterThan(0);
-    // Of 60 pages, and the statements around them.
+    // The list has 60 pages; the limit allows some other statements.
     expect(read).toBeLessThan(25);
     const get = await client.get('/cookies');
     expect(get.body).toHaveLength(COUNT);
@@ -149,7 +149,7 @@ describe('HEAD of a long list', () => {
 });
 
 describe('a ROLLBACK that fails', () => {
-  /** Fails the next statement of this text as a disk does. */
+  /** Fails the statement `failNext` once with an I/O error. */
   class FailingConnection extends SqliteConnection {
     failNext?: string;
 
@@ -194,7 +194,7 @@ describe('a ROLLBACK that fails', () => {
     expect(stored()).toEqual([3]);
   });
 
-  it('of one unit of a shared batch undoes and rejects all of it, and is not committed later', async () => {
+  it('of one job of a shared batch undoes and rejects all of it, and is not committed later', async () => {
     const first = await writer.begin(false);
     first.run('INSERT INTO t VALUES (1)');
     const joined = writer.begin(false);
@@ -215,7 +215,7 @@ describe('the built service', () => {
     return spawnSync(process.execPath, [program, ...args], { cwd: folder, env, encoding: 'utf8', timeout: 20_000 });
   };
 
-  it('loads its modules from a folder whose name a URL would read otherwise', () => {
+  it('loads its modules from a folder whose name is special in a URL', () => {
     cpSync(join(ROOT, 'dist'), at('a#b%20c?d/dist'), { recursive: true });
     cpSync(join(ROOT, 'package.json'), at('a#b%20c?d/package.json'));
     symlinkSync(join(ROOT, 'node_modules'), at('a#b%20c?d/node_modules'));
@@ -223,7 +223,7 @@ describe('the built service', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 
-  it('migrates with lines of JSON on stdout, in production, and speaks of its own commands where npm is not', () => {
+  it('migrates with lines of JSON on stdout, in production, and names commands that work without npm', () => {
     cpSync(join(ROOT, 'dist'), at('app/dist'), { recursive: true });
     cpSync(join(ROOT, 'package.json'), at('app/package.json'));
     symlinkSync(join(ROOT, 'node_modules'), at('app/node_modules'));

@@ -43,10 +43,10 @@ const RANGES: Readonly<Record<string, object>> = {
   day: { from: '2026-01-01' },
 };
 
-/** An absent date, for an entity whose type is what its column is made of. */
+/** `null` in the type of the entity's property. */
 const NEVER = null as unknown as Date;
 
-/** How the list is to be sorted: by value, those without one last, ties by id in the same direction. */
+/** The expected order: by value, absent values last, equal values by id in the direction of the sort. */
 function compare(sort: string): (one: Listed, other: Listed) => number {
   const sign = sort.startsWith('-') ? -1 : 1;
   const property = sort.replace('-', '') as 'id' | Property;
@@ -84,7 +84,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
   const nextOf = ({ headers }: Answer): string | undefined =>
     /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
 
-  /** The pages that the links lead through. */
+  /** The pages that are found by following `Link`. */
   async function pages(query: string, onPage?: (page: Listed[]) => Promise<void>): Promise<Listed[][]> {
     const found: Listed[][] = [];
     for (let path: string | undefined = `/readings?${query}`; path !== undefined && found.length < 500;) {
@@ -102,7 +102,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
   describe('of a few readings', () => {
     let first: number;
 
-    /** Ids counted from 1, whatever was stored before. */
+    /** Ids relative to the first record of the test, beginning with 1. */
     const numbers = async (query: string): Promise<number[]> =>
       ids((await client.get(`/readings?${query}`)).body).map((id) => id - first + 1);
 
@@ -133,7 +133,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
 
     afterAll(clear);
 
-    it('have the schema that their entity describes', async () => {
+    it('have the schema of their entity', async () => {
       const { driver } = service.app.get(DataSource);
       expect((await driver.createSchemaBuilder().log()).upQueries).toEqual([]);
     });
@@ -303,7 +303,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       expect(response.body.details).toHaveLength(1);
     });
 
-    it('GET is 400 for `after` that is given twice, and for a sort that there is not, which alone is named', async () => {
+    it('GET is 400 for a duplicate `after`, and for an unknown sort, which is the only error', async () => {
       const twice = await client.get(`/readings?sort=level&after=0&after=0`);
       expect(twice).toMatchObject({ status: 400, body: { details: [{ parameter: 'after' }] } });
       for (const sort of ['kind', 'batch', 'LEVEL', '--level', '+level', 'revision', 'constructor', '']) {
@@ -315,7 +315,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       }
     });
 
-    it('GET is 200 for any place in the order, where nothing is or ever was', async () => {
+    it('GET is 200 for any position in the order, with or without a record', async () => {
       const after = (property: Property, value: string | number | null, id: number): string =>
         `sort=${property}&after=${cursorOf(property, { value, id })}`;
       expect(await numbers(after('level', 2, first))).toEqual([3, 5, 7, 2, 6]);
@@ -378,14 +378,14 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       'takenAtTo=9999-12-31T23:59:59-01:00',
       'takenAtTo=%2B010000-01-01T00:00:00Z',
       'takenAtTo=2026-03-01T12:00:00Z&takenAtTo=2026-03-01T12:00:00Z',
-    ])('GET with ?%s is 400 with a detail that says what would be right', async (query) => {
+    ])('GET with ?%s is 400 with a detail that names valid values', async (query) => {
       const parameter = query.split('=')[0];
       const { status, body } = await client.get(`/readings?${query}`);
       const details = [{ parameter, message: expect.stringMatching(/^must be given once, as a /) }];
       expect({ status, details: body.details }).toEqual({ status: 400, details });
     });
 
-    it('GET is 200 for a filter of 20 values, and 400 for one of 21', async () => {
+    it('GET is 200 for a filter of 20 values, and 400 for 21 values', async () => {
       const batches = (count: number) => Array.from({ length: count }, (_, index) => `batch=${index + 1}`).join('&');
       expect(await numbers(batches(20))).toEqual([1, 2, 3, 4, 5, 6, 7]);
       const { status, body } = await client.get(`/readings?${batches(21)}`);
@@ -395,7 +395,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       ]);
     });
 
-    it('the document describes what the list takes', async () => {
+    it('the document describes what the list accepts', async () => {
       const document = (await (await fetch(`${service.url}/openapi.json`)).json()) as any;
       const parameters = document.paths['/readings'].get.parameters.filter((one: any) => one.in === 'query');
       const schemas = Object.fromEntries(parameters.map(({ name, schema }: any) => [name, schema]));
@@ -436,7 +436,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
   describe('while readings change', () => {
     afterEach(clear);
 
-    it.each(SORTS.slice(2))('pages with sort=%s have each reading that nobody touches once, in order', async (sort) => {
+    it.each(SORTS.slice(2))('pages with sort=%s have each unchanged reading once, in order', async (sort) => {
       const values = [null, -3, -2, -2, -2, 0, 0, 0, 1, 5, 5, 5, 5, 9, null, null, 2, 2, 2, 5];
       const valueOf = (level: number | null): Partial<Values> => ({
         level,
@@ -449,7 +449,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       const touched = new Set<number>();
       let round = 0;
       const found = await pages(`sort=${sort}&limit=3`, async (page) => {
-        // The last of the page, whose place the cursor is, is deleted or moved; others come before and behind.
+        // The last record of the page, which the cursor names, is deleted or moved; others come before and after it.
         const [last, other] = [page.at(-1), page.at(0)];
         round++;
         if (last !== undefined) {
@@ -480,7 +480,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       fc.double({ min: 0, max: 4, noNaN: true }),
       fc.constant(1e-300),
     );
-    /** In America/New_York, where `.ci/run` has this run as well, the clocks show the same time an hour later. */
+    /** Instants of the repeated hour in America/New_York, in which `.ci/run` runs this test, too. */
     const moment = fc
       .tuple(fc.constantFrom(5, 6), fc.integer({ min: 0, max: 2 }))
       .map(([hour, ms]) => new Date(Date.UTC(2026, 10, 1, hour, 30, 0, ms)));
@@ -521,7 +521,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
         return (from === undefined || value >= bound(from)) && (to === undefined || value <= bound(to));
       });
 
-    it('pages of any limit, sort and bounds are the sorted array, and the same as the whole list', async () => {
+    it('pages of any limit, sort and bounds are the sorted array, and equal to the whole list', async () => {
       const sets = fc.tuple(fc.array(record, { maxLength: 30 }), fc.array(query, { minLength: 10, maxLength: 10 }));
       await fc.assert(
         fc.asyncProperty(sets, async ([records, queries]) => {
@@ -550,7 +550,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
     const COUNT = 5000;
 
     beforeAll(async () => {
-      // Whole pages of one value, and of different ones.
+      // The values make whole pages of one value, and pages of different values.
       const values = Array.from({ length: COUNT }, (_, index) =>
         reading({
           batch: 1 + (index % 2),
@@ -586,7 +586,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       },
     );
 
-    /** Every statement of a whole list and of a page, each with the plan that the engine has for it. */
+    /** Every statement of a whole list and of a page, with its query plan. */
     async function plansOf(selection: Selection): Promise<[sql: string, plan: string][]> {
       const snapshot = await store.openSnapshot();
       const inner = (snapshot as unknown as { snapshot: { query(sql: string, parameters: unknown[]): Promise<any[]> } })
@@ -617,7 +617,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       ]),
     );
 
-    // PostgreSQL plans by its statistics, and may sort what is little.
+    // PostgreSQL plans by its statistics, and may sort a small table.
     if (isSqlite)
       it.each(SELECTIONS)('no statement sorts or begins at the first record: %j', async (selection) => {
         const plans = await plansOf(selection);
@@ -665,7 +665,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       );
     });
 
-    it('a sort by a string, of another type, or by what records do not have ends it', () => {
+    it('a sort by a string, another type, or a missing property ends it', () => {
       expect(list((name) => ListQueryOf(name, { sorts: { kind: 'integer' } }))).toThrow('kind is a string, and only');
       expect(list((name) => ListQueryOf(name, { sorts: { level: 'number' } }))).toThrow(
         'level as number, which needs a column of double',
@@ -674,7 +674,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       expect(list((name) => ListQueryOf(name, { sorts: { level: 'integer' } }))).not.toThrow();
     });
 
-    it('a filter or a bound that no column is for ends it', () => {
+    it('a filter or a bound without a column ends it', () => {
       const enumeration = { enum: ['a'], enumName: 'A' };
       expect(
         list((name) => {
@@ -696,7 +696,7 @@ describe(`lists that are sorted and bounded by properties (${engineInUse()})`, (
       ).toThrow('The list of readings has level as date-time, which needs a column of instants, and not integer');
     });
 
-    it('a bound by another name, or in a class that is no query of a list, is an error', () => {
+    it('a bound with another name, or in a class that is no list query, is an error', () => {
       const filter = RangeFilter('integer', '');
       expect(() => filter(class extends ListQueryOf(new ResourceName('x')) {}.prototype, 'minLevel')).toThrow(
         '@RangeFilter is for properties such as quantityFrom and quantityTo, not for minLevel',

@@ -40,7 +40,7 @@ describe(`permits, whose ids are UUIDs (${engineInUse()})`, () => {
     client.request('POST', '/permits', { body: { title: `Row ${seats}`, seats } });
   const idsOf = ({ body }: Answer): string[] => body.map(({ id }: { id: string }) => id);
 
-  it('64 clients that create at the same time get 100 different ids and no more, and the list has their order', async () => {
+  it('64 concurrent clients get 100 different ids, and the list is in their order', async () => {
     const responses: Answer[] = [];
     const create = async (): Promise<void> => {
       for (let turn = 0; turn < 3; turn++) responses.push(await post());
@@ -56,7 +56,7 @@ describe(`permits, whose ids are UUIDs (${engineInUse()})`, () => {
     expect(idsOf({ ...list, body: byRevision })).toEqual(idsOf(list));
   });
 
-  it('a list that is sorted by a property has equal ones by id, in pages in both directions', async () => {
+  it('a list that is sorted by a property has equal values by id, in pages in both directions', async () => {
     for (const seats of [3, 1, 3, 1, 3, 2, 1]) await post(seats);
     const all: { id: string; seats: number }[] = (await client.get('/permits')).body;
     for (const [sort, sign] of [
@@ -77,7 +77,7 @@ describe(`permits, whose ids are UUIDs (${engineInUse()})`, () => {
     }
   });
 
-  it('the document describes the id as a UUID in path, record and reference, and after as one or 0', async () => {
+  it('the document describes the id as a UUID in path, record and reference, and after as a UUID or 0', async () => {
     const { paths, components } = (await (await fetch(`${service.url}/openapi.json`)).json()) as any;
     const { parameters } = paths['/permits/{id}'].get;
     const uuid = { type: 'string', format: 'uuid' };
@@ -128,23 +128,26 @@ describe(`permits, whose ids are UUIDs (${engineInUse()})`, () => {
         ] satisfies Write[])),
   ];
 
-  it.each(writes)('count, capacity and ETags are right after %s past the kit', async (_what, write, titles) => {
-    const ids: string[] = [];
-    for (const title of ['a', 'b', 'c'])
-      ids.push((await client.request('POST', '/permits', { body: row(title) })).body.id);
-    const before = await client.get('/permits');
-    await write(ids);
-    const after = await client.get('/permits', { 'if-none-match': before.headers.get('etag')! });
-    expect(after.status).toBe(200);
-    expect(after.body.map(({ title }: { title: string }) => title).sort()).toEqual([...titles].sort());
-    for (const id of idsOf(after)) expect((await client.get(`/permits/${id}`)).status).toBe(200);
-    const free = CAPACITY - titles.length;
-    const responses = await Promise.all(Array.from({ length: free + 5 }, () => post()));
-    expect(responses.filter(({ status }) => status === 201)).toHaveLength(free);
-    expect((await client.get('/permits')).headers.get('x-total-count')).toBe(String(CAPACITY));
-  });
+  it.each(writes)(
+    'count, capacity and ETags are correct after %s without the resource kit',
+    async (_what, write, titles) => {
+      const ids: string[] = [];
+      for (const title of ['a', 'b', 'c'])
+        ids.push((await client.request('POST', '/permits', { body: row(title) })).body.id);
+      const before = await client.get('/permits');
+      await write(ids);
+      const after = await client.get('/permits', { 'if-none-match': before.headers.get('etag')! });
+      expect(after.status).toBe(200);
+      expect(after.body.map(({ title }: { title: string }) => title).sort()).toEqual([...titles].sort());
+      for (const id of idsOf(after)) expect((await client.get(`/permits/${id}`)).status).toBe(200);
+      const free = CAPACITY - titles.length;
+      const responses = await Promise.all(Array.from({ length: free + 5 }, () => post()));
+      expect(responses.filter(({ status }) => status === 201)).toHaveLength(free);
+      expect((await client.get('/permits')).headers.get('x-total-count')).toBe(String(CAPACITY));
+    },
+  );
 
-  it('a repository gives the record its id, which is the newest', async () => {
+  it('a repository gives the record its id, which is the greatest', async () => {
     const { id: before } = (await post()).body;
     const saved = await permits.save(row('d'));
     const { identifiers } = await permits.insert(row('e'));
@@ -158,7 +161,7 @@ describe(`permits, whose ids are UUIDs (${engineInUse()})`, () => {
     ['whose id is no UUID', insert('7')],
     ['whose id has hyphens only', insert('-'.repeat(36))],
     ['whose id is the nil UUID', insert(UUID_IDS.lowest)],
-    // PostgreSQL reads any case and stores the same record.
+    // PostgreSQL accepts any case and normalises it.
     ...(isSqlite ? [['whose id is in upper case', insert(UPPER_CASE)]] : []),
   ])('an INSERT %s is rejected, and changes nothing', async (_what, sql) => {
     const before = await client.get('/permits');

@@ -137,7 +137,7 @@ export class CreateSampleDto {
 /** The body of PATCH. Absent properties do not change. */
 export class PatchSampleDto extends PartialType(CreateSampleDto, { skipNullProperties: false }) {}
 
-/** What clients see of a sample. */
+/** A sample as clients see it. */
 @ApiClosed()
 export class SampleDto extends RecordOf(CreateSampleDto) {
   @EnumProperty(SAMPLE_STATE)

@@ -10,7 +10,7 @@ import {
   type SampleStatus,
 } from './sample.values.js';
 
-/** A property of every kind, required and optional; a unique one, and one that the service sets. */
+/** An entity with a property of every kind, required and optional, a unique one, and one that the service sets. */
 @Entity('samples')
 @Check('samples_code', hasLength('code', 2, 9))
 @Check('samples_note', hasLength('note', 1, 100))

@@ -25,7 +25,7 @@ const errors = [
   alreadyExists('quantity', 'day'),
 ];
 
-/** The values of what a body leaves out. */
+/** The values of properties that a body omits. */
 const DEFAULTS = {
   note: null,
   points: null,

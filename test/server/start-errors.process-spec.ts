@@ -21,7 +21,7 @@ beforeEach(() => {
   if (ORDINARY_USER.uid !== undefined) chownSync(folder, ORDINARY_USER.uid, ORDINARY_USER.uid);
 });
 
-/** What a start that fails prints, as an ordinary user. */
+/** Returns the output of a failed start as an ordinary user. */
 async function failedStart(environment: Record<string, string | undefined> = {}, place = folder): Promise<string> {
   const service = ServiceProcess.spawn(place, environment, ORDINARY_USER);
   expect(await service.exit()).toBe(1);
@@ -29,7 +29,7 @@ async function failedStart(environment: Record<string, string | undefined> = {},
   return service.output;
 }
 
-/** The lines of `doctor` that say what is wrong, as an ordinary user. */
+/** The `FAIL` lines of `doctor` as an ordinary user. */
 function failuresOfDoctor(place = folder): string {
   const env = { PATH: process.env['PATH'], ...environmentIn(place, { NODE_ENV: 'production' }) };
   const args = [resolve('dist/src/cli/main.js'), 'doctor'];
@@ -48,7 +48,7 @@ function makeDatabase(place = folder): string {
 }
 
 describe('a start that fails, and doctor', () => {
-  asRoot('name the owner where the database file is of another user', async () => {
+  asRoot('name the owner if the database file belongs to another user', async () => {
     const file = makeDatabase();
     chmodSync(file, 0o600);
     const owners = /cookies\.sqlite is of 0:0 with mode 600.*this process runs as 65534:/;
@@ -58,7 +58,7 @@ describe('a start that fails, and doctor', () => {
     expect(failures).not.toMatch(/restore|remove|delete/);
   });
 
-  asRoot('name the folder that may not be written, and never say that the service cannot listen', async () => {
+  asRoot('name the folder that may not be written, and do not report the port', async () => {
     mkdirSync(join(folder, 'closed'), { mode: 0o755 });
     const closed = join(folder, 'closed');
     const output = await failedStart({ NODE_ENV: 'development', JWT_SECRET: undefined }, closed);
@@ -68,7 +68,7 @@ describe('a start that fails, and doctor', () => {
     expect(failuresOfDoctor(closed)).toMatch(/volume writable +.*closed cannot be written: permission denied.*0:0/);
   });
 
-  it('say that the text of the database is not in UTF-8', async () => {
+  it('report that the text of the database is not in UTF-8', async () => {
     const database = openDatabase(join(folder, 'cookies.sqlite'));
     database.exec(`PRAGMA encoding = 'UTF-16'; CREATE TABLE things (name)`);
     database.close();
@@ -77,14 +77,14 @@ describe('a start that fails, and doctor', () => {
     expect(failuresOfDoctor()).toMatch(/its text is in UTF-16le, and must be in UTF-8/);
   });
 
-  asRoot('say that the secret of development cannot be read, not that the service cannot listen', async () => {
+  asRoot('report that the development secret cannot be read, and do not report the port', async () => {
     writeFileSync(join(folder, 'jwt-secret'), 'x'.repeat(43), { mode: 0o600 });
     const output = await failedStart({ NODE_ENV: 'development', JWT_SECRET: undefined });
     expect(output).toMatch(/The service cannot start: permission denied \(.*jwt-secret is of 0:0 with mode 600/);
     expect(output).not.toContain('cannot listen');
   });
 
-  it('say that the secret of development is too short, as after a power failure', async () => {
+  it('report that the development secret is too short, as after a power failure', async () => {
     writeFileSync(join(folder, 'jwt-secret'), '');
     chmodSync(join(folder, 'jwt-secret'), 0o644);
     const environment = { NODE_ENV: 'development', JWT_SECRET: undefined };

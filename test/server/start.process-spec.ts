@@ -7,7 +7,7 @@ import { run } from '../support/command.js';
 import { ServiceProcess } from '../support/service-process.js';
 import { startService, temporaryFolder } from '../support/service.js';
 
-/** Since Node 22.14. */
+/** Exists since Node 22.14. */
 const { setSourceMapsSupport } = nodeModule as { setSourceMapsSupport?: unknown };
 
 const THROWS_AT_THE_FIRST_OUTPUT = `
@@ -23,7 +23,7 @@ describe('the built service', () => {
   let folder: string;
   beforeEach(() => (folder = temporaryFolder()));
 
-  it('makes the OpenAPI document at the first request to it, and responds to all of those alike', async () => {
+  it('makes the OpenAPI document at the first request for it, and responds to all requests equally', async () => {
     await using service = await ServiceProcess.start(folder, { DOCS: 'true' });
     const fetchDocument = async () => (await fetch(`${service.url}/openapi.json`)).json();
     const documents = await Promise.all([1, 2, 3, 4].map(fetchDocument));
@@ -46,7 +46,7 @@ describe('the built service', () => {
   );
 
   (nodeMajor >= 24 ? describe : describe.skip)('on Node 24', () => {
-    it('keeps what V8 has compiled for the next start, where NODE_COMPILE_CACHE says', async () => {
+    it('keeps compiled code for the next start, in the folder NODE_COMPILE_CACHE', async () => {
       const cache = mkdtempSync(join(folder, 'cache-'));
       const service = await ServiceProcess.start(folder, { NODE_COMPILE_CACHE: cache });
       await service.end();

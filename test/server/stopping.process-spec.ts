@@ -23,7 +23,7 @@ const start = (environment: Environment = {}): Promise<ServiceProcess> => Servic
 const hasFile = (name: string): boolean => existsSync(join(folder, name));
 
 describe('stopping', () => {
-  it('answers every request of an open connection, keeps what it acknowledged and exits with 0 on SIGTERM under load', async () => {
+  it('responds to every request of an open connection, keeps acknowledged writes and exits with 0 on SIGTERM under load', async () => {
     await stopped('SIGTERM')({ times: 1 });
   });
 
@@ -50,7 +50,7 @@ describe('stopping', () => {
 
     const began = performance.now();
     await Promise.all(closed);
-    // SHUTDOWN_TIMEOUT is 10 s, for which idle connections are not kept.
+    // Less than SHUTDOWN_TIMEOUT (10 s): idle connections do not delay the stop.
     expect(performance.now() - began).toBeLessThan(9000);
     await expect(connected(service.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     expect((await health('live')).status).toBe(200);
@@ -77,8 +77,8 @@ describe('stopping', () => {
     expect(hasFile('cookies.sqlite-wal')).toBe(false);
   });
 
-  it('commits the write that is in hand before it closes the database', async () => {
-    // It ends while the database closes: behind the last request, which would have waited for it.
+  it('commits a running write before it closes the database', async () => {
+    // A write in the background, which ends while the database closes, because no request waits for it.
     const writes = `beforeApplicationShutdown() {
       void this.dataSource.transaction(async (manager) => {
         await manager.query("INSERT INTO cookies (flavor, size, wish) VALUES ('vanilla', 'small', 'late')");
@@ -102,7 +102,7 @@ describe('stopping', () => {
     await slow.closed;
   });
 
-  it('ends when SHUTDOWN_TIMEOUT is over by 5 s, and says what is open: a module, a transaction or a file operation', async () => {
+  it('ends when SHUTDOWN_TIMEOUT is over by 5 s, and names what is still open: modules, a transaction or a file operation', async () => {
     const pipe = join(folder, 'pipe');
     execFileSync('mkfifo', [pipe]);
     const closing = /^The service did not stop within 5150 ms\. It was closing the modules, .*; still open: .*[1-9]/m;
@@ -114,7 +114,7 @@ describe('stopping', () => {
         withProvider(`onModuleInit() { void this.dataSource.transaction(() => new Promise(() => {})); }
           beforeApplicationShutdown() { return this.dataSource.transaction(() => {}); }`),
       ],
-      // An exit of Node waits for it.
+      // `process.exit` waits for this operation.
       [
         'SIGKILL',
         /It was waiting for file operations and DNS lookups; still open: 1 FSReqCallback/,
@@ -135,7 +135,7 @@ describe('stopping', () => {
   });
 });
 
-describe('an error that nothing catches', () => {
+describe('an uncaught error', () => {
   const onSignal = (statements: string): Environment => preloaded(`process.on('SIGUSR2', () => { ${statements} });`);
 
   it('is logged and stops the service in good order with exit code 1, with a line for each request', async () => {
@@ -164,7 +164,7 @@ describe('an error that nothing catches', () => {
     expect(lines.filter(({ route }) => route !== undefined)).toHaveLength(ledger.answered(/./));
   });
 
-  it('does not begin the stop again when more are thrown meanwhile, whatever is thrown', async () => {
+  it('does not begin the stop again when more errors are thrown meanwhile, of any type', async () => {
     const throws = `void Promise.reject(new Error('rejected')); setInterval(() => { throw undefined; }, 20);`;
     await using service = await start({ SHUTDOWN_TIMEOUT: '500', ...onSignal(throws) });
     const slow = await SlowPost.begin(service);
@@ -177,7 +177,7 @@ describe('an error that nothing catches', () => {
     expect(service.output.match(/undefined was thrown, which is no Error/g)!.length).toBeGreaterThan(2);
   });
 
-  it('makes the exit code of a stop by SIGTERM 1 when it is thrown during it', async () => {
+  it('makes the exit code of a stop by SIGTERM 1', async () => {
     const throws = onSignal(`throw new Error('thrown while stopping');`);
     await using service = await start({ SHUTDOWN_DELAY: '1000', ...throws });
     const code = service.end();
@@ -198,7 +198,7 @@ describe('an error that nothing catches', () => {
   });
 
   it('is printed, and ends the process with 1, before there is an application', async () => {
-    // When everything is loaded. A timer would be late: from Node 24 on, the start takes no turn of the event loop until it listens.
+    // Thrown when all modules are loaded. A timer would be late, because the start on Node 24 is one turn.
     const throws = `
       import { AppModule } from '${projectModule('dist/src/app.module.js')}';
       const forRoot = AppModule.forRoot;
@@ -212,7 +212,7 @@ describe('an error that nothing catches', () => {
   });
 });
 
-/** A POST of which half the body is sent until `finish`. */
+/** A POST whose second half of the body is sent by `finish`. */
 class SlowPost {
   readonly closed: Promise<unknown>;
 
@@ -231,7 +231,7 @@ class SlowPost {
       `POST /cookies HTTP/1.1\r\nHost: cookies\r\nAuthorization: Bearer ${await token()}\r\n` +
         `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
     );
-    // 100 Continue proves that the service is at this request.
+    // 100 Continue proves that the service handles this request.
     expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 100 /);
     socket.write(body.slice(0, 10));
     return slow;

@@ -9,7 +9,7 @@ import { until } from '../support/until.js';
 
 const MAIN = join(import.meta.dirname, '../../dist/src/main.js');
 
-/** Starts the service again and again, as systemd does, with the socket of descriptor 3. */
+/** Restarts the service whenever it ends, with the socket in descriptor 3, as systemd does. */
 const SUPERVISOR = `
   while [ ! -e stop ]; do
     sh -c 'echo $$ > pid; export LISTEN_PID=$$ LISTEN_FDS=1; exec "$0" "$1"' "$0" "$1"
@@ -26,11 +26,11 @@ describe('a socket of systemd', () => {
   let supervisor: ChildProcess | undefined;
 
   afterEach(() => {
-    // With its service, if a test has failed.
+    // After a failed test, kills the supervisor and its service.
     if (supervisor?.exitCode === null) process.kill(-supervisor.pid!, 'SIGKILL');
   });
 
-  /** Starts the service under a supervisor, which alone keeps the socket open. */
+  /** Starts the service under a supervisor, which is the only owner of the socket. */
   async function supervised(folder: string): Promise<string> {
     const server: Server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -50,7 +50,7 @@ describe('a socket of systemd', () => {
   it('loses no request and rejects no connection while the service restarts twice', async () => {
     const folder = temporaryFolder();
     const url = await supervised(folder);
-    /** 0 while the file is being written. */
+    /** The process id; 0 while the file is being written. */
     const pid = (): number => Number(readFileSync(join(folder, 'pid'), 'utf8'));
     const headers = { authorization: `Bearer ${await token()}`, connection: 'close' };
     let over = false;
@@ -64,7 +64,7 @@ describe('a socket of systemd', () => {
         outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
       }
     };
-    // The first connection comes before the service listens.
+    // The first connections arrive before the service listens.
     const clients = Array.from({ length: 8 }, client);
     const answered = async (more: number): Promise<void> => {
       const wanted = (outcomes.get(200) ?? 0) + more;
@@ -90,8 +90,8 @@ describe('a socket of systemd', () => {
 
   it.each([
     [{}, 2, 'systemd has passed 2 sockets (LISTEN_FDS), and the service takes one'],
-    [{ WORKERS: '2' }, 1, 'A socket of systemd and WORKERS do not go together'],
-  ])('stops the start with %j and LISTEN_FDS=%i, and says why', async (environment, sockets, message) => {
+    [{ WORKERS: '2' }, 1, 'WORKERS does not work with a socket of systemd'],
+  ])('stops the start with %j and LISTEN_FDS=%i, with the reason', async (environment, sockets, message) => {
     await using service = ServiceProcess.spawn(temporaryFolder(), environment, { through: activated(sockets) });
     expect(await service.exit()).toBe(1);
     expect(service.output).toContain(message);

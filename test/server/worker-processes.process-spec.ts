@@ -29,7 +29,7 @@ const untilGone = (workers: readonly number[]): Promise<void> =>
 
 describe('the log of two workers', () => {
   it('has exactly one whole line for each of 3 000 requests, and the metrics count them, while its reader is slow', async () => {
-    // A real pipe: node gives its children sockets, whose writes are of one piece up to a larger size.
+    // A real pipe: Node gives its children sockets, for which longer writes are atomic.
     const through = ['bash', '-c', 'exec "$0" "$@" > >(exec cat)'];
     await using service = await start({}, { through });
     const count = 3000;
@@ -61,7 +61,7 @@ describe('the log of two workers', () => {
   it('does not delay the replacement of a killed worker, or the end of the service, while its reader stalls', async () => {
     await using service = await start({ SHUTDOWN_TIMEOUT: '60000' });
     service.child.stdout!.pause();
-    // Some times as much as the pipe holds.
+    // Several times the size of the pipe's buffer.
     await sendRejectedRequests(service, 3000);
     const [killed] = workersOf(service);
     process.kill(killed!, 'SIGKILL');
@@ -122,12 +122,12 @@ describe('a worker that cannot start', () => {
   });
 });
 
-/** Throws an error on SIGUSR2, and sends its primary messages that are none of the service's, as a module may. */
+/** Throws an error on SIGUSR2, and sends foreign messages to the primary, as another module may. */
 const MODULE = `
   process.on('SIGUSR2', () => { setImmediate(() => { throw new Error('thrown by a timer'); }); });
   for (const message of ['metrics', 1, null, { type: 'serving' }, { type: 'metrics', id: 0, value: [{}] }]) process.send(message);`;
 
-/** Each test goes on with the service as the one before has left it. */
+/** Each test continues with the service of the previous one. */
 describe('a service with two workers', () => {
   const place = temporaryFolder();
   let shared: ServiceProcess;
@@ -140,11 +140,11 @@ describe('a service with two workers', () => {
 
   const health = (probe: 'live' | 'ready') => fetch(`${shared.managementUrl}/health/${probe}`);
 
-  /** A worker of a loaded machine may reply too late once. */
+  /** Waits until a probe succeeds; on a loaded machine a worker may once reply too late. */
   const untilHealthy = (probe: 'live' | 'ready'): Promise<void> =>
     until(async () => (await health(probe)).status === 200, `GET /health/${probe} returns 200`);
 
-  it('responds from both on one port, each sees what the other has stored, and it says once where it listens', async () => {
+  it('responds from both on one port, each sees what the other has stored, and logs its addresses once', async () => {
     const posts = await Promise.all(Array.from({ length: 10 }, () => sendAlone(shared, { method: 'POST' })));
     expect(posts.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 201));
     expect(new Set(posts.map(({ worker }) => worker))).toEqual(new Set(workersOf(shared)));
@@ -175,7 +175,7 @@ describe('a service with two workers', () => {
     expect((await metricsOf(shared)).get('process_start_time_seconds')).toBe(before.get('process_start_time_seconds'));
   });
 
-  it('serves on when a worker is killed, stays ready, and has another one soon', async () => {
+  it('serves on when a worker is killed, stays ready, and soon has another one', async () => {
     const ledger = new Ledger();
     const before = await metricsOf(shared);
     const load = startWriters(shared, ledger, CLIENTS);
@@ -190,14 +190,14 @@ describe('a service with two workers', () => {
     const after = await metricsOf(shared);
     expect(after.get('worker_crashes_total')! - before.get('worker_crashes_total')!).toBe(1);
     expect(after.get(LISTS)).toBeGreaterThan(before.get(LISTS) ?? 0);
-    // Only connections of the one that was killed have broken, each once.
+    // Only connections of the killed worker have broken, each once.
     expect(ledger.answered(/unknown/)).toBeLessThanOrEqual(CLIENTS);
     expect(ledger.lostIn(storedIn(place))).toEqual([]);
     const served = await Promise.all(Array.from({ length: 6 }, () => sendAlone(shared)));
     expect(new Set(served.map(({ worker }) => worker))).toEqual(new Set(workersOf(shared)));
   });
 
-  it('replaces one that has ended with an error that nothing caught', async () => {
+  it('replaces a worker that ended with an uncaught error', async () => {
     const [failing] = workersOf(shared);
     process.kill(failing!, 'SIGUSR2');
     await shared.printed(`(process ${failing}) has ended (exit code 1); it will be replaced`);
@@ -224,7 +224,7 @@ describe('a service with two workers', () => {
     await untilHealthy('ready');
   });
 
-  it('leaves none behind when it is killed', async () => {
+  it('leaves no worker behind when it is killed', async () => {
     const workers = workersOf(shared);
     await shared.end('SIGKILL');
     await untilGone(workers);
@@ -232,10 +232,10 @@ describe('a service with two workers', () => {
 });
 
 describe('a service with two workers that stops', () => {
-  it('is not ready meanwhile, takes no signal of a terminal twice, and exits with 1 on a second signal', async () => {
+  it('is not ready meanwhile, handles a signal of a terminal once, and exits with 1 on a second signal', async () => {
     await using service = await start({ SHUTDOWN_DELAY: '60000' });
     const workers = workersOf(service);
-    // A terminal sends it to all of them.
+    // A terminal sends the signal to all processes.
     for (const worker of workers) process.kill(worker, 'SIGINT');
     service.child.kill('SIGINT');
     await service.printed('Stopping (SIGINT)');

@@ -13,7 +13,7 @@ const [program] = process.argv.slice(1);
 const endProcess = process.exit.bind(process);
 let commands = 0;
 
-/** A stream that keeps its input. */
+/** A stream that collects its input as text. */
 class Printed extends Writable {
   text = '';
 

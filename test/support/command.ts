@@ -95,7 +95,7 @@ function startHost(project: string): ChildProcess {
   return host;
 }
 
-/** Waits for the outcome of a command in the host. Without one the host ends, and the next command gets a new one. */
+/** Waits for the outcome of a command in the host. Without an outcome the host ends; the next command starts one. */
 async function outcomeFrom(process: ChildProcess, args: readonly string[]): Promise<Outcome> {
   const waiting = new AbortController();
   const late = setTimeout(() => process.kill('SIGKILL'), HOST_PATIENCE);

@@ -56,7 +56,7 @@ export function databaseUrlFor(folder: string): string {
   return urlOf(basename(folder).toLowerCase().replaceAll('-', '_'));
 }
 
-/** Creates the database of `databaseUrlFor` if the service does not do it. */
+/** Creates the database of `databaseUrlFor` if the service does not create it. */
 export async function provideDatabase(folder: string): Promise<void> {
   if (engine === 'postgres') await createDatabase(new URL(databaseUrlFor(folder)).pathname.slice(1));
 }

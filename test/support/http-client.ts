@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import type { HttpResponse } from './http-response.js';
 
 export interface HttpClientOptions {
-  /** Most connections at a time. */
+  /** Maximum number of concurrent connections. */
   readonly connections?: number;
   readonly localAddress?: string;
   /** Longest wait for a whole response, in milliseconds. */
@@ -22,7 +22,7 @@ export class HttpClient {
     this.agent = new Agent({ keepAlive: true, maxSockets: options.connections ?? 1 });
   }
 
-  /** @throws Error when the connection breaks before the response is whole, or the patience ends */
+  /** @throws {Error} when the connection breaks before the response is complete, or `patience` is over */
   send(method: string, path: string, headers: Fields, body?: string | Uint8Array): Promise<HttpResponse> {
     const { localAddress, patience = 30_000 } = this.options;
     return new Promise((resolve, reject) => {

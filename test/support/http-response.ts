@@ -10,7 +10,7 @@ export interface HttpResponse {
 export class MalformedResponseError extends Error {}
 
 export interface Framing {
-  /** Whether the request was HEAD; `unknown` if its bytes were mutated, so that the next bytes must tell. */
+  /** Whether the request was HEAD; `unknown` if its bytes were mutated. Then the bytes of the response decide. */
   readonly head: boolean | 'unknown';
   /** Whether the connection has ended. */
   readonly ended: boolean;
@@ -58,7 +58,7 @@ function fields(lines: readonly string[]): Map<string, string> {
   return headers;
 }
 
-/** For an unknown method, the bytes after the header section tell: content never begins like a response. */
+/** For an unknown method, the bytes after the header section decide: content never begins like a response. */
 function hasNoContent(bytes: Buffer, start: number, { head, ended }: Framing): boolean {
   if (head !== 'unknown') return head;
   return start === bytes.length ? ended : bytes.toString('latin1', start, start + 9) === 'HTTP/1.1 ';

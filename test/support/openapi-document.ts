@@ -1,7 +1,7 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { Answer } from './service.js';
 
-/** Header fields of HTTP itself, which no document describes. */
+/** Header fields of HTTP itself, which OpenAPI documents do not describe. */
 const HTTP_FIELDS = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding'];
 
 /** The OpenAPI document of a running service, with which responses and bodies are compared. */
@@ -26,7 +26,7 @@ export class OpenApiDocument {
     return this.json.paths[path]?.[method.toLowerCase()];
   }
 
-  /** The schema behind a reference, or the schema itself. */
+  /** The referenced schema, or the schema itself. */
   resolve(schema: any): any {
     return schema.$ref === undefined ? schema : this.json.components.schemas[schema.$ref.split('/').at(-1)];
   }

@@ -19,7 +19,7 @@ export function request(lines: readonly string[], body: string | Buffer = ''): B
 
 /**
  * Sends bytes over a new connection, and returns the responses that arrive before the service closes it.
- * @param end whether to end the sending side, as a client that stops in the middle does
+ * @param end whether to end the sending side, as a client that stops early does
  */
 export async function exchange(
   service: { readonly url: string },

@@ -12,7 +12,7 @@ export interface SpawnOptions {
   readonly gid?: number;
   /** A descriptor for the log, instead of `output`. */
   readonly stdout?: number;
-  /** A command that is started with the service's command line behind it, and becomes the service (`exec`). */
+  /** A command that runs before the service: it gets the service's command line as arguments and ends with `exec`. */
   readonly through?: readonly string[];
   /** Folder of the project whose service starts; default: this project. */
   readonly project?: string;
@@ -30,7 +30,7 @@ export class ServiceProcess implements AsyncDisposable {
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (this.output += String(chunk)));
   }
 
-  /** Passes every line of stdout to the listener and stops collecting them, because the log of a long run is long. */
+  /** Passes every line of stdout to the listener instead of collecting them, because the log of a long run is long. */
   readLines(listener: (line: string) => void): void {
     const { url, managementUrl } = this;
     this.listensOn = { url, managementUrl };
@@ -81,7 +81,7 @@ export class ServiceProcess implements AsyncDisposable {
     throw new Error(`The service did not start:\n${service.output}`);
   }
 
-  /** Every line of JSON in the output, none of which may be torn. */
+  /** The JSON lines of the output; throws if one is incomplete. */
   get lines(): LogLine[] {
     const lines = this.output.slice(0, this.output.lastIndexOf('\n') + 1).split('\n');
     return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as LogLine);
@@ -93,7 +93,7 @@ export class ServiceProcess implements AsyncDisposable {
     return until(() => this.output.includes(text), what, timeout);
   }
 
-  /** Waits until all of stdout has been read. The process may end before. */
+  /** Waits until all of stdout has been read, which may be after the end of the process. */
   async outputEnd(): Promise<void> {
     const stdout = this.child.stdout!;
     if (!stdout.readableEnded) await once(stdout.resume(), 'end');

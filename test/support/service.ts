@@ -68,7 +68,7 @@ export async function startService(
   migrations: readonly MigrationInterface[] = [],
   override: (module: TestingModuleBuilder, config: Config) => TestingModuleBuilder = (module) => module,
 ): Promise<Service> {
-  // Not removed before the application is closed, which writes to its database.
+  // Removed only after the application is closed, because closing writes to the database.
   const folder = mkdtempSync(join(tmpdir(), 'cookies-'));
   await provideDatabase(folder);
   // An unexpected 500 logs its cause. Tests of errors set `silent` or capture the log.
@@ -86,7 +86,7 @@ export async function startService(
   return { app, url: await app.getUrl(), managementUrl, folder, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** Runs the migrations of the service and the others, as from one folder. */
+/** Runs the migrations of the service and the given ones, as from one folder. */
 async function runMigrations(config: Config, migrations: readonly MigrationInterface[]): Promise<void> {
   const dataSource = await (await createDataSource(config)).initialize();
   try {

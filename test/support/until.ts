@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * Waits until a condition holds.
- * @param what for the message of the error after `timeout` milliseconds
+ * @param what describes the condition in the error after `timeout` milliseconds
  */
 export async function until(
   condition: () => boolean | Promise<boolean>,

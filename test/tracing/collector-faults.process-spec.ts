@@ -17,7 +17,7 @@ describe('a service with traces', () => {
     const ignore = (): void => undefined;
     Logger.overrideLogger({ log: ignore, error: ignore, warn: (text: string) => warnings.push(text) });
     const client = await Client.of(service);
-    // More spans end than are sent together (512).
+    // More spans end than fit into one export (512).
     const writers = Array.from({ length: 64 }, async () => {
       for (let write = 0; write < 3; write++) expect((await client.post(COOKIE)).status).toBe(201);
     });
@@ -35,11 +35,11 @@ describe('a service with traces', () => {
     expect((await (await Client.of(service)).post(COOKIE)).status).toBe(201);
     const began = performance.now();
     expect(await service.end('SIGTERM')).toBe(0);
-    // The SDK would try for 10 s.
+    // The SDK itself would retry for 10 s.
     expect(performance.now() - began).toBeLessThan(7000);
     await service.outputEnd();
     expect(service.lines.filter(({ level }) => level !== 'info')).toMatchObject([
-      { level: 'warn', msg: expect.stringMatching(/: The last are not sent within 2000 ms$/) },
+      { level: 'warn', msg: expect.stringMatching(/: Spans were not sent within 2000 ms$/) },
     ]);
   });
 });

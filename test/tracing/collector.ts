@@ -28,7 +28,7 @@ export class Collector implements AsyncDisposable {
 
   private constructor(private readonly server: Server) {}
 
-  /** @param respond for a collector that does not do what it should */
+  /** @param respond replaces the response, for tests of a faulty collector */
   static async start(respond: (response: ServerResponse) => void = (response) => response.end('{}')) {
     const server = createServer();
     const collector = new Collector(server);

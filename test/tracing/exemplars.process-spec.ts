@@ -27,7 +27,7 @@ describe('GET /metrics that asks for OpenMetrics', () => {
     expect(exemplars[0]).toMatch(new RegExp(` 1 # \\{trace_id="${TRACE}"\\} [0-9.e-]+ [0-9.]+$`));
     expect(text).toContain('\n# TYPE database_errors counter\ndatabase_errors_total{kind="corrupt"} 0\n');
     expect(text.endsWith('\n# EOF\n')).toBe(true);
-    // A scrape in one format does not change the next one in the other.
+    // The format of one scrape does not change the next scrape in the other format.
     const plain = await scrape(service.managementUrl, 'text/plain');
     expect(plain.type).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(plain.text).toContain('\ndatabase_errors_total{kind="corrupt"} 0\n');

@@ -16,7 +16,7 @@ const isSqlite = engineInUse() === 'sqlite';
 
 let collector: Collector;
 
-/** A service of a team, which makes spans with the API of OpenTelemetry alone. */
+/** A provider of a team that makes spans with the OpenTelemetry API only. */
 @Injectable()
 class Bakery {
   constructor(private readonly dataSource: DataSource) {}
@@ -31,7 +31,7 @@ class Bakery {
   }
 }
 
-/** Statements of five callers in batches of two; then three transactions and two statements at the same time. */
+/** Five items in batches of two; then three transactions and two statements at the same time. */
 async function share(dataSource: DataSource): Promise<void> {
   const run = async (items: number[]): Promise<number[]> => {
     await dataSource.query('SELECT 1 FROM storage');
@@ -121,7 +121,7 @@ describe('the spans that a collector gets', () => {
   const milliseconds = ({ startTimeUnixNano, endTimeUnixNano }: CollectedSpan): number =>
     Number(BigInt(endTimeUnixNano) - BigInt(startTimeUnixNano)) / 1e6;
 
-  it('have that of a POST below the traceparent of its caller, by the conventions for HTTP', () => {
+  it('have a span of a POST below the traceparent of its caller, by the conventions for HTTP', () => {
     expect(posted).toMatchObject({ parentSpanId: CALLER.spanId, kind: 2, status: { code: 0 } });
     expect(posted.attributes).toEqual({
       'http.request.method': 'POST',
@@ -159,7 +159,7 @@ describe('the spans that a collector gets', () => {
     expect(JSON.stringify(collector.spans)).not.toContain(COOKIE.wish);
   });
 
-  it('begin a trace of their own where the traceparent is invalid, with the route and without the query', () => {
+  it('begin a new trace if the traceparent is invalid, with the route and without the query', () => {
     const [span] = collector.named('GET /cookies/:id');
     expect(span!.parentSpanId).toBeUndefined();
     expect(span!.attributes).toMatchObject({ 'http.route': '/cookies/:id', 'url.path': '/cookies/1' });
@@ -167,7 +167,7 @@ describe('the spans that a collector gets', () => {
     expect(JSON.stringify(collector.spans)).not.toContain('secret');
   });
 
-  it('have the method alone as the name without a route, and an error where the response is 500', () => {
+  it('have only the method as the name without a route, and an error if the response is 500', () => {
     const [unrouted] = collector.named('GET');
     expect(unrouted!.attributes).toMatchObject({ 'url.path': '/nowhere', 'http.response.status_code': 404 });
     expect(unrouted!.attributes).not.toHaveProperty('http.route');
@@ -175,7 +175,7 @@ describe('the spans that a collector gets', () => {
     expect(failed).toMatchObject({ status: { code: 2 }, attributes: { 'error.type': '500' } });
   });
 
-  it('have those that a team makes below that of its request, and its statements below these', () => {
+  it('have the spans of a module below the span of its request, and its statements below its spans', () => {
     const [request] = collector.named('GET /bakery/bake/:id');
     const [bake, ...others] = collector.below(request!);
     expect([bake!.name, bake!.scope, others]).toEqual(['bake', 'bakery', []]);
@@ -185,7 +185,7 @@ describe('the spans that a collector gets', () => {
     expect(texts.filter((text) => text?.startsWith('SELECT ? FROM storage'))).toHaveLength(1);
   });
 
-  it('have the statements of each batch below the first of its items, and say who shares a commit', () => {
+  it('have the statements of each batch below its first item, and name the items that share a commit', () => {
     const [request] = collector.named('GET /bakery/share');
     const batches = collector.below(request!).filter(({ name }) => name === 'batch');
     expect(batches.map(({ attributes }) => Number(attributes['batch.size'])).sort()).toEqual([1, 2, 2, 2, 2]);
@@ -197,7 +197,7 @@ describe('the spans that a collector gets', () => {
     if (isSqlite) expect(Math.max(...commits)).toBeGreaterThan(1);
   });
 
-  it('go on in another service that a handler calls by fetch', () => {
+  it('continue in another service that a handler calls by fetch', () => {
     const [span] = collector.named('GET /bakery/order');
     const { headers } = collector.requests.find(({ path }) => path === '/order')!;
     expect(headers['traceparent']).toBe(`00-${CALLER.traceId}-${span!.spanId}-01`);
@@ -216,12 +216,12 @@ describe('the spans that a collector gets', () => {
     const sizes = leaders.map(({ attributes }) => Number(attributes['batch.size']));
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(CLIENTS * WRITES);
     expect(Math.max(...sizes)).toBeGreaterThan(1);
-    // Each of the others names the batch that has its transaction.
+    // Each follower links to the batch that contains its transaction.
     const links = followers.flatMap((batch) => batch.links.map(({ spanId }) => spanId));
     const numbers = leaders.map(({ spanId }) => 1 + links.filter((link) => link === spanId).length);
     expect(numbers).toEqual(sizes);
     if (!isSqlite) return;
-    // Each of n transactions of a commit is 1/n of it.
+    // A commit shared by n transactions counts 1/n for each of them.
     const traces = new Set(postedInCrowd.map(({ traceId }) => traceId));
     const inCrowd = (name: string) => collector.named(name).filter(({ traceId }) => traces.has(traceId));
     const commits = inCrowd('commit').map(({ attributes }) => 1 / attributes['commit.transactions']);

@@ -14,7 +14,7 @@ const NAMES = { OTEL_SERVICE_NAME: 'bakery', OTEL_RESOURCE_ATTRIBUTES: 'deployme
 
 const start = (environment: Record<string, string>) => ServiceProcess.start(temporaryFolder(), environment);
 
-/** Uses a service until SIGTERM, and returns its log and the names of the packages of OpenTelemetry that it has loaded. */
+/** Uses a service until SIGTERM, and returns its log and the names of the loaded OpenTelemetry packages. */
 async function logOf(environment: Record<string, string>) {
   const folder = temporaryFolder();
   const hook = join(folder, 'loaded.cjs');
@@ -27,7 +27,7 @@ async function logOf(environment: Record<string, string>) {
   other.exec('BEGIN IMMEDIATE');
   expect((await client.post(COOKIE, { traceparent })).status).toBe(503);
   other.close();
-  // Fastify does not route the second of these, which runs in the context of the first.
+  // Fastify does not route the second request, which runs in the context of the first one.
   const head = `Host: x\r\ntraceparent: ${traceparent}\r\nConnection: `;
   await exchange(
     service,
@@ -40,7 +40,7 @@ async function logOf(environment: Record<string, string>) {
 }
 
 describe('a service with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
-  it('sends what it has at SIGTERM, names itself by OTEL_SERVICE_NAME, and has the ids in its log', async () => {
+  it('sends its last spans at SIGTERM, is named by OTEL_SERVICE_NAME, and has the ids in its log', async () => {
     await using collector = await Collector.start();
     const { lines, output } = await logOf({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...HEADERS, ...NAMES });
     const spans = collector.spans.filter(({ kind }) => kind === 2);
@@ -61,7 +61,7 @@ describe('a service with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     expect(lines.filter((line) => 'trace_id' in line)).toHaveLength(4);
   });
 
-  it('traces those requests alone whose callers do, at OTEL_TRACES_SAMPLER_ARG=0', async () => {
+  it('traces only requests that the caller traces, at OTEL_TRACES_SAMPLER_ARG=0', async () => {
     await using collector = await Collector.start();
     const sampler = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' };
     await using service = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...sampler });
@@ -90,7 +90,7 @@ describe('a service with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
 describe('a service without it', () => {
   it('loads nothing of the SDK, and has no ids in its log', async () => {
     const { output, loaded } = await logOf({});
-    // `prom-client` loads the API.
+    // `prom-client` loads the OpenTelemetry API.
     expect([...loaded]).toEqual(['@opentelemetry/api']);
     expect(output).not.toContain('trace_id');
   });

@@ -1,5 +1,5 @@
 /**
- * A cookie storage by hand on Fastify, without Nest and TypeORM. It does the costly work of the service: checks of
+ * A handwritten cookie storage on Fastify, without Nest and TypeORM. It does the costly work of the service: checks of
  * token and body, header fields, durability, capacity, a log line and a histogram. `probe.js` compares its responses
  * with those of the service.
  */

@@ -1,4 +1,4 @@
-/** A cookie storage after the documentation of Nest and TypeORM, without code of this service. */
+/** A cookie storage as in the documentation of Nest and TypeORM, without code of this service. */
 import 'reflect-metadata';
 import { ValidationPipe } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';

@@ -1,6 +1,6 @@
 /**
- * Gives cookies a rule over several records. With RULE=one it runs a statement for each new record, otherwise one for all that
- * share a transaction.
+ * Gives cookies a rule over several records. It runs a statement for each new record with RULE=one, otherwise one
+ * statement for each transaction.
  */
 import process from 'node:process';
 import { COOKIES } from '../../../dist/src/cookies/cookie.resource.js';

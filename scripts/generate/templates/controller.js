@@ -4,10 +4,10 @@ import { hasOwnState, referencesOf, writableOf } from '../resource.js';
 
 const OPERATIONS = ['ApiCreate', 'ApiDelete', 'ApiGet', 'ApiList', 'ApiPatch', 'ApiReplace'];
 
-/** Values of properties, as in an object. */
+/** Default values of properties, as entries of an object literal. */
 const valuesOf = (fields) => fields.map(({ name, initial }) => `${name}: ${JSON.stringify(initial ?? null)}`);
 
-/** The body together with these values, which it overrides. */
+/** The body with default values for the properties that it lacks. */
 const bodyOver = (values) => (values.length === 0 ? 'body' : `{ ${[...values, '...body'].join(', ')} }`);
 
 export function controller(resource) {

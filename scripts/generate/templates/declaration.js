@@ -9,7 +9,7 @@ const CAPACITY = 10_000;
 /** The setting that a resource declares, for the documents. */
 export const capacitySettingOf = ({ plural }) => ({
   name: `${constant(plural)}_CAPACITY`,
-  about: `most ${words(plural)} that may be stored; above it POST is 507`,
+  about: `maximum number of ${words(plural)} that may be stored; above it POST is 507`,
   default: String(CAPACITY),
 });
 

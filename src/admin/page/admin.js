@@ -1,10 +1,10 @@
-/** The admin page. It is made from the OpenAPI document; the hash of its address is the path and query of a GET. */
+/** The admin page, generated from the OpenAPI document. The hash of its URL is the path and query of a GET. */
 
 /** The address of the service; a proxy may add a prefix. */
 const ROOT = new URL('..', import.meta.url);
 const TOKEN = 'admin-token';
 const PAGE_SIZE = '50';
-/** Characters of a value in a list; a record shows all of them. */
+/** Maximum characters of a value in a list; the view of a record shows all. */
 const MOST_CHARACTERS = 160;
 
 const [note, nav, main, dialog] = ['#note', 'nav', 'main', 'dialog'].map((name) => document.querySelector(name));
@@ -31,7 +31,7 @@ const heading = (text) => element('h1', { tabindex: -1 }, text);
 const card = (...children) => element('section', { class: 'card' }, ...children);
 const alertOf = (error) => element('div', { role: 'alert' }, error === undefined ? '' : messageOf(error));
 
-/** The words of the service, with a line for each property or parameter that is wrong. */
+/** The message of an error response, with one line for each wrong property or parameter. */
 function messageOf({ message, details = [] }) {
   const lines = details.map(({ pointer, parameter, message: text }) => `${pointer ?? parameter}: ${text}`);
   return (lines.length > 0 ? lines : [message]).map((line) => element('div', {}, line));
@@ -47,7 +47,7 @@ function shortText(value) {
   return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)} …` : text;
 }
 
-/** Sends a request. @throws {Error} in the words of the service, with its `status` and `details` */
+/** Sends a request. @throws {Error} with the message, the status and the details of an error response */
 async function send(method, path, { body, headers } = {}) {
   const authorization = `Bearer ${sessionStorage.getItem(TOKEN)}`;
   const type = body === undefined ? {} : { 'content-type': 'application/json' };
@@ -85,15 +85,15 @@ function itemOf(template) {
   return type === 'array' ? resolve(items) : undefined;
 }
 
-/** The template in the document that a path has; one with fewer parameters comes first. */
+/** Finds the path template of the document that matches a path; prefers templates with fewer parameters. */
 function templateOf(path) {
   const templates = Object.keys(api.paths).sort((one, other) => one.split('{').length - other.split('{').length);
   return templates.find((template) => new RegExp(`^${template.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`).test(path));
 }
 
 /**
- * The path of a record in a list; undefined if no operation reads one record. It is below the list, or else that of the
- * operation with the same schema, as `/outings/{id}` for `/sleighs/{id}/outings`.
+ * The path of a record in a list; undefined if no operation reads one record. It is below the list, or else the path of
+ * the operation with the same schema, such as `/outings/{id}` for `/sleighs/{id}/outings`.
  */
 function recordPath(list, { id }) {
   if (id === undefined) return undefined;
@@ -167,7 +167,7 @@ async function start() {
   await route();
 }
 
-/** Shows what the hash of the address names. A newer call overtakes an older one. */
+/** Shows the view that the hash of the URL names, unless a newer call has begun meanwhile. */
 async function route() {
   if (api === undefined || !sessionStorage.getItem(TOKEN)) return;
   const turn = ++view;
@@ -298,7 +298,7 @@ async function recordsCard(template, { pathname: path, search }) {
   return [card(paragraph('quiet', shown), content, element('p', { class: 'row' }, ...links))];
 }
 
-/** The query of the next page; undefined on the last one (RFC 8288). */
+/** The query of the next page; undefined on the last page (RFC 8288). */
 function nextOf(headers) {
   const [, next] = /^<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '') ?? [];
   return next && new URL(next, ROOT).search;
@@ -353,7 +353,7 @@ function labelled(text, control, hint) {
   return element('div', { class: 'field' }, element('label', { for: control.id }, text), control, hint);
 }
 
-/** A control for a value of a schema, with the value as text. */
+/** A form control for a value of a schema. */
 function controlOf({ type, enum: choices, isOptional, hasOneLine }, attributes, text) {
   const options = type === 'boolean' ? [true, false] : choices;
   if (options !== undefined) {
@@ -410,7 +410,7 @@ async function recordView(template, path) {
   ];
 }
 
-/** The templates one step below that of a record which have an operation: its actions and lists. */
+/** The templates one segment below a record that have the method: its actions and lists. */
 function below(template, method) {
   return Object.keys(api.paths).filter(
     (other) =>
@@ -426,7 +426,7 @@ function definitions(record) {
   return element('dl', {}, ...terms);
 }
 
-/** The lines of the audit trail about a record; none where its resource is not audited. */
+/** The lines of the audit trail about a record; none if its resource is not audited. */
 async function historyCard(path) {
   const [, resource, id] = path.split('/').map(decodeURIComponent);
   if (!audited.includes(resource)) return [];
@@ -487,8 +487,7 @@ function propertyOf(name, schema, value, isRequired, method) {
 }
 
 /**
- * Opens the form of an operation. A record that has changed meanwhile is shown, and the next attempt is for its new
- * version.
+ * Opens the form of an operation. After 412 it shows the new version of the record, and the next attempt uses its ETag.
  */
 function openForm({ title, method, template, path, record, recordAt, etag, next }) {
   const operation = api.paths[template][method];
@@ -521,7 +520,7 @@ function openForm({ title, method, template, path, record, recordAt, etag, next 
   const isDelete = method === 'delete';
   const form = element(
     'form',
-    // A repetition of the same body has the same key, and so creates one record.
+    // An unchanged form is sent with the same key, so that a repeated POST creates only one record.
     { submit, input: () => (key = newKey()), novalidate: true },
     element('h2', { id: 'dialog-title' }, title),
     problem,
@@ -537,7 +536,7 @@ function openForm({ title, method, template, path, record, recordAt, etag, next 
   dialog.showModal();
 }
 
-/** Goes to another view, or shows the current one again. */
+/** Goes to another view, or reloads the current view. */
 async function finish(message, path) {
   if (path === undefined) return refresh(message);
   addEventListener('hashchange', () => (note.textContent = message), { once: true });
@@ -550,7 +549,7 @@ function markInvalid(properties, { details = [] }) {
   properties.find(({ name }) => wrong.includes(`/${name}`))?.control.focus();
 }
 
-/** Shows the record as it is now. @returns its ETag */
+/** Shows the current version of the record. @returns its ETag */
 async function showNewVersion(problem, path, version) {
   try {
     const { data, headers } = await send('GET', path);

@@ -88,7 +88,7 @@ async function publish(draft: string, folder: BackupFolder, time: number): Promi
     await sync(folder.path);
   } catch (error) {
     const reason = (error as Error).message;
-    throw new Failure(`${path} may be gone after a power cut: its folder cannot be put on disk (${reason}).`, error);
+    throw new Failure(`${path} may be gone after a power cut: its folder cannot be synced (${reason}).`, error);
   }
   return path;
 }

@@ -11,7 +11,7 @@ const LONGEST_TIMER = 24 * 3600 * 1000;
 
 /**
  * Makes one backup in a folder, or one after the other until the interrupt.
- * @param every milliseconds from the beginning of a backup to that of the next
+ * @param every milliseconds between the starts of two backups
  * @throws {Failure} when the last backup failed
  */
 export async function backupInto(

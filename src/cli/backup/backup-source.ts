@@ -7,7 +7,7 @@ import { Failure } from '../command-errors.js';
 import { beginning, GZIP, joined, openInput } from '../input.js';
 import { destinationOf } from '../output/destination.js';
 
-/** @throws {Failure} naming the user who cannot read the file; in a container it is not the caller */
+/** @throws {Failure} naming the user who cannot read the file, and who is not the caller in a container */
 export async function requireReadable(file: string): Promise<void> {
   try {
     await access(file, constants.R_OK);
@@ -24,9 +24,9 @@ export async function requireReadable(file: string): Promise<void> {
 }
 
 /**
- * Writes a backup from a pipe, or one that gzip has packed, into the file `received`, because SQLite reads only files.
+ * Writes a backup from a pipe or a gzip file into the plain file `received`, because SQLite reads only plain files.
  * @returns the file to read
- * @throws {Failure} if the backup is longer than its header says or than the volume has space for
+ * @throws {Failure} if the backup is larger than its header says, or than the free space of the volume
  */
 export async function seekable(file: string, received: string, signal: AbortSignal): Promise<string> {
   if ((await destinationOf(file)).kind === 'file' && !(await isPacked(file))) return file;
@@ -45,7 +45,7 @@ const HEADER = { text: Buffer.from('SQLite format 3\0'), pageSize: 16, pages: 28
 
 /**
  * Passes on as many bytes as the header of the database announces, because a few packed bytes can become many
- * gigabytes. If the input is no database, it passes on the first piece.
+ * gigabytes. If the input is no database, it passes on only the first chunk.
  */
 async function* bounded(input: AsyncGenerator<Buffer>, file: string, received: string): AsyncGenerator<Buffer> {
   try {
@@ -56,7 +56,7 @@ async function* bounded(input: AsyncGenerator<Buffer>, file: string, received: s
       yield bytes;
       passed += bytes.length;
       if (most === 0) return;
-      if (passed > most) throw new Failure(`${file} is no backup: it is longer than the ${most} bytes of its header.`);
+      if (passed > most) throw new Failure(`${file} is no backup: it is longer than its header says (${most} bytes).`);
     }
   } finally {
     await input.return(undefined);

@@ -49,7 +49,7 @@ export async function checkedCopy(
     if (wrong.length > 0) throw new Failure(`${file} cannot be restored: ${wrong.join('; ')}.`);
     await copy(source, draft, { readonly: true, interrupt });
   });
-  // The copy is checked, not the backup: its disk may be damaged.
+  // The copy is checked, not the backup, because the disk of the copy may be damaged.
   const { errors, counts, migrations } = checkFile(draft, expected);
   if (errors.length > 0) throw new Failure(`The copy of ${file} is not sound: ${errors.join('; ')}.`);
   const differences = await differencesFromFresh(draft, migrations, config);

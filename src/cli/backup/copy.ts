@@ -32,7 +32,7 @@ export async function copy(
 }
 
 /**
- * Replaces a file by one that gzip has packed. The packed file is read once more, because the disk may be bad.
+ * Packs a file with gzip and removes it. The packed file is read again as a check, because the disk may be bad.
  * @returns the path of the packed file
  */
 export async function pack(file: string, signal: AbortSignal): Promise<string> {

@@ -45,7 +45,7 @@ export async function restore(file: string, options: RestoreOptions, interrupt: 
     interrupt.throwIfAborted();
     const aside = await replaceDatabase(draft, path);
     console.error(
-      `Restored ${countedRecords(counts)} from ${file} to ${path}, under a new epoch: ETags of before are no longer valid.`,
+      `Restored ${countedRecords(counts)} from ${file} to ${path}, under a new epoch: older ETags are no longer valid.`,
     );
     if (aside !== undefined) {
       console.error(`The old database is now ${aside}; remove it when you no longer need it.`);
@@ -95,8 +95,8 @@ async function finish(draft: string): Promise<void> {
 }
 
 /**
- * Deletes the rows in which processes store their own state. They may be forged: a lease without end would stop its
- * work for good. A new epoch comes with the triggers (`makeTriggers`), which every copy lacks.
+ * Deletes the rows in which processes store their own state. They may be forged: a lease that never expires would stop
+ * its work forever. A new epoch comes with the triggers (`makeTriggers`), which every copy lacks.
  */
 function clearProcessState(draft: string): void {
   using database = openDatabase(draft, { fileMustExist: true });
@@ -168,7 +168,7 @@ async function takeBack(path: string, aside: string): Promise<void> {
   await rm(aside, { force: true });
 }
 
-/** Removes the databases that earlier restores kept: one is enough to go back to. */
+/** Removes the databases that earlier restores kept, because one old database is enough. */
 async function removeEarlierAsides(path: string, aside: string): Promise<void> {
   const folder = dirname(path);
   for (const name of await readdir(folder)) {

@@ -17,14 +17,14 @@ function kept(backups: readonly BackupFile[], keep: string, now = '2026-11-24T12
 describe('supersededBackups', () => {
   it('keeps the newest backup of each of the last hours, days and weeks', () => {
     const backups = every(HOUR / 4, 4 * 24 * 60, '2026-11-24T12:00:00Z');
-    // The newest of an hour is that of quarter to; weeks end on Sunday.
+    // The newest backup of an hour is the one at 45 minutes past; weeks end on Sunday.
     expect(kept(backups, '3h')).toEqual(['20261124T1200', '20261124T1145', '20261124T1045']);
     expect(kept(backups, '3d')).toEqual(['20261124T1200', '20261123T2345', '20261122T2345']);
     expect(kept(backups, '3w')).toEqual(['20261124T1200', '20261122T2345', '20261115T2345']);
     expect(kept(backups, '24h,7d,4w')).toHaveLength(24 + 7 + 4 - 2 - 2);
   });
 
-  it('gives the same whether it runs after each backup or once', () => {
+  it('has equal results whether it runs after each backup or once', () => {
     const all = every(HOUR, 24 * 50, '2026-11-24T12:00:00Z');
     const keep = parseKeep('24h,7d,4w');
     let stepwise: BackupFile[] = [];
@@ -41,7 +41,7 @@ describe('supersededBackups', () => {
     expect(kept(backups, '24h')).toHaveLength(24);
   });
 
-  it('never removes the newest backup, and neither counts nor removes one of the future', () => {
+  it('never removes the newest backup, and neither counts nor removes a future one', () => {
     expect(kept([at('2020-01-01T00:00:00Z')], '1h')).toEqual(['20200101T0000']);
     const future = every(HOUR, 3, '2030-01-01T00:00:00Z');
     expect(kept([...future, ...every(HOUR, 3, '2026-11-24T12:00:00Z')], '2h')).toEqual([
@@ -51,7 +51,7 @@ describe('supersededBackups', () => {
     ]);
   });
 
-  it('keeps both hours that a clock with summer time would call 02:00, and has no hour twice', () => {
+  it('keeps both backups of the hour that is repeated in autumn, and no hour twice', () => {
     const backups = ['2026-10-25T01:30:00Z', '2026-10-25T00:30:00Z', '2026-10-25T00:10:00Z'].map(at);
     expect(kept(backups, '24h')).toEqual(['20261025T0130', '20261025T0030']);
   });
@@ -59,6 +59,6 @@ describe('supersededBackups', () => {
 
 describe('parseKeep', () => {
   it.each(['', '24', '24h,', '0h', '24h 7d', '1h,2h', '-1h', '1.5d', '4m', '10000h', '24H'])('rejects "%s"', (text) => {
-    expect(() => parseKeep(text)).toThrow('It must be numbers of hours, days and weeks, such as 24h,7d,4w');
+    expect(() => parseKeep(text)).toThrow('It must be one or more numbers of hours, days or weeks, such as 24h,7d,4w');
   });
 });

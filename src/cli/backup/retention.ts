@@ -13,7 +13,7 @@ const PERIODS = {
 
 type Unit = keyof typeof PERIODS;
 
-/** The number of hours, days and weeks of which a backup is kept. */
+/** For how many hours, days and weeks one backup each is kept. */
 export type Keep = ReadonlyMap<Unit, number>;
 
 /**
@@ -25,9 +25,7 @@ export function parseKeep(text: string): Keep {
   for (const part of text.split(',')) {
     const [, count, unit] = /^([1-9][0-9]{0,3})([hdw])$/.exec(part) ?? [];
     if (count === undefined || keep.has(unit as Unit)) {
-      throw new InvalidArgumentError(
-        'It must be numbers of hours, days and weeks, such as 24h,7d,4w, or some of these.',
-      );
+      throw new InvalidArgumentError('It must be one or more numbers of hours, days or weeks, such as 24h,7d,4w.');
     }
     keep.set(unit as Unit, Number(count));
   }
@@ -36,9 +34,9 @@ export function parseKeep(text: string): Keep {
 
 /**
  * The backups to remove. The newest one of each of the last hours, days and weeks stays. A period without a backup does
- * not count, as in `restic forget` and `borg prune`, so after a long pause nothing more is removed.
+ * not count, as in `restic forget` and `borg prune`, so a long pause removes no further backups.
  * @param backups newest first
- * @param now in milliseconds; a later backup, of a clock that has gone back, neither counts nor is removed
+ * @param now in milliseconds; a later backup (the clock was set back) neither counts nor is removed
  */
 export function supersededBackups(backups: readonly BackupFile[], keep: Keep, now: number): BackupFile[] {
   const past = backups.filter(({ time }) => time <= now);

@@ -17,8 +17,8 @@ const triggers = (): string[] =>
   RESOURCES.flatMap(({ name: { plural } }) => [...sqliteTriggerNames(plural), ...auditTriggerNames(plural)]);
 
 /**
- * Compares the schema of a copy with that of a new database after the same migrations, because an additional trigger
- * would run. It ignores the parts that `dropRecreatedParts` drops.
+ * Compares the schema of a copy with the schema of a new database after the same migrations, because an additional
+ * trigger would run. It ignores the parts that `dropRecreatedParts` drops.
  * @returns one line for each difference
  */
 export async function differencesFromFresh(
@@ -70,7 +70,7 @@ function schemaDifferences(path: string, fresh: string, ignored: readonly string
   const extra = [...found.keys()].filter((name) => !expected.has(name)).map((name) => `it has the ${name}`);
   const lost = [...expected.keys()].filter((name) => !found.has(name)).map((name) => `it lacks the ${name}`);
   const changed = [...found].filter(([name, sql]) => expected.has(name) && expected.get(name) !== sql);
-  return [...extra, ...lost, ...changed.map(([name]) => `its ${name} is not that of the migrations`)];
+  return [...extra, ...lost, ...changed.map(([name]) => `its ${name} differs from the migrations`)];
 }
 
 /** Comparable SQL by kind and name. */

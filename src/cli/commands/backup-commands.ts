@@ -36,10 +36,14 @@ export function addBackupCommand(cli: Command, interrupt: AbortSignal): void {
       '[file]',
       'the target; a file is replaced when the copy is complete and checked; a device or FIFO is written into, and "-" is stdout; .gz is packed with gzip',
     )
-    .option('--to <folder>', 'make a new file in this folder, best on another disk')
-    .option('--every <time>', 'with --to: make one after the other, until Ctrl+C or SIGTERM: 30m, 1h, 1d', seconds)
-    .option('--keep <numbers>', 'with --to: keep the newest of each of the last hours, days and weeks', parseKeep)
-    .option('--gzip', 'with --to: pack it with gzip')
+    .option('--to <folder>', 'make a new file in this folder, preferably on another disk')
+    .option('--every <time>', 'with --to: make a backup at this interval until Ctrl+C or SIGTERM: 30m, 1h, 1d', seconds)
+    .option(
+      '--keep <numbers>',
+      'with --to: keep the newest backup of each of the last hours, days and weeks',
+      parseKeep,
+    )
+    .option('--gzip', 'with --to: pack the backup with gzip')
     .option(SKIP[0], `with --to: ${SKIP[1]}`)
     .addHelpText('after', BACKUP_NOTE)
     .action(async (file: string | undefined, options: BackupOptions) => {

@@ -40,7 +40,7 @@ function addCommandOf(resource: Resource, parent: Command, interrupt: AbortSigna
       'write to a file, which appears only when it is complete, or into a device or FIFO (default: stdout); .gz is packed with gzip',
     )
     .option('--after <id>', `only ${name.pluralText} after the one with this id`, idOf(name))
-    .option('--limit <count>', `at most so many ${name.pluralText}`, parseCount);
+    .option('--limit <count>', `maximum number of ${name.pluralText}`, parseCount);
   const own = new Set([...command.options.map(({ long }) => long), '--help']);
   const properties = Object.keys(filters).filter((property) => !own.has(flagOf(property)));
   for (const property of properties) {

@@ -126,7 +126,7 @@ async function ageOfBackup(folder: string): Promise<string> {
 function remedyFor(errors: readonly string[]): string {
   const all = errors.join();
   if (/newer version/.test(all)) return 'use that version';
-  if (/locked|busy/.test(all)) return 'see which process has it locked, and try again';
+  if (/locked|busy/.test(all)) return 'find the process that has locked it, and try again';
   if (/unable to open|readonly/.test(all)) return 'give the user of the service the right to read and write it';
   return 'stop the service, keep a copy of the file, and restore a backup (cli restore)';
 }

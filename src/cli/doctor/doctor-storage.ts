@@ -72,7 +72,7 @@ export function counters(config: Config): Promise<string> {
   });
 }
 
-/** Names the triggers of a resource that differ from those of this version. */
+/** Names the triggers of a resource that differ from the triggers of this version. */
 async function wrongTriggers(dataSource: DataSource, { name, audited = false }: Resource): Promise<string | undefined> {
   const sql = committed(dataSource);
   const counting = await hasTriggers(sql, dataSource, name.plural);
@@ -112,7 +112,7 @@ export async function fixCounters(config: Config): Promise<string[]> {
   return fixed;
 }
 
-/** The values of `cli set`, which replace those of the environment. */
+/** The values of `cli set`, which replace values of the environment. */
 export function liveSettings(config: Config): Promise<string> {
   return withTables(config, async (dataSource) => {
     const { stored, problems } = inForce(config, await storedSettings(dataSource));

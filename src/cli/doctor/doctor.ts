@@ -80,7 +80,7 @@ function certificate({ tls: { certFile, keyFile } }: Config): string {
   const { expires } = readTlsFiles(certFile!, keyFile!);
   const time = expires.toISOString();
   if (expires.getTime() > Date.now()) return `${certFile} is valid until ${time}`;
-  throw new Error(`${certFile} has expired at ${time}: replace it, and ${keyFile}`);
+  throw new Error(`${certFile} expired at ${time}: replace it, and ${keyFile}`);
 }
 
 /** Checks that the clock is not behind the times of existing files: tokens expire by the clock. */

@@ -50,7 +50,7 @@ export interface LineProblem {
 
 /** The lines of one transaction. */
 export class Batch {
-  /** @param before the hash of all lines before the first of these */
+  /** @param before the hash of all lines before this batch */
   constructor(
     private readonly before: Hash,
     readonly entries: readonly Entry[],
@@ -98,7 +98,7 @@ class IdSet {
   }
 }
 
-/** Lines of a batch: enough to share a commit, few enough for writes of the service in between. */
+/** Lines of a batch: enough to share a commit, few enough for writes of the service between two batches. */
 const BATCH = 1000;
 
 /** Reads an input in batches of valid lines. It skips the lines that a resumed import has stored. */
@@ -119,7 +119,7 @@ export class ImportInput {
     this.ids = job.options.ids ?? job.resumed?.ids;
   }
 
-  /** @throws {Failure} when the input is not that of the resumed import */
+  /** @throws {Failure} when the input differs from the input of the resumed import */
   async *batches(): AsyncGenerator<Batch> {
     const stored = this.job.resumed?.lines ?? 0;
     let last = 0;
@@ -174,7 +174,7 @@ export class ImportInput {
     );
   }
 
-  /** The id to store; `undefined` for a new one. */
+  /** The id to store; `undefined` for a new id. */
   private idFor(id: Id | undefined): Id | undefined {
     this.ids ??= id === undefined ? 'assign' : 'keep';
     if (this.ids === 'assign') {
@@ -194,6 +194,6 @@ export class ImportInput {
 function anotherInput(lines: number): Failure {
   return new Failure(
     `This is not the input whose import was interrupted: its first ${lines} lines are not those that are stored. ` +
-      'Give the same one, or start again with --forget.',
+      'Give the same input, or start again with --forget.',
   );
 }

@@ -46,7 +46,7 @@ export async function storeAtomically(storage: OpenStorage, job: ImportJob, tota
 /**
  * Stores batch after batch, each with the progress of the import.
  * @returns how many records were stored by this run
- * @throws {Failure} which says what is stored and how to go on
+ * @throws {Failure} with the state of the import and how to continue
  */
 export async function storeInBatches(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
   const run = new ImportRun(storage, job);
@@ -115,7 +115,7 @@ class ImportRun {
     );
   }
 
-  /** Tells what an interrupted import has stored and how to resume it. */
+  /** Describes the state of an interrupted import and how to resume it. */
   state(): string {
     if (this.saved === undefined) return 'Nothing is stored.';
     const again = this.job.file ?? 'the same input';

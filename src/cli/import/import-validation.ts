@@ -6,7 +6,7 @@ import type { OpenStorage } from '../resources/open-storage.js';
 import { type Batch, type IdsOption, ImportInput, type ImportJob, type LineProblem } from './import-input.js';
 import { UniqueValues } from './unique-values.js';
 
-/** Most invalid lines that are printed. */
+/** Maximum number of invalid lines that are printed. */
 const MOST_NAMED = 20;
 
 interface ValidatedInput {
@@ -46,7 +46,7 @@ export async function validateInput(
   if (records > free) {
     throw new Failure(
       `There is not enough room: ${records} ${resource.name.pluralText} are to be stored, and ${free} of ${capacity} places are free. ` +
-        `Raise ${resource.capacity.name}, or delete some. Nothing was stored by this run.`,
+        `Raise ${resource.capacity.name}, or delete some records. Nothing was stored by this run.`,
     );
   }
   return { records, ids: input.ids, free };
@@ -91,7 +91,7 @@ class LineProblems {
   throwIfAny(): void {
     if (this.count === 0) return;
     const more = this.count > MOST_NAMED ? [`... and ${this.count - MOST_NAMED} more lines.`] : [];
-    // Problems that the database finds come after those of later lines.
+    // Sorted, because the database reports problems of a line after the problems of later lines.
     const named = this.named.sort((a, b) => a.line - b.line).map(({ line, problem }) => brokenLine(line, problem));
     throw new Failure([...named, ...more, 'Nothing was stored by this run.'].join('\n'));
   }

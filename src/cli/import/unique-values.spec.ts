@@ -52,18 +52,18 @@ describe('the unique values of an import', () => {
   it('name the line, the property and the record that holds the value', async () => {
     const lines = [entry(1, { code: 'B', row: 'y', place: 1 }), entry(2, { code: 'A', row: 'y', place: 2 })];
     expect(await unique.problemsOf(lines)).toEqual([
-      { line: 2, problem: '"code" must be unique, and the stored record 7 has the same' },
+      { line: 2, problem: '"code" must be unique, and the stored record 7 has the same value' },
     ]);
   });
 
-  it('name the line before, also of an earlier batch, and several properties together', async () => {
+  it('name the earlier line, also of an earlier batch, and several properties together', async () => {
     expect(await unique.problemsOf([entry(1, { code: 'B', row: 'y', place: 1 })])).toEqual([]);
     expect(await unique.problemsOf([entry(1001, { code: 'C', row: 'y', place: 1 })])).toEqual([
-      { line: 1001, problem: '"row" with "place" must be unique, and line 1 has the same' },
+      { line: 1001, problem: '"row" with "place" must be unique, and line 1 has the same value' },
     ]);
   });
 
-  it('may be null as often as one likes', async () => {
+  it('may be null any number of times', async () => {
     const lines = [1, 2, 3].map((number) => entry(number, { code: null, row: 'z', place: number }));
     expect(await unique.problemsOf(lines)).toEqual([]);
   });

@@ -3,7 +3,7 @@ import type { AnyResourceEntity } from '../../resource/resource-entity.js';
 import type { OpenStorage } from '../resources/open-storage.js';
 import type { Entry, LineProblem } from './import-input.js';
 
-/** Most conditions of one statement. */
+/** Maximum number of conditions of one statement. */
 const CHUNK = 200;
 
 /** Finds lines with a unique value that another line or a stored record has. */
@@ -30,7 +30,7 @@ export class UniqueValues {
         if (before === undefined) this.seen.set(value, line);
         const holder = stored.get(value) ?? (before === undefined ? undefined : `line ${before}`);
         if (holder !== undefined) {
-          problems.push({ line, problem: `${quoted(key)} must be unique, and ${holder} has the same` });
+          problems.push({ line, problem: `${quoted(key)} must be unique, and ${holder} has the same value` });
         }
       }
     }

@@ -15,14 +15,14 @@ export type Destination =
   /** A descriptor of this process, such as `/dev/stdout`. */
   | { readonly kind: 'descriptor'; readonly fd: number };
 
-/** Most symbolic links to follow, as on Linux (path_resolution(7)). */
+/** Maximum number of symbolic links to follow, as on Linux (path_resolution(7)). */
 const MOST_LINKS = 40;
 
 /** Milliseconds between two attempts to open a FIFO. */
 const FIFO_POLL = 50;
 
 /**
- * Resolves symbolic links, also those to a missing file. "-" is stdout.
+ * Resolves symbolic links, also to a missing file. "-" is stdout.
  * @throws {UsageError} for a folder, a socket, or links that lead in a circle
  */
 export async function destinationOf(output: string): Promise<Destination> {

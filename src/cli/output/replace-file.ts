@@ -23,7 +23,7 @@ export async function replaceFile(draft: string, path: string): Promise<void> {
 export class ReplacedError extends Failure {
   constructor(path: string, cause: Error) {
     super(
-      `${path} is the new file, but its folder cannot be put on disk (${cause.message}): after a power cut it may be the ` +
+      `${path} is the new file, but its folder cannot be synced (${cause.message}): after a power cut it may be the ` +
         'old one again. Check the disk.',
       cause,
     );

@@ -4,7 +4,7 @@ import type { Resource } from '../../resource/resource.js';
 import { UsageError } from '../command-errors.js';
 import type { ExpectedContents } from '../sqlite-file/file-check.js';
 
-/** The names of all resources; a resource comes after those that it references. */
+/** The names of all resources; referenced resources come first. */
 export const NAMES: readonly string[] = RESOURCES.map(({ name }) => name.plural);
 
 /**

@@ -15,7 +15,7 @@ export interface FileReport {
 
 const READ_ONLY = { readonly: true, fileMustExist: true, timeout: 5000 } as const;
 
-/** Most lines of SQLite's report to print; a corrupt file can have thousands. */
+/** Maximum number of lines of SQLite's report to print; a corrupt file can have thousands. */
 const MOST_FAULTS = 5;
 
 /** The expected contents of a database of this version. */
@@ -131,10 +131,10 @@ function sequenceErrors(resource: string, column: ReadColumn): string[] {
     resource,
   ) as number[];
   if (behind === undefined) return [];
-  return [`the next id of ${resource} would be one that was used before (${behind} was)`];
+  return [`the next id of ${resource} would repeat an old one: ${behind} was used before`];
 }
 
-/** Checks that ids are texts or positive, and that revisions are integers up to that of the resource. */
+/** Checks that ids are texts or positive, and that revisions are integers up to the revision of the resource. */
 function numberErrors(resource: string, column: ReadColumn): string[] {
   const [wrong] = column(
     `SELECT count(*) FROM "${resource}" AS record, storage WHERE storage.resource = ? AND NOT

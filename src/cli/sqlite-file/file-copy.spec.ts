@@ -12,7 +12,7 @@ describe('copyDatabase', () => {
     folder = mkdtempSync(join(tmpdir(), 'cookies-'));
     source = openDatabase(join(folder, 'source'));
     source.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; CREATE TABLE t (id INTEGER PRIMARY KEY, bytes)');
-    // More pages than are copied before others may write.
+    // More pages than one step of the copy; other processes may write between two steps.
     source.exec('INSERT INTO t (bytes) VALUES (zeroblob(12000000))');
   });
 
@@ -44,7 +44,7 @@ describe('copyDatabase', () => {
     expect(rowsOf('source')).toBe(1 + steps.length);
   });
 
-  it('makes one file, in no WAL mode', async () => {
+  it('makes one file that is not in WAL mode', async () => {
     await copyDatabase(join(folder, 'source'), join(folder, 'copy'), { readonly: false, progress: () => {} });
     expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual(['copy']);
     const copy = openDatabase(join(folder, 'copy'), { readonly: true });
@@ -52,7 +52,7 @@ describe('copyDatabase', () => {
     copy.close();
   });
 
-  it('ends with what its progress throws', async () => {
+  it('rejects with an exception of the progress callback', async () => {
     const progress = (): never => {
       throw new Error('enough');
     };

@@ -7,8 +7,8 @@ const STEP = 2500;
 
 /**
  * Copies the current state of a database into a new file, while others may write.
- * @param readonly for a file that must not change; a writing connection removes `-wal` and `-shm` when it is the last
- * @param progress receives the copied and all pages; an exception ends the copy
+ * @param readonly for a file that must not change: the last writing connection removes `-wal` and `-shm`
+ * @param progress receives the numbers of copied pages and of all pages; an exception ends the copy
  * @throws SqliteError
  */
 export async function copyDatabase(

@@ -14,8 +14,8 @@ export type StoredSetting = PolledRow<(typeof LIVE_SETTINGS.columns)[number]>;
 type Listener = (config: Config) => void | Promise<void>;
 
 /**
- * The configuration in force: that of the environment, overridden by the values of the table `live_settings`, which
- * `cli set` writes. They apply in all workers and replicas, and after a restart, until they are unset.
+ * The configuration in force: the environment, overridden by the values of the table `live_settings`, which `cli set`
+ * writes. They apply in all workers and replicas, and after a restart, until they are unset.
  */
 @Injectable()
 export class LiveConfig {
@@ -89,7 +89,7 @@ export function settingsInForce(config: Config, rows: readonly StoredSetting[]):
 }
 
 /**
- * Stores values of settings by name, and deletes those that are `undefined`, in one transaction.
+ * Stores values of settings by name, or deletes them if they are `undefined`, in one transaction.
  * @param by name of the user who changes them
  */
 export async function storeSettings(

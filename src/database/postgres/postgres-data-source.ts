@@ -35,7 +35,7 @@ export function createPostgresDataSource(
     // gen_random_uuid() needs no extension since PostgreSQL 13; TypeORM's default generator does.
     uuidExtension: 'pgcrypto',
   } as DataSourceOptions);
-  // TypeORM creates the driver in the constructor and has no option for another one. Nothing has used it yet.
+  // TypeORM creates its own driver in the constructor and has no option for another. Nothing has used that driver yet.
   const driver = new PostgresDriver(dataSource, settings);
   dataSource.driver = driver;
   if (tellsOutsideWrites) driver.outsideWrites = new TransactionsInProgress(dataSource);
@@ -118,7 +118,7 @@ class TransactionsInProgress implements OutsideWrites {
     if (around === undefined || around === runner || !around.isTransactionActive || !mayWrite(sql)) return;
     this.dataSource.logger.log(
       'warn',
-      'A write bypasses the transaction around it, and stays when that is rolled back; use the manager that ' +
+      'A write bypasses the transaction around it, and is not rolled back with it; use the manager that ' +
         `dataSource.transaction(...) passes: ${sql}`,
     );
   }

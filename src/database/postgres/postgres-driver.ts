@@ -30,7 +30,7 @@ import { type OutsideWrites, PostgresQueryRunner, type TransactionSettings } fro
 import { execute, mayWrite, PostgresSql, READS } from './postgres-sql.js';
 import { beginning, PostgresTransaction, type TransactionLimits } from './postgres-transaction.js';
 
-/** Attempts of a transaction that the server undid because of another one, or whose connection broke before COMMIT. */
+/** Attempts of a transaction that the server undid in a conflict, or whose connection broke before COMMIT. */
 const ATTEMPTS = 5;
 
 /** Milliseconds that the server waits longer than the client for the next statement of a transaction. */
@@ -92,7 +92,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     this.pools = new ConnectionPools(this.settings, this.hosts);
     this.master = this.pools.ordinary.pool;
     try {
-      // `connect` of TypeORM would make its own pool. The queries that follow there are sent here.
+      // TypeORM's `connect` would make its own pool, so its other queries are sent here.
       const runner = this.createQueryRunner('master');
       try {
         this.version ??= await runner.getVersion();
@@ -193,7 +193,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     return this.settings.transactionTimeout;
   }
 
-  /** Other encodings cannot store all strings. */
+  /** Rejects encodings other than UTF-8, because they cannot store all strings. */
   private async expectUtf8(runner: PostgresQueryRunner): Promise<void> {
     const [row] = (await runner.query('SHOW server_encoding')) as { server_encoding: string }[];
     if (row?.server_encoding === 'UTF8') return;

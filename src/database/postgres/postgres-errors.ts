@@ -15,8 +15,8 @@ function codeOf(error: unknown): string {
 }
 
 /**
- * Tells whether 08P01 concerns one statement, for example one with too few parameters. PgBouncer sends the same code as
- * FATAL when it has lost the server.
+ * Tells whether 08P01 concerns one statement, such as a statement with too few parameters. PgBouncer sends the same
+ * code as FATAL when it has lost the server.
  */
 function isOfStatement(error: unknown): boolean {
   return codeOf(error) === '08P01' && (error as { severity?: unknown }).severity !== 'FATAL';
@@ -25,7 +25,7 @@ function isOfStatement(error: unknown): boolean {
 /** Errors after which the connection must not be used again: the session ended, or the server is the wrong one. */
 const SESSION_OVER = /^(08...|57P0.|25006|25P0[345]|2600.|42P05|E[A-Z_]+)$/;
 
-/** Errors caused by another session or a limit. The connection is still good. */
+/** Errors caused by another session or a limit. The connection stays usable. */
 const TRANSIENT = /^(40003|55P03|57014|53...|58...)$/;
 
 /** data_corrupted, index_corrupted and io_error: the files or the volume of the server are damaged. */
@@ -35,7 +35,7 @@ const DAMAGED = /^(XX001|XX002|58030)$/;
 const WITHOUT_CODE =
   /^(Connection terminated|Query read timeout|Client has encountered a connection error|Client was closed|timeout e)/;
 
-/** Tells whether the database undid the transaction because of another one, so that it may run again. */
+/** Tells whether the database undid the transaction because of another transaction, so that it may run again. */
 export function isConflict(error: unknown): boolean {
   return /^(40001|40P01)$/.test(codeOf(error));
 }
@@ -133,7 +133,7 @@ export function explained(error: unknown, sql: string, parameters: unknown[]): E
 
 const rejectedUser = ({ message }: Error): string =>
   /no encryption/.test(message)
-    ? 'it wants TLS; add ?sslmode=verify-full to DATABASE_URL'
+    ? 'it requires TLS; add ?sslmode=verify-full to DATABASE_URL'
     : `it rejects the user (${message}); correct user and password in DATABASE_URL`;
 
 const REASONS: readonly [RegExp, (error: Error) => string][] = [
@@ -162,9 +162,9 @@ const REASONS: readonly [RegExp, (error: Error) => string][] = [
 
 const MESSAGES: readonly [RegExp, string][] = [
   [/does not support SSL/, 'it does not speak TLS; set ssl = on at the server, or sslmode=disable in DATABASE_URL'],
-  [/password must be a (non-empty )?string|no password/i, 'it wants a password; add one to DATABASE_URL'],
+  [/password must be a (non-empty )?string|no password/i, 'it requires a password; add one to DATABASE_URL'],
   [/timeout/, 'it does not respond in time; correct host and port in DATABASE_URL, or the network'],
-  [/^Connection terminated/, 'it closed the connection; see that a PostgreSQL server listens there'],
+  [/^Connection terminated/, 'it closed the connection; check that a PostgreSQL server listens there'],
 ];
 
 /** Explains to an operator why the server cannot be used at start, without the password. */

@@ -47,7 +47,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   declare driver: TransactionSettings;
   private client?: PostgresClient;
   private migrating = false;
-  /** Whether the caller has released the runner. TypeORM also releases one whose connection breaks. */
+  /** Whether the caller has released the runner. TypeORM also releases a runner whose connection breaks. */
   private isReleasedByCaller = false;
   /** Ends a transaction that takes too long. */
   private timer?: NodeJS.Timeout;
@@ -68,8 +68,8 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   }
 
   /**
-   * Runs a statement. The begin of a transaction, and a SELECT outside of one, is repeated on another connection if its
-   * own is broken.
+   * Runs a statement. If the connection is broken, a BEGIN, or a SELECT outside a transaction, is repeated on another
+   * one.
    * @throws {QueryFailedError} for an error of the statement or a violated constraint
    * @throws {DatabaseUnavailableError} for a stopped server, a time-out of a lock, statement or transaction, or a
    * deadlock
@@ -111,7 +111,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     const rows = await super.stream(sql, parameters);
     const { client } = this;
     client!.isStreaming = true;
-    // Rows may arrive after the stream was destroyed; `drain` follows the last one.
+    // Rows may arrive after the stream was destroyed; `drain` follows the last row.
     client!.once('drain', () => (client!.isStreaming = false));
     const checked = new Transform({ objectMode: true, transform: rejectUnsafeIntegers });
     pipeline(rows, checked, () => undefined);
@@ -146,7 +146,9 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     return super.addColumn(table, portableColumn(column));
   }
 
-  /** Converts the values in place. TypeORM would drop a column whose type or length changes, and add an empty one. */
+  /**
+   * Converts the values in place. If the type or length changes, TypeORM would drop the column and add an empty column.
+   */
   override async changeColumn(
     table: Table | string,
     oldColumn: TableColumn | string,
@@ -200,8 +202,8 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   }
 
   /**
-   * Waits for the end of the transaction, then rejects the statement if its runner was released: it would run outside.
-   * TypeORM releases the runner of `dataSource.transaction` by the next turn of the event loop.
+   * Waits for the end of the transaction, then rejects the statement if its runner was released: it would run outside
+   * the transaction. TypeORM releases the runner of `dataSource.transaction` by the next turn of the event loop.
    */
   private async stayOpen(sql: string): Promise<void> {
     await this.ending?.catch(() => undefined);
@@ -252,7 +254,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     return undefined;
   }
 
-  /** Closes the connection; the next statement takes another one. */
+  /** Closes the connection; the next statement takes another connection. */
   private leaveConnection(): void {
     this.stopTimer();
     if (this.client) this.client.mustClose = true;

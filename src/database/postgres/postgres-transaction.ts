@@ -9,7 +9,7 @@ import { execute } from './postgres-sql.js';
 export interface TransactionLimits {
   readonly statement: number;
   readonly lock: number;
-  /** Time between two statements of a transaction. */
+  /** Milliseconds between two statements of a transaction. */
   readonly idle: number;
 }
 
@@ -44,7 +44,7 @@ export class PostgresTransaction {
 
   /**
    * @param begin result of `beginning`
-   * @param timeout milliseconds until it is rolled back, even while the caller uses it; no limit if absent
+   * @param timeout milliseconds until the transaction is rolled back, even while the caller uses it; no limit if absent
    * @throws errors of node-postgres
    */
   static async begin(connections: ConnectionPool, begin: string, timeout?: number): Promise<PostgresTransaction> {
@@ -73,7 +73,7 @@ export class PostgresTransaction {
     }
   };
 
-  /** @throws {OutcomeUnknownError} when the transaction may be stored; after any other error it is not */
+  /** @throws {OutcomeUnknownError} when the transaction may be stored; after any other error it is not stored */
   async commit(): Promise<void> {
     this.assertOpen();
     clearTimeout(this.timer);

@@ -10,10 +10,10 @@ const PAUSE = 1000;
 const LAST_ATTEMPT = 600_000;
 
 /**
- * Runs the pending migrations in one transaction, which locks the `migrations` table first. If several processes start
- * together, one migrates and the others find it done. While others use a table that it changes, it tries again.
- * @returns the names of those that ran
- * @throws {DatabaseStartError} when a statement of one fails
+ * Runs the pending migrations in one transaction, which locks the `migrations` table first. Of several processes, one
+ * migrates and the others find nothing to do. On PostgreSQL it tries again while a table is in use.
+ * @returns the names of the migrations that ran
+ * @throws {DatabaseStartError} when a statement of a migration fails
  * @throws {DatabaseUnavailableError} when a table has been in use for ten minutes; on SQLite, after the busy time-out
  */
 export async function migrate(dataSource: DataSource): Promise<string[]> {
@@ -34,8 +34,8 @@ export async function migrate(dataSource: DataSource): Promise<string[]> {
 async function migrateOnce(dataSource: DataSource): Promise<string[]> {
   const runner = dataSource.createQueryRunner();
   try {
-    // A table rebuild needs foreign keys off, and inside a transaction SQLite ignores the switch. On PostgreSQL, this
-    // takes a lock and lifts the time-outs.
+    // A table rebuild needs foreign keys off, and SQLite ignores this pragma inside a transaction. On PostgreSQL, the
+    // call takes a lock and lifts the time-outs.
     await runner.beforeMigration();
     await runner.startTransaction();
     try {

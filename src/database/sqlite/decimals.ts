@@ -39,7 +39,7 @@ export function storedDecimal(value: unknown, column: ColumnMetadata): unknown {
   return withPoint(unscaled, scale, sign === '-');
 }
 
-/** The digits after the point, as TypeORM declares them to PostgreSQL; `undefined` without a limit. */
+/** The number of digits after the decimal point, as TypeORM declares it to PostgreSQL; `undefined` without a limit. */
 function scaleOf({ precision, scale }: ColumnMetadata): number | undefined {
   if (precision === undefined || precision === null) return undefined;
   return scale ?? 0;

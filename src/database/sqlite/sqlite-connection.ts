@@ -130,12 +130,12 @@ export interface OpenTransaction {
   /**
    * Rolls back immediately; does nothing after the end. Resolves when the data that the transaction read is on disk;
    * only then may the caller act on it.
-   * @throws the error of that commit; then results of this transaction are invalid
+   * @throws the error of the commit of this data; then results of this transaction are invalid
    */
   rollback(): Promise<void>;
 }
 
-/** Converts the result of a statement to that of TypeORM's query runners. */
+/** Converts the result of a statement to the `QueryResult` of TypeORM. */
 export function toQueryResult({ rows, changes, lastInsertRowid }: StatementResult): QueryResult {
   const result = new QueryResult();
   if (rows !== undefined) {

@@ -25,7 +25,7 @@ export function createSqliteDataSource(
     driver: betterSqlite3(),
     database: database.path,
   } as DataSourceOptions);
-  // TypeORM creates the driver in the constructor and has no option for another one. Nothing has used it yet.
+  // TypeORM creates its own driver in the constructor and has no option for another. Nothing has used that driver yet.
   dataSource.driver = new SqliteDriver(dataSource, database);
   return dataSource;
 }
@@ -66,8 +66,8 @@ class SqliteQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilde
 
 class SqliteInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQueryBuilder<Entity> {
   /**
-   * An upsert that finds the row updates its date. TypeORM would set the default of the column, which SQLite does not
-   * support here.
+   * Makes an upsert of an existing row set its update date to the current time. TypeORM would set the default of the
+   * column, which SQLite does not support here.
    */
   protected override createInsertExpression(): string {
     const sql = super.createInsertExpression();

@@ -158,7 +158,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
       return result;
     } catch (error) {
       await transaction.rollback();
-      // Errors of statements have been converted; the others come from the commit.
+      // Errors of statements are already converted; an unconverted error comes from the commit.
       throw sqliteCode(error) === '' ? error : explained(error, 'COMMIT', []);
     }
   }
@@ -195,7 +195,7 @@ function isDecimal({ type }: ColumnMetadata): boolean {
 function prepareForWriting(connection: SqliteConnection): void {
   const { database } = connection;
   const encoding = String(database.pragma('encoding', { simple: true }));
-  // The JSON of lists is the text of the database as bytes.
+  // Lists copy the bytes of the database's text into their JSON, which is UTF-8.
   if (encoding !== 'UTF-8') throw new Error(`its text is in ${encoding}; it must be in UTF-8`);
   const mode = database.pragma('journal_mode = WAL', { simple: true });
   if (mode !== 'wal') throw new Error(`its file system does not allow WAL mode (it stays in mode "${String(mode)}")`);

@@ -22,7 +22,7 @@ import type { Snapshots } from './reading/snapshots.js';
 import type { TableRebuilds } from './table-rebuilds.js';
 import type { Writer } from './writing/writer.js';
 
-/** The connections that a query runner uses. The driver has them. */
+/** The connections of the driver that a query runner uses. */
 export interface SqliteConnections extends BetterSqlite3Driver {
   readonly reader: SqliteConnection;
   readonly writer: Writer;
@@ -62,8 +62,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   /**
    * Rolls back a forgotten transaction, which would block others.
-   * @throws the error of a failed commit, if the last transaction had read its rows before it was rolled back. TypeORM
-   * releases in `finally`, so this error replaces one that depends on these rows.
+   * @throws the error of a failed commit, if the last transaction had read rows of that commit before its rollback.
+   * TypeORM releases in `finally`, so this error replaces an error that depends on these rows.
    */
   override async release(): Promise<void> {
     if (this.isReleased) return;
@@ -81,8 +81,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     try {
       await super.startTransaction();
     } catch (error) {
-      // TypeORM marks a transaction active before it begins, so the mark is removed when it does not begin. A nested
-      // one stays counted, because TypeORM ends it with a rollback, which must not roll back the outer one.
+      // TypeORM marks a transaction active before it begins, so a failed begin removes the mark. A nested transaction
+      // stays counted, because TypeORM ends it with a rollback, which must not roll back the outer one.
       if (this.transaction === undefined) this.isTransactionActive = false;
       else this.transactionDepth += 1;
       throw error;
@@ -103,8 +103,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   /**
-   * Switches foreign keys off. Up, TypeORM begins the transaction of a migration before this call; down, after it.
-   * SQLite ignores the switch inside a transaction, so a new transaction is begun again.
+   * Switches foreign keys off. TypeORM begins the transaction of a migration before this call, but that of a revert
+   * after it. SQLite ignores the pragma inside a transaction, so this method ends the transaction and begins it again.
    * @throws {TypeORMError} inside a transaction that has run statements
    */
   override async beforeMigration(): Promise<void> {
@@ -125,7 +125,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     if (this.transaction === undefined) await this.endMigration();
   }
 
-  /** TypeORM would leave the old name in the CHECKs of the table. */
+  /** Also renames the column in the CHECKs of the table, which TypeORM would not do. */
   override async renameColumn(
     table: Table | string,
     oldColumn: TableColumn | string,
@@ -151,8 +151,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   /**
    * @throws {QueryFailedError} for an error of the statement or a violated constraint
    * @throws {DatabaseUnavailableError} for a locked or damaged database, or a transaction that took too long
-   * @throws {OutcomeUnknownError} when a COMMIT failed and the file may have it
-   * @throws {DiskFullError} when the volume is full; the whole transaction is rolled back then
+   * @throws {OutcomeUnknownError} when a COMMIT failed but the file may contain its changes
+   * @throws {DiskFullError} when the volume is full; then the whole transaction is rolled back
    */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
   override async query(sql: string, parameters: unknown[] = [], useStructuredResult = false): Promise<any> {
@@ -243,8 +243,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   /**
-   * A statement that was in flight when the transaction ended must not become a transaction. TypeORM releases the
-   * runner of `dataSource.transaction` by the next turn of the event loop.
+   * Rejects a statement that was in flight when its transaction ended: it would run outside the transaction. TypeORM
+   * releases the runner of `dataSource.transaction` by the next turn of the event loop.
    */
   private async stayOpen(sql: string): Promise<void> {
     await new Promise(setImmediate);
@@ -316,8 +316,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 }
 
 /**
- * Drops temporary objects. All transactions write on one connection, where a temporary table would hide a table for
- * everyone.
+ * Drops temporary objects. All transactions write on one connection, where a temporary table would hide a table for all
+ * callers.
  */
 function dropTemporaries(transaction: OpenTransaction): void {
   const { rows = [] } = transaction.run(

@@ -7,7 +7,7 @@ const SET_ASIDE = /\bALTER\s+TABLE\b.*\bRENAME\s+TO\b.*\btemporary_/is;
 const AUTOCOMMIT = { reclaimsSpace: false, autocommit: true };
 
 /**
- * Settings for a migration that replaces a table to which others refer. Without them, `DROP TABLE` deletes the
+ * Settings for a migration that replaces a table to which other tables refer. Without them, `DROP TABLE` deletes the
  * referring rows, and `ALTER TABLE ... RENAME` points their foreign keys to the old table
  * (https://sqlite.org/lang_altertable.html, "Making Other Kinds Of Table Schema Changes").
  */
@@ -16,7 +16,7 @@ export class TableRebuilds {
 
   constructor(private readonly writer: Writer) {}
 
-  /** Switches foreign keys off. Call it outside a transaction, because SQLite ignores the switch inside. */
+  /** Switches foreign keys off. Call it outside a transaction, because SQLite ignores the pragma inside. */
   async allow(): Promise<void> {
     await this.writer.run('PRAGMA foreign_keys = OFF', [], AUTOCOMMIT);
     this.areForeignKeysOff = true;

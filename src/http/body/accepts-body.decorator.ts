@@ -7,7 +7,7 @@ const ACCEPTED_BODY = 'http:accepted-body';
 
 /** The bodies that a route accepts. */
 export interface AcceptedBody {
-  /** Largest length in bytes, also of all parts of a form together. */
+  /** Largest length in bytes; of a form, all parts together. */
   readonly limit: number;
   /** Media types, such as `image/png`, `image/*` or `*\/*`. Absent: JSON. */
   readonly types?: readonly string[];
@@ -21,7 +21,7 @@ export interface AcceptsBodyOptions extends Pick<AcceptedBody, 'limit' | 'fields
 
 /**
  * Sets which bodies a route accepts; without it, a route accepts JSON of up to 16 KiB. The class of the argument with
- * `@Body()` says how the handler gets it: a DTO, a `Buffer`, a `Readable`, or for `multipart/form-data` an `Upload`.
+ * `@Body()` determines its value: a DTO, a `Buffer`, a `Readable`, or for `multipart/form-data` an `Upload`.
  */
 export function AcceptsBody({ type, limit, fields }: AcceptsBodyOptions): MethodDecorator {
   const types = type === undefined ? undefined : [type].flat();

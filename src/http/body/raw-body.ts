@@ -19,7 +19,7 @@ const MOST_IN_MEMORY = 64 * 1024 * 1024;
 export const acceptedTypes = (method: string): readonly string[] =>
   method === 'PATCH' ? [JSON_TYPE, MERGE_PATCH_TYPE] : [JSON_TYPE];
 
-/** The request field for which the bytes of a body are kept, to compare them with those of a repetition. */
+/** The request field with which the bytes of a body are kept, to recognise a repetition of the request. */
 export const IDEMPOTENCY_KEY = 'idempotency-key';
 
 /** Bytes of memory for all bodies whose limit is above `BODY_LIMIT`. */
@@ -27,8 +27,8 @@ let bytesInMemory = 0;
 
 /**
  * A body that may still be arriving. It is read after the guards, so that a request without a valid token gets 401
- * whatever its body is, and does not wait for it. Each of the methods throws an `ApiError`: 415 for a wrong media type,
- * charset or coding, 413 if the body is too large, 400 if it is malformed or the client disconnects before its end.
+ * without waiting for the body. Each method throws an `ApiError`: 415 for a wrong media type, charset or coding, 413 if
+ * the body is too large, 400 if it is malformed or the client disconnects before its end.
  */
 export class RawBody {
   /** The parsed value, once JSON has been read. */
@@ -137,7 +137,7 @@ export class RawBody {
         if (isCounted) bytesInMemory += chunk.length;
         chunks.push(chunk);
       };
-      // The rest still arrives. It must not be counted after the end of the response has subtracted the bytes.
+      // The rest of the body must not be counted, because the end of the response subtracts the counted bytes.
       const fail = (error: ApiError): void => {
         raw.off('data', collect).resume();
         reject(error);

@@ -20,7 +20,7 @@ export function readRawBodies(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     const { headers } = request.raw;
     const given = headers['content-type'];
-    // Fastify sends 415 for a malformed media type before the guards, so it gets a well-formed one.
+    // Fastify sends 415 for a malformed media type before the guards, so it gets a well-formed media type.
     if (given !== undefined) {
       request.mediaTypeOfBody = safeParse(given);
       headers['content-type'] = request.mediaTypeOfBody.type || 'application/octet-stream';

@@ -39,8 +39,8 @@ const WAITING_REQUEST_BYTES = 4096;
 const LINGER = 2000;
 
 /**
- * One connection. It passes a request to Fastify when the operating system has accepted the response before it. So a
- * client that does not read holds one response, and the requests behind it have not been executed.
+ * One connection. It passes a request to Fastify when the operating system has accepted the previous response. So a
+ * client that does not read holds one response, and its further requests are not executed.
  */
 export class Connection implements ResponseConnection {
   readonly address: string | undefined;
@@ -108,7 +108,7 @@ export class Connection implements ResponseConnection {
     return this.current !== undefined && !this.current.isAnswered && !hasArrived(this.current.req) ? 3 : Infinity;
   }
 
-  /** Bytes that its unread response and its waiting requests hold of the budget. */
+  /** Bytes of the budget that its unread response and its waiting requests use. */
   get bufferedBytes(): number {
     return (this.current?.bufferedBytes ?? 0) + this.waiting.length * WAITING_REQUEST_BYTES;
   }
@@ -118,7 +118,7 @@ export class Connection implements ResponseConnection {
     return this.waiting.length > MAX_UNANSWERED;
   }
 
-  /** @returns whether the connection is now that of a WebSocket; not while a response before the handshake is due */
+  /** @returns whether the connection is a WebSocket now; `false` while an earlier request is in progress */
   upgrade(): boolean {
     this.isWebSocket = this.isIdle && this.endedAt === undefined;
     return this.isWebSocket;
@@ -130,7 +130,7 @@ export class Connection implements ResponseConnection {
     this.hasServed = true;
     if (this.overdue !== undefined) this.overdue.request ??= response.req;
     if (this.endedAt !== undefined) return this.owner.requests.end(response, 'dropped');
-    // The check comes now, because Node's parser has the bytes of the request only until it returns.
+    // Checked now, because Node's parser has the bytes of the request only until it returns.
     response.rejection = protocolError(response.req);
     if (isLastOfConnection(response.req)) response.shouldKeepAlive = false;
     if (this.isIdle) return this.start(response);
@@ -167,7 +167,7 @@ export class Connection implements ResponseConnection {
     this.checkOverdue(performance.now(), requestTimeout);
   }
 
-  /** Rejects an overdue request, unless the service has not read for so long: its client could not send the rest. */
+  /** Rejects an overdue request, unless the service paused reading so long that the client could not send the rest. */
   checkOverdue(now: number, requestTimeout: number): void {
     if (this.overdue === undefined) return;
     const { request, error } = this.overdue;
@@ -275,7 +275,7 @@ export class Connection implements ResponseConnection {
 }
 
 /**
- * Sends an error when the handler reads the body. A handler that does not read it, such as that of DELETE, may change a
+ * Sends an error when the handler reads the body. A handler that does not read the body, such as a DELETE, may change a
  * record meanwhile, and sends its own response.
  */
 function rejectReader(response: TrackedResponse, error: Error): void {

@@ -20,7 +20,7 @@ import { TlsCertificate } from './tls-certificate.js';
 /** Milliseconds between two checks of all connections. */
 const SWEEP_INTERVAL = 1000;
 
-/** Milliseconds without reading after which a client may be disconnected: if memory is short, and above its limit. */
+/** Milliseconds without reading until a client may be disconnected: when memory is short, and above its limit. */
 const SHORT_STALL = 250;
 const SHORTEST_STALL = 50;
 
@@ -59,7 +59,7 @@ export class Connections implements ConnectionOwner {
   /** Fastify's option `serverFactory`: makes the server whose connections are tracked here. */
   readonly serverFactory = (handler: RequestListener): Server => {
     this.requestHandler = handler;
-    // Node 24 passes only WebSockets to `upgrade`. Older lines pass every request with `Upgrade` to a listener.
+    // Node 24 passes only WebSockets to `upgrade`. Older versions pass every request with `Upgrade` to a listener.
     const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean =>
       server.listenerCount('upgrade') > 0 && headers.upgrade?.toLowerCase() === 'websocket';
     const server = this.createServer(Object.assign(serverOptions(this.limits), { shouldUpgradeCallback }));
@@ -74,7 +74,7 @@ export class Connections implements ConnectionOwner {
       this.bySocket.get(request.socket)!.receive(response as TrackedResponse);
     server.on('request', receive);
     server.on('checkExpectation', receive);
-    // 100 is sent when the body is about to be read, after the guards.
+    // `100 Continue` is sent when the handler begins to read the body, after the guards.
     server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
       request.once('resume', () => {
         if (!response.headersSent) response.writeContinue();
@@ -94,7 +94,7 @@ export class Connections implements ConnectionOwner {
 
   /** Fastify's option `clientErrorHandler`: handles errors of Node's parser and overdue requests. */
   readonly clientErrorHandler = (error: Error & { code?: string }, socket: Socket): void => {
-    // A client that has gone, or that has never sent anything, gets no response.
+    // A client that has disconnected, or has never sent anything, gets no response.
     const connection = this.bySocket.get(socket);
     // A client whose handshake failed has no connection yet.
     const hasGone = error.code === 'ECONNRESET' || !socket.writable || socket.bytesRead === 0;
@@ -108,7 +108,7 @@ export class Connections implements ConnectionOwner {
   }
 
   /**
-   * Turns the connection of a handshake into that of a WebSocket, and records the request with 101.
+   * Marks the connection of a handshake as a WebSocket, and records the request with 101.
    * @returns false if another request is in progress on the connection
    */
   upgrade(request: IncomingMessage, id: string): boolean {
@@ -118,7 +118,7 @@ export class Connections implements ConnectionOwner {
     return true;
   }
 
-  /** Closes idle connections. Node does not count WebSockets, nor those before the first byte or in a handshake. */
+  /** Closes idle connections. Node ignores WebSockets, and connections before the first byte or in a handshake. */
   closeIdle(): void {
     this.server.closeIdleConnections();
     for (const { socket, isWebSocket } of this.all) {

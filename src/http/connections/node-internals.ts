@@ -3,15 +3,14 @@ import type { Socket } from 'node:net';
 
 /**
  * Non-public properties of Node's sockets and responses; `node-internals.spec.ts` fails when a version of Node changes
- * them. Without them, requests behind a slow one would be read without limit, a slow reader would look like a stalled
- * one, RTSP/1.0 would pass as HTTP/1.0, and a client that has closed its side would not get the error for its last
- * bytes.
+ * them. They are needed to limit the requests that are read while one is in progress, to distinguish slow readers from
+ * stalled readers and RTSP/1.0 from HTTP/1.0, and to send an error to a client that has closed its side.
  */
 interface SocketInternals {
   /** Whether Node's HTTP server has paused reading. */
   _paused?: boolean;
   readonly parser?: { resume(): void; getCurrentBuffer(): Buffer | undefined } | null;
-  /** Bytes passed to libuv, and those of them that are not sent yet. */
+  /** Bytes passed to libuv, and bytes of these that are not sent yet. */
   readonly _handle: { readonly bytesWritten: number; readonly writeQueueSize: number } | null;
 }
 
@@ -30,7 +29,7 @@ export class SocketFlow {
     private readonly wire = socket,
   ) {}
 
-  /** @returns milliseconds since the client last read a part of what is buffered; 0 if nothing is buffered */
+  /** @returns milliseconds since the client last read buffered bytes; 0 if nothing is buffered */
   stalledFor(now: number): number {
     const { unsent } = sentBytes(this.socket);
     const { sent } = sentBytes(this.wire);
@@ -70,7 +69,7 @@ export class SocketFlow {
   }
 }
 
-/** Bytes that the operating system has accepted, and bytes that wait for it. */
+/** Bytes that the operating system has accepted, and bytes that it has not accepted yet. */
 export function sentBytes(socket: Socket): { readonly sent: number; readonly unsent: number } {
   const { _handle: handle } = internalsOf(socket);
   if (handle === null) return { sent: 0, unsent: socket.writableLength };

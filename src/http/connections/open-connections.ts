@@ -3,13 +3,13 @@ import { addressKey } from '../messages/client-address.js';
 import type { Connection } from './connection.js';
 
 export interface ConnectionLimits {
-  /** Connections that may be open. */
+  /** Maximum number of open connections. */
   readonly connections: number;
-  /** Connections that may be open from one address; all addresses of an IPv6 /64 network count as one. */
+  /** Maximum number of open connections from one address; all addresses of an IPv6 /64 network count as one. */
   readonly connectionsPerAddress: number;
   /** Proxies that have no limit per address, since each connects for many clients. */
   readonly proxies?: BlockList;
-  /** Bytes that unsent responses and waiting requests of all connections may hold. */
+  /** Maximum bytes of unsent responses and waiting requests of all connections. */
   readonly bufferedBytes: number;
   /** Milliseconds after which a client that reads nothing of its response is disconnected. */
   readonly stallTimeout: number;
@@ -34,7 +34,7 @@ export class OpenConnections {
     return this.all[Symbol.iterator]();
   }
 
-  /** Adds a connection. If a limit is exceeded, it closes another one or this one. */
+  /** Adds a connection. If a limit is exceeded, it closes this or another connection. */
   add(connection: Connection): void {
     const key = addressKey(connection.address);
     const siblings = this.byAddress.get(key) ?? new Set();

@@ -7,10 +7,10 @@ import type { TrackedResponse } from './request-tracker.js';
 /** Largest number of header fields; the limit of Node itself would drop fields without an error. */
 const MAX_HEADER_FIELDS = 2000;
 
-/** A name or an IP address, IPv6 in brackets, and perhaps a port (RFC 9112 section 3.2, RFC 3986 section 3.2.2). */
+/** A name or an IP address, IPv6 in brackets, with an optional port (RFC 9112 section 3.2, RFC 3986 section 3.2.2). */
 const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=%-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5})?$/;
 
-/** One expectation, perhaps repeated in several fields (RFC 9110 section 10.1.1). */
+/** One expectation, which several fields may repeat (RFC 9110 section 10.1.1). */
 const CONTINUE = /^100-continue(?:\s*,\s*100-continue)*$/i;
 
 /** The last valid Host, cached because most requests repeat it. */

@@ -81,12 +81,12 @@ export class BufferBudget {
   /** @param limit in bytes */
   constructor(readonly limit: number) {}
 
-  /** Up to a third of the limit, nothing is checked. */
+  /** Whether at most a third of the limit is used; then nothing is checked. */
   get isComfortable(): boolean {
     return this.bytes * 3 <= this.limit;
   }
 
-  /** Up to two thirds of the limit, no connection is closed. */
+  /** Whether at most two thirds of the limit are used; then no connection is closed. */
   get isSufficient(): boolean {
     return this.bytes * 3 <= this.limit * 2;
   }
@@ -96,7 +96,7 @@ export class BufferBudget {
   }
 }
 
-/** The requests of all connections: counts those in flight and their buffered bytes, and records each end once. */
+/** The requests of all connections: counts requests in flight and their buffered bytes, and records each end once. */
 export class RequestTracker {
   /** Requests that were passed to Fastify and have not ended. */
   inFlight = 0;
@@ -119,7 +119,7 @@ export class RequestTracker {
     response.bufferedBytes = bytes;
   }
 
-  /** Logs and measures a request; a second end of it is ignored. */
+  /** Logs and measures the end of a request, once. */
   end(response: TrackedResponse, end: RequestEnd): void {
     if (response.isRecorded) return;
     this.countBuffered(response, 0);
@@ -129,7 +129,7 @@ export class RequestTracker {
     for (const listener of this.listeners) listener(record, end, response.req);
   }
 
-  /** Handles a connection that closed before the response was sent. The status of a running handler is recorded. */
+  /** Handles a connection that closed before the response was sent. A running handler still provides the status. */
   cutOff(response: TrackedResponse): void {
     const isRunning = response.reply !== undefined && !response.isAnswered && !response.headersSent;
     if (isRunning) this.orphans.add(response);
@@ -149,7 +149,7 @@ export class RequestTracker {
     }
   }
 
-  /** Logs and measures a response that does not pass Fastify: to CONNECT, to a handshake, and to invalid bytes. */
+  /** Logs and measures a response that bypasses Fastify: to CONNECT, to a handshake, and to invalid bytes. */
   recordRaw(status: number, id: string, method = 'unknown', address?: string): void {
     const record = { requestId: id, method, route: 'unknown', status, milliseconds: 0, address };
     for (const listener of this.listeners) listener(record, 'sent');

@@ -46,7 +46,7 @@ export function overloaded(message: string): ApiError {
   return new ApiError(503, 'SERVICE_UNAVAILABLE', message, { headers: { 'retry-after': '1' } });
 }
 
-/** The code of an error that has none: its status in words, such as `NOT_FOUND` for 404. */
+/** The default code of an error: its status in words, such as `NOT_FOUND` for 404. */
 export function codeOfStatus(status: number): string {
   return (STATUS_CODES[status] ?? 'Error').toUpperCase().replaceAll(/[^A-Z]+/g, '_');
 }

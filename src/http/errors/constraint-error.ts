@@ -7,7 +7,7 @@ interface Rejection {
   readonly status: 400 | 409 | 507;
   readonly errorCode: string;
   readonly message: string;
-  /** The message for the property, if one is named. */
+  /** The message of the error detail, if the property is known. */
   readonly detail?: string;
 }
 
@@ -56,7 +56,7 @@ export function constraintError(violation: ConstraintViolation, request?: Fastif
 /**
  * The error for values that another record has.
  * @param properties that are unique, each alone or all together
- * @param sent those of them that the request has
+ * @param sent the properties of these that the request has
  */
 export function notUnique(properties: readonly string[], sent: readonly string[] = properties): ApiError {
   const [same, unique] = properties.length > 1 ? [properties.join(' and '), 'together they'] : [properties[0], 'it'];
@@ -68,7 +68,7 @@ export function notUnique(properties: readonly string[], sent: readonly string[]
   return new ApiError(409, 'ALREADY_EXISTS', message, { details: details.length > 0 ? details : undefined });
 }
 
-/** Adds the side of a violated foreign key. The database does not name it: a write with the reference has no parent. */
+/** Finds the side of a violated foreign key, which the database does not name: the child row has the reference. */
 function rejectionKind(
   kind: Exclude<ViolationKind, 'unique'>,
   verb: ConstraintViolation['verb'],
@@ -93,7 +93,7 @@ function isPathParameter({ value }: ConstraintViolation, request?: FastifyReques
   return given !== undefined && Object.values((request?.params ?? {}) as Record<string, string>).includes(given);
 }
 
-/** The properties of the constraint that the body has. */
+/** The properties of the constraint that the body contains. */
 function sentProperties({ names }: ConstraintViolation, request?: FastifyRequest): string[] {
   const body = request?.body;
   if (!(body instanceof RawBody)) return [];

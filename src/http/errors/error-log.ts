@@ -26,8 +26,8 @@ const OVERLOAD_INTERVAL = 10_000;
 const RECONNECT_INTERVAL = 1000;
 
 /**
- * Logs expected rejections: 503, and 507 because of a full disk. The first one is logged with its cause, without a
- * stack; the others are counted, since each request has its own line anyway.
+ * Logs expected rejections: 503, and 507 because of a full disk. The first rejection is logged with its cause, without
+ * a stack; others are counted, since each request has its own line anyway.
  */
 @Injectable()
 export class ErrorLog implements OnApplicationShutdown {
@@ -82,7 +82,7 @@ export class ErrorLog implements OnApplicationShutdown {
     this.logger[level](`The database rejects a statement: ${reason} (${origin})`);
   }
 
-  /** Logs a stream that failed after its first bytes: its client gets an incomplete body with the status of success. */
+  /** Logs a stream that failed after its first bytes: its client gets a success status with an incomplete body. */
   brokeOff(error: Error, request: FastifyRequest): void {
     const where = `${request.method} ${routeOf(request)} broke off (request ${request.id})`;
     const outage = this.outageOf(error);

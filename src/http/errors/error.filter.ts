@@ -21,7 +21,7 @@ import {
 
 const logger = new Logger('Error');
 
-/** Sends the response to every error that a handler, a guard or a pipe throws, or Fastify before them. */
+/** Sends the response to every error of Fastify, a guard, a pipe or a handler. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(
@@ -93,7 +93,7 @@ function send(response: ErrorResponse, error: unknown, request: FastifyRequest, 
   reply.code(status).headers(headers).send(body);
 }
 
-/** Removes header fields that Node rejects, such as those with a line end, since the error has them, too. */
+/** Removes header fields that Node rejects, such as those with a line end: the error response would fail, too. */
 function removeInvalidFields(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     try {
@@ -114,7 +114,7 @@ type FastifyErrorHandler = Parameters<FastifyAdapter['setErrorHandler']>[0];
 
 /**
  * Nest's adapter. Its error handler converts errors of Fastify and its plugins to ApiErrors. It is set before all
- * routes: Nest sets its own one after them, too late for Fastify if a module awaits the registration of a plugin.
+ * routes: Nest sets its error handler later, which is too late if a module awaits the registration of a plugin.
  */
 export class ErrorAdapter extends FastifyAdapter {
   static {
@@ -139,13 +139,13 @@ export class ErrorAdapter extends FastifyAdapter {
 
 /**
  * Converts an error of Fastify, a hook or a body parser whose `statusCode` is 4xx or 503
- * (https://fastify.dev/docs/latest/Reference/Errors/). Clients do not get its message. The reply has its header fields.
+ * (https://fastify.dev/docs/latest/Reference/Errors/). Fastify sends its header fields; its message is not sent.
  */
 function rejectionOf<T>(error: T, reply: FastifyReply): T | ApiError {
   if (error instanceof HttpException) return error;
   const { statusCode: status } = (error ?? {}) as { statusCode?: unknown };
   if (!isForClients(status)) return error;
-  // The handler has run: the error comes from the stream that it returned, and may be that of another service.
+  // The handler has run: the error comes from the stream that it returned, perhaps from another service.
   if ((reply.raw as Partial<TrackedResponse>).isAnswered === true) return error;
   return new ApiError(status, codeOfStatus(status), messageOfStatus(status), { cause: error });
 }

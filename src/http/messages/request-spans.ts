@@ -12,13 +12,13 @@ const spans = new WeakMap<IncomingMessage, Span>();
 
 /**
  * Makes a span for each request that Fastify routes, below that of a valid `traceparent`. Names and attributes are
- * those of OpenTelemetry's conventions for HTTP. There is no query and no header field, which may be personal or
- * secret.
+ * those of OpenTelemetry's conventions for HTTP. Queries and header fields are left out, because they may be personal
+ * or secret.
  */
 export function traceRequests(fastify: FastifyInstance, { requests }: Connections, { api, tracer }: Tracing): void {
   const { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = api;
   fastify.addHook('onRequest', (request, _reply, done) => {
-    // The running work may be that of another request of the connection.
+    // The active context may belong to another request of the connection.
     const caller = propagation.extract(ROOT_CONTEXT, request.headers);
     const attributes = attributesOf(request);
     const { 'http.request.method': method, 'http.route': route } = attributes;
@@ -49,7 +49,7 @@ export function sampledTrace(request?: IncomingMessage): { trace_id?: string } {
   return traceFlags & 1 ? { trace_id: traceId } : {};
 }
 
-/** Adds the ids of the request's span. Without a span it removes those of other running work. */
+/** Adds the ids of the request's span. Without a span it removes ids that may belong to another request. */
 export function withTraceIds(record: object, request?: IncomingMessage): object {
   const span = request && spans.get(request);
   return { ...record, ...(span === undefined ? { trace_id: undefined, span_id: undefined } : traceIds(span)) };

@@ -1,5 +1,5 @@
 import { type ExecutionContext, Injectable, type Type } from '@nestjs/common';
-// Nest has no public API for the metadata of a handler. Only this file uses its internal constants.
+// Nest has no public API for the metadata of a handler. Only this file uses Nest's internal constants.
 import {
   METHOD_METADATA,
   PATH_METADATA,
@@ -84,7 +84,7 @@ export function argumentsOf(controller: Type, method: string): HandlerArgument[]
   );
 }
 
-/** The path of a request before the segments of its controller: a global prefix or a version, `/api/v1`; else empty. */
+/** The path of a request before the segments of its controller: a global prefix or a version, such as `/api/v1`. */
 export function pathPrefix(context: ExecutionContext): string {
   const { routeOptions, url } = context.switchToHttp().getRequest<FastifyRequest>();
   const own = [context.getClass(), context.getHandler()].map(

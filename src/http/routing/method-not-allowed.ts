@@ -10,7 +10,7 @@ const PREFLIGHTS = '*';
 /** Limit above the length of any header section, so that a long id is an invalid id and not an unknown route. */
 export const MAX_PARAM_LENGTH = 65_536;
 
-/** A path that ends in a slash. The router takes `/orders/` for `/orders/:id` with an empty id. */
+/** A path that ends in a slash. The router matches `/orders/` to `/orders/:id` with an empty id. */
 const ENDS_IN_SLASH = /\/(?:[?#]|$)/;
 
 /** Handles requests without a route, before authentication: 204 for OPTIONS, 405 for a known path, 404 for others. */

@@ -11,7 +11,7 @@ export const PAGE_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  // The style sheet of Swagger UI contains its icons as data, and the admin page its own.
+  // The admin page and the style sheet of Swagger UI contain icons as data URLs.
   "img-src 'self' data:",
   "connect-src 'self'",
   "frame-ancestors 'none'",

@@ -28,7 +28,7 @@ export function propertiesOf(dto: Type): DtoProperties {
   return properties;
 }
 
-/** The validators in the order of declaration: inherited ones first. class-validator puts these last. */
+/** The validators in the order of declaration, inherited ones first; class-validator puts inherited ones last. */
 function validatorsOf(dto: Type) {
   const all = getMetadataStorage().getTargetValidationMetadatas(dto, '', true, false);
   const inherited = all.filter(({ target }) => target !== dto);

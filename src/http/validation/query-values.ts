@@ -14,7 +14,7 @@ export function QueryInteger(): PropertyDecorator {
 
 /**
  * Reads a query parameter that may be repeated as an array of its values.
- * @param parse converts a value; one for which it returns `undefined` stays a string
+ * @param parse converts a value; if it returns `undefined`, the value stays a string
  */
 export function QueryArray(parse: (text: string) => unknown = () => undefined): PropertyDecorator {
   const valueOf = (value: unknown): unknown => (typeof value === 'string' ? (parse(value) ?? value) : value);

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { type ApiError, invalidRequest } from '../errors/api-error.js';
 import { argumentsOf } from '../routing/handlers.js';
 
-/** Rejects undeclared query parameters with 400. On a route with a query DTO, the validation of the DTO does it. */
+/** Rejects undeclared query parameters with 400. On a route with a query DTO, its validation rejects them. */
 @Injectable()
 export class QueryGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {

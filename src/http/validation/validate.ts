@@ -91,7 +91,7 @@ export async function toDto(dto: Type, plain: object, detail: Detail, path: read
   }
 }
 
-/** Sorts errors by the declaration of their properties; class-validator puts inherited ones last. */
+/** Sorts errors by the declaration of their properties; class-validator puts inherited properties last. */
 function inOrder(dto: Type, errors: ValidationError[]): ValidationError[] {
   const order = [...propertiesOf(dto).declared];
   return errors.sort((one, other) => order.indexOf(one.property) - order.indexOf(other.property));

@@ -42,7 +42,7 @@ export class RequestValidationPipe implements PipeTransform {
     return value;
   }
 
-  // Nest runs the pipes of all arguments concurrently and sends the first error. The path and the query come first.
+  // Nest runs the pipes of all arguments concurrently and sends the first error. Path and query come before the body.
   private async body(value: unknown, type: unknown, schema?: Schema): Promise<unknown> {
     if (value === undefined || value === null) throw CONTENT.has(type) ? noContent() : emptyBody();
     if (!(value instanceof RawBody)) return validArgument(value, type, schema);
@@ -70,7 +70,7 @@ function validArgument(value: unknown, type: unknown, schema?: Schema): unknown 
 
 /**
  * Validates the value of an argument such as `@Body({ schema })` with Nest's pipe.
- * @param path of the value: the name in `@Query(name, { schema })`, else empty
+ * @param path of the value: the name in `@Query(name, { schema })`, otherwise empty
  * @returns the value as the schema transforms it
  * @throws {ApiError} 400 with a detail for each error
  */
@@ -122,7 +122,7 @@ export function arrayOf(dto: Type, most = 1000): PipeTransform<unknown, Promise<
   };
 }
 
-/** The types of arguments that are the content of a body itself. */
+/** Types of `@Body()` arguments that get the content of the body instead of a DTO. */
 export const CONTENT = new Set<unknown>([Buffer, Readable, Upload]);
 
 const NO_DTO = new Set<unknown>([String, Number, Boolean, BigInt, Symbol, Array, Object, Date, Promise, ...CONTENT]);

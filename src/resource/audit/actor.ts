@@ -14,7 +14,7 @@ const actors = new AsyncLocalStorage<() => Actor>();
 
 const UNKNOWN: Actor = {};
 
-/** The actor of the running work. Outside requests and `actAs`, it has no properties. */
+/** The actor of the current request or `actAs`; elsewhere it has no properties. */
 export function currentActor(): Actor {
   return actors.getStore()?.() ?? UNKNOWN;
 }

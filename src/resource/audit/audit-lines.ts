@@ -27,7 +27,7 @@ const SELECTED = COLUMNS.map(([property, column]) => `audit."${column}" AS "${pr
 export const CONTENT_COLUMNS = Object.values(CONTENT).map((column) => `"${column}"`);
 
 /**
- * SHA-256 in hexadecimal digits of a JSON array: the hash of the line before, then the content. The triggers on
+ * SHA-256 in hexadecimal digits of a JSON array: the hash of the previous line, then the content. The triggers on
  * PostgreSQL make the same text by `json_build_array`.
  */
 export function hashOf(line: Content, previous: string): string {

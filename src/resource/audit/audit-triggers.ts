@@ -75,7 +75,7 @@ function rowJson(dataSource: DataSource, metadata: EntityMetadata, row: string):
   return `coalesce(${json}, ${stored})`;
 }
 
-/** The lines of a SQLite trigger have no hash: SQLite has no function for it. */
+/** The lines of a SQLite trigger have no hash: SQLite has no hash function. */
 function sqliteTriggers(dataSource: DataSource, metadata: EntityMetadata): Triggers {
   const table = metadata.tableName;
   const [before, after] = ['OLD', 'NEW'].map((row) => rowJson(dataSource, metadata, row)) as [string, string];

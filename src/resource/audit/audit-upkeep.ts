@@ -10,7 +10,7 @@ import { lockChain, seal } from './audited-writes.js';
 /** Milliseconds between two rounds. */
 const INTERVAL = 60_000;
 const DAY = 24 * 3_600_000;
-/** Most lines that one transaction deletes. */
+/** Maximum number of lines that one transaction deletes. */
 const STEP = 500;
 
 /** Once a minute, seals the lines of other writers on SQLite; once a day, deletes lines that are too old. */
@@ -65,7 +65,7 @@ export class AuditUpkeep implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  /** @returns whether there may be more */
+  /** @returns whether there may be more lines to delete */
   private async pruneSome(tx: Sql, age: number): Promise<boolean> {
     const { now } = engineOf(this.dataSource).dialect;
     const [{ time }] = await tx.query<[{ time: number }]>(`SELECT ${now} AS time`, []);
@@ -84,7 +84,7 @@ export class AuditUpkeep implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /**
-   * Writes the line that names the lines up to `through`. Lines may be deleted only after that.
+   * Writes a `prune` line for the lines up to `through`. Lines may be deleted only after that.
    * @returns `false` while lines have no hash
    */
   private async appendPruneLine(tx: Sql, resource: string, through: number, time: Date): Promise<boolean> {

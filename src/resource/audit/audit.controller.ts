@@ -17,7 +17,7 @@ const SCOPE = 'audit:read';
 const notAudited = (names: readonly string[]) =>
   invalidRequest([{ parameter: 'resource', message: `must be one of ${names.join(', ')}` }]);
 
-/** Reads the audit trail. It exists only where a resource is audited. */
+/** Reads the audit trail. It exists only if a resource is audited. */
 @ApiTags('audit')
 @Controller('audit')
 export class AuditController {

@@ -3,7 +3,7 @@ import { IsInt, Max, Min } from 'class-validator';
 import { IsCodePointLength, IsOptionalNotNull } from '../../http/validation/property-decorators.js';
 import { QueryInteger } from '../../http/validation/query-values.js';
 
-/** Most lines of a page, each of which has a record twice. */
+/** Maximum number of lines of a page, each of which has a record twice. */
 const MOST_LINES = 200;
 const limitError = { message: `must be given once, as a whole number from 1 to ${MOST_LINES}` };
 const afterError = { message: 'must be given once, as the sequence of a line, or 0' };

@@ -2,7 +2,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
  * One change of a record of an audited resource, written by the triggers of its table in the transaction of the change.
- * The line `prune` names lines that were too old.
+ * A `prune` line names the old lines that were deleted.
  */
 @Entity('audit')
 @Index('audit_record', ['resource', 'record', 'sequence'])
@@ -48,7 +48,7 @@ export class AuditLine {
   @Column('text', { nullable: true })
   after!: string | null;
 
-  /** Hash of the line before; empty for the first line, `null` until the line is sealed. */
+  /** Hash of the previous line; empty for the first line, `null` until the line is sealed. */
   @Column('varchar', { nullable: true })
   previous!: string | null;
 
@@ -57,7 +57,7 @@ export class AuditLine {
   hash!: string | null;
 }
 
-/** The end of the lines of one resource. */
+/** The last line of a resource: the end of its chain of hashes. */
 @Entity('audit_chains')
 export class AuditChain {
   @PrimaryColumn('varchar')
@@ -71,7 +71,7 @@ export class AuditChain {
   @Column('integer')
   sealed!: number;
 
-  /** Hash of that line; empty before the first. */
+  /** Hash of the last line that has a hash; empty if there is none. */
   @Column('varchar')
   hash!: string;
 }

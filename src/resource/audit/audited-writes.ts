@@ -5,7 +5,7 @@ import { hashOf, readLines } from './audit-lines.js';
 import { ACTORS_SETTING } from './audit-triggers.js';
 import type { AuditChain } from './audit.entity.js';
 
-/** Tells the audit triggers who makes the writes of one transaction of the kit. */
+/** Tells the audit triggers the actors of the writes of one transaction. */
 export class AuditedWrites {
   private readonly isPostgres: boolean;
 
@@ -24,7 +24,7 @@ export class AuditedWrites {
     try {
       result = await write();
     } catch (error) {
-      // If the transaction has ended, they are gone already.
+      // If the transaction has ended, the database has forgotten the actors.
       await this.forgetActors().catch(() => undefined);
       throw error;
     }
@@ -57,12 +57,12 @@ export class AuditedWrites {
   }
 }
 
-/** Most lines that one call of `seal` seals: more than the largest statement of an import writes. */
+/** Maximum number of lines that one call of `seal` seals: more than the largest statement of an import writes. */
 const MOST_LINES = 10_000;
 
 /**
- * Gives hashes to the lines without one, in order, because SQLite's triggers cannot. The next write of the kit or
- * `AuditUpkeep` seals the lines of other writers.
+ * Gives hashes to the lines without one, in order, because SQLite's triggers cannot. Lines of other writers are sealed
+ * by the next write of the service or by `AuditUpkeep`.
  */
 export async function seal(dataSource: DataSource, transaction: Sql, resource: string): Promise<void> {
   const { sealed, hash } = await lockChain(dataSource, transaction, resource);
@@ -85,7 +85,7 @@ export async function seal(dataSource: DataSource, transaction: Sql, resource: s
 }
 
 /**
- * Locks the end of the lines of a resource.
+ * Locks the row of a resource in `audit_chains`.
  * @throws {Error} when it is missing
  */
 export async function lockChain(dataSource: DataSource, transaction: Sql, resource: string): Promise<AuditChain> {

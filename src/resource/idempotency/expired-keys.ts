@@ -5,11 +5,11 @@ import { engineOf, transaction } from '../../database/engine.js';
 
 /** Milliseconds between two deletions. */
 const INTERVAL = 60_000;
-/** Most keys that one transaction deletes. */
+/** Maximum number of keys that one transaction deletes. */
 const MOST_KEYS = 500;
 
 /**
- * Deletes expired keys, so that the table has only those of the last 24 hours. Every process does it without `Leases`,
+ * Deletes expired keys, so that the table has only keys of the last 24 hours. Every process does it without `Leases`,
  * which would write first and so fail on a full volume.
  */
 @Injectable()
@@ -30,7 +30,7 @@ export class ExpiredKeys implements OnModuleInit, OnModuleDestroy {
     await this.running;
   }
 
-  /** Deletes all expired keys. After each transaction it waits as long as that took, so that others can write. */
+  /** Deletes all expired keys. After each transaction it pauses as long as that took, so that others can write. */
   async delete(): Promise<void> {
     const { signal } = this.stopping;
     const { now } = engineOf(this.dataSource).dialect;

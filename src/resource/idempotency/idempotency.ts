@@ -11,7 +11,7 @@ import type { StoredResult } from './stored-result.entity.js';
 
 /** Milliseconds for which a result is kept. */
 const LIFETIME = 24 * 3_600_000;
-/** Visible ASCII without comma, quote and backslash. Node joins two fields by a comma, so they are no key. */
+/** Visible ASCII without comma, quote and backslash. Node joins two fields by a comma, which makes them invalid. */
 const BARE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
 /** A string of structured fields (RFC 9651 section 3.3.3). */
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])+)"$/;
@@ -24,7 +24,7 @@ const MOST_CHARACTERS = 255;
 export class IdempotencyKey {
   /** Hash of issuer, subject, path and key, because other subjects may use an equal key. */
   readonly id: string;
-  /** Hash of the query and the body, by which a repetition differs from another request. */
+  /** Hash of the query and the body, which must be equal in a repetition. */
   readonly fingerprint: string;
   private isUsed = false;
 
@@ -43,12 +43,12 @@ export class IdempotencyKey {
   /** @throws {Error} when the request has used its key for another write: both would get one stored result */
   use(): void {
     if (this.isUsed) {
-      throw new Error('Only one write of a request may get its preconditions: make all writes in one transaction');
+      throw new Error('Only one write may get the preconditions of a request: make all writes in one transaction');
     }
     this.isUsed = true;
   }
 
-  /** Marks the response as one to a repetition. */
+  /** Marks the response as a stored one. */
   markReplayed(): void {
     this.reply.header('idempotency-replayed', 'true');
   }
@@ -184,7 +184,7 @@ export async function saveResults(
 ): Promise<void> {
   const { now } = engineOf(dataSource).dialect;
   const row = `(?, ?, ?, ${now} + ${LIFETIME})`;
-  // One order everywhere prevents deadlocks.
+  // A fixed order prevents deadlocks.
   const sorted = [...results].sort((one, other) => (one.key.id < other.key.id ? -1 : 1));
   const saved = await transaction.query<unknown[]>(
     `INSERT INTO idempotency_keys (id, fingerprint, result, expires) VALUES ${sorted.map(() => row).join(', ')}

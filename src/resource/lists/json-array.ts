@@ -24,8 +24,8 @@ interface JsonArrayOptions {
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * The body of a list: a Buffer when it is a single page, else a stream that holds one page at a time. A client that
- * does not read is disconnected, because other clients need its snapshot.
+ * The body of a list: a Buffer when it is a single page, otherwise a stream that holds one page at a time. A client
+ * that does not read is disconnected, because other clients need its snapshot.
  */
 export async function jsonArray(
   pages: AsyncIterator<JsonPage>,
@@ -117,7 +117,7 @@ function stream(read: JsonPage[], unread: AsyncIterator<JsonPage>, options: Json
   return new StreamableFile(array, { type: JSON_TYPE });
 }
 
-/** High-water mark in chunks: one chunk waits in the socket while the next one is made. */
+/** Counts a chunk twice: one chunk waits in the socket while the next one is made. */
 function countChunk({ raw }: FastifyReply, { length }: Buffer): void {
   if (raw instanceof TrackedResponse) raw.httpConnection.countBuffered(raw, 2 * length);
 }

@@ -2,11 +2,11 @@ import { Config } from '../../config/config.js';
 import { ListCache } from './list-cache.js';
 
 const cacheOf = (bytes: number): ListCache => new ListCache({ listCacheBytes: bytes } as Config);
-/** A list of so many kilobytes, with what the cache adds to each. */
+/** A list that takes `size` kilobytes of the cache, overhead included. */
 const kilobytes = (size: number): Buffer[] => [Buffer.alloc(1000 * size - 1024)];
 
 describe('the cache of lists', () => {
-  it('counts bytes, those of lists that are still read and no longer cached included', () => {
+  it('counts bytes, including evicted lists that are still read', () => {
     const cache = cacheOf(1_000_000);
     for (let list = 0; list < 4; list++) cache.collected('etag', `/${list}`, kilobytes(240));
     const first = cache.get('etag', '/0')!;
@@ -27,7 +27,7 @@ describe('the cache of lists', () => {
     expect(cache.bytes).toBe(held - 480_000);
   });
 
-  it('collects nothing while what is read of old lists leaves no room', () => {
+  it('collects nothing while readers of old lists leave no room', () => {
     const cache = cacheOf(1_000_000);
     for (let list = 0; list < 4; list++) {
       cache.collected('old', `/${list}`, kilobytes(240));
@@ -38,7 +38,7 @@ describe('the cache of lists', () => {
     expect(cache.collect('newest', '/')).toBe(false);
   });
 
-  it('collects a list once at a time, and two lists at most', () => {
+  it('collects a list only once at a time, and at most two lists', () => {
     const cache = cacheOf(1_000_000);
     expect([cache.collect('etag', '/a'), cache.collect('etag', '/a')]).toEqual([true, false]);
     expect([cache.collect('etag', '/b'), cache.collect('etag', '/c')]).toEqual([true, false]);
@@ -47,7 +47,7 @@ describe('the cache of lists', () => {
     expect(cache.get('etag', '/a')).toBeUndefined();
   });
 
-  it('has a list in the place of the one that its URL had before', () => {
+  it('replaces the list that its URL had before', () => {
     const cache = cacheOf(1_000_000);
     for (let revision = 0; revision < 10; revision++) cache.add(`${revision}`, '/', Buffer.alloc(20_000), '<next>');
     expect(cache.bytes).toBeLessThan(30_000);
@@ -55,13 +55,13 @@ describe('the cache of lists', () => {
     expect(cache.get('9', '/')).toMatchObject({ link: '<next>', chunks: [Buffer.alloc(20_000)] });
   });
 
-  it('holds no more than the bytes of a small list', () => {
+  it('keeps no more in memory than the bytes of a small list', () => {
     const cache = cacheOf(1_000_000);
     cache.add('etag', '/', Buffer.from('[]'));
     expect(cache.get('etag', '/')!.chunks[0]!.buffer.byteLength).toBe(2);
   });
 
-  it('caches no list in one piece that is longer than a quarter of it', () => {
+  it('caches no single Buffer that is longer than a quarter of the cache', () => {
     const cache = cacheOf(1_000_000);
     cache.add('etag', '/long', Buffer.alloc(250_000));
     cache.add('etag', '/shorter', Buffer.alloc(240_000));

@@ -8,7 +8,7 @@ const SHARES = 4;
 /** Overhead of a cached list in bytes: URL, ETag and JavaScript objects. */
 const OVERHEAD = 1024;
 
-/** Most lists that are collected at the same time: an incomplete list takes memory, too. */
+/** Maximum number of lists that are collected at the same time: an incomplete list takes memory, too. */
 const COLLECTED_AT_ONCE = 2;
 
 /** A cached list, with the number of its current readers. */
@@ -17,7 +17,7 @@ export class CachedList {
   readers = 0;
   isCached = true;
 
-  /** @param link its `Link`, where it is a page that is not the last */
+  /** @param link the `Link` of a page; absent for the last page */
   constructor(
     readonly etag: string,
     readonly chunks: readonly Buffer[],

@@ -143,7 +143,7 @@ const COLUMNS: Readonly<Record<ValueType, readonly [kind: ColumnKind, name: stri
 
 /**
  * Compares the declared filters, ranges and sorts of a resource with its table at start.
- * @throws {Error} for properties that the records do not have, of another type, or without an index to sort by
+ * @throws {Error} for a property that is missing, has another type, or lacks an index to sort by
  */
 export function checkLists(name: ResourceName, table: ResourceTable): void {
   for (const query of classes.get(name) ?? []) checkList(declarationOf(query), table);

@@ -29,7 +29,7 @@ const limitError = { message: LIMIT_ERROR };
 
 /**
  * The base class of a list query, used like `PickType(...)`. Mapped types of it, such as `OmitType(...)`, work as for
- * any DTO. Each resource has its own, because the document names the type of its `sort` parameter.
+ * any DTO. Each resource has a separate class, because the document names the type of its `sort` parameter.
  */
 export function ListQueryOf(name: ResourceName, { sorts = {} }: ListOptions = {}): Type<ListQuery> {
   class ResourceListQuery implements ListQuery {
@@ -78,7 +78,7 @@ export function EnumFilter(values: NamedEnum, description: string): PropertyDeco
   );
 }
 
-/** Most values of one filter. Each number of values needs its own SQL statement. */
+/** Maximum number of values of one filter. Each number of values needs its own SQL statement. */
 const MOST_VALUES = 20;
 
 /**
@@ -140,7 +140,7 @@ function boundOf(parameter: string, type: ValueType): RangeBound {
 
 function isWithin(type: ValueType, value: unknown, { minimum = -Infinity, maximum = Infinity }: RangeLimits): boolean {
   if (value instanceof Date) return true;
-  // A string that its parser has not accepted is still there.
+  // A value that the parser did not convert is still a string.
   if (typeof value === 'string' && (type === 'date' || type === 'decimal')) {
     if (PARSERS[type](value) === undefined) return false;
     return type === 'date' || (Number(value) >= minimum && Number(value) <= maximum);

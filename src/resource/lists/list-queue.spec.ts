@@ -4,7 +4,7 @@ import { ListQueue } from './list-queue.js';
 
 const TIMEOUT = 300;
 
-/** A list that is in the making until `done` is called. */
+/** A list that is being made until `done` is called. */
 class Making {
   private finish!: () => void;
   readonly made: Promise<string>;
@@ -36,7 +36,7 @@ beforeEach(() => {
 const make = (subject: string, socket?: { destroyed: boolean }): Making => new Making(queue, subject, began, socket);
 
 describe('the queue of lists', () => {
-  it('leaves a quarter of the places to others than one subject', async () => {
+  it('leaves a quarter of the places to other subjects', async () => {
     const lists = Array.from({ length: 5 }, () => make('alice'));
     expect(began).toEqual(['alice', 'alice', 'alice']);
     const other = make('bob');
@@ -45,7 +45,7 @@ describe('the queue of lists', () => {
     expect(began).toHaveLength(6);
   });
 
-  it('lets subjects take turns, however much one asks', async () => {
+  it('serves subjects in turn, however much one asks', async () => {
     const first = [make('alice'), make('alice'), make('alice'), make('bob')];
     const waiting = [make('alice'), make('alice'), make('alice'), make('carol'), make('dave')];
     expect(began).toHaveLength(4);
@@ -55,7 +55,7 @@ describe('the queue of lists', () => {
     expect(began).toHaveLength(9);
   });
 
-  it('rejects a list with 503 that has waited as long as it may, and forgets its subject', async () => {
+  it('rejects a list with 503 after the longest wait, and forgets its subject', async () => {
     const lists = ['a', 'b', 'c', 'd'].map((subject) => make(subject));
     const waiting = make('late');
     await expect(waiting.made).rejects.toMatchObject({
@@ -68,7 +68,7 @@ describe('the queue of lists', () => {
     await make('late').end();
   });
 
-  it('makes nothing for a client that has left while it waited', async () => {
+  it('makes no list for a client that has left while waiting', async () => {
     const lists = ['a', 'b', 'c', 'd'].map((subject) => make(subject));
     const socket = { destroyed: false };
     const gone = make('gone', socket);
@@ -79,7 +79,7 @@ describe('the queue of lists', () => {
     expect(began).not.toContain('gone');
   });
 
-  it('gives the place back of a list that could not be made', async () => {
+  it('frees the place of a list that could not be made', async () => {
     const request = { user: { subject: 'alice' }, socket: {} } as unknown as FastifyRequest;
     for (let list = 0; list < 10; list++) {
       await expect(queue.run(request, () => Promise.reject(new Error('corrupt')))).rejects.toThrow('corrupt');

@@ -12,7 +12,7 @@ class SubjectLists {
 
   constructor(timeout: number) {
     this.waiting = new WaitQueue(timeout, () =>
-      overloaded(`The list has waited ${timeout} ms for others of this subject; try again`),
+      overloaded(`The list has waited ${timeout} ms for other lists of this subject; try again`),
     );
   }
 }

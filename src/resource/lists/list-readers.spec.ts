@@ -24,7 +24,7 @@ function admit(readers: ListReaders, subject: string, ip = subject, issuer?: str
 }
 
 describe('the readers of long lists', () => {
-  it('leave a quarter of the places to others than one subject', () => {
+  it('leave a quarter of the places to other subjects', () => {
     const readers = readersOf(8);
     for (let place = 0; place < 6; place++) admit(readers, 'alice', `10.0.0.${place}`);
     expect(() => admit(readers, 'alice', '10.0.0.9')).toThrow(/6 long lists are read with this subject already/);
@@ -33,14 +33,14 @@ describe('the readers of long lists', () => {
     expect(() => admit(readers, 'dave')).toThrow(/8 long lists are read already/);
   });
 
-  it('leave an eighth of the places to others than one address', () => {
+  it('leave an eighth of the places to other addresses', () => {
     const readers = readersOf(8);
     for (let place = 0; place < 7; place++) admit(readers, `subject ${place}`, '10.0.0.1');
     expect(() => admit(readers, 'another', '10.0.0.1')).toThrow(/7 long lists are read from this address already/);
     admit(readers, 'another', '10.0.0.2');
   });
 
-  it('give way when they pause, the one that has paused longest first', () => {
+  it('lose their places when they pause, the longest pause first', () => {
     const readers = readersOf(2);
     admit(readers, 'slow');
     const steady = admit(readers, 'steady');
@@ -51,7 +51,7 @@ describe('the readers of long lists', () => {
     expect(() => admit(readers, 'too many')).toThrow(/2 long lists are read already/);
   });
 
-  it('give way unpaused, the slowest first, where their address has more readers than that of the newcomer', () => {
+  it('lose their places unpaused, the slowest first, if their address has more readers than the address of the newcomer', () => {
     const readers = readersOf(8);
     const trickling = Array.from({ length: 4 }, (_, index) => [
       admit(readers, `a${index}`, '10.0.0.1'),
@@ -65,11 +65,11 @@ describe('the readers of long lists', () => {
     expect(cut).toEqual(['a2']);
     admit(readers, 'honest too', '10.0.0.3');
     expect(cut).toEqual(['a2', 'b0']);
-    // Every address has as many as it can have: two, three and three.
+    // Every address has its maximum of readers: two, three and three.
     expect(() => admit(readers, 'honest, and one too many', '10.0.0.3')).toThrow(/8 long lists are read already/);
   });
 
-  it('give way when they pause, unless the address of the newcomer has more readers', () => {
+  it('lose their places when they pause, unless the address of the newcomer has more readers', () => {
     const readers = readersOf(8);
     admit(readers, 'honest', '10.0.0.3');
     for (let index = 0; index < 4; index++) admit(readers, `a${index}`, '10.0.0.1');
@@ -80,14 +80,14 @@ describe('the readers of long lists', () => {
     expect(() => admit(readers, 'b7', '10.0.0.2')).toThrow(/8 long lists are read already/);
   });
 
-  it('have one address where they come from one IPv6 /64', () => {
+  it('count as one address if they come from one IPv6 /64', () => {
     const readers = readersOf(8);
     for (let place = 0; place < 7; place++) admit(readers, `subject ${place}`, `2001:db8:0:1::${place}`);
     expect(() => admit(readers, 'another', '2001:db8:0:1:ffff::1')).toThrow(/7 long lists are read from this address/);
     admit(readers, 'another', '2001:db8:0:2::1');
   });
 
-  it('give their place back when they leave', () => {
+  it('free their places when they leave', () => {
     const readers = readersOf(2);
     admit(readers, 'stays');
     readers.leave(admit(readers, 'leaves'));

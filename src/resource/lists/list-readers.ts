@@ -32,16 +32,16 @@ export class ListReader {
 
 /**
  * The readers of long lists. Each keeps one of few database snapshots open, so there are limits for a subject and for
- * an address. When all slots are taken, an address with more readers than that of the new reader loses its slowest one.
- * A paused reader loses its slot to a new reader whose address has no more readers.
+ * an address. When all slots are taken, a new reader gets the slot of the slowest reader of an address with more
+ * readers than its own. A paused reader loses its slot to a new reader whose address has no more readers.
  */
 @Injectable()
 export class ListReaders {
   private readonly readers = new Set<ListReader>();
   private readonly most: number;
-  /** Most readers of one subject. */
+  /** Maximum number of readers of one subject. */
   private readonly subjectShare: number;
-  /** Most readers of one address; more than of a subject, because many subjects may share an address. */
+  /** Maximum number of readers of one address; more than of a subject, because many subjects may share an address. */
   private readonly addressShare: number;
 
   constructor({ listStreams }: Config) {

@@ -68,13 +68,13 @@ export class ResourceLists {
     try {
       return await this.queue.run(request, () => source.readSnapshot(make));
     } catch (error) {
-      // An error has no version.
+      // An error response has no version.
       reply.removeHeader('etag').removeHeader('x-total-count');
       throw error;
     }
   }
 
-  /** One page, with a `Link` to the next one if there is one. */
+  /** Makes one page, with a `Link` to the next page if there is one. */
   private async page(
     snapshot: ListSnapshot,
     limit: number,

@@ -7,7 +7,7 @@ import { type IdempotencyKey, type KeyedResult, saveResults, writeOnce } from '.
 import type { AnyResourceEntity } from '../resource-entity.js';
 import type { ResourceTransaction } from './resource-transaction.js';
 
-/** Most writes of one transaction. */
+/** Maximum number of writes in one transaction. */
 const LARGEST_WRITE = 100;
 
 /** A write that may share a transaction with others. */
@@ -29,7 +29,7 @@ export type SingleWrite<Item, Result> = (item: Item) => Promise<Result>;
 
 /** Runs writes of a resource in transactions. A write with an `Idempotency-Key` runs once; see `writeOnce`. */
 export class BatchedWrites<Entity extends AnyResourceEntity> {
-  /** @param operations of the resource in a transaction */
+  /** @param operations makes the operations of the resource in a transaction */
   constructor(
     private readonly dataSource: DataSource,
     private readonly operations: (transaction: Sql) => ResourceTransaction<Entity>,
@@ -64,8 +64,8 @@ export class BatchedWrites<Entity extends AnyResourceEntity> {
   }
 
   /**
-   * Runs the writes in one transaction. If the database, the rule or a key rejects one, each runs alone, so that the
-   * others do not fail.
+   * Runs the writes in one transaction. If the database, the rule or a key rejects one of them, every write runs alone,
+   * so that the others do not fail.
    */
   private async runAll<Item extends Write, Result>(
     items: Item[],

@@ -8,7 +8,7 @@ import { type Conditions, conditionsOf, type RecordScope, type Selection, type S
  */
 export const LIMIT = 'LIMIT CAST(? AS bigint)';
 
-/** A contiguous part of the index of the order, which both engines read without sorting. */
+/** A contiguous range of the index that the order uses. Both engines read it without sorting. */
 export type Segment = Conditions;
 
 /** The part of a SELECT from FROM to ORDER BY, or a whole statement. */

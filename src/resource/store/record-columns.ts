@@ -13,9 +13,9 @@ export interface RecordColumn {
   readonly kind: ColumnKind;
   /** TypeORM's description, with which its driver converts values. */
   readonly metadata: ColumnMetadata;
-  /** The value of a new record that does not name one. */
+  /** The value of a new record without the property. */
   readonly initial: () => unknown;
-  /** Tells whether PostgreSQL stores the column as floats of 4 bytes; those of SQLite have 8. */
+  /** Tells whether PostgreSQL stores the column as floats of 4 bytes; floats of SQLite have 8 bytes. */
   readonly isSinglePrecision: boolean;
   /** SQL parameter for comparisons. */
   readonly placeholder: string;
@@ -58,7 +58,7 @@ const RESERVED = ['epoch', 'record'];
 /**
  * Reads the columns that clients see from the entity: the id first, then the others in declared order.
  * @param row the name of a row, such as `NEW` in a trigger, as a prefix of the column names
- * @throws {Error} for an entity whose records a store cannot keep
+ * @throws {Error} for an entity with an unsupported column or key
  */
 export function recordColumns(dataSource: DataSource, entity: EntityMetadata, row?: string): RecordColumn[] {
   const [id, ...otherKeys] = entity.primaryColumns;
@@ -101,7 +101,7 @@ function recordColumn(
   };
 }
 
-/** Types of defaults by kind of column; the others have none. */
+/** Types of defaults by kind of column; other kinds have no defaults. */
 const DEFAULTS: Partial<Record<ColumnKind, string>> = {
   integer: 'number',
   real: 'number',
@@ -129,7 +129,7 @@ function cursorValueOf(dialect: Dialect, name: string, kind: ColumnKind, scale =
   return kind === 'decimal' ? dialect.decimal(name, scale) : name;
 }
 
-/** The digits behind the point. Without them, the engines would return different digits. */
+/** The number of digits after the decimal point. Without it, the engines would return different digits. */
 function scaleOf(entity: EntityMetadata, { propertyName, precision, scale }: ColumnMetadata): number {
   if (typeof precision === 'number' && precision <= MOST_DIGITS && typeof scale === 'number') return scale;
   const right = `{ precision: 10, scale: 2 }, and a precision of at most ${MOST_DIGITS}`;
@@ -152,7 +152,7 @@ function columnKindOf({ driver }: DataSource, entity: EntityMetadata, column: Co
   if (!column.isSelect || column.isVirtualProperty) {
     throw unsupported(entity, `${property} is not selected, or computed, and records have every column`);
   }
-  if (RESERVED.includes(property)) throw unsupported(entity, `${property} is a name that its statements use`);
+  if (RESERVED.includes(property)) throw unsupported(entity, `${property} is a name that the SQL uses`);
   if (column.isDeleteDate || column.isVersion) {
     throw unsupported(entity, `${property} gets its value from TypeORM: use @Column, and let the service set it`);
   }
@@ -169,7 +169,7 @@ function nullableJson(name: string, { expression, isQuoted }: JsonExpression): J
   return { expression: `CASE WHEN ${name} IS NULL THEN 'null' ELSE ${value} END`, isQuoted: false };
 }
 
-/** The JSON of a column without NULL. It equals that of `JSON.stringify`. */
+/** The JSON of a column without NULL. It equals the output of `JSON.stringify`. */
 function columnJson(dialect: Dialect, name: string, kind: ColumnKind, scale = 0): JsonExpression {
   switch (kind) {
     case 'integer':

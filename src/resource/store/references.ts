@@ -38,7 +38,7 @@ export class References {
 
   /**
    * Looks up every reference in the committed state.
-   * @returns for each record the first of its references that names no record
+   * @returns for each record its first reference without a referenced record
    */
   async missing(records: readonly object[]): Promise<(MissingReference | undefined)[]> {
     const found = records.map<MissingReference | undefined>(() => undefined);

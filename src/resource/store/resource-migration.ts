@@ -21,7 +21,7 @@ export interface ResourceTableOptions {
   readonly unique?: readonly (readonly string[])[];
 }
 
-/** Creates the table of a resource, its `storage` row and the triggers that keep it; for `up` of a migration. */
+/** Creates the table of a resource, its `storage` row and the triggers that update the row; for `up` of a migration. */
 export async function createResourceTable(
   queryRunner: QueryRunner,
   name: string,
@@ -82,7 +82,7 @@ function columnOf(
 ): TableColumnOptions {
   const column = typeof options === 'string' ? { type: options } : options;
   if (driver.options.type === 'postgres') return { name, ...column };
-  // SQLite has neither a uuid nor a boolean: its entities have a text and a number there.
+  // SQLite has no types for a uuid and a boolean: its entities have a text and a number there.
   const type = column.type === 'uuid' ? driver.normalizeType({ type: 'uuid' }) : column.type;
   const value: unknown = column.default;
   return { name, ...column, type, default: typeof value === 'boolean' ? Number(value) : value };

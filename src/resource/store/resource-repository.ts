@@ -46,7 +46,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
    * @param repository of an entity whose table has the resource's plural name
    * @param config whether a write needs `If-Match`
    * @param rule across records; its error is the result of the write
-   * @throws {Error} for an entity whose records it cannot keep
+   * @throws {Error} for an entity with an unsupported column or key
    */
   constructor(
     readonly name: ResourceName,
@@ -132,7 +132,7 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   }
 
   /**
-   * Updates the given properties. If their values are the stored ones, the version stays as well.
+   * Updates the given properties. If no value differs from the stored value, the version stays as well.
    * @param changes or a function that gets the stored record. It runs inside the transaction after the preconditions
    * and may throw an error of the feature. It may run again, so it must only use its argument.
    * @throws {ResourceNotFoundError}

@@ -10,7 +10,7 @@ import { conditionsOf, type RecordScope, type Selection, type SortPosition } fro
 const PAGE = 1000;
 
 /**
- * Records as JSON array elements in UTF-8, each after a comma, so that chunks can be concatenated. The engine makes it.
+ * Records as JSON array elements in UTF-8, made by the engine, each after a comma, so that chunks can be concatenated.
  */
 export interface JsonPage {
   readonly chunks: readonly Buffer[];
@@ -36,7 +36,7 @@ interface Step {
 
 /** A consistent snapshot of all records of a resource. */
 export class ResourceSnapshot<Entity extends AnyResourceEntity> {
-  /** Most records of one statement, adapted to their average size. */
+  /** Maximum number of records of one statement, adapted to their average size. */
   private mostRecords: number;
 
   constructor(
@@ -51,7 +51,7 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     return this.scope.table;
   }
 
-  /** Most rows that a filtered statement may read; `Infinity` where a statement does not block the event loop. */
+  /** Maximum number of rows that a filtered statement reads; `Infinity` if statements do not block the event loop. */
   private get largestScan(): number {
     return this.table.engine.statementLimits.scannedRows;
   }

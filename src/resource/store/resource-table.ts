@@ -27,7 +27,7 @@ export class ResourceTable {
   readonly selected: string;
   /** SQL expression of a record as JSON. */
   readonly recordJson: string;
-  /** Hash of `recordJson`. It is in ETags: when a new version gives records another property, old ETags do not hold. */
+  /** Hash of `recordJson` for ETags: when a new version gives records another property, old ETags become invalid. */
   readonly layout: string;
   /** Selects a record with its version. Parameters: resource, id. */
   readonly find: string;
@@ -59,7 +59,7 @@ export class ResourceTable {
     this.delete = `DELETE FROM ${this.sqlName} WHERE id = ?`;
   }
 
-  /** Selects the records that match a condition. Parameters: resource, then those of the condition. */
+  /** Selects the records that match a condition. Parameters: resource, then the parameters of the condition. */
   findAll(condition: string): string {
     return `${this.select} WHERE ${condition}`;
   }
@@ -73,8 +73,8 @@ export class ResourceTable {
   }
 
   /**
-   * Makes a record with its properties in the order of the columns. An absent one has its default, or is `null`; an
-   * absent id stays so if the database gives it.
+   * Makes a record with its properties in the order of the columns. An absent property gets its default or `null`; an
+   * absent id stays absent if the database gives it.
    */
   newRecord(values: Values): Record<string, unknown> {
     const record: Record<string, unknown> = { id: values['id'] ?? this.ids.next?.() };
@@ -119,7 +119,7 @@ export class ResourceTable {
     });
   }
 
-  /** @throws {Error} for a property that records cannot be sorted by, with what would be right */
+  /** @throws {Error} for a property that is not sortable; the message names the remedy */
   sortableColumn(property: string): RecordColumn {
     const column = this.column(property);
     const problem = sortProblem(this.metadata, column);

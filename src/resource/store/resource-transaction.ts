@@ -25,7 +25,7 @@ import { conditionsOf, type RecordScope, type RecordSelection } from './selectio
 
 const logger = new Logger('Storage');
 
-/** Most parameters of one statement: SQLite accepts 32 766, PostgreSQL 65 535. */
+/** Maximum number of parameters of one statement: SQLite accepts 32 766, PostgreSQL 65 535. */
 const MOST_PARAMETERS = 30_000;
 
 type Values = Readonly<Record<string, unknown>>;
@@ -78,7 +78,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
 
   /**
    * Creates records without ids until the capacity is reached; the others get the error.
-   * @param actors who creates each of them; default: `currentActor`
+   * @param actors the actor of each record; default: `currentActor`
    */
   async createUpTo(
     records: readonly NewRecord<Entity>[],
@@ -93,7 +93,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
 
   /**
    * Creates many records: either all have an id, or none has.
-   * @throws {StorageFullError} when there is not room for all
+   * @throws {StorageFullError} when the free capacity is too small
    * @throws {QueryFailedError} when an id exists already
    * @throws {RejectedRecordError} of the resource's rule
    */
@@ -107,14 +107,14 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
       await this.insertAll(records, versions);
     } catch (error) {
       if (!(error instanceof RejectedRecordError)) throw error;
-      // The rule has checked all records together. Now it checks one after the other, to find the rejected one.
+      // The rule has checked all records together. Now it checks them one by one, to find the rejected record.
       await this.transaction.query('ROLLBACK TO SAVEPOINT many', []);
       for (const [index, record] of records.entries()) await this.insertAll([record], [versions[index]!], index);
     }
   }
 
   /**
-   * Updates the given properties. If their values are the stored ones, the version stays as well.
+   * Updates the given properties. If no value differs from the stored value, the version stays as well.
    * @returns `undefined` when there is no such record
    */
   async update(id: Id, changes: Change<Entity>, check?: WriteCheck): Promise<StoredRecord<Entity> | undefined> {
@@ -195,7 +195,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   private idsSpent(): StorageFullError {
     const { name } = this.table;
     logger.error(
-      `The ids of ${name} are spent: one near 2^53 was stored. Export ${name}, and import them with --ids assign`,
+      `The ids of ${name} are used up: an id near 2^53 was stored. Export ${name}, and import them with --ids assign`,
     );
     return new StorageFullError(this.storage.resource);
   }
@@ -270,12 +270,12 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return Object.fromEntries(dates.map(({ property, initial }) => [property, initial()]));
   }
 
-  /** Runs writes; those to an audited resource are sealed. */
+  /** Runs writes, and seals their audit lines if the resource is audited. */
   private write<T>(write: () => Promise<T>): Promise<T> {
     return this.audit === undefined ? write() : this.audit.run(write);
   }
 
-  /** @param records all with the ids that they bring, or all without */
+  /** @param records either all with ids, or all without ids */
   private async insert(
     records: readonly NewRecord<Entity>[],
     versions: readonly Version[],

@@ -31,9 +31,7 @@ export interface Selection extends RecordSelection {
   readonly sortBy?: string;
   /** Records without a value come last in both directions. */
   readonly order: 'ascending' | 'descending';
-  /**
-   * Start of the page (exclusive); absent: the beginning. The record may be deleted.
-   */
+  /** Start of the page (exclusive); absent: the beginning. The record may be deleted. */
   readonly after?: SortPosition;
 }
 
@@ -78,7 +76,7 @@ type ScopeValues = Readonly<Record<string, unknown>>;
 export class RecordScope implements Conditions {
   readonly sql: readonly string[];
   readonly parameters: readonly unknown[];
-  /** The condition that an index serves in the order of ids, if there is one, and the others. */
+  /** The conditions that an index in the order of ids serves, and all other conditions. */
   readonly indexed: Conditions;
   readonly others: Conditions;
   /** Names the scope, for the cache of lists; absent for all records. */

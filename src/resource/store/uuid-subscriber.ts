@@ -3,7 +3,7 @@ import { DataSource, type EntitySubscriberInterface, type InsertEvent } from 'ty
 import { UUID_IDS } from '../id-kinds.js';
 import { UuidResourceEntity } from '../resource-entity.js';
 
-/** Gives an id to new records of TypeORM's own repositories; the statements of the kit bring one. */
+/** Gives an id to new records of TypeORM's own repositories. Records of the resource kit have one already. */
 @Injectable()
 export class UuidSubscriber implements EntitySubscriberInterface<UuidResourceEntity> {
   constructor({ subscribers }: DataSource) {

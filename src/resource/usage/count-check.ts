@@ -30,7 +30,7 @@ export class CountCheck implements OnModuleInit, OnApplicationBootstrap, OnModul
   ) {}
 
   async onModuleInit(): Promise<void> {
-    // The counters have the new capacities by then: their listeners are older.
+    // The counters already have the new capacities: their listeners were added earlier.
     await this.live.onChange(async () => {
       for (const resource of this.resources.all) await prepareStorage(this.dataSource, resource);
     });

@@ -44,7 +44,7 @@ export async function prepareStorage(
   logger.log(`The capacity of ${resource} was ${row.capacity}, and is now ${capacity}`);
 }
 
-/** Tells whether the resource has a table with revisions; features may count others. */
+/** Tells whether the resource has a table with revisions. Features may also count other tables. */
 function hasRevisions({ entityMetadatas }: DataSource, resource: string): boolean {
   const metadata = entityMetadatas.find(({ tableName }) => tableName === resource);
   return metadata?.findColumnWithPropertyName('revision') !== undefined;

@@ -11,7 +11,7 @@ export class StorageRow {
   @PrimaryColumn('varchar')
   resource!: string;
 
-  /** Random. A new or restored database gets a new one, so ETags of different databases never match. */
+  /** Random. A new or restored database gets a new epoch, so ETags of different databases never match. */
   @Column('varchar')
   epoch!: string;
 
@@ -23,7 +23,7 @@ export class StorageRow {
   @Column('integer')
   used!: number;
 
-  /** Most records that may be stored; the service sets it at its start. `null` before the first start. */
+  /** Maximum number of records; the service sets it at its start. `null` before the first start. */
   @Column('integer', { nullable: true })
   capacity!: number | null;
 

@@ -9,7 +9,7 @@ export type Runner = Pick<Sql, 'query'>;
 /** The triggers of a table. */
 export interface Triggers {
   readonly create: readonly string[];
-  /** Counts the triggers that are there, enabled and as `create` makes them. */
+  /** Counts the existing triggers that are enabled and equal to those in `create`. */
   readonly find: { readonly sql: string; readonly parameters: unknown[] };
 }
 
@@ -37,11 +37,11 @@ export function findOnPostgres(table: string, body: string): Triggers['find'] {
   };
 }
 
-/** Largest plausible step between two revisions. A record that brings a revision further ahead gets the next one. */
+/** Largest plausible step between two revisions. A record that brings a larger revision gets the next one. */
 const LARGEST_STEP = 1_000_000;
 
 /**
- * The triggers that keep the `storage` row of a table right for every writer: count, capacity and revision. A record
+ * The triggers that keep the `storage` row of a table correct for every writer: count, capacity and revision. A record
  * keeps the revision that its writer brings if it is above that of the row; otherwise it gets the next one.
  */
 async function triggersOf(runner: Runner, { options }: DataSource, table: string, ids: IdKind): Promise<Triggers> {
@@ -119,7 +119,7 @@ function sqliteTriggers(table: string, keys: readonly (readonly string[])[]): Tr
   const equal = keys.map((columns) => columns.map((column) => `"${column}" = NEW."${column}"`).join(' AND '));
   const same = `FROM "${table}" WHERE (${equal.join(' OR ')})`;
   const isReplacing = `EXISTS (SELECT 1 FROM storage ${row} AND replaced IS NOT NULL)`;
-  // A statement that ignores a conflict leaves `replaced` to the next one, which sets it again.
+  // A statement that ignores a conflict leaves a value in `replaced`; the next statement sets it again.
   const note = (conflicts: string): string => `WHEN EXISTS (SELECT 1 ${conflicts}) OR ${isReplacing} BEGIN
   UPDATE storage SET replaced = (SELECT count(*) ${conflicts}) ${row};
 END`;

@@ -9,13 +9,13 @@ export interface ResourceUsage extends Version {
   readonly count: number;
 }
 
-/** The last version of a resource, in a transaction that may make the next one. */
+/** The last version of a resource, in a transaction that may make the next version. */
 export interface LockedUsage extends Version {
   /** Number of free places; negative if the capacity was lowered. */
   readonly free: number;
 }
 
-/** Reads count, revision and capacity of one resource. The triggers of its table keep them. */
+/** Reads count, revision and capacity of one resource. The triggers of its table update them. */
 export class UsageCounter implements ReportedResource {
   /** Tells whether the last statement found the `storage` row. */
   hasRow = false;
@@ -46,7 +46,7 @@ export class UsageCounter implements ReportedResource {
 
   /**
    * Locks the `storage` row until the transaction ends, so that no other transaction takes a revision. The caller
-   * writes records with revisions above that of the row. The triggers of the table then change the row.
+   * writes records with greater revisions. The triggers of the table then change the row.
    */
   lock(transaction: Sql, dialect: Dialect): Promise<LockedUsage> {
     const free = `coalesce(capacity, ${this.capacity}) - used AS free`;
@@ -54,7 +54,7 @@ export class UsageCounter implements ReportedResource {
     return this.checkedRow(transaction.query<LockedUsage[]>(select, [this.resource]));
   }
 
-  /** The epoch of versions: that of the `storage` row, and the layout of the records. */
+  /** The epoch of versions: the epoch in the `storage` row, and the layout of the records. */
   epochOf(stored: string): string {
     return stored + this.layout;
   }

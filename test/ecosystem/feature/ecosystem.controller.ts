@@ -79,7 +79,7 @@ export class EcosystemController {
     return [];
   }
 
-  /** Long enough to be compressed. */
+  /** A response that is long enough to be compressed. */
   @Get('zod')
   zod(@Query('limit', { schema: z.coerce.number() }) limit: number): string[] {
     return Array<string>(limit).fill('x'.repeat(1000));

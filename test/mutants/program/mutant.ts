@@ -7,14 +7,14 @@ export interface Mutant {
   readonly name: string;
   /** The broken promise. */
   readonly breaks: string;
-  /** Text that occurs exactly once in `src`; one run of white space stands for another. */
+  /** Text that occurs exactly once in `src`; all white space is equal. */
   readonly replace: string;
   readonly by: string;
-  /** Names of specs, with as many folders as make them unique. At least one of them must fail. */
+  /** Names of specs, with as many folders as needed to be unique. At least one of them must fail. */
   readonly specs: readonly string[];
   /** A pattern of test titles for jest's `-t`; default: all tests of the specs. */
   readonly tests: string;
-  /** Why no test can notice it. Such a mutant is no survivor. */
+  /** Why no test can detect the mutant. Such a mutant does not count as a survivor. */
   readonly survives: string;
 }
 
@@ -71,7 +71,7 @@ export class Locator {
     this.sources = new Map(sources.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
   }
 
-  /** @throws Error when the text or a spec is not there exactly once */
+  /** @throws {Error} when the text or a spec does not occur exactly once */
   locate(mutant: Mutant): LocatedMutant {
     if (mutant.replace === '' || mutant.replace === mutant.by) throw new Error('it changes nothing');
     const places = [...this.sources].flatMap(([file, text]) =>

@@ -1,12 +1,12 @@
 /**
- * Breaks the promises of the service one at a time, in a copy of the working tree, and names those that no test holds.
+ * Breaks the promises of the service one at a time, in a copy of the working tree, and reports promises without a test.
  *
  *   npm run mutants                                  every mutant of test/mutants
- *   npm run mutants -- --only http --only lists      those of some files, or one: --only http/<id>
- *   npm run mutants -- --from sqlite/<id>            this one and those after it: an interrupted run goes on
- *   npm run mutants -- --sample 10 --seed 2026-11-22 ten of them, the same for the same seed
+ *   npm run mutants -- --only http --only lists      mutants of some files, or one: --only http/<id>
+ *   npm run mutants -- --from sqlite/<id>            this mutant and the next: continues an interrupted run
+ *   npm run mutants -- --sample 10 --seed 2026-11-22 ten mutants, equal for equal seeds
  *   npm run mutants -- --processes 2                 two at a time
- *   npm run mutants -- --list                        their names and promises, and nothing is run
+ *   npm run mutants -- --list                        prints names and promises, and runs nothing
  *
  * One line for each mutant goes to stdout. The program ends with 1 when a mutant survives or is not valid.
  */

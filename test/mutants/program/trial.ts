@@ -15,10 +15,10 @@ export interface Result {
 }
 
 const TSC = ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--incremental'];
-/** A mutant may leave something unused, which a maintainer would remove, too. */
+/** A mutant may leave unused code, which a maintainer would remove, too. */
 const LENIENT = ['--noEmitOnError', '--noUnusedLocals', 'false', '--noUnusedParameters', 'false'];
 
-/** Tries one mutant after the other in a copy of the working tree, on a PostgreSQL server of its own. */
+/** Tries one mutant after the other in a copy of the working tree, with a separate PostgreSQL server. */
 export class Trial {
   private readonly temporary: string;
   /** Runs of whole specs without a mutant, by file. */
@@ -65,7 +65,7 @@ export class Trial {
     return this.server.remove();
   }
 
-  /** Why the specs would prove nothing. */
+  /** The reason why the specs prove nothing; `undefined` if they pass without a mutant. */
   private async reasonAgainst({ specFiles, tests }: LocatedMutant): Promise<string | undefined> {
     const passed: string[] = [];
     for (const spec of specFiles) {
@@ -95,7 +95,7 @@ export class Trial {
     }
   }
 
-  /** Compiles what has changed. @returns errors; then nothing is written */
+  /** Compiles changed files. @returns the errors; then nothing is written */
   private build(): string {
     const { status, stdout } = spawnSync(process.execPath, [...TSC, ...LENIENT], {
       cwd: this.copy.folder,

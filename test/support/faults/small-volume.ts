@@ -7,7 +7,7 @@ import { temporaryFolder } from '../service.js';
 /** Size in bytes: room for the tables of some resources, and for hundreds of records. */
 const SIZE = 512 * 1024;
 
-/** The process reports when it first finds no more space. */
+/** Occupies all free space, and reports when it first finds none. */
 const SEIZING = `
   const { openSync, writeSync } = require('node:fs');
   const page = Buffer.alloc(4096, 'x');
@@ -57,7 +57,7 @@ export class SmallVolume {
     }
   }
 
-  /** Runs `work` while another process occupies each byte that becomes free. It keeps them until `giveBack`. */
+  /** Runs `work` while another process occupies each byte that becomes free, and keeps these bytes until `giveBack`. */
   async whileSeized(work: () => Promise<void>): Promise<void> {
     const other = spawn(process.execPath, ['-e', SEIZING, this.ballast], { stdio: ['ignore', 'pipe', 'inherit'] });
     try {

@@ -15,7 +15,7 @@ export interface StallingClientOptions extends TokenOptions {
 export class StallingClient {
   private readonly received: Buffer[] = [];
   private bytes = 0;
-  /** Number of bytes at which it stops reading. */
+  /** Number of bytes at which the client stops reading. */
   private enough = Infinity;
   private hasClosed = false;
 

@@ -3,7 +3,7 @@ import { openDatabase } from '../../../src/database/sqlite/better-sqlite3.js';
 import { expectKept, Ledger } from './ledger.js';
 import { temporaryFolder } from '../service.js';
 
-describe('the ledger of what clients have learned', () => {
+describe('the ledger of acknowledged writes', () => {
   let folder: string;
   let ledger: Ledger;
 
@@ -32,7 +32,7 @@ describe('the ledger of what clients have learned', () => {
     }
   };
 
-  it('accepts a database that has what was acknowledged, and nothing else', () => {
+  it('accepts a database with exactly the acknowledged records', () => {
     expect(check('wish 1', 'wish 3')).toMatchObject({
       acknowledged: 2,
       lost: 0,

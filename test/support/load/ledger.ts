@@ -12,7 +12,7 @@ type Response = Pick<Answer, 'status' | 'body'>;
 export class Ledger {
   /** Created cookies that were not deleted, with their ids. */
   readonly acknowledged = new Map<string, number>();
-  /** Cookies whose POST had another status, which promises that nothing is stored. */
+  /** Cookies whose POST had another status, so they must not be stored. */
   readonly refused = new Map<string, number>();
   /** Cookies whose POST or DELETE had no response, or OUTCOME_UNKNOWN: they may be stored or not. */
   readonly unanswered = new Set<string>();
@@ -124,7 +124,7 @@ class LoadClient {
 
   /**
    * Writes one request after the other: mostly creates, some changes, some deletes of its cookies.
-   * @param turn start within that order, so that clients which are answered together differ
+   * @param turn offset in this order, so that concurrent clients send different requests
    */
   async writeUntil(signal: AbortSignal, turn: number): Promise<void> {
     try {
@@ -167,8 +167,8 @@ class LoadClient {
   }
 
   /**
-   * @returns `undefined` when the connection broke before the response was whole, or none came in time: one whose
-   * connection is handed to a worker that is being killed never comes
+   * @returns `undefined` when the connection broke before the response was complete, or when it did not come in time,
+   * for example after the connection was passed to a killed worker
    */
   private async send(method: string, path: string, body?: unknown): Promise<Response | undefined> {
     const headers = jsonFields(this.bearer, body !== undefined);
@@ -289,7 +289,7 @@ export function expectKept(folder: string, ledger: Ledger): Counts {
   return expectKeptIn(storedIn(folder), ledger);
 }
 
-/** `expectKept` for contents that were read before. */
+/** `expectKept` for contents that were already read. */
 export function expectKeptIn(stored: Stored, ledger: Ledger): Counts {
   const [lost, found] = [ledger.lostIn(stored), ledger.foundIn(stored)];
   const counts: Counts = {

@@ -3,10 +3,7 @@ import { Ledger, writeUntil } from './ledger.js';
 
 const CLIENTS = 4;
 
-/**
- * Writers that connect again 10 ms after their connection has ended, each to the next of the services that are listed at
- * that time.
- */
+/** Writers that reconnect 10 ms after their connection has ended, each to the next service in the list at that time. */
 export class Load {
   readonly services: { readonly url: string }[] = [];
   readonly ledger = new Ledger();

@@ -15,7 +15,7 @@ interface Session {
 
 /**
  * A substitute for PgBouncer in transaction mode, which has no npm package. After each transaction the session of a
- * client goes to a waiting client, and the next transaction of the first one gets another session.
+ * client goes to a waiting client; the first client gets another session for its next transaction.
  */
 export class Pooler {
   /** Actions of clients that PgBouncer would reject, or whose effect the next transaction would miss. */

@@ -27,7 +27,7 @@ export function giveToUser(path: string): void {
 
 /**
  * PostgreSQL's programs from the npm package for this platform.
- * @param folder receives a copy if the user of the server may not run those of the package
+ * @param folder receives a copy if the user of the server may not run the programs in the package
  */
 export async function programsFor(folder: string): Promise<Programs> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;

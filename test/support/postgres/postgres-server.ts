@@ -62,7 +62,7 @@ export class PostgresServer {
     return standby;
   }
 
-  /** A second server with a copy of the data of this one, which must be stopped. It is not started. */
+  /** Makes a server with a copy of the data of this server, which must be stopped. The new server is not started. */
   private async copy(): Promise<PostgresServer> {
     const folder = serverFolder();
     cpSync(join(this.folder, 'data'), join(folder, 'data'), { recursive: true, preserveTimestamps: true });
@@ -152,7 +152,7 @@ export class PostgresServer {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** @param database default: the one that exists from the start */
+  /** @param database default: the database that every server has */
   url(database = 'postgres', query = ''): string {
     return `postgres://cookies:${encodeURIComponent(PASSWORD)}@127.0.0.1:${this.port}/${database}${query}`;
   }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 const ROOT = join(import.meta.dirname, '../../..');
 
 /**
- * The bash blocks of a document, such as `docs/operating.md`, by heading and number below it: `TLS 1`. A block is not `runHere` if the
- * line that opens it says `not-run-here`.
+ * The bash blocks of a document by heading and number, such as `TLS 1`. A block is not `runHere` if its first line says
+ * `not-run-here`.
  * @returns {Map<string, { script: string, runHere: boolean }>}
  */
 export function commandBlocks(file) {

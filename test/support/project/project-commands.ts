@@ -6,7 +6,7 @@ import { createDatabase } from '../engine.js';
 import { temporaryFolder } from '../service.js';
 import { ProjectCopy } from './project-copy.js';
 
-/** A copy of the project, and its built command line on databases of its own. */
+/** A copy of the project, and its built command line on separate databases. */
 export class ProjectCommands {
   readonly copy = new ProjectCopy();
   readonly folder = temporaryFolder();

@@ -8,10 +8,10 @@ import { environmentIn, temporaryFolder } from '../service.js';
 
 const ROOT = process.cwd();
 
-/** Unpacks the program of the last release into a folder of its own. */
+/** Unpacks the program of the last release into a new folder. */
 export async function unpackRelease(): Promise<string> {
   const folder = temporaryFolder();
-  // The script is not compiled, so it has no place relative to this file in `dist`.
+  // The script is not compiled, so a relative path to it would be wrong in `dist`.
   const script = pathToFileURL(join(ROOT, 'scripts/released-program.js')).href;
   const { unpackProgram } = (await import(script)) as typeof import('../../../scripts/released-program.js');
   unpackProgram(folder);
@@ -19,7 +19,7 @@ export async function unpackRelease(): Promise<string> {
   return folder;
 }
 
-/** Reverts so many migrations of this version, the newest first, as docs/operating.md says. */
+/** Reverts `count` migrations of this version, the newest first, as docs/operating.md says. */
 export async function revertMigrations(folder: string, environment: Environment, count: number): Promise<void> {
   const revert = ['node_modules/typeorm/cli.js', 'migration:revert', '-d', 'dist/ormconfig.js'];
   const env = { PATH: process.env['PATH'], ...environmentIn(folder, environment) };

@@ -7,7 +7,7 @@ import { MALFORMED, NOT_OBJECTS, RIGHT_TYPES, STRUCTURES, type, UNKNOWN, WRONG_T
 /** Largest body in bytes. */
 const LIMIT = 16 * 1024;
 
-/** Bodies that POST, PUT and PATCH accept or reject, and their errors. */
+/** Tests the bodies that POST, PUT and PATCH accept or reject, and their errors. */
 export function describeBodies(resource: ResourceUnderTest): void {
   const { create, replace, patch, wrong } = resource.contract;
   const bodies = { POST: create, PUT: replace, PATCH: patch };
@@ -30,7 +30,7 @@ export function describeBodies(resource: ResourceUnderTest): void {
     const rejected = (work: () => Promise<void>): Promise<void> =>
       resource.withCapacity(1, () => resource.unchanged(work));
 
-    /** Sends a body with all methods that take the property, and expects 400 with its pointer, or into JSON. */
+    /** Sends a body with all methods that accept the property, and expects 400 with a pointer to it or below it. */
     async function expectPointer(
       pointer: string,
       bodyOf: (body: Body) => unknown,
@@ -62,7 +62,7 @@ export function describeBodies(resource: ResourceUnderTest): void {
       });
     });
 
-    it.each(NOT_OBJECTS)('that is %s makes POST, PUT and PATCH 400, with a pointer to all of it', async (json) => {
+    it.each(NOT_OBJECTS)('that is %s makes POST, PUT and PATCH 400, with a pointer to the whole body', async (json) => {
       await rejected(() => expectPointer('', () => json));
     });
 
@@ -184,7 +184,7 @@ export function describeBodies(resource: ResourceUnderTest): void {
       });
     });
 
-    it('of application/merge-patch+json makes POST and PUT 415, and a 415 to PATCH says what it takes', async () => {
+    it('of application/merge-patch+json makes POST and PUT 415, and a 415 to PATCH names the accepted types', async () => {
       await rejected(async () => {
         for (const method of ['POST', 'PUT'] as const) {
           const response = await send(method, bodies[method], type('application/merge-patch+json'));
@@ -221,7 +221,7 @@ export function describeBodies(resource: ResourceUnderTest): void {
         'with escapes',
         (json) => json.replace(/"([a-z])/i, (_, first: string) => `"\\u00${first.charCodeAt(0).toString(16)}`),
       ],
-    ])('%s is stored by POST as it is without', async (_what, bodyOf) => {
+    ])('%s is stored by POST like the body without it', async (_what, bodyOf) => {
       const stored = await resource.post(bodyOf(JSON.stringify(create)));
       expectStatus(stored, 201);
       expect(stored.body).toEqual({ id: stored.body.id, ...create, ...resource.ofService(stored.body) });

@@ -3,7 +3,7 @@ import { expectRejected, expectStatus, tally } from './checked-client.js';
 import { ids, inOrder } from './pages.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
-/** 507, and an exact capacity in races. */
+/** Tests 507, and an exact capacity under concurrency. */
 export function describeCapacity(resource: ResourceUnderTest): void {
   const { replace, patch } = resource.contract;
   const many = <T>(count: number, work: () => Promise<T>): Promise<T[]> =>
@@ -94,7 +94,7 @@ export function describeCapacity(resource: ResourceUnderTest): void {
       await resource.withCapacity(0, async () => expectRejected(await resource.post(), 507, 'STORAGE_FULL'));
     });
 
-    it('below what is stored makes POST 507 until deletes have made room, and touches nothing', async () => {
+    it('below the number of records makes POST 507 until deletes have made room, and changes nothing', async () => {
       const stored = [await resource.create(), await resource.create(), await resource.create()];
       await resource.withCapacity(2, async () => {
         for (const { path } of stored.slice(0, 2)) {

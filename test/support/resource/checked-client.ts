@@ -41,7 +41,7 @@ export class CheckedClient {
     }
   }
 
-  /** The path as in the document; unchanged for paths of others. */
+  /** The path template of the document; unchanged for paths of other resources. */
   private templateOf(target: string): string {
     const path = target.split('?')[0]!;
     if (path === this.path) return path;

@@ -2,7 +2,7 @@ import { expectStatus } from './checked-client.js';
 import { follow, ids } from './pages.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
-/** Lists and their pages while others write. */
+/** Tests lists and their pages while other clients write. */
 export function describeConcurrentLists(resource: ResourceUnderTest): void {
   const { path } = resource;
 
@@ -46,7 +46,7 @@ export function describeConcurrentLists(resource: ResourceUnderTest): void {
         const stayed = seen.filter((id) => before.includes(id));
         expect(sort === '' ? stayed : stayed.reverse()).toEqual(before);
       });
-      // The test needs writes in between.
+      // Without concurrent writes, the test would prove nothing.
       expect(written).toBeGreaterThan(0);
     });
 

@@ -10,10 +10,10 @@ type Operation = readonly [method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', 
 /** Statuses of the platform for any resource. `openapi.e2e-spec.ts` and other specs test them. */
 const OF_THE_PLATFORM = ['408', '417', '429', '431', '500', '501', '503', '505'];
 
-/** Statuses of constraints and rules of the feature, of others that refer to it, and of keys. Other tests are for these. */
+/** Statuses of constraints, rules, referring records and keys, which other tests cover. */
 const OF_THE_FEATURE = ['409', '422'];
 
-/** Statuses of the platform by method: a GET has no body without chunks, and 507 means a full volume except for POST. */
+/** Statuses of the platform by method: 413 for GET needs a chunked body, and 507 is a full volume except for POST. */
 const OF_THE_PLATFORM_BY: Partial<Record<string, readonly string[]>> = {
   GET: ['413'],
   PUT: ['507'],
@@ -140,13 +140,13 @@ export function describeConformance(resource: ResourceUnderTest): void {
       const shown = ofTheResource(operation)
         .flatMap(([, { content }]) => Object.values<any>(content?.['application/json']?.examples ?? {}))
         .filter(({ value }) => !ERRORS_OF_THE_PLATFORM.includes(value.errorCode))
-        // SQLite does not name which of several references is missing.
+        // SQLite does not report which of several references is missing.
         .filter(({ value }) => value.errorCode !== 'REFERENCE_NOT_FOUND' || references.length === 1);
       expect(shown).not.toEqual([]);
       for (const { value } of shown) expect(real).toContain(withoutRequestId(value));
     });
 
-    it.each(operations)('lists in words every error code that %s %s returns', (...operation) => {
+    it.each(operations)('lists every error code that %s %s returns in its description', (...operation) => {
       const { description } = resource.document.operation(...operation);
       const listed = Array.from(
         description.split('Error codes: ')[1].matchAll(/`([A-Z_]+)`/g),
@@ -156,7 +156,7 @@ export function describeConformance(resource: ResourceUnderTest): void {
       expect(listed).toEqual(expect.arrayContaining(returned));
     });
 
-    it('has schemas that take the bodies which are stored', () => {
+    it('has schemas that accept the stored bodies', () => {
       for (const operation of operations.filter(([method]) => bodies[method] !== undefined)) {
         const isValid = resource.document.isValid(resource.document.bodySchema(...operation), bodies[operation[0]]);
         expect([...operation, { isValid }]).toEqual([...operation, { isValid: true }]);
@@ -164,12 +164,12 @@ export function describeConformance(resource: ResourceUnderTest): void {
     });
   });
 
-  it('the schema of the database is the one that the entity describes', async () => {
+  it('the schema of the database is that of the entity', async () => {
     const { driver } = resource.service.app.get(DataSource);
     expect((await driver.createSchemaBuilder().log()).upQueries).toEqual([]);
   });
 
-  it('each of the bodies given to this suite changes what it should', async () => {
+  it('each body of the contract changes what it should', async () => {
     await resource.empty();
     const { path: made, record } = await resource.create();
     const replaced = await resource.request('PUT', made, { body: contract.replace });

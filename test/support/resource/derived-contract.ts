@@ -5,7 +5,7 @@ import { startService } from '../service.js';
 import { ofValue, validValues, type WrongValue, wrongValues } from './property-values.js';
 import type { Body, DerivedContract, RangeParameters, ResourceContract } from './resource-contract.js';
 
-/** Reads what a contract leaves out from the document and the entities of a service that is started for this. */
+/** Derives the missing parts of a contract from the document and the entities of a service. */
 export async function derivedContract(contract: ResourceContract): Promise<DerivedContract> {
   const { modules = [], migrations = [] } = contract;
   const service = await startService({ LOG_LEVEL: 'silent' }, [...modules], migrations);
@@ -18,7 +18,7 @@ export async function derivedContract(contract: ResourceContract): Promise<Deriv
   }
 }
 
-/** UUIDs of records have one spelling. */
+/** Invalid ids, such as UUIDs that are not in lower case. */
 const WRONG_IDS = ['x', '', '0', '01999999-0000-7000-8000-00000000000A', '{01999999-0000-7000-8000-000000000001}'];
 
 export function hasUuids(document: OpenApiDocument, path: string): boolean {
@@ -63,7 +63,7 @@ export class ContractSource {
     };
   }
 
-  /** A valid body. @param index of the two values that each property has */
+  /** A valid body. @param index of one of the two values of each property */
   body(method: string, path: string, index: 0 | 1): Body {
     const collection = path.replace('/{id}', '');
     const references = this.references(collection);
@@ -85,7 +85,7 @@ export class ContractSource {
     throw new Error(`describeResource cannot tell a value of ${name} from its schema: add ${option}: { ${name}: ... }`);
   }
 
-  /** Up to two properties that PATCH changes, rather such as are neither unique nor in a rule. */
+  /** Up to two properties that PATCH changes, preferably neither unique nor in a rule. */
   private patch(replace: Body): Body {
     const { path } = this.given;
     const unique = this.entityOf(path).indices.flatMap(({ isUnique, columns }) =>
@@ -109,7 +109,7 @@ export class ContractSource {
     });
   }
 
-  /** Paths by property. A reference to the resource itself is none, because there is no first record. */
+  /** Paths by property, without references to the resource itself, because there is no first record. */
   references(path: string): Record<string, string> {
     const properties = this.properties('post', path);
     return Object.fromEntries(
@@ -135,7 +135,7 @@ export class ContractSource {
     return parameters.filter((each: any) => each.in === 'query');
   }
 
-  /** The parameters that select records by one of some values, but for properties that the service sets. */
+  /** Parameters that select records by one or several values, without those for properties that the service sets. */
   private filters(create: Body, replace: Body): Record<string, readonly [unknown, unknown]> {
     const filters = this.arrays
       .filter((name) => name in create)

@@ -18,9 +18,9 @@ import { ResourceUnderTest } from './resource-under-test.js';
 import { describeUniqueness } from './uniqueness.js';
 
 /**
- * Describes tests of all promises of the service for a resource, on the engine in use, with one service whose records are
- * deleted between tests: `await describeResource({ path: '/orders' })`. A spec with this call also runs on PostgreSQL if a file
- * in `test/on-postgres` imports it.
+ * Tests all promises of the service for a resource, on the engine in use, with one service whose records are deleted
+ * between tests: `await describeResource({ path: '/orders' })`. The spec also runs on PostgreSQL if a file in
+ * `test/on-postgres` imports it.
  */
 export async function describeResource(given: ResourceContract): Promise<void> {
   if (!hasEngine()) return describe.skip(given.path, () => it('needs the engine', () => {}));

@@ -2,7 +2,7 @@ import type { RequestOptions } from '../service.js';
 import { type CheckedClient, expectRejected } from './checked-client.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
-/** The order of errors: each request has the error of its row and as many later ones as possible. */
+/** Tests the order of errors: each request has the error of its row, and as many later errors as possible. */
 export function describeErrorOrder(resource: ResourceUnderTest, record: () => string): void {
   const { path, contract } = resource;
   const { create, replace } = contract;

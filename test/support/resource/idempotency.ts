@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expectRejected, expectStatus } from './checked-client.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
-/** `Idempotency-Key` of POST. */
+/** Tests `Idempotency-Key` of POST. */
 export function describeIdempotency(resource: ResourceUnderTest): void {
   const { create } = resource.contract;
   const keyed = () => ({ 'idempotency-key': randomUUID() });
@@ -32,12 +32,12 @@ export function describeIdempotency(resource: ResourceUnderTest): void {
       });
     });
 
-    it('POST with another body and the key of a former one returns 422', async () => {
+    it('POST with another body and the key of an earlier one returns 422', async () => {
       const body = resource.next(create);
       const headers = keyed();
       expectStatus(await resource.post(body, headers), 201);
       const other = Object.fromEntries(Object.entries(body).reverse());
-      // One property alone cannot be in another order.
+      // A body with one property cannot have another order.
       const sent = Object.keys(body).length > 1 ? other : `${JSON.stringify(body)} `;
       const rejected = await resource.unchanged(() => resource.post(sent, headers));
       expectRejected(rejected, 422, 'IDEMPOTENCY_KEY_REUSED');

@@ -5,10 +5,10 @@ import { RecordReader } from '../../../src/cli/resources/record-lines.js';
 import { run } from '../command.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
-/** Most lines that the command names. */
+/** Maximum number of lines that the command names. */
 const MOST_NAMED = 20;
 
-/** Lines of an import. A resource that the command line does not know passes. */
+/** Tests the lines of an import. Does nothing for a resource that the command line does not know. */
 export function describeImport(resource: ResourceUnderTest): void {
   const { name, contract } = resource;
   const { create, wrong } = contract;
@@ -18,7 +18,7 @@ export function describeImport(resource: ResourceUnderTest): void {
   const lineOf = (property: string, value: unknown): string =>
     JSON.stringify({ ...resource.next(create), [property]: value });
 
-  it('a line of an import is what POST takes, and any other one is rejected by its pointer', async () => {
+  it('an import accepts the lines that POST accepts, and rejects others with their pointer', async () => {
     const reader = await RecordReader.of(declared as never);
     await reader.read(Buffer.from(JSON.stringify(resource.next(create))));
     for (const { pointer, value } of wrong) {

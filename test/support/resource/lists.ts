@@ -4,10 +4,10 @@ import { expectStatus, type ResourceResponse, tally } from './checked-client.js'
 import { expectRecords, follow, ids, inOrder, recordsOf, type Stored } from './pages.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
-/** More records than two statements of the engine read, and than two pages of the longest kind have. */
+/** More records than two statements of the engine read, and than two pages of the largest limit have. */
 const COUNT = 2100;
 
-/** The list: order, pages, filters, totals and caching. */
+/** Tests order, pages, filters, totals and caching of the list. */
 export function describeLists(resource: ResourceUnderTest): void {
   const { path, contract } = resource;
   const { filters, patch, create } = contract;
@@ -73,7 +73,7 @@ export function describeLists(resource: ResourceUnderTest): void {
       ['sort=-id&after=#3', 1, 2],
       ['sort=-id&after=#1', 1, 0],
       ['sort=-id&limit=1&after=#max', COUNT, COUNT],
-    ])('GET with ?%s returns the records from place %i to %i, and the number of all', async (query, first, last) => {
+    ])('GET with ?%s returns the records from position %i to %i, and the number of all', async (query, first, last) => {
       const list = await resource.get(`${path}?${withIds(query)}`);
       const expected = places(first, last);
       expectRecords(query, ids(list), query.includes('-id') ? expected.reverse() : expected);
@@ -88,7 +88,7 @@ export function describeLists(resource: ResourceUnderTest): void {
       ['limit=699', 4, 1],
       ['limit=1000&after=#1100', 1, 1101],
       ['limit=1000&after=#1099', 2, 1100],
-    ])('GET with ?%s leads through %i pages by Link, which the last one has not', async (query, count, first) => {
+    ])('GET with ?%s leads through %i pages by Link, which the last page lacks', async (query, count, first) => {
       const pages = await follow(resource, `${path}?${withIds(query)}`);
       expect(pages).toHaveLength(count);
       const expected = places(first);
@@ -111,7 +111,7 @@ export function describeLists(resource: ResourceUnderTest): void {
     const filtered = firstFilter === undefined ? [] : [...selections, together];
 
     it.each(filtered.length > 0 ? filtered : [{ query: '', selected: () => true }])(
-      'GET with ?$query returns exactly the records that fit, also in pages and the newest first',
+      'GET with ?$query returns exactly the matching records, also in pages and the newest first',
       async ({ query, selected }) => {
         const expected = all.filter(selected);
         expect(expected).not.toEqual([]);
@@ -125,10 +125,10 @@ export function describeLists(resource: ResourceUnderTest): void {
       },
     );
 
-    it('the filters that the document has are those that this suite knows', () => {
+    it('the filters in the document are those that this suite knows', () => {
       const { parameters } = resource.document.operation('get', path);
       const inQuery = parameters.filter((parameter: { in: string }) => parameter.in === 'query');
-      // test/resource/sorted-lists.e2e-spec.ts tests the ends of ranges.
+      // test/resource/sorted-lists.e2e-spec.ts tests the limits of ranges.
       const ofService = resource.ofService(all[0]!);
       const names = inQuery
         .map(({ name }: { name: string }) => name)
@@ -136,15 +136,15 @@ export function describeLists(resource: ResourceUnderTest): void {
       expect(names.sort()).toEqual(['after', 'limit', 'sort', ...Object.keys(filters)].sort());
     });
 
-    // On PostgreSQL, one subject may read as many long lists at a time.
-    it('4 GETs together return 200 with all of it', async () => {
+    // On PostgreSQL, one subject may read four long lists at a time.
+    it('4 GETs together return 200 with all records', async () => {
       const lists = await Promise.all(Array.from({ length: 4 }, () => resource.get(path)));
       expect(tally(lists)).toEqual({ 200: 4 });
       for (const { body } of lists) expect(body).toHaveLength(COUNT);
     });
 
     it.each(['', '?limit=10', '?after=#max', '?sort=-id', '/{id}'])(
-      'HEAD %s returns the headers that GET does, without the body, and 304 where GET does',
+      'HEAD %s returns the header fields of GET without a body, and 304 when GET does',
       async (target) => {
         const of = path + withIds(target).replace('{id}', String(all[0]!.id));
         const get = await resource.get(of);
@@ -164,7 +164,7 @@ export function describeLists(resource: ResourceUnderTest): void {
       expect([again.text === first.text, again.headers.get('etag')]).toEqual([true, first.headers.get('etag')]);
       const last = all.at(-1)!;
       const back = Object.fromEntries(Object.keys(patch).map((name) => [name, last[name]]));
-      // The last record may have the values of `patch` already, as one of the filters' combinations.
+      // The last record may already have the values of `patch`, because it is one of the combinations.
       const changes = Object.entries(patch).map(([name, value]) => {
         return [name, isDeepStrictEqual(last[name], value) ? create[name] : value];
       });
@@ -190,7 +190,7 @@ export function describeLists(resource: ResourceUnderTest): void {
   });
 }
 
-/** Header fields of the record, without those of the exchange or connection; fetch closes the connection after HEAD. */
+/** Header fields without those of a single response or connection; fetch closes the connection after HEAD. */
 function lasting({ headers }: ResourceResponse): Record<string, string> {
   const passing = ['date', 'x-request-id', 'connection', 'keep-alive', 'transfer-encoding'];
   return Object.fromEntries([...headers].filter(([name]) => !passing.includes(name)));

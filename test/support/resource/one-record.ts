@@ -9,7 +9,7 @@ import type { ResourceUnderTest } from './resource-under-test.js';
 const STRONG_ETAG = /^"[\x21\x23-\x7e]+"$/;
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** POST, GET, PUT, PATCH and DELETE of one record. */
+/** Tests POST, GET, PUT, PATCH and DELETE of one record. */
 export function describeOneRecord(resource: ResourceUnderTest): void {
   const { create, replace, patch, ruled = [] } = resource.contract;
   const changed = { ...patch, ...some(replace, Object.keys(replace)) };
@@ -37,7 +37,7 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
       expectPlainHeaders(response.headers);
     });
 
-    it('GET returns what POST did, by its id in percent-encoding, too, and the list has the same', async () => {
+    it('GET returns the record of POST, also by its id in percent-encoding, and the list has an equal record', async () => {
       const created = await resource.create();
       const read = await resource.get(created.path);
       expectStatus(read, 200);
@@ -46,8 +46,7 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
       expect(read.headers.get('etag')).toBe(created.etag);
       const encoded = `${resource.path}/${String(created.id).replace(/[0-9]/g, (digit) => `%3${digit}`)}`;
       expect((await resource.get(encoded)).text).toBe(read.text);
-      // The engine makes the JSON of lists, and writes 0 of a column of fractions as 0.0; the order of properties is
-      // equal.
+      // The engine makes the JSON of lists: a fraction of 0 is 0.0 there, but the order of properties is equal.
       expect(JSON.stringify((await resource.get(resource.path)).body)).toBe(`[${read.text}]`);
     });
 
@@ -59,11 +58,11 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
       const read = await resource.get(path);
       expect(read.body).toEqual(replaced.body);
       expect(read.headers.get('etag')).not.toBe(etag);
-      // RFC 9110 section 9.3.4: only if the record is stored as it was sent.
+      // The record must be stored as it was sent (RFC 9110 section 9.3.4).
       expect(replaced.headers.get('etag')).toBe(isWhole(record) ? read.headers.get('etag') : null);
     });
 
-    it('PUT that is repeated returns the same, and leaves the ETags of record and list as they were', async () => {
+    it('PUT that is repeated returns an equal response, and leaves the ETags of record and list unchanged', async () => {
       const { path } = await resource.create();
       const first = await resource.request('PUT', path, { body: replace });
       const before = await etags(path);
@@ -74,7 +73,7 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
     });
 
     it.each(changesIn(changed, ruled))(
-      'PATCH returns 204 with a new ETag, and changes what it names alone: %s',
+      'PATCH returns 204 with a new ETag, and changes only the sent properties: %s',
       async (_name, body: Body) => {
         const { path, etag, record } = await resource.create();
         const patched = await resource.request('PATCH', path, { body });
@@ -90,7 +89,7 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
     );
 
     it.each(['application/merge-patch+json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
-      'PATCH takes a body of type %s',
+      'PATCH accepts a body of type %s',
       async (type) => {
         const { path, record } = await resource.create();
         const headers = { 'content-type': type };
@@ -103,17 +102,14 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
     it.each([
       ['is empty', []],
       ['has the values that are stored', Object.keys(replace)],
-    ])(
-      'PATCH whose body %s returns 204, and leaves the ETags of record and list as they were',
-      async (_what, names) => {
-        const { path, etag, record } = await resource.create();
-        const before = await etags(path);
-        const patched = await resource.request('PATCH', path, { body: some(record, names) });
-        expectStatus(patched, 204);
-        expect(patched.headers.get('etag')).toBe(etag);
-        expect(await etags(path)).toEqual(before);
-      },
-    );
+    ])('PATCH whose body %s returns 204, and leaves the ETags of record and list unchanged', async (_what, names) => {
+      const { path, etag, record } = await resource.create();
+      const before = await etags(path);
+      const patched = await resource.request('PATCH', path, { body: some(record, names) });
+      expectStatus(patched, 204);
+      expect(patched.headers.get('etag')).toBe(etag);
+      expect(await etags(path)).toEqual(before);
+    });
 
     it('GET returns a new ETag after a change that is changed back', async () => {
       const { path, etag, record } = await resource.create();
@@ -184,7 +180,7 @@ export function describeOneRecord(resource: ResourceUnderTest): void {
   describeValues(resource);
 }
 
-/** Properties that a body may leave out. */
+/** Tests properties that a body may omit. */
 function describeOptional(resource: ResourceUnderTest): void {
   const { create, replace, patch } = resource.contract;
 
@@ -214,9 +210,9 @@ function describeOptional(resource: ResourceUnderTest): void {
   });
 }
 
-/** Each value that a property may have, at the ends of its range and in other spellings. */
+/** Tests each value that a property may have: the limits of its range, and other spellings. */
 function describeValues(resource: ResourceUnderTest): void {
-  it('a property has each value that the document allows, as it is sent or in the one spelling that is stored', async () => {
+  it('a property has each value that the document allows, as it is sent or in its normalised spelling', async () => {
     await resource.empty();
     const { path } = await resource.create();
     const schema = resource.document.resolve(resource.document.bodySchema('patch', `${resource.path}/{id}`));
@@ -239,7 +235,7 @@ function describeValues(resource: ResourceUnderTest): void {
 const some = (record: Body, names: readonly string[]): Body =>
   Object.fromEntries(names.map((name) => [name, record[name]]));
 
-/** Each property of a body alone, but for some, and all together. */
+/** Changes of one property at a time, except for some, and of all together. */
 const changesIn = (body: Body, except: readonly string[]): [name: string, changes: Body][] => [
   ...Object.keys(body)
     .filter((name) => !except.includes(name))

@@ -17,7 +17,7 @@ export const ids = ({ body }: ResourceResponse): Id[] => body.map(({ id }: Store
 export const recordsOf = (pages: readonly ResourceResponse[]): Stored[] =>
   pages.flatMap(({ body }) => body as Stored[]);
 
-/** Ids in ascending order, each once. */
+/** The ids in ascending order, without duplicates. */
 export const inOrder = (some: readonly Id[]): Id[] => [...new Set(some)].sort((one, other) => (one < other ? -1 : 1));
 
 /** Follows `Link` from a path to the last page. */
@@ -35,7 +35,7 @@ export async function follow(resource: ResourceUnderTest, path: string): Promise
   return pages;
 }
 
-/** Expects that requests return these records or ids. `toEqual` is slow for thousands, so it only shows a difference. */
+/** Expects these records or ids. `toEqual`, which is slow for thousands, only shows a difference. */
 export function expectRecords<Each>(request: string, found: readonly Each[], expected: readonly Each[]): void {
   if (!isDeepStrictEqual(found, expected)) expect([request, found]).toEqual([request, expected]);
 }

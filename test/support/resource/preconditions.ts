@@ -24,7 +24,7 @@ const NOT_MATCHING: readonly Field[] = [
   ['a tag without its quotes', (etag) => etag.slice(1, -1)],
 ];
 
-/** If-Match, If-None-Match, 304, 412 and 428. */
+/** Tests If-Match, If-None-Match, 304, 412 and 428. */
 export function describePreconditions(resource: ResourceUnderTest): void {
   describeWrites(resource);
   describeReads(resource);
@@ -75,7 +75,7 @@ function describeWrites(resource: ResourceUnderTest): void {
       expectStatus(await resource.get(path), 200);
     });
 
-    // RFC 9110 section 13.1.2: the comparison is weak, and the method is not performed.
+    // The comparison is weak, and the method is not performed (RFC 9110 section 13.1.2).
     it.each(WEAKLY_MATCHING)('returns 412 when If-None-Match is %s, and changes nothing', async (_name, field) => {
       await expectStopped('if-none-match', field);
     });
@@ -86,14 +86,14 @@ function describeWrites(resource: ResourceUnderTest): void {
       expectStatus(await resource.request(method, path, { body, headers }), status);
     });
 
-    it('returns 404 where there is no record, whatever If-Match is', async () => {
+    it('returns 404 if there is no record, whatever If-Match is', async () => {
       for (const field of ['*', '"other"']) {
         const response = await resource.request(method, resource.nowhere, { body, headers: { 'if-match': field } });
         expectRejected(response, 404, resource.notFoundCode);
       }
     });
 
-    it('returns 428 without If-Match where the service requires it, and with it what it returns elsewhere', async () => {
+    it('returns 428 without If-Match if the service requires it, and with If-Match the usual response', async () => {
       await resource.requiringIfMatch(async () => {
         const { path, etag } = await resource.create();
         expectRejected(await resource.request(method, path, { body }), 428, 'PRECONDITION_REQUIRED');
@@ -135,14 +135,14 @@ function describeReads(resource: ResourceUnderTest): void {
       path = resource.path + target.replace('{id}', String(created.id));
     });
 
-    /** Shared caches may store what needs no token. */
+    /** Shared caches may store responses that need no token. */
     function expectCaching(headers: Headers): void {
       const isPublic = resource.isPublic(path);
       expect(headers.get('cache-control')).toBe(isPublic ? 'public, no-cache' : 'private, no-cache');
       expect(headers.get('vary')).toBe(isPublic ? null : 'Authorization');
     }
 
-    it('lets the client keep the response, to ask again each time', async () => {
+    it('lets the client keep the response, but revalidate it each time', async () => {
       const { headers } = await resource.get(path);
       expectCaching(headers);
       expect(headers.get('etag')).toMatch(/^"[\x21\x23-\x7e]+"$/);
@@ -174,7 +174,7 @@ function describeReads(resource: ResourceUnderTest): void {
       expect(response.body).toMatchObject({ statusCode: 412, errorCode: 'PRECONDITION_FAILED' });
     });
 
-    it('returns 304 with the scope to read, and 403 with the scope to write alone', async () => {
+    it('returns 304 with only the scope to read, and 403 with only the scope to write', async () => {
       const headers = { 'if-none-match': await resource.etagOf(path) };
       expectStatus(await resource.reader.get(path, headers), 304);
       const written = await resource.writer.get(path, headers);

@@ -1,18 +1,18 @@
 import { TEXT_PATTERN } from '../../../src/http/validation/property-decorators.js';
 
-/** Finds the schema behind a `$ref`. */
+/** Resolves a `$ref` to its schema. */
 export type Resolve = (schema: any) => any;
 
 /** A value that a property must not have. */
 export interface WrongValue {
-  /** Of what is wrong, from the property on; a property of nested JSON has a longer one. */
+  /** Pointer to the wrong value, relative to the property; longer inside nested JSON. */
   readonly pointer: string;
   readonly value: unknown;
-  /** The JSON Schema cannot say that it is wrong, such as 29 February of a year that has none. */
+  /** Whether the JSON Schema accepts the value, such as 29 February of a year without it. */
   readonly isBeyondSchema?: true;
 }
 
-/** A value as it may be sent, and as it is stored. */
+/** A value as a client may send it, and as it is stored. */
 export type Spelling = readonly [sent: unknown, stored: unknown];
 
 const TRICKY = 'Ada "the first" \\ 🍪\u2028é\u0301\n\t<&>%_';
@@ -59,14 +59,14 @@ const WRONG_DECIMALS = [
 ];
 const WRONG_TEXTS = ['\0', 'a\0b', 'a\ud83cb', '\udf6a', '\udf6a\ud83c'];
 
-/** The schema without the alternative that it is null, and with that of an enum, to which a default is added by `allOf`. */
+/** The schema without the alternative `null`; an enum with a default is taken out of its `allOf`. */
 export function ofValue(schema: any, resolve: Resolve): any {
   const { oneOf, allOf, ...others } = resolve(schema);
   const [first] = oneOf ?? allOf ?? [];
   return first === undefined ? others : { ...resolve(first), ...others };
 }
 
-/** Two valid values that differ; the second is `undefined` where the schema does not tell another than its example. */
+/** Two different valid values; the second is `undefined` if the schema has only one example. */
 export function validValues(property: any, resolve: Resolve): readonly [unknown, unknown] {
   const schema = ofValue(property, resolve);
   const { type, format, example, minimum, maximum } = schema;
@@ -100,7 +100,7 @@ const fitting = (text: string, { minLength = 0, maxLength = Infinity }: any): st
 
 const scaleOf = ({ example }: any): number => String(example).split('.')[1]?.length ?? 0;
 
-/** Values at the ends of what the schema allows, and other spellings of values. */
+/** Values at the limits of the schema, and other spellings of values. */
 export function extremeValues(property: any, resolve: Resolve): Spelling[] {
   const schema = ofValue(property, resolve);
   const same = (...values: unknown[]): Spelling[] =>
@@ -134,7 +134,7 @@ export function extremeValues(property: any, resolve: Resolve): Spelling[] {
   return [...nothing, ...same('x'.repeat(Math.max(minLength, 1)), '🍪'.repeat(Math.min(maxLength, 1000)))];
 }
 
-/** JSON with its properties in another order, and so an equal value. */
+/** Equal JSON with its properties in reverse order. */
 export const reversed = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value).reverse()) : value;
 

@@ -6,7 +6,7 @@ import type { ResourceUnderTest } from './resource-under-test.js';
 
 const COUNT = 260;
 
-/** Texts that are no value of a parameter, by the kind of value. */
+/** Texts that are no valid value of a parameter, by the kind of value. */
 const NO_NUMBERS = ['', 'x', '1e3', '-0', '-0.0', '01', '+1', '1,5', '.5', '1.', '0x1', 'NaN', 'Infinity', ' 1', '1 '];
 const WRONG_TEXTS: Readonly<Record<string, readonly string[]>> = {
   integer: [...NO_NUMBERS, '1.5', '1.0', '9007199254740992', '1'.repeat(400)],
@@ -14,7 +14,7 @@ const WRONG_TEXTS: Readonly<Record<string, readonly string[]>> = {
   decimal: [...NO_NUMBERS, '1'.repeat(16)],
 };
 
-/** Values of a cursor, as JSON, that no record can have. */
+/** Values in a cursor, as JSON, that no record can have. */
 const WRONG_CURSORS: Readonly<Record<string, readonly string[]>> = {
   integer: ['1.5', '"1"', 'true', '9007199254740992', '-0', '1e0', '[]', '{}'],
   number: ['"1"', 'true', '1e999', '-0', '01', '[]'],
@@ -26,7 +26,7 @@ const WRONG_CURSORS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Ranges, sorts and their cursors. A resource without any passes. */
+/** Tests ranges, sorts and their cursors. Does nothing for a resource without them. */
 export function describeRanges(resource: ResourceUnderTest): void {
   const { path, contract } = resource;
   const { bounds, sorts, filters } = contract.ranges;
@@ -162,11 +162,11 @@ export function describeRanges(resource: ResourceUnderTest): void {
   });
 }
 
-/** `it.each` that takes an empty table, too: a list may have sorts and no ranges, or ranges and no sorts. */
+/** `it.each` that also accepts an empty table: a list may have sorts without ranges, or ranges without sorts. */
 const eachOf = ((table: readonly []) =>
   table.length === 0 ? () => undefined : it.each(table)) as unknown as typeof it.each;
 
-/** A number in the order of the values. */
+/** A number that sorts like the value. */
 function comparable(value: unknown, kind: string): number {
   return kind === 'date' || kind === 'date-time' ? Date.parse(value as string) : Number(value);
 }
@@ -179,7 +179,7 @@ function textsOf(schema: any): string[] {
   return wrong.filter((value) => typeof value === 'string');
 }
 
-/** Values of a property as an entity has them, in turns; the first is `null` where it may be. */
+/** Values of a property as an entity has them, for records in turn; the first is `null` if that is allowed. */
 export function variedValues(schema: any, resolve: (schema: any) => any): readonly unknown[] {
   const { format, minimum = -1, maximum = 1, type } = ofValue(schema, resolve);
   const nothing = resolve(schema).nullable ? [null] : [];

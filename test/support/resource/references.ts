@@ -1,11 +1,11 @@
 import { expectRejected, expectStatus } from './checked-client.js';
 import { MISSING, type ResourceUnderTest } from './resource-under-test.js';
 
-/** Properties that refer to another resource. */
+/** Tests properties that refer to another resource. */
 export function describeReferences(resource: ResourceUnderTest): void {
   const { references, replace } = resource.contract;
   if (Object.keys(references).length === 0) return;
-  // SQLite does not name which of several references is missing.
+  // SQLite does not report which of several references is missing.
   const isOnly = Object.keys(references).length === 1;
 
   describe.each(Object.entries(references))('%s, which refers to a record of %s', (name, parent) => {
@@ -26,7 +26,7 @@ export function describeReferences(resource: ResourceUnderTest): void {
       });
     });
 
-    it('makes a POST 400 alone among others that arrive with it', async () => {
+    it('makes only this POST 400 among others that arrive with it', async () => {
       const values = (index: number) => ({ [name]: resource.idOf(parent, index % 4 < 2 ? 1 + (index % 2) : MISSING) });
       const responses = await Promise.all(
         Array.from({ length: 20 }, (_, index) =>

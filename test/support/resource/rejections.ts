@@ -9,7 +9,7 @@ const BAD_IDS = [
   ...['abc', '%201', '1%20', '1%0A', '1%00', '%2B1', '1,2', '1;2', '1%2F2'],
   // The digit one in Arabic-Indic and fullwidth form.
   ...['%D9%A1', '%EF%BC%91'],
-  // Other spellings of a UUID, which are not normalised, and the nil UUID.
+  // Other spellings of a UUID, which the service rejects, and the nil UUID.
   ...[
     '01999999-0000-7000-8000-00000000000A',
     '01999999000070008000000000000001',
@@ -37,7 +37,7 @@ const BAD_QUERIES = [
 const COLLECTION = ['GET', 'HEAD', 'OPTIONS', 'POST'];
 const RECORD = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'PUT'];
 
-/** Wrong paths, methods, ids, queries, tokens and scopes, and the order of their errors. */
+/** Tests wrong paths, methods, ids, queries, tokens and scopes, and the order of their errors. */
 export function describeRejections(resource: ResourceUnderTest): void {
   describe('a request', () => {
     let record: string;
@@ -70,7 +70,7 @@ function describeTargets(resource: ResourceUnderTest, record: () => string): voi
     ['DELETE'],
   ];
 
-  it.each(['/', 'x', ';a=1', '/1/', '/1/x'])('GET %s behind the path of the collection returns 404', async (suffix) => {
+  it.each(['/', 'x', ';a=1', '/1/', '/1/x'])('GET %s below the path of the collection returns 404', async (suffix) => {
     expectRejected(await resource.get(path + suffix), 404, 'NOT_FOUND');
   });
 
@@ -110,7 +110,7 @@ function describeTargets(resource: ResourceUnderTest, record: () => string): voi
     expect(parameters(response)).not.toEqual([]);
   });
 
-  it('GET of the list returns 400 that names every wrong parameter, and those there are', async () => {
+  it('GET of the list returns 400 that names every wrong parameter, and the valid ones', async () => {
     const names = ['limit', 'after', 'sort', ...Object.keys(filters)];
     const all = await resource.get(`${path}?${names.map((name) => `${name}=`).join('&')}`);
     expect(parameters(all).sort()).toEqual([...names].sort());
@@ -145,7 +145,7 @@ function describeTargets(resource: ResourceUnderTest, record: () => string): voi
   });
 }
 
-/** Wrong queries of a list: filters with wrong values, and properties that are no filters. */
+/** Wrong queries of a list: filters with wrong values, and properties that are not filters. */
 function badQueriesOf({ create, filters, wrong: invalid }: DerivedContract): string[] {
   const ofFilters = Object.entries(filters).flatMap(([name, values]) => {
     const [one, other] = values.map(String) as [string, string];
@@ -234,7 +234,7 @@ function describeOptions(resource: ResourceUnderTest, record: () => string): voi
     expect(one.headers.get('accept-patch')).toBe('application/json, application/merge-patch+json');
   });
 
-  it('HEAD returns the status of an error that GET would, without a body', async () => {
+  it('HEAD returns the status of the error that GET returns, without a body', async () => {
     for (const [status, target] of [
       [404, resource.nowhere],
       [400, `${path}/0`],

@@ -9,27 +9,27 @@ export type Body = Readonly<Record<string, unknown>>;
 export interface ResourceContract {
   /** Path of the collection, such as `/orders`. */
   readonly path: string;
-  /** Properties of a body of POST for which a rule of the feature, or a pattern, asks for values of its own. */
+  /** Properties of a POST body that need certain values because of a rule or a pattern. */
   readonly create?: Body;
-  /** The same for a body of PUT; each value differs from that in `create`. */
+  /** Properties of a PUT body that need certain values; each value differs from that in `create`. */
   readonly replace?: Body;
-  /** Properties whose values a rule of the feature compares with others, so that not each one that is valid can be stored alone. */
+  /** Properties that a rule compares with others, so not every valid value can be stored alone. */
   readonly ruled?: readonly string[];
-  /** A body of PATCH that changes a record of `create`, where a rule asks for one. */
+  /** A PATCH body that changes a record of `create`, if a rule requires certain values. */
   readonly patch?: Body;
   /** Further invalid values by property, for which POST and PATCH return 400. */
   readonly invalid?: Readonly<Record<string, readonly unknown[]>>;
-  /** Two valid values for filters that are no property of a body. */
+  /** Two valid values for each filter that is not a property of a body. */
   readonly filters?: Readonly<Record<string, readonly [unknown, unknown]>>;
-  /** Properties of a record by its number, where a rule asks for other values in each record. */
+  /** Properties of the record with this number, if a rule requires different values in each record. */
   readonly distinct?: (count: number) => Body;
-  /** Properties of bodies of POST by the paths of the resources that this one refers to, where a rule asks for them. */
+  /** POST bodies of the resources that this one refers to, by path, if rules require certain values. */
   readonly examples?: Readonly<Record<string, Body>>;
-  /** Modules that `AppModule` lacks, such as that of a resource which only tests use. */
+  /** Modules that `AppModule` does not import, such as that of a test resource. */
   readonly modules?: readonly (Type | DynamicModule)[];
   /** The migrations of these modules. */
   readonly migrations?: readonly MigrationInterface[];
-  /** The declaration for the command line of a resource that `src/features.ts` lacks. */
+  /** The declaration for the command line, if `src/features.ts` does not list the resource. */
   readonly resource?: Pick<Resource, 'name' | 'createDto' | 'recordDto'>;
 }
 
@@ -50,7 +50,7 @@ export interface RangeParameters {
   readonly filters: readonly string[];
 }
 
-/** A contract with what is derived. */
+/** A contract with its derived parts. */
 export interface DerivedContract extends ResourceContract {
   /** A valid body of POST with every property. */
   readonly create: Body;
@@ -63,8 +63,8 @@ export interface DerivedContract extends ResourceContract {
   readonly filters: Readonly<Record<string, readonly [unknown, unknown]>>;
   readonly ranges: RangeParameters;
   /**
-   * Paths of other resources by the property that refers to them. Their records 1 and 2 are created first; where ids are
-   * UUIDs, these are `01999999-0000-7000-8000-000000000001` and `...2`.
+   * Paths of other resources by the property that refers to them. Their records 1 and 2 are created first; with UUIDs
+   * their ids are `01999999-0000-7000-8000-000000000001` and `...2`.
    */
   readonly references: Readonly<Record<string, string>>;
   /** The paths of `references` and of their own references, parents first. */

@@ -19,17 +19,17 @@ interface Created {
   readonly record: Body;
 }
 
-/** A resource of a service that runs for all tests of its contract, with clients that hold each response to the document. */
+/** A resource, and a service for its tests. The clients compare each response with the OpenAPI document. */
 export class ResourceUnderTest {
   service!: Service;
   document!: OpenApiDocument;
-  /** With both scopes. */
+  /** A client with both scopes. */
   client!: CheckedClient;
-  /** With the scope to read alone. */
+  /** A client with the scope to read only. */
   reader!: CheckedClient;
-  /** With the scope to write alone. */
+  /** A client with the scope to write only. */
   writer!: CheckedClient;
-  /** Without a token. */
+  /** A client without a token. */
   stranger!: CheckedClient;
   private unique!: UniqueBodies;
   private requiresIfMatch = false;
@@ -63,7 +63,7 @@ export class ResourceUnderTest {
     return hasUuids(this.document, path);
   }
 
-  /** The stable code of its 404, as the document shows it. */
+  /** The error code of its 404, as documented. */
   get notFoundCode(): string {
     const { content } = this.document.operation('get', `${this.path}/{id}`).responses[404];
     return Object.values<any>(content['application/json'].examples)[0].value.errorCode;
@@ -71,7 +71,7 @@ export class ResourceUnderTest {
 
   async start(): Promise<void> {
     const { modules = [], migrations = [], parents } = this.contract;
-    // A 500 is a failed test, which shows its body; the log would say so once more.
+    // A failed test shows the body of a 500, so the log would only repeat it.
     this.service = await startService({ LOG_LEVEL: 'silent' }, [...modules], migrations, (module, config) =>
       module.overrideProvider(Config).useValue(this.settingsOver(config)),
     );
@@ -90,7 +90,7 @@ export class ResourceUnderTest {
     return new CheckedClient(await Client.of(this.service, { scope }), this.document, this.path);
   }
 
-  /** Two records, so that a reference can change. */
+  /** Makes two records, so that a reference can change. */
   private async fillParent(path: string): Promise<void> {
     for (const number of [1, 2]) {
       const made = await this.client.request('POST', path, { body: this.exampleOf(path) });
@@ -109,7 +109,7 @@ export class ResourceUnderTest {
     return this.unique.next(path, source.body('post', path, 0));
   }
 
-  /** The body with values of its own for what is unique. */
+  /** The body with new values for its unique properties. */
   next<B extends Body | undefined>(body: B): B {
     return this.unique.next(this.path, body);
   }
@@ -161,7 +161,7 @@ export class ResourceUnderTest {
     return this.client.request(method, path, options);
   }
 
-  /** Runs what must change nothing: the list's ETag, which any write changes, stays as it is. It costs no reading of the list. */
+  /** Expects that `work` changes nothing, by the ETag of the list, which every write changes. */
   async unchanged<T>(work: () => Promise<T>): Promise<T> {
     const version = async (): Promise<string | null> =>
       (await this.get(this.path, { 'if-none-match': '*' })).headers.get('etag');
@@ -171,15 +171,14 @@ export class ResourceUnderTest {
     return result;
   }
 
-  /** Deletes all records, in place of a new service for each test. */
+  /** Deletes all records, which is faster than a new service for each test. */
   async empty(): Promise<void> {
     await this.dataSource.query(`DELETE FROM "${this.name}"`);
   }
 
   /**
-   * Stores many records, each like one of those that there are, in turns.
-   * @param count of records that there are then
-   * @param varied properties with other values in each, set or not by clients
+   * Stores copies of the existing records until there are `count`.
+   * @param varied properties with different values in each copy, set or not by clients
    */
   async fillTo(count: number, varied: readonly string[] = []): Promise<void> {
     const repository = this.dataSource.getRepository<Record<string, unknown>>(
@@ -205,7 +204,7 @@ export class ResourceUnderTest {
     });
   }
 
-  /** Lets so many records be stored, while `work` runs. */
+  /** Sets the capacity while `work` runs. */
   async withCapacity<T>(capacity: number, work: () => Promise<T>): Promise<T> {
     const set = (value: number): Promise<unknown> =>
       this.dataSource.query(`UPDATE storage SET capacity = ${value} WHERE resource = '${this.name}'`);
@@ -214,13 +213,13 @@ export class ResourceUnderTest {
     return work().finally(() => set(before.capacity));
   }
 
-  /** As with `REQUIRE_IF_MATCH=true`, while `work` runs. */
+  /** Sets `REQUIRE_IF_MATCH=true` while `work` runs. */
   async requiringIfMatch<T>(work: () => Promise<T>): Promise<T> {
     this.requiresIfMatch = true;
     return work().finally(() => (this.requiresIfMatch = false));
   }
 
-  /** The settings of the service, but for one that tests change while it runs. */
+  /** The settings of the service; tests can change one of them while it runs. */
   private settingsOver(config: Config): Config {
     return Object.create(config, { requireIfMatch: { get: () => this.requiresIfMatch } }) as Config;
   }

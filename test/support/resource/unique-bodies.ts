@@ -2,10 +2,10 @@ import type { DataSource, EntityMetadata } from 'typeorm';
 import type { OpenApiDocument } from '../openapi-document.js';
 import type { Body, DerivedContract } from './resource-contract.js';
 
-/** Most records of a test, and those that it makes besides. */
+/** Minimum number of possible values, more than the records of a test. */
 const LEAST_VALUES = 3000;
 
-/** Makes bodies that differ from one another in the properties that are unique. */
+/** Makes bodies with different values of their unique properties. */
 export class UniqueBodies {
   private count = 0;
 
@@ -27,7 +27,7 @@ export class UniqueBodies {
     return this.dataSource.entityMetadatas.find(({ tableName }) => tableName === path.slice(1))!;
   }
 
-  /** The body with values of its own; the body itself where nothing is unique. */
+  /** The body with new unique values; unchanged if it has no unique property. */
   next<B extends Body | undefined>(path: string, body: B): B {
     if (body === undefined) return body;
     const count = ++this.count;
@@ -37,7 +37,7 @@ export class UniqueBodies {
     return own.length === 0 ? body : { ...body, ...Object.fromEntries(own) };
   }
 
-  /** For each key, the property with most values, with the value of a number. */
+  /** For each key, a function from a number to a value of the property with the most possible values. */
   private changes(path: string): Record<string, (count: number) => unknown> {
     const { properties } = this.document.resolve(this.document.bodySchema('post', path));
     const { foreignKeys } = this.entityOf(path);
@@ -63,7 +63,7 @@ interface Values {
   readonly value: (count: number) => unknown;
 }
 
-/** The values of a schema by number. */
+/** The value of a schema for each number. */
 function valuesOf(schema: any): Values {
   const { type, format, minimum = 0, maximum = Number.MAX_SAFE_INTEGER, minLength = 0, maxLength = 0 } = schema;
   if (schema.enum !== undefined || type === 'boolean') return { size: 0, value: () => undefined };

@@ -1,11 +1,11 @@
 import { expectRejected, expectStatus, tally } from './checked-client.js';
 import type { ResourceUnderTest } from './resource-under-test.js';
 
-/** Values that no two records may have; a resource without any passes. */
+/** Tests unique values. Does nothing for a resource without them. */
 export function describeUniqueness(resource: ResourceUnderTest): void {
   const { create } = resource.contract;
 
-  describe('what is unique', () => {
+  describe('a unique value', () => {
     beforeEach(() => resource.empty());
 
     it('makes POST, PUT and PATCH 409 with a pointer to each property, until the other record is gone', async () => {

@@ -1,4 +1,4 @@
-/** The header field for a body of this type. */
+/** The `Content-Type` of a request. */
 export const type = (contentType: string): Record<string, string> => ({ 'content-type': contentType });
 const bytes = (...values: number[]): Uint8Array => new Uint8Array(values);
 
@@ -28,7 +28,7 @@ export const MALFORMED: readonly [what: string, malformed: (json: string) => str
 
 export const NOT_OBJECTS = ['null', '[]', '1', '"string"', 'true'];
 
-/** Unknown properties beside those of a valid body, as JSON, with their pointers. */
+/** Unknown properties, as JSON, with the pointers of their errors. */
 export const UNKNOWN: readonly [what: string, property: string, pointer: string][] = [
   ['an id', '"id":7', '/id'],
   ['a revision', '"revision":9', '/revision'],
@@ -43,7 +43,7 @@ export const UNKNOWN: readonly [what: string, property: string, pointer: string]
   ['hasOwnProperty', '"hasOwnProperty":1', '/hasOwnProperty'],
 ];
 
-/** Values of a type that no property has, as JSON. */
+/** JSON of types that no property accepts. */
 export const STRUCTURES: readonly [what: string, json: (value: string) => string][] = [
   ['an array of its value', (value) => `[${value}]`],
   ['an empty array', () => '[]'],
@@ -80,7 +80,7 @@ export const WRONG_TYPES: readonly [what: string, headers: Record<string, string
   ['nonsense', type(';;;')],
 ];
 
-/** Unusual media types that are accepted. */
+/** Unusual but accepted media types. */
 export const RIGHT_TYPES: readonly [what: string, headers: Record<string, string>][] = [
   ['a charset', type('application/json; charset=utf-8')],
   ['a charset in capitals and quotes', type('application/json;charset="UTF-8"')],

@@ -7,7 +7,7 @@ import { metricsOf } from '../metrics.js';
 import { COOKIE, token } from '../service.js';
 import type { ServiceProcess } from '../service-process.js';
 
-/** A program that names the process which responds in the field `x-worker` of each response. */
+/** A program that sends the id of the responding process in the header field `x-worker`. */
 export const NAMES_ITSELF = `
   import { ServerResponse } from 'node:http';
   const { writeHead } = ServerResponse.prototype;
@@ -16,11 +16,11 @@ export const NAMES_ITSELF = `
     return writeHead.apply(this, args);
   };`;
 
-/** The program, in workers that have a number above `number`: in those that come later. */
+/** A program that runs in workers whose number is above `number`, that is, in later ones. */
 export const inWorkers = (program: string, number = 0): string =>
   `import cluster from 'node:cluster'; if (cluster.isWorker && cluster.worker.id > ${number}) { ${program} }`;
 
-/** Runs a program in workers that have a number above `number`, before the service itself. */
+/** Runs a program before the service in workers whose number is above `number`. */
 export const inWorkersAbove = (number: number, program: string) => preloaded(inWorkers(program, number));
 
 /** The ids of the processes that the service has started. */
@@ -29,12 +29,12 @@ export function workersOf({ child }: ServiceProcess): number[] {
   return children.split(' ').filter(Boolean).map(Number);
 }
 
-/** Waits until the service has this many workers that serve, none of which is `gone`. */
+/** Waits until this many workers serve and the process `gone` is not among them. */
 export async function untilServing(service: ServiceProcess, count: number, gone?: number): Promise<void> {
   await until(async () => {
     const serving = (await metricsOf(service)).get('workers_serving');
     const workers = workersOf(service);
-    // The metric still counts a worker that has ended until its primary hears of it.
+    // The metric counts an ended worker until its primary notices the end.
     return serving === count && workers.length === count && (gone === undefined || !workers.includes(gone));
   }, `${count} workers serve`);
 }
@@ -49,7 +49,7 @@ interface Sent {
   readonly path?: string;
 }
 
-/** Sends one request on a connection of its own, so that the next worker gets it. */
+/** Sends one request on a new connection, so that the next worker gets it. */
 export async function sendAlone(
   { url }: { readonly url: string },
   { method = 'GET', path = '/cookies' }: Sent = {},
@@ -68,7 +68,7 @@ export async function sendAlone(
   });
 }
 
-/** Clients that write until the end, and connect again when their connection ends, as those of other services do. */
+/** Clients that write until the end, and reconnect when their connection ends, as clients in other services do. */
 export function startWriters(service: ServiceProcess, ledger: Ledger, count: number): { end(): Promise<unknown> } {
   const stopping = new AbortController();
   const { signal } = stopping;

@@ -19,9 +19,9 @@ import {
 export type PostgresSettings = PostgresUrl & Config['database'] & Pick<Config, 'listTimeout'>;
 
 interface ConnectionPoolOptions {
-  /** For the metrics. */
+  /** Name in the metrics. */
   readonly name: string;
-  /** Most connections. */
+  /** Maximum number of connections. */
   readonly max: number;
   /** Milliseconds that the client waits for the response to a statement. */
   readonly queryTimeout: number;
@@ -29,7 +29,7 @@ interface ConnectionPoolOptions {
   readonly onStarved: () => void;
 }
 
-/** Milliseconds that a host may take to accept a connection, or less: all hosts share the busy time-out. */
+/** Maximum milliseconds for a host to accept a connection; less if several hosts share a short busy time-out. */
 const CONNECT_TIMEOUT = 2000;
 
 /** Milliseconds until the pool asks a server without free slots for one more connection. */
@@ -61,7 +61,7 @@ export class ConnectionPool {
   private taken = 0;
   /** Connections that are being fetched, each for a caller that waits. */
   private fetching = 0;
-  /** Most connections that the server accepts, as far as known. It grows back to `max` one by one. */
+  /** Maximum number of connections that the server accepts, as far as known. It grows back to `max` one by one. */
   private limit: number;
   private growth?: NodeJS.Timeout;
   /** Whether the pool waits before it asks the server for another connection. */
@@ -209,7 +209,7 @@ export class ConnectionPool {
         publishEngineError(error);
         if (isServerFull(error)) {
           full = error;
-          // The server is the primary, because other connections have led to it.
+          // The server is the primary: only the primary accepts connections of this pool.
           if (this.pool.totalCount > 0) throw error;
           this.hosts.failOver(current);
         }
@@ -233,7 +233,7 @@ export class ConnectionPool {
     this.serveNext();
   }
 
-  /** Only the primary accepts writes. */
+  /** Rejects a server that is not the primary, because only the primary accepts writes. */
   private readonly expectPrimary = async (client: PostgresClient): Promise<void> => {
     if (this.hosts.count === 1) return;
     const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only');
@@ -245,7 +245,7 @@ export class ConnectionPool {
 
 const ignored = (): void => undefined;
 
-/** Characters of a statement in the log. */
+/** Maximum characters of a statement in the log. */
 const SHOWN = 300;
 
 function leftOpen({ first, last }: NonNullable<PostgresClient['openTransaction']>): string {

@@ -1,7 +1,7 @@
 import { ConnectionPool, type PostgresSettings } from './connection-pool.js';
 import type { Hosts } from './postgres-client.js';
 
-/** Milliseconds that the client waits longer than the server, whose own error says more. */
+/** Milliseconds that the client waits longer than the server, because the server's error says more. */
 const GRACE = 1000;
 
 /** Milliseconds that a check waits for its response. */

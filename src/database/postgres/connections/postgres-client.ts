@@ -6,10 +6,10 @@ import { UnsafeIntegerError } from '../../errors.js';
 import { isServerFull } from '../postgres-errors.js';
 import { withoutLead } from '../../transaction-control.js';
 
-/** The configured servers, and the one that was the primary last. */
+/** The configured servers, and the last known primary. */
 export class Hosts {
   private index = 0;
-  /** Increased when a server stopped or lost its role. Connections of earlier generations may lead to it. */
+  /** Increased when a server stopped or lost its role. Connections of earlier generations may lead to that server. */
   generation = 0;
 
   constructor(private readonly all: readonly PostgresHost[]) {}
@@ -42,7 +42,7 @@ pg.defaults.parseInputDatesAsUTC = true;
 
 const INT8 = 20;
 
-/** Milliseconds; `setTimeout` takes no more. */
+/** Longest delay of `setTimeout` in milliseconds. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 export interface PostgresClientConfig extends ClientConfig {
@@ -51,7 +51,7 @@ export interface PostgresClientConfig extends ClientConfig {
   readonly connectTimeout: number;
 }
 
-/** One connection to the server that was the primary last. */
+/** One connection to the last known primary. */
 export class PostgresClient extends pg.Client {
   readonly target: PostgresHost;
   readonly generation: number;
@@ -141,7 +141,7 @@ export class PostgresClient extends pg.Client {
     return this.isIdle;
   }
 
-  /** The server reports an error before it is ready for the next statement. */
+  /** Waits until the server is ready for the next statement, which it is only some time after it reports an error. */
   private async whenReady(timeout: number): Promise<void> {
     // `pg` emits `drain` when no statement is left.
     await once(this, 'drain', { signal: AbortSignal.timeout(timeout) }).catch(() => undefined);

@@ -41,7 +41,7 @@ export class DatabaseFile {
     }
   }
 
-  /** @throws {DatabaseUnavailableError} after the files were found to be moved or replaced */
+  /** @throws {DatabaseUnavailableError} if the files were moved or replaced */
   check(): void {
     if (this.lost !== undefined) throw this.lost;
     for (const file of this.files) if (!isWhereItWas(file)) this.checkByPath(file);
@@ -62,7 +62,7 @@ export class DatabaseFile {
     if (this.lost !== undefined) throw this.lost;
   }
 
-  /** The descriptor may have belonged to another connection, which has closed since. */
+  /** Checks the path itself, because the descriptor may have belonged to a connection that has closed since. */
   private checkByPath(file: HeldFile): void {
     if (inodeOf(statSync(file.path, { throwIfNoEntry: false })) !== file.inode) throw this.lose(file.path);
     file.descriptor = descriptorOf(file.inode);

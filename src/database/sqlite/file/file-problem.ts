@@ -19,7 +19,7 @@ export function fileProblem(path: string, error: unknown): string {
 }
 
 /**
- * The owners and modes of the existing files, and the user of this process: they tell a wrong owner from a wrong mode.
+ * The owners and modes of the existing files, and the user of this process. They distinguish a wrong owner from a mode.
  */
 export function ownersOf(paths: readonly string[]): string {
   const known = paths.flatMap((path) => {

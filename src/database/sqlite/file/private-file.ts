@@ -46,7 +46,7 @@ export function makePrivateFolder(path: string): void {
 /**
  * Gives a file that root has made to the owner of its folder. Without this, a command that root runs in the container
  * would leave files that the service cannot write.
- * @param file a descriptor, or a path, whose link is not followed
+ * @param file a descriptor, or a path; symbolic links are not followed
  */
 export function giveToFolderOwner(file: number | string, path: string): void {
   if (!isRoot()) return;

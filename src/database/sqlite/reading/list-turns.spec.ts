@@ -12,7 +12,7 @@ beforeEach(() => {
 
 afterEach(() => jest.restoreAllMocks());
 
-/** Holds the event loop, as a statement does. */
+/** Blocks the event loop, as a statement does. */
 function hold(milliseconds: number): void {
   now += milliseconds;
 }
@@ -44,7 +44,7 @@ describe('ListTurns', () => {
     expect(results).toEqual([1, 2, 3, 4]);
   });
 
-  it('lets a list that has hardly begun pass those that have taken long, every other time', async () => {
+  it('lets a list that has hardly begun pass lists that have taken long, every other time', async () => {
     const turns = new ListTurns(1);
     const [long, short] = [turns.list(), turns.list()];
     const ran: string[] = [];
@@ -59,7 +59,7 @@ describe('ListTurns', () => {
     expect(ran).toEqual(['long', 'long', 'short', 'long', 'short', 'long', 'long']);
   });
 
-  it('leaves everything else as much time as the statements take', async () => {
+  it('leaves other work as much time as the statements take', async () => {
     const list = new ListTurns(1).list();
     const events: string[] = [];
     for (let statement = 0; statement < 4; statement++) {

@@ -22,8 +22,8 @@ interface Waiting {
  * Limits the share of lists in the event loop: 2 ms, then the same time for other work, if there is any. A turn of the
  * event loop accepts only one connection, so without the limit each of many new connections would wait for a share.
  *
- * Two lists go next in alternation: the one that has taken the least time, and the one whose statement has waited
- * longest. A short page does not wait for the long lists before it, and these continue however many short ones arrive.
+ * The next list is in turn the list that has taken the least time, and the list whose statement has waited longest. A
+ * short page does not wait for earlier long lists, and these continue however many short lists arrive.
  */
 export class ListTurns {
   private readonly waiting: Waiting[] = [];

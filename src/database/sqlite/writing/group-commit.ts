@@ -25,20 +25,20 @@ interface Batch {
   size: number;
 }
 
-// Limits of a batch under steady load; otherwise it ends when no job waits. They bound the wait of its first job and
-// the number of jobs that one failed commit fails.
+// Limits of a batch under steady load; otherwise a batch ends when no job waits. They bound the wait of its first job
+// and the number of jobs that one failed commit fails.
 const LARGEST_BATCH = 500;
 const LONGEST_BATCH = 20;
 
-/** Bytes of the WAL above which the readers that keep SQLite from restarting it are ended. */
+/** Bytes of the WAL above which long readers are ended, because they keep SQLite from restarting it. */
 const LARGEST_WAL = 128 * 1024 * 1024;
 
 /** Milliseconds until a full volume is tried again. */
 const FULL_PAUSE = 100;
 
 /**
- * The outcome of a COMMIT with an I/O error: its frames may be in the WAL, where the next process that recovers it
- * finds them (https://sqlite.org/walformat.html, section 4), or it has succeeded in a file that was moved.
+ * The outcome of a COMMIT with an I/O error is unknown: its frames may be in the WAL, where a recovery finds them
+ * (https://sqlite.org/walformat.html, section 4), or it has succeeded in a file that was moved.
  */
 const UNKNOWN = 'The COMMIT failed, but the file may contain it';
 
@@ -109,7 +109,7 @@ export class GroupCommit {
     this.batch.size++;
   }
 
-  /** Adds the running job, which has succeeded, to those that wait for the commit. */
+  /** Adds the running job, which has succeeded, to the jobs that wait for the commit. */
   add(job: PendingJob): void {
     this.batch!.pending.push(job);
   }
@@ -143,7 +143,7 @@ export class GroupCommit {
     for (const job of batch.pending) job.done(batch.pending.length);
   }
 
-  /** Undoes the first job of the batch, when no other has joined. */
+  /** Undoes the first job of the batch, when no other job has joined. */
   abandon(): void {
     this.batch = undefined;
     this.rollBack();

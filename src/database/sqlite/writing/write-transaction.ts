@@ -23,7 +23,7 @@ export class WriteTransaction implements OpenTransaction {
 
   /**
    * @param timeout milliseconds that the transaction may last
-   * @param endSlot called once, when others may use the connection
+   * @param endSlot called once, when other jobs may use the connection
    * @throws SqliteError
    */
   constructor(

@@ -24,7 +24,7 @@ interface WriteOptions {
   readonly autocommit?: boolean;
 }
 
-/** Waits for its slot on the writing connection. */
+/** A job that waits for its slot on the writing connection. */
 interface Job extends WriteOptions, Waiter {
   /** Runs in the slot. It ends the slot before it returns, or later by `endSlot`. */
   run(): void;
@@ -45,7 +45,7 @@ export class Writer {
   private readonly group: GroupCommit;
   /** Whether a job has the slot, or the writer waits for another process. */
   private taken = false;
-  /** Whether `next` is running. Then it continues after a job that ends before it returns. */
+  /** Whether the loop of `next` is running. It continues itself after a job that ends before it returns. */
   private running = false;
   private busyRetries = 0;
   private committing?: NodeJS.Immediate;
