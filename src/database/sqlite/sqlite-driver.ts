@@ -188,9 +188,9 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   }
 }
 
-function isDecimal({ type }: ColumnMetadata): boolean {
-  return /^(?:decimal|dec|numeric|number)$/.test(String(type));
-}
+const DECIMAL_TYPES = new Set<unknown>(['decimal', 'dec', 'numeric', 'number']);
+
+const isDecimal = ({ type }: ColumnMetadata): boolean => DECIMAL_TYPES.has(type);
 
 function prepareForWriting(connection: SqliteConnection): void {
   const { database } = connection;

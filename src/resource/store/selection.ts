@@ -81,6 +81,7 @@ export class RecordScope implements Conditions {
   readonly others: Conditions;
   /** Names the scope, for the cache of lists; absent for all records. */
   readonly key?: string;
+  private readonly findStatement: string;
 
   /** @throws {Error} for a property that clients do not see, and for `undefined`, which would mean all records */
   constructor(
@@ -105,6 +106,7 @@ export class RecordScope implements Conditions {
     this.indexed = conditionsOf(first === undefined ? [] : [first]);
     this.others = conditionsOf(wanted.filter((one) => one !== first));
     if (wanted.length > 0) this.key = JSON.stringify(values);
+    this.findStatement = [table.find, ...this.sql].join(' AND ');
   }
 
   /** The records of this scope that also have these values. */
@@ -119,7 +121,7 @@ export class RecordScope implements Conditions {
     id: Id,
     locks = false,
   ): Promise<StoredRecord<Entity> | undefined> {
-    const statement = [this.table.find, ...this.sql].join(' AND ') + (locks ? this.table.forUpdate : '');
+    const statement = locks ? this.findStatement + this.table.forUpdate : this.findStatement;
     const [row] = await source.query<Row[]>(statement, [storage.resource, id, ...this.parameters]);
     return row && storedRecord(this.table, storage, row);
   }
