@@ -297,7 +297,7 @@ describePostgres('a server', () => {
     it('reports that the server requires TLS or a password', async () => {
       const bare = new URL(url);
       bare.password = '';
-      expect(await messageFor(bare.href)).toContain('wants a password');
+      expect(await messageFor(bare.href)).toContain('requires a password');
       const rules = 'hostssl all all all scram-sha-256\n';
       const own = await PostgresServer.create();
       try {
