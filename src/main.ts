@@ -1,7 +1,7 @@
 import { asksForVersion, serviceVersion } from './config/service-version.js';
 import { useCompileCache } from './config/compile-cache.js';
 import { requireSupportedNode } from './config/node-version.js';
-import { setV8Flags } from './config/v8-flags.js';
+import { keepNewObjectsYoung } from './config/v8-flags.js';
 import { useSourceMaps } from './logging/source-maps.js';
 
 if (asksForVersion()) {
@@ -11,6 +11,6 @@ if (asksForVersion()) {
 requireSupportedNode();
 useCompileCache();
 useSourceMaps();
-setV8Flags();
+keepNewObjectsYoung();
 // A dynamic import, because an old Node would fail on its syntax before the version check.
 await import('./server/serve.js');
