@@ -12,6 +12,9 @@ import type { ForeignKeyMetadata } from 'typeorm/metadata/ForeignKeyMetadata.js'
  */
 export type ViolationKind = 'unique' | 'foreign key' | 'referenced' | 'rule' | 'value' | 'capacity';
 
+/** The message of the triggers that keep a resource within its capacity. */
+export const CAPACITY_REACHED = 'Storage is full';
+
 export interface ConstraintViolation {
   readonly kind: ViolationKind;
   /** The first verb of the statement; absent for a COMMIT. */
@@ -91,7 +94,7 @@ export function constraintViolation(
 
 /** SQLite reports ON DELETE RESTRICT with the code of a trigger's RAISE and the message of a foreign key. */
 function violationKindOf({ code, message }: Error & { code?: unknown }): ViolationKind | undefined {
-  if (message === 'Storage is full') return 'capacity';
+  if (message === CAPACITY_REACHED) return 'capacity';
   if (code === 'SQLITE_CONSTRAINT_TRIGGER' && message === 'FOREIGN KEY constraint failed') return 'foreign key';
   return typeof code === 'string' ? KINDS[code] : undefined;
 }

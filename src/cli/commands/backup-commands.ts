@@ -55,7 +55,11 @@ export function addBackupCommand(cli: Command, interrupt: AbortSignal): void {
         return backupInto(folder, every && every * 1000, interrupt);
       }
       const [wrong] = Object.keys(options);
-      if (wrong !== undefined) throw new UsageError(`Name the file ${file}, or a folder with --to and its options`);
+      if (wrong !== undefined) {
+        throw new UsageError(
+          `Name the file ${file}, or a folder with --to and its options. A file whose name ends in .gz is packed.`,
+        );
+      }
       const { backup } = await import('../backup/backup.js');
       return backup(file, interrupt);
     });

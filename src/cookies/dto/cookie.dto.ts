@@ -38,7 +38,7 @@ export class ReplaceCookieDto extends PickType(CreateCookieDto, ['flavor', 'size
 /** The body of PATCH. Absent properties do not change; `null` is invalid. */
 export class PatchCookieDto extends PartialType(ReplaceCookieDto, { skipNullProperties: false }) {}
 
-/** A cookie in a response, with these four properties only. */
+/** A cookie in a response, with no other properties. */
 @ApiClosed()
 export class CookieDto extends RecordOf(CreateCookieDto) {}
 

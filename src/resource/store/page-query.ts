@@ -31,7 +31,7 @@ export class PageQuery {
   private readonly range: Conditions;
   private readonly filters: Conditions;
 
-  constructor(scope: RecordScope, { sortBy = 'id', order, filters, ranges = {} }: Selection) {
+  constructor(scope: RecordScope, { sortBy = 'id', order, ranges = {}, ...others }: Selection) {
     const { table } = scope;
     this.table = table;
     const { [sortBy]: range = {}, ...otherRanges } = ranges;
@@ -43,7 +43,7 @@ export class PageQuery {
     this.orderBy = `ORDER BY ${this.isById ? byId : `${this.column.name} ${this.direction}, ${byId}`}`;
     const rangeOfSort = conditionsOf(table, { ranges: { [sortBy]: range } });
     this.range = this.isById ? joinConditions(scope.indexed, rangeOfSort) : rangeOfSort;
-    const otherConditions = conditionsOf(table, { filters, ranges: otherRanges });
+    const otherConditions = conditionsOf(table, { ...others, ranges: otherRanges });
     this.filters = joinConditions(this.isById ? scope.others : scope, otherConditions);
     this.isFiltered = this.filters.sql.length > 0;
   }

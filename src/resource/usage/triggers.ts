@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
+import { CAPACITY_REACHED } from '../../database/constraint-violation.js';
 import type { Sql } from '../../database/engine.js';
 import { type IdKind, idKindOf } from '../id-kinds.js';
 
@@ -127,7 +128,7 @@ END`;
   const create = [
     `CREATE TRIGGER "${table}_replace" BEFORE INSERT ON "${table}" ${note(same)}`,
     `CREATE TRIGGER "${table}_insert" AFTER INSERT ON "${table}" BEGIN
-  SELECT RAISE(ABORT, 'Storage is full') FROM storage ${row} AND used >= capacity AND NOT coalesce(replaced, 0);${nextRevision}
+  SELECT RAISE(ABORT, '${CAPACITY_REACHED}') FROM storage ${row} AND used >= capacity AND NOT coalesce(replaced, 0);${nextRevision}
   UPDATE storage SET used = used + 1 - coalesce(replaced, 0), replaced = NULL, ${revision} ${row};
 END`,
     `CREATE TRIGGER "${table}_update" AFTER UPDATE ON "${table}" BEGIN${nextRevision}
@@ -189,7 +190,7 @@ BEGIN
     FROM (SELECT id, row_number() OVER (ORDER BY id) AS place FROM new_rows) AS written WHERE record.id = written.id;
   END IF;
   IF added > 0 AND stored.used > stored.capacity THEN
-    RAISE EXCEPTION 'Storage is full' USING ERRCODE = 'check_violation';
+    RAISE EXCEPTION '${CAPACITY_REACHED}' USING ERRCODE = 'check_violation';
   END IF;${hasSequence ? advance : ''}
   RETURN NULL;
 END`;
