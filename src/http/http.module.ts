@@ -21,6 +21,7 @@ import { RequestValidationPipe } from './validation/validation.pipe.js';
     Handlers,
     RouteCheck,
   ],
-  exports: [Handlers],
+  // `ErrorLog` for `@UseFilters(ErrorFilter)` in modules of teams; a gateway needs it.
+  exports: [ErrorLog, Handlers],
 })
 export class HttpModule {}

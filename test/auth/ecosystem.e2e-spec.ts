@@ -1,9 +1,10 @@
-import { Body, Controller, Get, Module, Param, Post, Query, Req, UseGuards } from '@nestjs/common';
+import { Body, Controller, Get, Module, Param, Post, Query, Req, UseFilters, UseGuards } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import { AuthGuard } from '@nestjs/passport';
 import { IsInt, IsString, Max, Min } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
 import { Public, Scopes } from '../../src/auth/scopes.decorator.js';
+import { ErrorFilter } from '../../src/http/errors/error.filter.js';
 import { IsOptionalNotNull } from '../../src/http/validation/property-decorators.js';
 import { ParseIdPipe } from '../../src/resource/exchange.js';
 import { QueryInteger } from '../../src/http/validation/query-values.js';
@@ -29,7 +30,8 @@ class NotesQuery {
   top?: number;
 }
 
-/** A controller as a team writes it, with every way to open and to close a route. */
+/** A controller as a team writes it, with every way to open and to close a route, and the filter that gateways name. */
+@UseFilters(ErrorFilter)
 @Controller('notes')
 class NotesController {
   constructor(private readonly jwt: JwtService) {}

@@ -117,22 +117,32 @@ function copyProject(folder) {
     cpSync(join(ROOT, file), join(folder, file));
   }
   cpSync(join(import.meta.dirname, 'feature'), join(folder, 'src/ecosystem'), { recursive: true });
-  const path = join(folder, 'src/app.module.ts');
-  const text = readFileSync(path, 'utf8')
-    .replace('        // features\n', '        // features\n        EcosystemModule,\n')
-    .replace(/^/, "import { EcosystemModule } from './ecosystem/ecosystem.module.js';\n");
-  writeFileSync(path, text);
+  change(join(folder, 'src/app.module.ts'), [
+    [/^/, "import { EcosystemModule } from './ecosystem/ecosystem.module.js';\n"],
+    ['// features\n', '// features\n        EcosystemModule,\n'],
+  ]);
   // GraphQL and WebSockets are used by the code of docs/transports.md.
   const guide = readFileSync(join(ROOT, 'docs/transports.md'), 'utf8');
   for (const [, file, code] of guide.matchAll(/```ts\n\/\/ ([\w.-]+\.ts)\n([\s\S]*?)```/g)) {
     writeFileSync(join(folder, 'src/ecosystem', file), code);
   }
-  const app = readFileSync(join(folder, 'src/app.ts'), 'utf8')
-    .replace('  addHooks(', '  app.useWebSocketAdapter(new AuthenticatedWsAdapter(app));\n  addHooks(')
-    .replace('  return app;\n', '  await app.register(helmet);\n  await app.register(compress);\n  return app;\n')
-    .replace(/^/, "import { AuthenticatedWsAdapter } from './ecosystem/authenticated-ws.adapter.js';\n")
-    .replace(/^/, "import compress from '@fastify/compress';\nimport helmet from '@fastify/helmet';\n");
-  writeFileSync(join(folder, 'src/app.ts'), app);
+  const plugins = "import compress from '@fastify/compress';\nimport helmet from '@fastify/helmet';\n";
+  change(join(folder, 'src/app.ts'), [
+    [/^/, `${plugins}import { AuthenticatedWsAdapter } from './ecosystem/authenticated-ws.adapter.js';\n`],
+    ['  trackResponses(', '  app.useWebSocketAdapter(new AuthenticatedWsAdapter(app));\n  trackResponses('],
+    ['  return app;\n', '  await app.register(helmet);\n  await app.register(compress);\n  return app;\n'],
+  ]);
+}
+
+/** Replaces the first occurrence of each text in a source file. Ends the program if it has none. */
+function change(path, replacements) {
+  let text = readFileSync(path, 'utf8');
+  for (const [from, to] of replacements) {
+    const changed = text.replace(from, to);
+    if (changed === text) throw new Error(`${path} has no ${JSON.stringify(from)}`);
+    text = changed;
+  }
+  writeFileSync(path, text);
 }
 
 async function freePort() {
@@ -218,6 +228,7 @@ redis.on('error', () => {
   console.error('redis-server was not found: install it (apt-get install redis-server), @nestjs/bullmq needs it.');
   process.exit(2);
 });
+await once(redis, 'spawn');
 try {
   copyProject(folder);
   run(folder, 'npm', ['ci', '--no-audit', '--no-fund']);
