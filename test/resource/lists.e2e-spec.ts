@@ -189,6 +189,7 @@ describe('GET /cookies after readers have left before its first byte', () => {
     );
     await sleep(1100);
     const last = client.get('/cookies');
+    await untilMetric(service, IN_FLIGHT, 37);
     await sleep(200);
     release();
     const statuses = (await Promise.all([...first, last])).map(({ status }) => status);
