@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { decodeJwt, decodeProtectedHeader, errors, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
@@ -84,7 +85,7 @@ export class TokenVerifier implements OnApplicationBootstrap, OnApplicationShutd
    * @throws {ApiError} 401 as a rejection, without a valid token
    * @throws {ApiError} 503 as a rejection, if the keys of the issuer cannot be loaded
    */
-  async authenticate(request: Parameters<typeof tokenOf>[0]): Promise<Principal> {
+  async authenticate(request: Pick<IncomingMessage, 'headers'>): Promise<Principal> {
     const token = tokenOf(request);
     if (token === undefined) throw unauthenticated();
     return this.verify(token);

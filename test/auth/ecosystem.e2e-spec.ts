@@ -30,8 +30,7 @@ class NotesQuery {
   top?: number;
 }
 
-/** A controller as a team writes it, with every way to open and to close a route, and the filter that gateways name. */
-@UseFilters(ErrorFilter)
+/** A controller as a team writes it, with every way to open and to close a route. */
 @Controller('notes')
 class NotesController {
   constructor(private readonly jwt: JwtService) {}
@@ -98,7 +97,9 @@ class NotesController {
   }
 }
 
+/** It names the filter, as gateways must. */
 @Controller('board')
+@UseFilters(ErrorFilter)
 @Public()
 class BoardController {
   @Get()

@@ -51,7 +51,7 @@ export class RequestValidationPipe implements PipeTransform {
   }
 }
 
-/** Resolves when all promises that were already settled have been handled, as those of the other pipes are. */
+/** Resolves after all pending microtasks, and so after the pipes of the other arguments. */
 const afterMicrotasks = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
 
 function noContent(): ApiError {
