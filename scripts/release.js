@@ -80,13 +80,14 @@ async function breaksOfContract() {
 }
 
 /** SemVer: a break needs a major version, a feature a minor one. */
-function checkKind(kind, notes, breaks) {
-  const [needed, reason] = neededKind(notes, breaks);
+function checkKind(kind, [needed, reason]) {
   if (KINDS.indexOf(kind) < KINDS.indexOf(needed)) fail(`This is no ${kind} version but a ${needed} one: ${reason}`);
 }
 
-function neededKind(notes, breaks) {
-  if (breaks.length > 0) return ['major', `the service breaks ${CONTRACT}:\n${breaks.join('\n')}`];
+const kindByBreaks = (breaks) =>
+  breaks.length > 0 ? ['major', `the service breaks ${CONTRACT}:\n${breaks.join('\n')}`] : ['patch', ''];
+
+function kindByNotes(notes) {
   if (/^### Removed$/m.test(notes)) return ['major', 'CHANGELOG.md has something under "Removed"'];
   if (/^### Added$/m.test(notes)) return ['minor', 'CHANGELOG.md has something under "Added"'];
   return ['patch', ''];
@@ -116,8 +117,9 @@ const tag = `v${version}`;
 const kind = kindOf(version);
 checkTree(tag);
 const notes = unreleasedNotes();
+checkKind(kind, kindByNotes(notes));
 buildIfChanged();
-checkKind(kind, notes, await breaksOfContract());
+checkKind(kind, kindByBreaks(await breaksOfContract()));
 if (!values['dry-run']) writeRelease(version, tag, notes);
 const state = values['dry-run']
   ? 'would be released; nothing was changed'

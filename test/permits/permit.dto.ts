@@ -29,8 +29,6 @@ export class CreateRemarkDto {
   permitId!: string;
 }
 
-export class PatchRemarkDto extends PartialType(CreateRemarkDto, { skipNullProperties: false }) {}
-
 export class RemarkDto extends RecordOf(CreateRemarkDto) {}
 
 export class ListRemarksQuery extends ListQueryOf(REMARK) {

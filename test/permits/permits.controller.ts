@@ -20,7 +20,6 @@ import {
   ListRemarksQuery,
   ListPermitsQuery,
   RemarkDto,
-  PatchRemarkDto,
   PatchPermitDto,
   PermitDto,
 } from './permit.dto.js';
@@ -95,40 +94,10 @@ export class RemarksController {
     return this.lists.respond(this.remarks, query, exchange);
   }
 
-  @Get(':id')
-  @Scopes('remarks:read')
-  @ApiGet(REMARK, { record: RemarkDto })
-  async get(@RecordId() id: number, @Exchange() exchange: ResourceExchange) {
-    return exchange.record(await this.remarks.get(id));
-  }
-
   @Post()
   @Scopes('remarks:write')
   @ApiCreate(REMARK, { record: RemarkDto, body: CreateRemarkDto, errors })
   async create(@Body() body: CreateRemarkDto, @Exchange() exchange: ResourceExchange) {
     return exchange.created(REMARK, await this.remarks.create(body, exchange.preconditions));
-  }
-
-  @Put(':id')
-  @Scopes('remarks:write')
-  @ApiReplace(REMARK, { record: RemarkDto, body: CreateRemarkDto, errors })
-  async replace(@RecordId() id: number, @Body() body: CreateRemarkDto, @Exchange() exchange: ResourceExchange) {
-    return exchange.changed(await this.remarks.update(id, body, exchange.preconditions));
-  }
-
-  @Patch(':id')
-  @HttpCode(204)
-  @Scopes('remarks:write')
-  @ApiPatch(REMARK, { body: PatchRemarkDto, errors })
-  async patch(@RecordId() id: number, @Body() body: PatchRemarkDto, @Exchange() exchange: ResourceExchange) {
-    exchange.changed(await this.remarks.update(id, body, exchange.preconditions));
-  }
-
-  @Delete(':id')
-  @HttpCode(204)
-  @Scopes('remarks:write')
-  @ApiDelete(REMARK)
-  delete(@RecordId() id: number, @Exchange() exchange: ResourceExchange) {
-    return this.remarks.delete(id, exchange.preconditions);
   }
 }

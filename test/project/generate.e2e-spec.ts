@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArguments } from '../../scripts/generate/arguments.js';
 import { type Ended, ProjectCopy } from '../support/project/project-copy.js';
 
 /** A name of two words, a property of every kind and option, and property names that statements of the service use. */
@@ -134,11 +135,20 @@ describe('npm run generate', () => {
     [['resource', 'jars', 'a:json:b,b'], 'joined by commas, each once'],
     [['resource', 'jars', 'a:json:b', '--unique', 'a'], '--unique a: JSON cannot be unique'],
     [['resource', 'jars', 'createdAt:date', '--timestamps'], '"createdAt": comes twice'],
-    [['resource', 'jars', 'lidId:ref:lids'], '"lids" is no resource in src; there are cookies'],
     [['resource', 'jars', 'jarId:ref:jars'], 'a resource cannot refer to itself'],
     [['resource', 'jars', 'a:bool', '--ids', 'text'], '--ids text: it is integer or uuid'],
     [['resource', 'storage', '--singular', 'store', 'a:bool'], '"storage": the name is taken'],
     [['resource', 'docs', 'a:bool'], '"docs": the name is taken'],
+  ])('rejects %j with one line that names the problem', (args, message) => {
+    const known = new Map([['cookies', { entity: 'Cookie', ids: 'integer' }]]);
+    const rejection = expect.stringMatching(/^[^\n]+$/);
+    expect(() => parseArguments(args, known)).toThrow(expect.objectContaining({ message: rejection }));
+    expect(() => parseArguments(args, known)).toThrow(message);
+  });
+
+  it.each<[string[], string]>([
+    [[], '"": only "resource" can be made; for example npm run generate -- resource orders'],
+    [['resource', 'jars', 'lidId:ref:lids'], '"lids" is no resource in src; there are cookies'],
     [
       ['resource', 'outings', 'a:bool'],
       '"outings": tests have a table of this name, in test/outings/create-outings.ts; for',
@@ -163,30 +173,32 @@ describe('npm run generate', () => {
 
   it('writes a resource that passes every check and its own specs on both engines', async () => {
     const before = copy.files();
+    const newFiles = (): string[] => copy.files().filter((file) => !before.includes(file));
     const { status, stdout } = await generate('resource', ...GIFT_CARDS);
     expect(status).toBe(0);
-    const written = copy.files().filter((file) => !before.includes(file));
-    const migration = written.find((file) => /^migrations\/\d+-create-gift-cards\.ts$/.test(file))!;
-    expect(written.sort()).toEqual([...WRITTEN, migration].sort());
-    const files = written.filter((file) => file.endsWith('.ts'));
-    for (const file of files) expect(stdout).toContain(file);
+    const migration = newFiles().find((file) => /^migrations\/\d+-create-gift-cards\.ts$/.test(file))!;
+    expect(newFiles().sort()).toEqual([...WRITTEN, migration].sort());
+    for (const file of newFiles().filter((each) => each.endsWith('.ts'))) expect(stdout).toContain(file);
 
-    const include = [...files, 'src/app.module.ts', 'src/features.ts'];
+    for (const resource of [
+      // It refers to the first resource and to cookies, and has an irregular plural.
+      'people --singular person age:int:0..150 giftCardId:ref:gift-cards cookieId:ref:cookies',
+      // Its singular is a keyword of JavaScript.
+      'switches isOn:bool',
+      'marks at:instant place?:json:name state:enum:open,done=open',
+    ]) {
+      expect(await generate('resource', ...resource.split(' '))).toMatchObject({ status: 0 });
+    }
+    allowReferenced();
+
+    const include = [...newFiles().filter((file) => file.endsWith('.ts')), 'src/app.module.ts', 'src/features.ts'];
     writeFileSync(join(copy.folder, 'tsconfig.new.json'), JSON.stringify({ extends: './tsconfig.json', include }));
     await copy.program('typescript/bin/tsc', '--noEmit', '-p', 'tsconfig.new.json');
     await copy.program('eslint/bin/eslint.js', ...include);
     await copy.program('prettier/bin/prettier.cjs', '--check', ...include);
-    // A second resource refers to the first one and to cookies, and has an irregular plural.
-    const person = ['age:int:0..150', 'giftCardId:ref:gift-cards', 'cookieId:ref:cookies'];
-    expect((await generate('resource', 'people', '--singular', 'person', ...person)).status).toBe(0);
-    expect((await generate('resource', 'switches', 'isOn:bool')).status).toBe(0);
-    expect(
-      (await generate('resource', 'marks', 'at:instant', 'place?:json:name', 'state:enum:open,done=open')).status,
-    ).toBe(0);
-    allowReferenced();
-    const specs = ['gift-cards', 'test/people', 'switches', 'marks', 'test/cookies'];
+    const specs = ['test/gift-cards', 'on-postgres/people', 'test/marks', 'test/cookies'];
     const printed = await copy.program('jest/bin/jest.js', '-w', '2', ...specs);
-    expect(printed).toMatch(/Test Suites: 8 passed, 8 total/);
+    expect(printed).toMatch(/Test Suites: 4 passed, 4 total/);
     expect(printed).toMatch(/Tests: +[0-9]+ passed, [0-9]+ total/);
   }, 900_000);
 

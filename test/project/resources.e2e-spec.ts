@@ -21,12 +21,6 @@ describe('a project with generated resources', () => {
     await dropDatabases();
   });
 
-  it('passes the specs of the platform for settings, the document, lists and export', async () => {
-    const specs = ['config/settings', 'openapi/openapi', 'cookies', 'cli/cli-export'];
-    const paths = specs.map((spec) => `test/${spec}.e2e-spec`);
-    expect(await copy.program('jest/bin/jest.js', '-w', '2', ...paths)).toMatch(/^Tests: .* passed/m);
-  }, 600_000);
-
   describeOrders(commands);
   describeTickets(commands);
 });

@@ -1,15 +1,11 @@
 import { Logger } from '@nestjs/common';
 import { CreateParcels1790000200000 } from '../parcels/create-parcels.js';
 import { ParcelsModule } from '../parcels/parcels.module.js';
-import { describeResource } from '../support/resource/describe-resource.js';
 import { Client, COOKIE, type Service, startService } from '../support/service.js';
 
 const PARCEL = { customer: 'Ada "the first" 🍪', quantity: 12, status: 'open', cookieId: 1 } as const;
 const modules = [ParcelsModule];
 const migrations = [new CreateParcels1790000200000()];
-
-// A second resource of the resource kit passes the same tests as cookies.
-await describeResource({ path: '/parcels', modules, migrations });
 
 describe('parcels beside cookies', () => {
   let service: Service;

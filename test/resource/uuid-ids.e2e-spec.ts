@@ -16,8 +16,6 @@ const UPPER_CASE = '01999999-0000-7000-8000-00000000000A';
 
 await describeResource({ path: '/permits', modules, migrations });
 
-await describeResource({ path: '/remarks', modules, migrations });
-
 describe(`permits, whose ids are UUIDs (${engineInUse()})`, () => {
   let service: Service;
   let client: Client;
@@ -87,6 +85,22 @@ describe(`permits, whose ids are UUIDs (${engineInUse()})`, () => {
     expect(components.schemas.RemarkDto.properties.id).toMatchObject({ type: 'integer' });
     const filter = paths['/remarks'].get.parameters.find(({ name }: { name: string }) => name === 'permitId');
     expect(filter.schema.items).toMatchObject(uuid);
+  });
+
+  it('a record that refers to a UUID is 201, found by it, and keeps its permit from DELETE', async () => {
+    const { id } = (await post()).body;
+    const remark = { text: 'Sold', isRead: false, permitId: id };
+    const stored = await client.request('POST', '/remarks', { body: remark });
+    expect(stored).toMatchObject({ status: 201, body: remark });
+    expect((await client.get(`/remarks?permitId=${id}`)).body).toEqual([stored.body]);
+    expect((await client.get(`/remarks?permitId=${given}`)).body).toEqual([]);
+    const { status, body } = await client.request('POST', '/remarks', { body: { ...remark, permitId: given } });
+    expect({ status, pointers: body.details.map(({ pointer }: { pointer: string }) => pointer) }).toEqual({
+      status: 400,
+      pointers: ['/permitId'],
+    });
+    expect((await client.request('DELETE', `/permits/${id}`)).status).toBe(409);
+    await dataSource.query('DELETE FROM remarks');
   });
 
   const row = (title: string) => ({ title, seats: 1 });
