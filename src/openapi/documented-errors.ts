@@ -5,7 +5,7 @@ import { forbidden, InvalidTokenError, unauthenticated } from '../auth/auth-erro
 import { type ApiError, codeOfStatus, type ErrorDetail } from '../http/errors/api-error.js';
 import { errorResponse, messageOfStatus, OUTCOME_UNKNOWN } from '../http/errors/error-response.js';
 import { inMaintenance } from '../http/maintenance.guard.js';
-import { tooManyRequests } from '../rate-limit/rate-limit-errors.js';
+import { tooManyRequests } from '../rate-limit/rate-limit.guard.js';
 import { ErrorDto } from './error.dto.js';
 import { errorHeaders, type HeaderName, REQUEST_ID_EXAMPLE } from './header-fields.js';
 
