@@ -21,11 +21,12 @@ export type CutReason = (typeof CUT_REASONS)[number];
 export interface ConnectionOwner {
   readonly budget: BufferBudget;
   readonly requests: RequestTracker;
+  /** Connections closed by the service, by reason. */
+  readonly cuts: Map<CutReason, number>;
   /** Passes a request to Fastify. */
   handle(response: TrackedResponse): void;
   /** Disconnects slow readers if memory is short. */
   freeMemory(): boolean;
-  countCut(reason: CutReason): void;
   closed(connection: Connection): void;
 }
 
@@ -182,7 +183,8 @@ export class Connection implements ResponseConnection {
 
   /** Closes the connection without a response. */
   cut(reason: CutReason): void {
-    if (!this.hasClosed) this.owner.countCut(reason);
+    const { cuts } = this.owner;
+    if (!this.hasClosed) cuts.set(reason, cuts.get(reason)! + 1);
     this.socket.destroy();
   }
 

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
 import { EntityNotFoundError } from 'typeorm';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
+import { commonHeaders } from '../messages/response-headers.js';
 import { ApiError, codeOfStatus, type ErrorDetail, overloaded, STORAGE_FULL } from './api-error.js';
 
 /** The body of every error. */
@@ -49,8 +50,7 @@ function responseOf(error: ApiError, requestId: string): ErrorResponse {
       ...headers,
       'cache-control': 'no-store',
       'content-type': 'application/json; charset=utf-8',
-      'x-content-type-options': 'nosniff',
-      'x-request-id': requestId,
+      ...commonHeaders(requestId),
     },
     body: {
       statusCode: status,
