@@ -88,39 +88,26 @@ function commonErrors(scope: string): readonly DescribedError[] {
 }
 
 /** @param messages of the bodies, by name */
-function protocolError(
-  status: number,
-  messages: Readonly<Record<string, string>>,
-  description = messageOfStatus(status),
-): DescribedError {
-  const examples = Object.entries(messages).map(([name, message]) => [name, { message }]);
-  return { status, description, examples: Object.fromEntries(examples) as DescribedError['examples'] };
+function protocolError(status: number, description: string, messages: Readonly<Record<string, string>>) {
+  const examples = Object.entries(messages).map(([name, message]): [string, ErrorExample] => [name, { message }]);
+  return { status, description, examples: Object.fromEntries(examples) };
 }
 
 /** Errors of the request as HTTP, before any operation (`connections/protocol-error.ts` and Node's parser). */
 const PROTOCOL_ERRORS: readonly DescribedError[] = [
-  protocolError(400, {
+  protocolError(400, messageOfStatus(400), {
     http: messageOfStatus(400),
     host: 'The request must have exactly one Host header, with a host and perhaps a port',
   }),
-  protocolError(408, { late: messageOfStatus(408) }),
-  protocolError(413, { large: messageOfStatus(413) }, 'The body is larger than 16 KiB'),
-  protocolError(
-    417,
-    { expectation: 'The expectation in the Expect header cannot be met; only 100-continue is known' },
-    'The Expect header is not 100-continue',
-  ),
-  protocolError(
-    431,
-    { size: messageOfStatus(431), number: 'The request has more than 2000 header fields' },
-    'The header fields are too large, or too many',
-  ),
-  protocolError(
-    501,
-    { coding: 'The Transfer-Encoding must be chunked; no other coding is implemented' },
-    'The Transfer-Encoding is not chunked',
-  ),
-  protocolError(505, { version: messageOfStatus(505) }, 'The protocol is neither HTTP/1.1 nor HTTP/1.0'),
+  protocolError(408, messageOfStatus(408), { late: messageOfStatus(408) }),
+  protocolError(413, 'The body is larger than 16 KiB', { large: messageOfStatus(413) }),
+  protocolError(417, 'The Expect header is not 100-continue', { expectation: messageOfStatus(417) }),
+  protocolError(431, 'The header fields are too large, or too many', {
+    size: messageOfStatus(431),
+    number: 'The request has more than 2000 header fields',
+  }),
+  protocolError(501, 'The Transfer-Encoding is not chunked', { coding: messageOfStatus(501) }),
+  protocolError(505, 'The protocol is neither HTTP/1.1 nor HTTP/1.0', { version: messageOfStatus(505) }),
 ];
 
 /** Merges errors with the same status, since a document has one response for each. */

@@ -53,11 +53,11 @@ export class Handlers {
   }
 }
 
-const DECORATORS = new Map<string, HandlerArgument['decorator']>([
-  [String(RouteParamtypes.BODY), 'Body'],
-  [String(RouteParamtypes.QUERY), 'Query'],
-  [String(RouteParamtypes.PARAM), 'Param'],
-]);
+const DECORATORS: Readonly<Record<string, HandlerArgument['decorator']>> = {
+  [RouteParamtypes.BODY]: 'Body',
+  [RouteParamtypes.QUERY]: 'Query',
+  [RouteParamtypes.PARAM]: 'Param',
+};
 
 interface ArgumentMetadata {
   readonly index: number;
@@ -76,7 +76,7 @@ export function argumentsOf(controller: Type, method: string): HandlerArgument[]
   );
   return Object.entries(metadata as Record<string, ArgumentMetadata>).flatMap(
     ([key, { index, data, pipes = [], schema }]) => {
-      const decorator = DECORATORS.get(key.split(':')[0]!);
+      const decorator = DECORATORS[key.split(':')[0]!];
       if (decorator === undefined) return [];
       const hasPipes = handlerHasPipes || pipes.length > 0;
       return [{ decorator, name: data, type: types[index], hasPipes, hasSchema: schema !== undefined }];
