@@ -4,6 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { SERVICE_TITLE } from '../config/service-name.js';
 import { CSS, HTML, PAGE_SECURITY_POLICY, SCRIPT, serveFiles, type StaticFile } from '../http/routing/static-file.js';
+import { openApiDocument } from './document.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -58,14 +59,10 @@ const DOCS: Readonly<Record<string, () => StaticFile>> = {
 /** Serves the OpenAPI document at `/openapi.json` and Swagger UI at `/docs`, from memory. */
 export function serveDocs(app: NestFastifyApplication): void {
   const fastify: FastifyInstance = app.getHttpAdapter().getInstance();
-  serveFiles(fastify, { '/openapi.json': () => documentOf(app) });
+  serveFiles(fastify, {
+    '/openapi.json': () => ({ type: JSON_TYPE, content: JSON.stringify(openApiDocument(app)) }),
+  });
   serveFiles(fastify, DOCS, { 'content-security-policy': PAGE_SECURITY_POLICY });
-}
-
-/** The document. Its modules are loaded at the first request, because they would slow the start. */
-async function documentOf(app: NestFastifyApplication): Promise<StaticFile> {
-  const { openApiDocument } = await import('./document.js');
-  return { type: JSON_TYPE, content: JSON.stringify(openApiDocument(app)) };
 }
 
 function swaggerUiFile(name: string, type: string): StaticFile {

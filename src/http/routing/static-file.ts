@@ -28,13 +28,13 @@ export interface StaticFile {
 /** Registers routes whose files are made at the first request; after an error, the next request tries again. */
 export function serveFiles(
   fastify: FastifyInstance,
-  files: Readonly<Record<string, () => StaticFile | Promise<StaticFile>>>,
+  files: Readonly<Record<string, () => StaticFile>>,
   headers: Record<string, string> = {},
 ): void {
   for (const [url, make] of Object.entries(files)) {
-    let file: Awaited<ReturnType<typeof tagged>> | undefined;
-    const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-      file ??= await tagged(make);
+    let file: ReturnType<typeof tagged> | undefined;
+    const handler = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+      file ??= tagged(make());
       const { type, content, etag } = file;
       reply.headers({ ...headers, etag, 'cache-control': 'no-cache' });
       // 304 to a client that has the file (RFC 9110 section 13.1.2).
@@ -47,8 +47,7 @@ export function serveFiles(
 }
 
 /** Adds a strong ETag: a hash of the content, equal in all replicas. */
-async function tagged(make: () => StaticFile | Promise<StaticFile>) {
-  const { type, content } = await make();
+function tagged({ type, content }: StaticFile) {
   const bytes = Buffer.from(content);
   return { type, content: bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
 }
