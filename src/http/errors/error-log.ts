@@ -129,7 +129,7 @@ function described({ error, origin }: Rejection): string {
 }
 
 /** The messages of the error and of its cause. */
-function reasonOf({ message, cause }: Error): string {
+export function reasonOf({ message, cause }: Error): string {
   // An error of another realm is not an instance of this Error.
   const inner = (cause as Error | undefined)?.message;
   return typeof inner !== 'string' || message.includes(inner) ? message : `${message}: ${inner}`;
