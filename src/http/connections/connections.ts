@@ -137,26 +137,25 @@ export class Connections implements ConnectionOwner {
    * @returns whether a large response may be sent
    */
   freeMemory(): boolean {
-    const { budget } = this;
-    if (budget.isComfortable) return true;
+    const { bytes, limit, isExceeded } = this.budget;
+    if (bytes <= limit / 3) return true;
     const now = performance.now();
-    const { isExceeded } = budget;
     if (!isExceeded && now - this.reliefAt < RELIEF_INTERVAL) return true;
     this.reliefAt = now;
     const stall = isExceeded ? SHORTEST_STALL : SHORT_STALL;
-    let excess = budget.bytes - budget.limit / 3;
     // Computed even if memory suffices: a stall is measured from one check to the next.
     const stalled = [...this.all]
       .filter((connection) => connection.bufferedBytes > 0)
       .filter((connection) => connection.flow.stalledFor(now) > stall || (isExceeded && connection.hasTooManyWaiting))
       .sort((a, b) => b.flow.stalledFor(now) - a.flow.stalledFor(now));
-    if (budget.isSufficient) return true;
+    if (bytes <= (limit * 2) / 3) return true;
+    let excess = bytes - limit / 3;
     for (const connection of stalled) {
       if (excess <= 0) break;
       excess -= connection.bufferedBytes;
       connection.cut('overload');
     }
-    return excess <= (budget.limit * 2) / 3;
+    return excess <= (limit * 2) / 3;
   }
 
   handle(response: TrackedResponse): void {

@@ -13,9 +13,6 @@ const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=%-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5}
 /** One expectation, which several fields may repeat (RFC 9110 section 10.1.1). */
 const CONTINUE = /^100-continue(?:\s*,\s*100-continue)*$/i;
 
-/** The last valid Host, cached because most requests repeat it. */
-let validHost = '';
-
 /** The error of a request that is invalid HTTP; `undefined` if it is valid. */
 export function protocolError(request: IncomingMessage): ApiError | undefined {
   const { headers, httpVersionMajor, httpVersionMinor } = request;
@@ -25,7 +22,7 @@ export function protocolError(request: IncomingMessage): ApiError | undefined {
     return new ApiError(431, 'REQUEST_HEADER_FIELDS_TOO_LARGE', message);
   }
   const { host, expect, 'transfer-encoding': coding } = headers;
-  if (host === undefined ? httpVersionMinor === 1 : host !== validHost && !isHost(host)) {
+  if (host === undefined ? httpVersionMinor === 1 : !HOST.test(host)) {
     const message = 'The request must have exactly one Host header, with a host and perhaps a port';
     return new ApiError(400, 'BAD_REQUEST', message);
   }
@@ -40,12 +37,6 @@ export function protocolError(request: IncomingMessage): ApiError | undefined {
  */
 export function isLastOfConnection({ httpVersionMinor, headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined || (headers['transfer-encoding'] !== undefined && httpVersionMinor === 0);
-}
-
-function isHost(host: string): boolean {
-  if (!HOST.test(host)) return false;
-  validHost = host;
-  return true;
 }
 
 /** Node's parser accepts RTSP/1.0 and ICE/1.0 as HTTP/1.0; only the packet still has the name of the protocol. */

@@ -81,16 +81,6 @@ export class BufferBudget {
   /** @param limit in bytes */
   constructor(readonly limit: number) {}
 
-  /** Whether at most a third of the limit is used; then nothing is checked. */
-  get isComfortable(): boolean {
-    return this.bytes * 3 <= this.limit;
-  }
-
-  /** Whether at most two thirds of the limit are used; then no connection is closed. */
-  get isSufficient(): boolean {
-    return this.bytes * 3 <= this.limit * 2;
-  }
-
   get isExceeded(): boolean {
     return this.bytes > this.limit;
   }
