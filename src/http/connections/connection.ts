@@ -196,7 +196,7 @@ export class Connection implements ResponseConnection {
   private start(response: TrackedResponse): void {
     this.current = response;
     response.startedAt = performance.now();
-    response.on('finish', handleFinish);
+    response.on('finish', () => this.responseSent(response));
     this.owner.requests.inFlight += 1;
     // Node's parser may still find an error in the rest of the packet. Then the request must not be handled.
     if (hasArrived(response.req)) this.pass(response);
@@ -209,7 +209,8 @@ export class Connection implements ResponseConnection {
     else sendRejection(response, response.rejection);
   }
 
-  responseSent(response: TrackedResponse): void {
+  /** Handles a response that the operating system has accepted completely. */
+  private responseSent(response: TrackedResponse): void {
     // Node emits `finish` after a failed write, too.
     if (this.socket.destroyed || this.socket.errored !== null) return;
     this.owner.requests.end(response, 'sent');
@@ -286,8 +287,4 @@ function rejectReader(response: TrackedResponse, error: Error): void {
   };
   if (response.req.readableFlowing === null) response.req.once('resume', reject);
   else reject();
-}
-
-function handleFinish(this: TrackedResponse): void {
-  this.httpConnection.responseSent(this);
 }

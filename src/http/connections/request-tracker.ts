@@ -37,8 +37,6 @@ export interface ResponseConnection {
   readonly hasClosed: boolean;
   /** Sets how many bytes of a streamed response are buffered now. */
   countBuffered(response: TrackedResponse, bytes: number): void;
-  /** Handles a response that the operating system has accepted completely. */
-  responseSent(response: TrackedResponse): void;
 }
 
 /** Tells whether a request has arrived with its body. Without a body, Node sets `complete` a moment too late. */
