@@ -5,7 +5,6 @@ import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '..
 import { commonHeaders } from '../messages/response-headers.js';
 import { ApiError, codeOfStatus, type ErrorDetail, overloaded, STORAGE_FULL } from './api-error.js';
 
-/** The body of every error. */
 export interface ErrorBody {
   readonly statusCode: number;
   readonly error: string;
@@ -135,8 +134,8 @@ function isErrorCode(code: unknown): code is string {
 }
 
 /** An error with the standard code and message of its status. */
-export function standardError(status: number): ApiError {
-  return new ApiError(status, codeOfStatus(status), messageOfStatus(status));
+export function standardError(status: number, cause?: unknown): ApiError {
+  return new ApiError(status, codeOfStatus(status), messageOfStatus(status), { cause });
 }
 
 /** The standard message of a status, for errors whose own message is not for clients. */

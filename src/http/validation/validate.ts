@@ -17,24 +17,24 @@ export const parameterDetail: Detail = (path, message) => ({ parameter: path.joi
 /** Largest number of details in one response. */
 export const MOST_DETAILS = 10;
 
-/** Validates an object; `undefined` if a validator throws synchronously, as `@IsEmail()` does at a lone surrogate. */
-function attempt(object: object): Promise<ValidationError[]> | undefined {
+/** Validates a DTO. A validator that throws rejects its property; `@IsEmail()` throws at a lone surrogate. */
+async function errorsOf(object: object): Promise<ValidationError[]> {
+  const result = attempt(() => validate(object));
+  if (result !== undefined) return result;
+  const dto = object.constructor as Type<object>;
+  const isRejected = ([name, value]: [string, unknown]): boolean =>
+    attempt(() => validateSync(Object.assign(new dto(), { [name]: value }))) === undefined;
+  const [property] = Object.entries(object).find(isRejected) ?? [''];
+  return [{ property, constraints: { throws: 'is not valid' } }];
+}
+
+/** @returns `undefined` if the function throws; a promise that rejects is an error of the service */
+function attempt<T>(run: () => T): T | undefined {
   try {
-    return validate(object);
+    return run();
   } catch {
     return undefined;
   }
-}
-
-/** The property whose validator throws, found by validating each property alone. */
-async function throwing(object: object): Promise<ValidationError> {
-  const dto = object.constructor as Type<object>;
-  for (const [property, value] of Object.entries(object) as [string, unknown][]) {
-    const alone = attempt(Object.assign(new dto(), { [property]: value }));
-    if (alone === undefined) return { property, constraints: { throws: 'is not valid' } };
-    await alone.catch(() => undefined);
-  }
-  return { property: '', constraints: { throws: 'is not valid' } };
 }
 
 /**
@@ -57,7 +57,7 @@ export async function toDto(dto: Type, plain: unknown, detail: Detail, path: rea
   requireObject(dto, plain, detail, path);
   requireSafeNames(plain, detail, path);
   const object = plainToInstance(dto, plain) as object;
-  const errors = (await attempt(object)) ?? [await throwing(object)];
+  const errors = await errorsOf(object);
   if (errors.length === 0) return object;
   throw invalidRequest(inOrder(dto, errors).flatMap((each) => detailsOf(each, detail, path)));
 }
