@@ -26,7 +26,6 @@ export interface RemoteKeysOptions {
   readonly issuer: string;
   /** Address of the key set; absent: it is in the discovery document of the issuer. */
   readonly jwksUri?: URL;
-  /** Called when the keys have changed. */
   readonly onChange: () => void;
 }
 

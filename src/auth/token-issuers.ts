@@ -4,7 +4,6 @@ import type { PublicKey } from '../config/token-issuer.js';
 import { RemoteKeys } from './remote-keys.js';
 import { type TokenKeys, tokenSecret } from './token-key.js';
 
-/** An issuer whose tokens are accepted. */
 export interface TrustedIssuer {
   /** Absent: tokens of any issuer. */
   readonly issuer?: string;
@@ -14,7 +13,6 @@ export interface TrustedIssuer {
   readonly keys: TokenKeys;
 }
 
-/** Secrets and public keys of the configuration. */
 const configuredKeys = (keys: readonly PublicKey[]): TokenKeys => ({
   candidates: ({ alg }) => keys.filter(({ algorithms }) => algorithms.includes(alg)).map(({ key }) => key),
 });

@@ -41,7 +41,6 @@ export function ApiErrors(scope: string, ...errors: DescribedError[]): MethodDec
   return applyDecorators(ApiExtraModels(ErrorDto), ...all.map(describe));
 }
 
-/** The errors of every operation with a token. */
 function commonErrors(scope: string): readonly DescribedError[] {
   const unavailable = exampleOf(overloaded('The storage cannot be reached at the moment; try again'));
   const outcomeUnknown = exampleOf(new ApiError(503, 'OUTCOME_UNKNOWN', OUTCOME_UNKNOWN));

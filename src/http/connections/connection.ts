@@ -13,7 +13,6 @@ import {
   type TrackedResponse,
 } from './request-tracker.js';
 
-/** Why the service closes a connection. */
 export const CUT_REASONS = ['stalled', 'overload', 'too many connections'] as const;
 export type CutReason = (typeof CUT_REASONS)[number];
 

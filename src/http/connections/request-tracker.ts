@@ -124,13 +124,11 @@ export class RequestTracker {
     else this.end(response, 'cut off');
   }
 
-  /** Ends a request whose client has disconnected. */
   endOrphan(response: TrackedResponse): void {
     this.orphans.delete(response);
     this.end(response, 'cut off');
   }
 
-  /** Ends the requests whose handlers run longer than `ORPHAN_TIMEOUT`. */
   endLateOrphans(now: number): void {
     for (const response of this.orphans) {
       if (now - response.startedAt > ORPHAN_TIMEOUT) this.endOrphan(response);

@@ -93,7 +93,6 @@ function isPathParameter({ value }: ConstraintViolation, request?: FastifyReques
   return given !== undefined && Object.values((request?.params ?? {}) as Record<string, string>).includes(given);
 }
 
-/** The properties of the constraint that the body contains. */
 function sentProperties({ names }: ConstraintViolation, request?: FastifyRequest): string[] {
   const body = request?.body;
   if (!(body instanceof RawBody)) return [];

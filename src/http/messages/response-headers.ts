@@ -7,7 +7,6 @@ export const commonHeaders = (requestId: string): Readonly<Record<string, string
   'x-content-type-options': 'nosniff',
 });
 
-/** Sets the header fields of every response. */
 export function addResponseHeaders(app: FastifyInstance): void {
   // The hook is `onSend`, because a CORS preflight is sent before the `onRequest` hooks of this service run.
   app.addHook('onSend', ({ id, method }, reply, payload, done) => {

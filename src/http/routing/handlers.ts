@@ -31,7 +31,6 @@ export interface Handler {
   readonly name: string;
 }
 
-/** The handlers of all modules. */
 @Injectable()
 export class Handlers {
   constructor(
@@ -66,7 +65,6 @@ interface ArgumentMetadata {
   readonly schema?: object;
 }
 
-/** The arguments of a handler with `@Body`, `@Query` or `@Param`. */
 export function argumentsOf(controller: Type, method: string): HandlerArgument[] {
   const metadata: unknown = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) ?? {};
   const prototype = controller.prototype as Record<string, object>;
