@@ -70,9 +70,11 @@ function completeDocument(document: OpenAPIObject): void {
   replaceIn(document as unknown as Node, unwrapped);
   replaceIn(document.paths, (node) => enumReference(node, schemas));
   closeSchemas(document, schemas);
-  describeBodyLimits(document);
-  describeAccess(document);
-  listErrorCodes(document);
+  for (const { method, operation } of operationsOf(document)) {
+    describeBodyLimit(operation);
+    describeAccess(method, operation);
+    listErrorCodes(operation);
+  }
 }
 
 function operationsOf({ paths }: OpenAPIObject): { method: string; operation: OperationObject }[] {
@@ -139,28 +141,24 @@ function bodyNames(document: OpenAPIObject): string[] {
 }
 
 /** Writes the limit of `@AcceptsBody()` into the descriptions of the body and of the 413. */
-function describeBodyLimits(document: OpenAPIObject): void {
-  for (const { operation } of operationsOf(document)) {
-    const limit = (operation as unknown as Node)[LIMIT_EXTENSION];
-    if (typeof limit !== 'number') continue;
-    const length = lengthOf(limit);
-    const { requestBody, responses } = operation;
-    if (requestBody !== undefined && 'content' in requestBody) requestBody.description = `At most ${length}.`;
-    const standard = responses['413'] ?? { description: `The body is larger than ${lengthOf(BODY_LIMIT)}` };
-    const text = JSON.stringify(standard).replaceAll(lengthOf(BODY_LIMIT), length);
-    responses['413'] = JSON.parse(text) as ResponseObject;
-  }
+function describeBodyLimit(operation: OperationObject): void {
+  const limit = (operation as unknown as Node)[LIMIT_EXTENSION];
+  if (typeof limit !== 'number') return;
+  const length = lengthOf(limit);
+  const { requestBody, responses } = operation;
+  if (requestBody !== undefined && 'content' in requestBody) requestBody.description = `At most ${length}.`;
+  const standard = responses['413'] ?? { description: `The body is larger than ${lengthOf(BODY_LIMIT)}` };
+  const text = JSON.stringify(standard).replaceAll(lengthOf(BODY_LIMIT), length);
+  responses['413'] = JSON.parse(text) as ResponseObject;
 }
 
-/** Writes the rule of `@Scopes()` or `@Public()` as the security of each operation. */
-function describeAccess(document: OpenAPIObject): void {
-  for (const { method, operation } of operationsOf(document)) {
-    const node = operation as unknown as Node;
-    const { [ACCESS_EXTENSION]: access } = node;
-    delete node[ACCESS_EXTENSION];
-    if (access === 'public') describePublic(method, operation);
-    else if (access !== undefined) operation.security = [{ bearer: [] }];
-  }
+/** Writes the rule of `@Scopes()` or `@Public()` as the security of an operation. */
+function describeAccess(method: string, operation: OperationObject): void {
+  const node = operation as unknown as Node;
+  const { [ACCESS_EXTENSION]: access } = node;
+  delete node[ACCESS_EXTENSION];
+  if (access === 'public') describePublic(method, operation);
+  else if (access !== undefined) operation.security = [{ bearer: [] }];
 }
 
 /** Describes a public operation. Only a GET checks a token that is sent; shared caches may store its success. */
@@ -180,16 +178,14 @@ function describePublic(method: string, operation: OperationObject): void {
   }
 }
 
-/** Adds the error codes in the examples of each operation to its description. */
-function listErrorCodes(document: OpenAPIObject): void {
-  for (const { operation } of operationsOf(document)) {
-    const codes = Object.entries(operation.responses).flatMap(([status, response]) => {
-      const found = codesOf(response);
-      return found.length > 0 ? [`${status} ${found.map((code) => `\`${code}\``).join(' or ')}`] : [];
-    });
-    if (codes.length === 0) continue;
-    operation.description = [operation.description, `Error codes: ${codes.join(', ')}.`].filter(Boolean).join('\n\n');
-  }
+/** Adds the error codes in the examples of an operation to its description. */
+function listErrorCodes(operation: OperationObject): void {
+  const codes = Object.entries(operation.responses).flatMap(([status, response]) => {
+    const found = codesOf(response);
+    return found.length > 0 ? [`${status} ${found.map((code) => `\`${code}\``).join(' or ')}`] : [];
+  });
+  if (codes.length === 0) return;
+  operation.description = [operation.description, `Error codes: ${codes.join(', ')}.`].filter(Boolean).join('\n\n');
 }
 
 function codesOf(response: ResponseObject): string[] {
