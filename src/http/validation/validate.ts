@@ -1,8 +1,10 @@
-import type { Type } from '@nestjs/common';
-import { plainToInstance } from 'class-transformer';
-import { validate, validateSync, type ValidationError } from 'class-validator';
+import { type Type, ValidationPipe } from '@nestjs/common';
+import * as classTransformer from 'class-transformer';
+import * as classValidator from 'class-validator';
 import { ApiError, type ErrorDetail, invalidRequest } from '../errors/api-error.js';
 import { propertiesOf } from './dto-properties.js';
+
+type ValidationError = classValidator.ValidationError;
 
 /** Makes a detail of the response from the path of a value and an error message. */
 export type Detail = (path: readonly string[], message: string) => ErrorDetail;
@@ -17,24 +19,46 @@ export const parameterDetail: Detail = (path, message) => ({ parameter: path.joi
 /** Largest number of details in one response. */
 export const MOST_DETAILS = 10;
 
-/** Validates a DTO. A validator that throws rejects its property; `@IsEmail()` throws at a lone surrogate. */
-async function errorsOf(object: object): Promise<ValidationError[]> {
-  const result = attempt(() => validate(object));
-  if (result !== undefined) return result;
-  const dto = object.constructor as Type<object>;
-  const isRejected = ([name, value]: [string, unknown]): boolean =>
-    attempt(() => validateSync(Object.assign(new dto(), { [name]: value }))) === undefined;
-  const [property] = Object.entries(object).find(isRejected) ?? [''];
-  return [{ property, constraints: { throws: 'is not valid' } }];
+/** Carries the errors of class-validator through Nest's pipe. */
+class ValidationFailure extends Error {
+  constructor(readonly errors: ValidationError[]) {
+    super('Not valid');
+  }
 }
 
-/** @returns `undefined` if the function throws; a promise that rejects is an error of the service */
-function attempt<T>(run: () => T): T | undefined {
+/** Nest's pipe. A validator that throws rejects the value; `@IsEmail()` throws at a lone surrogate. */
+class DtoPipe extends ValidationPipe {
+  protected override async validate(object: object, options?: classValidator.ValidatorOptions) {
+    return attempt(object, options) ?? [await throwing(object)];
+  }
+}
+
+const pipe = new DtoPipe({
+  transform: true,
+  forbidUnknownValues: true,
+  validatorPackage: classValidator,
+  transformerPackage: classTransformer,
+  exceptionFactory: (errors) => new ValidationFailure(errors),
+});
+
+/** Validates an object; `undefined` if a validator throws synchronously. A rejection is an error of the service. */
+function attempt(object: object, options?: classValidator.ValidatorOptions): Promise<ValidationError[]> | undefined {
   try {
-    return run();
+    return classValidator.validate(object, options);
   } catch {
     return undefined;
   }
+}
+
+/** The property whose validator throws, found by validating each property alone. */
+async function throwing(object: object): Promise<ValidationError> {
+  const dto = object.constructor as Type<object>;
+  for (const [property, value] of Object.entries(object) as [string, unknown][]) {
+    const alone = attempt(Object.assign(new dto(), { [property]: value }));
+    if (alone === undefined) return { property, constraints: { throws: 'is not valid' } };
+    await alone.catch(() => undefined);
+  }
+  return { property: '', constraints: { throws: 'is not valid' } };
 }
 
 /**
@@ -42,28 +66,30 @@ function attempt<T>(run: () => T): T | undefined {
  * @throws {ApiError} 400 with a detail for each error
  */
 export function validObject(dto: Type, parsed: unknown): Promise<object> {
-  if (isObject(parsed)) return toDto(dto, parsed, propertyDetail);
+  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) {
+    return toDto(dto, parsed, propertyDetail);
+  }
   throw new ApiError(400, 'INVALID_REQUEST', `The body must be a JSON object, not ${kindOf(parsed)}`, {
     details: [{ pointer: '', message: 'must be an object' }],
   });
 }
 
 /**
- * Validates a plain value and converts it to a DTO. It coerces no value.
- * @param path of the value in the whole body; empty for the body itself
+ * Validates a plain object and converts it to a DTO.
+ * @param path of the object in the validated value; empty for the value itself
  * @throws {ApiError} 400 with a detail for each error
  */
-export async function toDto(dto: Type, plain: unknown, detail: Detail, path: readonly string[] = []): Promise<object> {
-  requireObject(dto, plain, detail, path);
+export async function toDto(dto: Type, plain: object, detail: Detail, path: readonly string[] = []): Promise<object> {
+  requireDeclared(dto, plain, detail, path);
   requireSafeNames(plain, detail, path);
-  const object = plainToInstance(dto, plain) as object;
-  const errors = await errorsOf(object);
-  if (errors.length === 0) return object;
-  throw invalidRequest(inOrder(dto, errors).flatMap((each) => detailsOf(each, detail, path)));
+  try {
+    return (await pipe.transform(plain, { type: 'body', metatype: dto })) as object;
+  } catch (error) {
+    if (!(error instanceof ValidationFailure)) throw error;
+    const details = inOrder(dto, error.errors).flatMap((each) => detailsOf(each, detail, path));
+    throw invalidRequest(details);
+  }
 }
-
-const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Sorts errors by the declaration of their properties; class-validator puts inherited properties last. */
 function inOrder(dto: Type, errors: ValidationError[]): ValidationError[] {
@@ -86,7 +112,7 @@ function messageOf({ property, constraints = {} }: ValidationError): string {
 
 /** The message for a property that is `null`. */
 export function messageOfNull(dto: Type, property: string): string {
-  const errors = validateSync(Object.assign(new dto() as object, { [property]: null }));
+  const errors = classValidator.validateSync(Object.assign(new dto() as object, { [property]: null }));
   const error = errors.find((each) => each.property === property);
   return error === undefined ? 'is not valid' : messageOf(error);
 }
@@ -112,12 +138,14 @@ function requireDeclared(dto: Type, plain: object, detail: Detail, path: readonl
   }
 }
 
-function requireObject(dto: Type, value: unknown, detail: Detail, path: readonly string[]): asserts value is object {
-  if (!isObject(value)) throw invalidRequest([detail(path, 'must be an object')]);
+function requireObject(dto: Type, value: unknown, detail: Detail, path: readonly string[]): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalidRequest([detail(path, 'must be an object')]);
+  }
   requireDeclared(dto, value, detail, path);
 }
 
-/** Rejects names at any depth that class-transformer would drop without an error. */
+/** Rejects names at any depth that Nest's pipe would remove without an error. */
 function requireSafeNames(plain: object, detail: Detail, path: readonly string[]): void {
   for (const [name, value] of Object.entries(plain)) {
     const reason = unsafeNameIn(value);

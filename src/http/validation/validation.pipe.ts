@@ -1,5 +1,11 @@
 import { Readable } from 'node:stream';
-import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
+import {
+  type ArgumentMetadata,
+  Injectable,
+  type PipeTransform,
+  StandardSchemaValidationPipe,
+  type Type,
+} from '@nestjs/common';
 import { ApiError, invalidRequest } from '../errors/api-error.js';
 import { emptyBody, RawBody } from '../body/raw-body.js';
 import { Upload } from '../body/upload.js';
@@ -18,9 +24,9 @@ import {
 type Schema = NonNullable<ArgumentMetadata['schema']>;
 
 /**
- * Validates bodies, queries and path parameters with the DTO class of the argument, or with its schema. With a class, it
- * coerces no value, and rejects undeclared properties, also in nested DTOs. `RouteCheck` rejects other types of arguments
- * at start.
+ * Validates bodies, queries and path parameters with Nest's `ValidationPipe` and the DTO class of the argument, or with
+ * its schema. With a class, it coerces no value, and rejects undeclared properties, also in nested DTOs. `RouteCheck`
+ * rejects other types of arguments at start.
  */
 @Injectable()
 export class RequestValidationPipe implements PipeTransform {
@@ -65,7 +71,7 @@ function validArgument(value: unknown, type: unknown, schema?: Schema): unknown 
 }
 
 /**
- * Validates the value of an argument such as `@Body({ schema })`.
+ * Validates the value of an argument such as `@Body({ schema })` with Nest's pipe.
  * @param path of the value: the name in `@Query(name, { schema })`, otherwise empty
  * @returns the value as the schema transforms it
  * @throws {ApiError} 400 with a detail for each error
@@ -76,15 +82,19 @@ async function validBySchema(
   detail: Detail,
   path: readonly string[] = [],
 ): Promise<unknown> {
+  // Nest's pipe would remove such names without an error.
   const unsafe = unsafeNameIn(value);
   if (unsafe !== undefined) throw invalidRequest([detail(path, unsafe)]);
-  const result = await schema['~standard'].validate(value);
-  if (result.issues === undefined) return result.value;
-  const details = result.issues.slice(0, MOST_DETAILS).map(({ path: inner = [], message }) => {
-    const names = inner.map((segment) => String(typeof segment === 'object' ? segment.key : segment));
-    return detail([...path, ...names], message);
+  const pipe = new StandardSchemaValidationPipe({
+    exceptionFactory: (issues) =>
+      invalidRequest(
+        issues.slice(0, MOST_DETAILS).map(({ path: inner = [], message }) => {
+          const names = inner.map((segment) => String(typeof segment === 'object' ? segment.key : segment));
+          return detail([...path, ...names], message);
+        }),
+      ),
   });
-  throw invalidRequest(details);
+  return pipe.transform(value, { type: 'body', schema });
 }
 
 /** Tells whether a class has validation decorators. `RouteCheck` requires a pipe for arguments of other classes. */
@@ -104,6 +114,9 @@ export function arrayOf(dto: Type, most = 1000): PipeTransform<unknown, Promise<
       }
       const items: object[] = [];
       for (const [index, item] of (parsed as unknown[]).entries()) {
+        if (typeof item !== 'object' || item === null || Array.isArray(item)) {
+          throw invalidRequest([{ pointer: `/${index}`, message: 'must be an object' }]);
+        }
         items.push(await toDto(dto, item, propertyDetail, [String(index)]));
       }
       return items;
