@@ -52,9 +52,18 @@ export class RateLimitGuard implements CanActivate {
 
   constructor(private readonly reflector: Reflector) {}
 
-  async canActivate(context: ExecutionContext): Promise<true> {
+  canActivate(context: ExecutionContext): true | Promise<true> {
+    if (!this.hasLimits) return true;
     const call = httpCallOf(context);
-    if (call === undefined) return true;
+    return call === undefined || this.countOrDelay(call, context);
+  }
+
+  private get hasLimits(): boolean {
+    const { read, write, list } = this.limits;
+    return read.length + write.length + list.length > 0 || this.inProgress.most !== undefined;
+  }
+
+  private async countOrDelay(call: HttpCall, context: ExecutionContext): Promise<true> {
     try {
       await this.count(call, routeClassOf(this.reflector, context, call.request.method));
       return true;
