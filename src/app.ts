@@ -26,9 +26,6 @@ import { serveDocs } from './openapi/docs-routes.js';
 import type { RunningTracing } from './tracing/sdk.js';
 import { traceIds } from './tracing/spans.js';
 
-/** Milliseconds. Longer than the idle time-outs of common load balancers (60 s), so that the balancer closes first. */
-const KEEP_ALIVE_TIMEOUT = 75_000;
-
 /** Messages of request lines in the log, by how the request ended. */
 const REQUEST_MESSAGES = { sent: 'request', 'cut off': 'request cut off', dropped: 'request dropped' } as const;
 
@@ -49,8 +46,7 @@ export async function createApp(
   const tracing = config.tracesEndpoint && (await import('./tracing/sdk.js')).startTracing(config.tracesEndpoint);
   const log = createLog(config, tracing && (() => traceIds()));
   const proxies = trustedProxies(config.trustProxy);
-  const limits = { ...config.http, proxies, keepAliveTimeout: KEEP_ALIVE_TIMEOUT };
-  const connections = new Connections(limits, config.tls);
+  const connections = new Connections({ ...config.http, proxies }, config.tls);
   const adapter = createAdapter(config, connections);
   const app = await create(adapter, { bodyParser: false, abortOnError: false, logger: new NestLogger(log) });
   const fastify = adapter.getInstance<FastifyInstance>();

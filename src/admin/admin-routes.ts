@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
-import { CSS, HTML, PAGE_SECURITY_POLICY, SCRIPT, serveFiles, StaticFile } from '../http/routing/static-file.js';
+import { CSS, HTML, PAGE_SECURITY_POLICY, SCRIPT, serveFiles, type StaticFile } from '../http/routing/static-file.js';
 import { AdminController } from './admin.controller.js';
 
 /** Also makes browsers reject strings that are assigned to `innerHTML` and similar properties (Trusted Types). */
@@ -11,11 +11,11 @@ const SECURITY_POLICY = `${PAGE_SECURITY_POLICY}; require-trusted-types-for 'scr
 const text = (name: string): string => readFileSync(new URL(`page/${name}`, import.meta.url), 'utf8');
 
 const FILES: Readonly<Record<string, () => StaticFile>> = {
-  '/admin': () => new StaticFile(HTML, Buffer.from(text('admin.html'))),
+  '/admin': () => ({ type: HTML, content: text('admin.html') }),
   // The files are relative to the page, because a proxy may add a prefix.
-  '/admin/': () => new StaticFile(HTML, Buffer.from(text('admin.html').replaceAll('"admin/', '"'))),
-  '/admin/admin.css': () => new StaticFile(CSS, Buffer.from(text('admin.css'))),
-  '/admin/admin.js': () => new StaticFile(SCRIPT, Buffer.from(text('admin.js'))),
+  '/admin/': () => ({ type: HTML, content: text('admin.html').replaceAll('"admin/', '"') }),
+  '/admin/admin.css': () => ({ type: CSS, content: text('admin.css') }),
+  '/admin/admin.js': () => ({ type: SCRIPT, content: text('admin.js') }),
 };
 
 /** Serves the page at `/admin` from memory. The page needs no token; the routes of its data do. */

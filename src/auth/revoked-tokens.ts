@@ -26,7 +26,6 @@ const keyOf = (claim: string, value: unknown, issuer: unknown): string => JSON.s
 /** The revoked tokens of the table `revoked_tokens`. During an outage of the database, the last rows stay in force. */
 @Injectable()
 export class RevokedTokens implements OnModuleInit {
-  /** Called when the table has changed. */
   onChange: () => void = () => {};
   /** The times of revocation in seconds, by claim, value and issuer. */
   private times: ReadonlyMap<string, number> = new Map();

@@ -1,11 +1,9 @@
-import { createSecretKey, type KeyObject } from 'node:crypto';
-import type { JWTHeaderParameters } from 'jose';
+import { createSecretKey } from 'node:crypto';
 import type { Config } from '../config/config.js';
 import type { PublicKey } from '../config/token-issuer.js';
 import { RemoteKeys } from './remote-keys.js';
 import { type TokenKeys, tokenSecret } from './token-key.js';
 
-/** An issuer whose tokens are accepted. */
 export interface TrustedIssuer {
   /** Absent: tokens of any issuer. */
   readonly issuer?: string;
@@ -15,14 +13,9 @@ export interface TrustedIssuer {
   readonly keys: TokenKeys;
 }
 
-/** Secrets and public keys of the configuration. */
-class ConfiguredKeys implements TokenKeys {
-  constructor(private readonly keys: readonly PublicKey[]) {}
-
-  candidates({ alg }: JWTHeaderParameters): KeyObject[] {
-    return this.keys.filter(({ algorithms }) => algorithms.includes(alg)).map(({ key }) => key);
-  }
-}
+const configuredKeys = (keys: readonly PublicKey[]): TokenKeys => ({
+  candidates: ({ alg }) => keys.filter(({ algorithms }) => algorithms.includes(alg)).map(({ key }) => key),
+});
 
 /**
  * All configured issuers. The issuer outside `JWT_ISSUERS` comes last, because it may accept every `iss`.
@@ -39,11 +32,9 @@ export function trustedIssuers(config: Config, onChange: () => void): TrustedIss
 
 function keysOfSingleIssuer(config: Config, onChange: () => void): TokenKeys | undefined {
   const { previousSecret, publicKeys, jwksUri, issuer } = config.jwt;
-  if (publicKeys !== undefined) return new ConfiguredKeys(publicKeys);
+  if (publicKeys !== undefined) return configuredKeys(publicKeys);
   const secret = tokenSecret(config);
   if (secret === undefined) return issuer === undefined ? undefined : new RemoteKeys({ issuer, jwksUri, onChange });
   const secrets = [secret, ...(previousSecret === undefined ? [] : [previousSecret])];
-  return new ConfiguredKeys(
-    secrets.map((text) => ({ key: createSecretKey(Buffer.from(text)), algorithms: ['HS256'] })),
-  );
+  return configuredKeys(secrets.map((text) => ({ key: createSecretKey(Buffer.from(text)), algorithms: ['HS256'] })));
 }

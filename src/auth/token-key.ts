@@ -6,7 +6,6 @@ import type { CryptoKey, JWTHeaderParameters } from 'jose';
 import { type Config, ConfigError } from '../config/config.js';
 import { giveToFolderOwner, makePrivateFolder, PRIVATE_FILE } from '../database/sqlite/file/private-file.js';
 
-/** The keys of one issuer. */
 export interface TokenKeys {
   /** The keys that may have signed a token with this header, by its algorithm and key id; likely keys come first. */
   candidates(header: JWTHeaderParameters): Iterable<KeyObject> | AsyncIterable<CryptoKey>;

@@ -1,6 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
-import { type Logger, pino, stdTimeFunctions } from 'pino';
-import { ReadableLog } from './readable-log.js';
+import { type Level, type Logger, pino, stdTimeFunctions } from 'pino';
+import { readableLog } from './readable-log.js';
 import { standardOutput } from './standard-output.js';
 
 export interface LogSettings {
@@ -17,7 +17,7 @@ export function createLog({ environment, logLevel }: LogSettings, mixin?: () => 
   const buffer = standardOutput();
   const formatters = { level: (level: string) => ({ level }) };
   const options = { level: logLevel, base: null, timestamp: stdTimeFunctions.isoTime, formatters, mixin };
-  const logger = pino(options, environment === 'production' ? buffer : new ReadableLog(buffer));
+  const logger = pino(options, environment === 'production' ? buffer : readableLog(buffer));
   buffer.onResume = (dropped, since) =>
     logger.warn({ dropped, since }, 'Log lines were dropped while the reader of the log did not take them');
   return logger;
@@ -47,28 +47,13 @@ export class NestLogger implements LoggerService {
     this.write(AT_START.has(rest.at(-1)) ? 'debug' : 'error', message, rest);
   }
 
-  warn(message: unknown, ...rest: unknown[]): void {
-    this.write('warn', message, rest);
-  }
-
-  debug(message: unknown, ...rest: unknown[]): void {
-    this.write('debug', message, rest);
-  }
-
-  verbose(message: unknown, ...rest: unknown[]): void {
-    this.write('trace', message, rest);
-  }
-
-  fatal(message: unknown, ...rest: unknown[]): void {
-    this.write('fatal', message, rest);
-  }
+  readonly warn = (message: unknown, ...rest: unknown[]): void => this.write('warn', message, rest);
+  readonly debug = (message: unknown, ...rest: unknown[]): void => this.write('debug', message, rest);
+  readonly verbose = (message: unknown, ...rest: unknown[]): void => this.write('trace', message, rest);
+  readonly fatal = (message: unknown, ...rest: unknown[]): void => this.write('fatal', message, rest);
 
   /** By Nest's convention the last argument is the context; other arguments, such as a stack, are details. */
-  private write(
-    level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace',
-    message: unknown,
-    rest: unknown[],
-  ): void {
+  private write(level: Level, message: unknown, rest: unknown[]): void {
     const context = rest.at(-1);
     const extra = rest.slice(0, -1).filter((value) => value !== undefined);
     const fields = { context, ...(extra.length > 0 && { detail: extra.length === 1 ? extra[0] : extra }) };

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
-import { type DestinationStream, symbols } from 'pino';
-import type { LogBuffer } from './log-buffer.js';
+import { symbols } from 'pino';
+import type { LogBuffer } from './standard-output.js';
 
 /** A log entry of pino, with the fields of a request line. */
 interface Entry {
@@ -22,31 +22,21 @@ interface Entry {
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /** The log for development: a line for each entry, with the indented stack of an error below, written immediately. */
-export class ReadableLog implements DestinationStream {
-  /** Makes pino set `lastLevel` before each `write`. */
-  readonly [symbols.needsMetadataGsym] = true;
-  lastLevel = 0;
-
-  private readonly format = formatter();
-
-  constructor(private readonly buffer: LogBuffer) {}
-
-  /** @param level pino's number */
-  write(line: string, level = this.lastLevel): void {
-    this.buffer.write(this.format(line), level);
-    this.buffer.flush();
-  }
-}
-
-function formatter(): (line: string) => string {
+export function readableLog(buffer: LogBuffer) {
   // Loaded only here: production does not need it, and `createLog` is synchronous.
   const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty');
   const pretty = prettyFactory({ colorize: process.stdout.isTTY, translateTime: 'SYS:HH:MM:ss.l' });
-  return (line) => {
-    const entry = JSON.parse(line) as Entry;
-    const message = entry.route === undefined ? describeEntry(entry) : describeRequest(entry);
-    const shown = pretty({ level: entry.level, time: entry.time, msg: escape(message) });
-    return shown + indentedStack(entry.err);
+  return {
+    // Makes pino set `lastLevel` before each `write`.
+    [symbols.needsMetadataGsym]: true,
+    lastLevel: 0,
+    write(line: string): void {
+      const entry = JSON.parse(line) as Entry;
+      const message = entry.route === undefined ? describeEntry(entry) : describeRequest(entry);
+      const shown = pretty({ level: entry.level, time: entry.time, msg: escape(message) });
+      buffer.write(shown + indentedStack(entry.err), this.lastLevel);
+      buffer.flush();
+    },
   };
 }
 

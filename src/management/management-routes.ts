@@ -17,8 +17,6 @@ const LIMITS = {
   connections: 200,
   connectionsPerAddress: 200,
   bufferedBytes: 8 * 1024 * 1024,
-  // Longer than the usual intervals of probes and scrapers.
-  keepAliveTimeout: 75_000,
 } as const;
 
 /** Whether the service accepts requests; each check is "ok" or the reason why it fails. */

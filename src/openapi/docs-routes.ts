@@ -3,7 +3,8 @@ import { createRequire } from 'node:module';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { SERVICE_TITLE } from '../config/service-name.js';
-import { CSS, HTML, PAGE_SECURITY_POLICY, SCRIPT, serveFiles, StaticFile } from '../http/routing/static-file.js';
+import { CSS, HTML, PAGE_SECURITY_POLICY, SCRIPT, serveFiles, type StaticFile } from '../http/routing/static-file.js';
+import { openApiDocument } from './document.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -46,9 +47,9 @@ const DOCS_INITIALIZER = `SwaggerUIBundle({
 
 /** The paths of the docs with their files. Other files of Swagger UI are not served. */
 const DOCS: Readonly<Record<string, () => StaticFile>> = {
-  '/docs': () => new StaticFile(HTML, Buffer.from(docsPage('docs/'))),
-  '/docs/': () => new StaticFile(HTML, Buffer.from(docsPage(''))),
-  '/docs/swagger-initializer.js': () => new StaticFile(SCRIPT, Buffer.from(DOCS_INITIALIZER)),
+  '/docs': () => ({ type: HTML, content: docsPage('docs/') }),
+  '/docs/': () => ({ type: HTML, content: docsPage('') }),
+  '/docs/swagger-initializer.js': () => ({ type: SCRIPT, content: DOCS_INITIALIZER }),
   '/docs/swagger-ui-bundle.js': () => swaggerUiFile('swagger-ui-bundle.js', SCRIPT),
   '/docs/swagger-ui.css': () => swaggerUiFile('swagger-ui.css', CSS),
   '/docs/index.css': () => swaggerUiFile('index.css', CSS),
@@ -58,16 +59,12 @@ const DOCS: Readonly<Record<string, () => StaticFile>> = {
 /** Serves the OpenAPI document at `/openapi.json` and Swagger UI at `/docs`, from memory. */
 export function serveDocs(app: NestFastifyApplication): void {
   const fastify: FastifyInstance = app.getHttpAdapter().getInstance();
-  serveFiles(fastify, { '/openapi.json': () => documentOf(app) });
+  serveFiles(fastify, {
+    '/openapi.json': () => ({ type: JSON_TYPE, content: JSON.stringify(openApiDocument(app)) }),
+  });
   serveFiles(fastify, DOCS, { 'content-security-policy': PAGE_SECURITY_POLICY });
 }
 
-/** The document. Its modules are loaded at the first request, because they would slow the start. */
-async function documentOf(app: NestFastifyApplication): Promise<StaticFile> {
-  const { openApiDocument } = await import('./document.js');
-  return new StaticFile(JSON_TYPE, Buffer.from(JSON.stringify(openApiDocument(app))));
-}
-
-function swaggerUiFile(name: string, mediaType: string): StaticFile {
-  return new StaticFile(mediaType, readFileSync(resolve(`swagger-ui-dist/${name}`)));
+function swaggerUiFile(name: string, type: string): StaticFile {
+  return { type, content: readFileSync(resolve(`swagger-ui-dist/${name}`)) };
 }

@@ -1,34 +1,30 @@
-import { STATUS_CODES } from 'node:http';
 import { applyDecorators } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { forbidden, InvalidTokenError, unauthenticated } from '../auth/auth-errors.js';
-import { type ApiError, codeOfStatus, type ErrorDetail } from '../http/errors/api-error.js';
-import { errorResponse, messageOfStatus, OUTCOME_UNKNOWN } from '../http/errors/error-response.js';
+import { ApiError, overloaded } from '../http/errors/api-error.js';
+import {
+  type ErrorBody,
+  errorResponse,
+  messageOfStatus,
+  OUTCOME_UNKNOWN,
+  standardError,
+} from '../http/errors/error-response.js';
 import { inMaintenance } from '../http/maintenance.guard.js';
-import { tooManyRequests } from '../rate-limit/rate-limit-errors.js';
+import { tooManyRequests } from '../rate-limit/rate-limit.guard.js';
 import { ErrorDto } from './error.dto.js';
 import { errorHeaders, type HeaderName, REQUEST_ID_EXAMPLE } from './header-fields.js';
-
-/** An error body without the properties that follow from its status. */
-export interface ErrorExample {
-  readonly message: string;
-  /** Default: the status in words. */
-  readonly errorCode?: string;
-  readonly details?: readonly ErrorDetail[];
-}
 
 /** An error status of an operation, and its bodies by name. */
 export interface DescribedError {
   readonly status: number;
   readonly description: string;
-  readonly examples: Readonly<Record<string, ErrorExample>>;
+  readonly examples: Readonly<Record<string, ErrorBody>>;
   readonly headers?: readonly HeaderName[];
 }
 
 /** The body of the response to an error. */
-export function exampleOf(error: Error): ErrorExample {
-  const { message, errorCode, details } = errorResponse(error, REQUEST_ID_EXAMPLE).body;
-  return { message, errorCode, details };
+export function exampleOf(error: Error): ErrorBody {
+  return errorResponse(error, REQUEST_ID_EXAMPLE).body;
 }
 
 /**
@@ -45,10 +41,9 @@ export function ApiErrors(scope: string, ...errors: DescribedError[]): MethodDec
   return applyDecorators(ApiExtraModels(ErrorDto), ...all.map(describe));
 }
 
-/** The errors of every operation with a token. */
 function commonErrors(scope: string): readonly DescribedError[] {
-  const unavailable = { message: 'The storage cannot be reached at the moment; try again' };
-  const outcomeUnknown = { message: OUTCOME_UNKNOWN, errorCode: 'OUTCOME_UNKNOWN' };
+  const unavailable = exampleOf(overloaded('The storage cannot be reached at the moment; try again'));
+  const outcomeUnknown = exampleOf(new ApiError(503, 'OUTCOME_UNKNOWN', OUTCOME_UNKNOWN));
   return [
     {
       status: 401,
@@ -71,7 +66,7 @@ function commonErrors(scope: string): readonly DescribedError[] {
       examples: { limited: exampleOf(tooManyRequests('subject', 10, 60, 42)) },
       headers: ['Retry-After'],
     },
-    { status: 500, description: 'The service failed', examples: { failed: { message: messageOfStatus(500) } } },
+    { status: 500, description: 'The service failed', examples: { failed: exampleOf(standardError(500)) } },
     {
       status: 503,
       description: scope.endsWith(':write')
@@ -87,40 +82,31 @@ function commonErrors(scope: string): readonly DescribedError[] {
   ];
 }
 
-/** @param messages of the bodies, by name */
-function protocolError(
-  status: number,
-  messages: Readonly<Record<string, string>>,
-  description = messageOfStatus(status),
-): DescribedError {
-  const examples = Object.entries(messages).map(([name, message]) => [name, { message }]);
-  return { status, description, examples: Object.fromEntries(examples) as DescribedError['examples'] };
+/** @param errors with this status, by name */
+function protocolError(status: number, description: string, errors: Readonly<Record<string, ApiError>>) {
+  const examples = Object.entries(errors).map(([name, error]) => [name, exampleOf(error)] as const);
+  return { status, description, examples: Object.fromEntries(examples) };
 }
 
 /** Errors of the request as HTTP, before any operation (`connections/protocol-error.ts` and Node's parser). */
 const PROTOCOL_ERRORS: readonly DescribedError[] = [
-  protocolError(400, {
-    http: messageOfStatus(400),
-    host: 'The request must have exactly one Host header, with a host and perhaps a port',
+  protocolError(400, messageOfStatus(400), {
+    http: standardError(400),
+    host: new ApiError(
+      400,
+      'BAD_REQUEST',
+      'The request must have exactly one Host header, with a host and perhaps a port',
+    ),
   }),
-  protocolError(408, { late: messageOfStatus(408) }),
-  protocolError(413, { large: messageOfStatus(413) }, 'The body is larger than 16 KiB'),
-  protocolError(
-    417,
-    { expectation: 'The expectation in the Expect header cannot be met; only 100-continue is known' },
-    'The Expect header is not 100-continue',
-  ),
-  protocolError(
-    431,
-    { size: messageOfStatus(431), number: 'The request has more than 2000 header fields' },
-    'The header fields are too large, or too many',
-  ),
-  protocolError(
-    501,
-    { coding: 'The Transfer-Encoding must be chunked; no other coding is implemented' },
-    'The Transfer-Encoding is not chunked',
-  ),
-  protocolError(505, { version: messageOfStatus(505) }, 'The protocol is neither HTTP/1.1 nor HTTP/1.0'),
+  protocolError(408, messageOfStatus(408), { late: standardError(408) }),
+  protocolError(413, 'The body is larger than 16 KiB', { large: standardError(413) }),
+  protocolError(417, 'The Expect header is not 100-continue', { expectation: standardError(417) }),
+  protocolError(431, 'The header fields are too large, or too many', {
+    size: standardError(431),
+    number: new ApiError(431, 'REQUEST_HEADER_FIELDS_TOO_LARGE', 'The request has more than 2000 header fields'),
+  }),
+  protocolError(501, 'The Transfer-Encoding is not chunked', { coding: standardError(501) }),
+  protocolError(505, 'The protocol is neither HTTP/1.1 nor HTTP/1.0', { version: standardError(505) }),
 ];
 
 /** Merges errors with the same status, since a document has one response for each. */
@@ -143,11 +129,7 @@ function merge(one: DescribedError, other: DescribedError): DescribedError {
 }
 
 function describe({ status, description, examples, headers }: DescribedError): MethodDecorator & ClassDecorator {
-  const common = { statusCode: status, error: STATUS_CODES[status] };
-  const bodies = Object.entries(examples).map(([name, { message, errorCode = codeOfStatus(status), details }]) => {
-    const value = { ...common, message, errorCode, requestId: REQUEST_ID_EXAMPLE, ...(details && { details }) };
-    return [name, { summary: message, value }];
-  });
+  const bodies = Object.entries(examples).map(([name, value]) => [name, { summary: value.message, value }]);
   return ApiResponse({
     status,
     description,

@@ -8,28 +8,16 @@ export const REQUEST_ID_EXAMPLE = '7f1c0f0e-0b52-4b8e-9d8e-2f6a1c9c9b57';
 /** Schema of a number of seconds or records. */
 const COUNT = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;
 
-interface Header {
-  readonly description: string;
-  readonly required: boolean;
-  readonly schema: { readonly type: 'string'; readonly pattern?: string } | typeof COUNT;
-  readonly example: string | number;
-}
-
-const text = (description: string, example: string, pattern?: string): Header => ({
+const text = (description: string, example: string, pattern?: string) => ({
   description,
   required: true,
   schema: { type: 'string', ...(pattern && { pattern }) },
   example,
 });
 
-const count = (description: string, example: number): Header => ({
-  description,
-  required: true,
-  schema: COUNT,
-  example,
-});
+const count = (description: string, example: number) => ({ description, required: true, schema: COUNT, example });
 
-const optional = (header: Header): Header => ({ ...header, required: false });
+const optional = <Header extends object>(header: Header) => ({ ...header, required: false });
 
 const REQUEST_ID_PATTERN = '^[A-Za-z0-9._-]{1,128}$';
 const ETAG_PATTERN = '^"[^"]+"$';

@@ -4,11 +4,11 @@ import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import type { Reflector } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
 import { subjectOf } from '../auth/principal.js';
+import { ApiError } from '../http/errors/api-error.js';
 import { type HttpCall, httpCallOf } from '../http/messages/request.js';
 import { addressKey } from '../http/messages/client-address.js';
 import type { Limit } from './limit.js';
 import { type RouteClass, routeClassOf } from './rate-class.decorator.js';
-import { rateLimited, tooManyRequests } from './rate-limit-errors.js';
 
 /** The shortest and longest time before a 429 in milliseconds: clients that repeat immediately would use up the CPU. */
 const DELAY = { least: 250, most: 750 };
@@ -101,4 +101,15 @@ async function check(limit: Limit, key: string, reply: FastifyReply): Promise<vo
 function append(reply: FastifyReply, name: string, item: string): void {
   const items = reply.getHeader(name);
   reply.header(name, items === undefined ? item : `${String(items)}, ${item}`);
+}
+
+/** 429 for a request beyond a limit. @param seconds until the client may try again */
+function rateLimited(message: string, seconds: number): ApiError {
+  return new ApiError(429, 'RATE_LIMITED', message, { headers: { 'retry-after': String(seconds) } });
+}
+
+/** 429 for a subject or an address with too many requests in the window. */
+export function tooManyRequests(counted: 'subject' | 'address', requests: number, window: number, seconds: number) {
+  const limit = `The limit of this ${counted} is ${requests} requests of this kind in ${window} s`;
+  return rateLimited(`${limit}; Retry-After says when to try again`, seconds);
 }

@@ -5,7 +5,7 @@ import { invalidRequest } from '../http/errors/api-error.js';
 import { propertiesOf } from '../http/validation/dto-properties.js';
 import { unknownParameter } from '../http/validation/query.guard.js';
 import { messageOfNull } from '../http/validation/validate.js';
-import { type DescribedError, type ErrorExample, exampleOf } from '../openapi/documented-errors.js';
+import { type DescribedError, exampleOf } from '../openapi/documented-errors.js';
 import { invalidKey, keyInUse, keyReused } from './idempotency/idempotency.js';
 import { LIMIT_ERROR } from './lists/list-query.js';
 import {
@@ -61,7 +61,7 @@ export function invalidIdOrBody(name: ResourceName, body: Type): DescribedError 
 }
 
 /** The error of the first property of a class when it is `null`. */
-function invalidProperty(body: Type): ErrorExample {
+function invalidProperty(body: Type) {
   const [first = ''] = propertiesOf(body).declared;
   return exampleOf(invalidRequest([{ pointer: `/${first}`, message: messageOfNull(body, first) }]));
 }

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { DataSource } from 'typeorm';
-import { SharedCounts } from '../../src/rate-limit/shared-counts.js';
+import { SharedCounts } from '../../src/rate-limit/limit.js';
 import { databaseUrlFor } from '../support/engine.js';
 import { Client, type Service, startService, temporaryFolder, token } from '../support/service.js';
 import { ServiceProcess } from '../support/service-process.js';

@@ -5,7 +5,6 @@ import { LIMIT_EXTENSION, MULTIPART } from './body-limit.js';
 
 const ACCEPTED_BODY = 'http:accepted-body';
 
-/** The bodies that a route accepts. */
 export interface AcceptedBody {
   /** Largest length in bytes; of a form, all parts together. */
   readonly limit: number;

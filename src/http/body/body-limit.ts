@@ -4,7 +4,6 @@ export const BODY_LIMIT = 16 * 1024;
 /** Largest limit of a body that is kept in memory: JSON or a `Buffer`. */
 export const LARGEST_IN_MEMORY = 16 * 1024 * 1024;
 
-/** The media type of a form with a file. */
 export const MULTIPART = 'multipart/form-data';
 
 /** The property of an operation in the OpenAPI document that has its body limit, in bytes. */

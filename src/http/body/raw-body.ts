@@ -49,7 +49,6 @@ export class RawBody {
     return this.parsed;
   }
 
-  /** Reads the whole body. */
   async bytes(): Promise<Buffer> {
     this.requireAccepted();
     return this.read();
@@ -169,19 +168,16 @@ export function wrongMediaType(method: string, types?: readonly string[]): ApiEr
   return new ApiError(415, 'UNSUPPORTED_MEDIA_TYPE', message, { headers: { [field]: accepted.join(', ') } });
 }
 
-/** 415 for a body with a `Content-Encoding`. */
 export function wrongCoding(): ApiError {
   return new ApiError(415, 'UNSUPPORTED_MEDIA_TYPE', 'The body must come without a Content-Encoding', {
     headers: { 'accept-encoding': 'identity' },
   });
 }
 
-/** 400 for a request without a body. */
 export function emptyBody(): ApiError {
   return malformed('The body is empty; send a JSON object');
 }
 
-/** 413 for a body above the limit of its route. */
 export function tooLarge(limit: number): ApiError {
   return new ApiError(413, 'PAYLOAD_TOO_LARGE', `The body is larger than the ${lengthOf(limit)} that are accepted`);
 }

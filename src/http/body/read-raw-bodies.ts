@@ -1,6 +1,5 @@
 import { safeParse } from 'fast-content-type-parse';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { hasArrived } from '../connections/request-tracker.js';
 import type { AcceptedBody } from './accepts-body.decorator.js';
 import { BODY_LIMIT } from './body-limit.js';
 import { RawBody, tooLarge } from './raw-body.js';
@@ -28,16 +27,7 @@ export function readRawBodies(app: FastifyInstance): void {
     if (request.routeOptions.config?.acceptedBody !== undefined) request.rawResponse = reply.raw;
     done();
   });
-  closeAfterUnreadBodies(app);
   parseForPlugins(app);
-}
-
-/** Closes the connection after a response that comes before the end of a large body; the rest is not worth reading. */
-function closeAfterUnreadBodies(app: FastifyInstance): void {
-  app.addHook('onSend', (request, reply, payload, done) => {
-    if (request.rawResponse !== undefined && !hasArrived(request.raw)) reply.header('connection', 'close');
-    done(null, payload);
-  });
 }
 
 /** Parses the bodies of routes that an encapsulated plugin adds, such as mercurius: Nest runs no pipe for them. */

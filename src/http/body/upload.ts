@@ -5,7 +5,6 @@ import { propertyDetail, toDto } from '../validation/validate.js';
 import { BODY_LIMIT, lengthOf, MULTIPART } from './body-limit.js';
 import type { RawBody } from './raw-body.js';
 
-/** The name of the part that has the file. */
 const FILE = 'file';
 
 /** A form (`multipart/form-data`) with one file, the part `file`, and the fields that come before it. */
@@ -17,7 +16,6 @@ export class Upload<Fields extends object = object> {
     readonly file: Readable,
     /** The name that the client gives, without folders. It may have any characters. */
     readonly filename: string,
-    /** The media type that the client gives. */
     readonly mediaType: string,
   ) {}
 

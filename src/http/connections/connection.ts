@@ -13,7 +13,6 @@ import {
   type TrackedResponse,
 } from './request-tracker.js';
 
-/** Why the service closes a connection. */
 export const CUT_REASONS = ['stalled', 'overload', 'too many connections'] as const;
 export type CutReason = (typeof CUT_REASONS)[number];
 
@@ -21,11 +20,12 @@ export type CutReason = (typeof CUT_REASONS)[number];
 export interface ConnectionOwner {
   readonly budget: BufferBudget;
   readonly requests: RequestTracker;
+  /** Connections closed by the service, by reason. */
+  readonly cuts: Map<CutReason, number>;
   /** Passes a request to Fastify. */
   handle(response: TrackedResponse): void;
   /** Disconnects slow readers if memory is short. */
   freeMemory(): boolean;
-  countCut(reason: CutReason): void;
   closed(connection: Connection): void;
 }
 
@@ -182,7 +182,8 @@ export class Connection implements ResponseConnection {
 
   /** Closes the connection without a response. */
   cut(reason: CutReason): void {
-    if (!this.hasClosed) this.owner.countCut(reason);
+    const { cuts } = this.owner;
+    if (!this.hasClosed) cuts.set(reason, cuts.get(reason)! + 1);
     this.socket.destroy();
   }
 
@@ -194,7 +195,7 @@ export class Connection implements ResponseConnection {
   private start(response: TrackedResponse): void {
     this.current = response;
     response.startedAt = performance.now();
-    response.on('finish', handleFinish);
+    response.on('finish', () => this.responseSent(response));
     this.owner.requests.inFlight += 1;
     // Node's parser may still find an error in the rest of the packet. Then the request must not be handled.
     if (hasArrived(response.req)) this.pass(response);
@@ -207,7 +208,8 @@ export class Connection implements ResponseConnection {
     else sendRejection(response, response.rejection);
   }
 
-  responseSent(response: TrackedResponse): void {
+  /** Handles a response that the operating system has accepted completely. */
+  private responseSent(response: TrackedResponse): void {
     // Node emits `finish` after a failed write, too.
     if (this.socket.destroyed || this.socket.errored !== null) return;
     this.owner.requests.end(response, 'sent');
@@ -284,8 +286,4 @@ function rejectReader(response: TrackedResponse, error: Error): void {
   };
   if (response.req.readableFlowing === null) response.req.once('resume', reject);
   else reject();
-}
-
-function handleFinish(this: TrackedResponse): void {
-  this.httpConnection.responseSent(this);
 }

@@ -20,6 +20,9 @@ import { TlsCertificate } from './tls-certificate.js';
 /** Milliseconds between two checks of all connections. */
 const SWEEP_INTERVAL = 1000;
 
+/** Milliseconds. Longer than the idle time-outs of common load balancers (60 s), so that the balancer closes first. */
+const KEEP_ALIVE_TIMEOUT = 75_000;
+
 /** Milliseconds without reading until a client may be disconnected: when memory is short, and above its limit. */
 const SHORT_STALL = 250;
 const SHORTEST_STALL = 50;
@@ -34,7 +37,6 @@ const RELIEF_INTERVAL = 100;
 export class Connections implements ConnectionOwner {
   readonly budget: BufferBudget;
   readonly requests: RequestTracker;
-  /** Connections closed by the service, by reason. */
   readonly cuts = new Map<CutReason, number>(CUT_REASONS.map((reason) => [reason, 0]));
   /** While the service stops, each response closes its connection. */
   isClosing = false;
@@ -135,34 +137,29 @@ export class Connections implements ConnectionOwner {
    * @returns whether a large response may be sent
    */
   freeMemory(): boolean {
-    const { budget } = this;
-    if (budget.isComfortable) return true;
+    const { bytes, limit, isExceeded } = this.budget;
+    if (bytes <= limit / 3) return true;
     const now = performance.now();
-    const { isExceeded } = budget;
     if (!isExceeded && now - this.reliefAt < RELIEF_INTERVAL) return true;
     this.reliefAt = now;
     const stall = isExceeded ? SHORTEST_STALL : SHORT_STALL;
-    let excess = budget.bytes - budget.limit / 3;
     // Computed even if memory suffices: a stall is measured from one check to the next.
     const stalled = [...this.all]
       .filter((connection) => connection.bufferedBytes > 0)
       .filter((connection) => connection.flow.stalledFor(now) > stall || (isExceeded && connection.hasTooManyWaiting))
       .sort((a, b) => b.flow.stalledFor(now) - a.flow.stalledFor(now));
-    if (budget.isSufficient) return true;
+    if (bytes <= (limit * 2) / 3) return true;
+    let excess = bytes - limit / 3;
     for (const connection of stalled) {
       if (excess <= 0) break;
       excess -= connection.bufferedBytes;
       connection.cut('overload');
     }
-    return excess <= (budget.limit * 2) / 3;
+    return excess <= (limit * 2) / 3;
   }
 
   handle(response: TrackedResponse): void {
     this.requestHandler(response.req, response);
-  }
-
-  countCut(reason: CutReason): void {
-    this.cuts.set(reason, (this.cuts.get(reason) ?? 0) + 1);
   }
 
   closed(connection: Connection): void {
@@ -231,14 +228,14 @@ export function connectionsOf(server: Server): Connections {
 
 const secureContext = ({ cert, key }: TlsFiles) => ({ cert, key, minVersion: 'TLSv1.2' as const });
 
-function serverOptions({ requestTimeout, keepAliveTimeout }: ConnectionLimits): ServerOptions {
+function serverOptions({ requestTimeout }: ConnectionLimits): ServerOptions {
   return {
     ServerResponse: TrackedResponse as unknown as typeof ServerResponse,
     requestTimeout,
     headersTimeout: requestTimeout,
     // Node's default is 30 s.
     connectionsCheckingInterval: SWEEP_INTERVAL,
-    keepAliveTimeout,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
     // Node's response to a missing Host is an empty 400; `protocolError` rejects it.
     requireHostHeader: false,
     // Node drops a duplicate Host, Authorization or Content-Type. Joined, the duplicates are invalid and rejected.

@@ -1,23 +1,10 @@
 import { type BlockList, isIPv6 } from 'node:net';
+import type { Config } from '../../config/config.js';
 import { addressKey } from '../messages/client-address.js';
 import type { Connection } from './connection.js';
 
-export interface ConnectionLimits {
-  /** Maximum number of open connections. */
-  readonly connections: number;
-  /** Maximum number of open connections from one address; all addresses of an IPv6 /64 network count as one. */
-  readonly connectionsPerAddress: number;
-  /** Proxies that have no limit per address, since each connects for many clients. */
-  readonly proxies?: BlockList;
-  /** Maximum bytes of unsent responses and waiting requests of all connections. */
-  readonly bufferedBytes: number;
-  /** Milliseconds after which a client that reads nothing of its response is disconnected. */
-  readonly stallTimeout: number;
-  /** Milliseconds in which a whole request must arrive. */
-  readonly requestTimeout: number;
-  /** Milliseconds that a connection may stay open between two requests. */
-  readonly keepAliveTimeout: number;
-}
+/** @property proxies that have no limit per address, since each connects for many clients */
+export type ConnectionLimits = Config['http'] & { readonly proxies?: BlockList };
 
 /** The open connections, limited in all and for each address. */
 export class OpenConnections {

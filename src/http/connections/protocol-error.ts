@@ -1,6 +1,6 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { ApiError } from '../errors/api-error.js';
-import { protocolErrorResponse } from '../errors/error-response.js';
+import { protocolErrorResponse, standardError } from '../errors/error-response.js';
 import { currentPacket } from './node-internals.js';
 import type { TrackedResponse } from './request-tracker.js';
 
@@ -13,33 +13,22 @@ const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=%-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5}
 /** One expectation, which several fields may repeat (RFC 9110 section 10.1.1). */
 const CONTINUE = /^100-continue(?:\s*,\s*100-continue)*$/i;
 
-/** The last valid Host, cached because most requests repeat it. */
-let validHost = '';
-
 /** The error of a request that is invalid HTTP; `undefined` if it is valid. */
 export function protocolError(request: IncomingMessage): ApiError | undefined {
   const { headers, httpVersionMajor, httpVersionMinor } = request;
-  if (httpVersionMajor !== 1 || isAnotherProtocol(request)) {
-    return new ApiError(505, 'HTTP_VERSION_NOT_SUPPORTED', 'The protocol must be HTTP/1.1 or HTTP/1.0');
-  }
+  if (httpVersionMajor !== 1 || isAnotherProtocol(request)) return standardError(505);
   if (request.rawHeaders.length > 2 * MAX_HEADER_FIELDS) {
     const message = `The request has more than ${MAX_HEADER_FIELDS} header fields`;
     return new ApiError(431, 'REQUEST_HEADER_FIELDS_TOO_LARGE', message);
   }
   const { host, expect, 'transfer-encoding': coding } = headers;
-  if (host === undefined ? httpVersionMinor === 1 : host !== validHost && !isHost(host)) {
+  if (host === undefined ? httpVersionMinor === 1 : !HOST.test(host)) {
     const message = 'The request must have exactly one Host header, with a host and perhaps a port';
     return new ApiError(400, 'BAD_REQUEST', message);
   }
-  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    const message = 'The Transfer-Encoding must be chunked; no other coding is implemented';
-    return new ApiError(501, 'NOT_IMPLEMENTED', message);
-  }
-  if (expect !== undefined && httpVersionMinor === 1 && !CONTINUE.test(expect)) {
-    const message = 'The expectation in the Expect header cannot be met; only 100-continue is known';
-    return new ApiError(417, 'EXPECTATION_FAILED', message);
-  }
-  return undefined;
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') return standardError(501);
+  const isUnknown = expect !== undefined && httpVersionMinor === 1 && !CONTINUE.test(expect);
+  return isUnknown ? standardError(417) : undefined;
 }
 
 /**
@@ -48,12 +37,6 @@ export function protocolError(request: IncomingMessage): ApiError | undefined {
  */
 export function isLastOfConnection({ httpVersionMinor, headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined || (headers['transfer-encoding'] !== undefined && httpVersionMinor === 0);
-}
-
-function isHost(host: string): boolean {
-  if (!HOST.test(host)) return false;
-  validHost = host;
-  return true;
 }
 
 /** Node's parser accepts RTSP/1.0 and ICE/1.0 as HTTP/1.0; only the packet still has the name of the protocol. */

@@ -37,8 +37,6 @@ export interface ResponseConnection {
   readonly hasClosed: boolean;
   /** Sets how many bytes of a streamed response are buffered now. */
   countBuffered(response: TrackedResponse, bytes: number): void;
-  /** Handles a response that the operating system has accepted completely. */
-  responseSent(response: TrackedResponse): void;
 }
 
 /** Tells whether a request has arrived with its body. Without a body, Node sets `complete` a moment too late. */
@@ -80,16 +78,6 @@ export class BufferBudget {
 
   /** @param limit in bytes */
   constructor(readonly limit: number) {}
-
-  /** Whether at most a third of the limit is used; then nothing is checked. */
-  get isComfortable(): boolean {
-    return this.bytes * 3 <= this.limit;
-  }
-
-  /** Whether at most two thirds of the limit are used; then no connection is closed. */
-  get isSufficient(): boolean {
-    return this.bytes * 3 <= this.limit * 2;
-  }
 
   get isExceeded(): boolean {
     return this.bytes > this.limit;
@@ -136,13 +124,11 @@ export class RequestTracker {
     else this.end(response, 'cut off');
   }
 
-  /** Ends a request whose client has disconnected. */
   endOrphan(response: TrackedResponse): void {
     this.orphans.delete(response);
     this.end(response, 'cut off');
   }
 
-  /** Ends the requests whose handlers run longer than `ORPHAN_TIMEOUT`. */
   endLateOrphans(now: number): void {
     for (const response of this.orphans) {
       if (now - response.startedAt > ORPHAN_TIMEOUT) this.endOrphan(response);

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { overloaded } from '../errors/api-error.js';
 import { errorResponse } from '../errors/error-response.js';
@@ -13,13 +14,14 @@ export function trackResponses(app: FastifyInstance, connections: Connections): 
     (reply.raw as TrackedResponse).reply = reply;
     done();
   });
-  app.addHook('onSend', (_request, reply, payload, done) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
     const response = reply.raw;
     // `app.inject()` has no connection.
     if (!(response instanceof TrackedResponse)) return done(null, payload);
     response.isAnswered = true;
     if (response.httpConnection.hasClosed) {
-      discard(payload);
+      // A stream that will not be sent must release its file or database snapshot.
+      (payload as Partial<Readable> | null | undefined)?.destroy?.();
       connections.requests.endOrphan(response);
       // Not `null`, because Fastify's hook for HEAD reads the payload.
       return done(null, '');
@@ -29,9 +31,9 @@ export function trackResponses(app: FastifyInstance, connections: Connections): 
     const fits = bytes <= SMALL_BODY || connections.freeMemory();
     if (!fits) connections.requests.countBuffered(response, 0);
     const sent = fits ? payload : rejection(reply);
-    // A client without permission need not send the rest of its body.
-    const isForbidden = reply.statusCode === 401 || reply.statusCode === 403;
-    if (connections.isClosing || (isForbidden && !hasArrived(response.req))) reply.header('connection', 'close');
+    // A client without permission need not send the rest of its body, and the rest of a large body is not worth reading.
+    const endsEarly = reply.statusCode === 401 || reply.statusCode === 403 || request.rawResponse !== undefined;
+    if (connections.isClosing || (endsEarly && !hasArrived(response.req))) reply.header('connection', 'close');
     done(null, sent);
   });
 }
@@ -43,10 +45,4 @@ function rejection(reply: FastifyReply): string {
   for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name);
   reply.code(status).headers(headers);
   return JSON.stringify(body);
-}
-
-/** Destroys a stream that will not be sent, so that it releases its file or database snapshot. */
-function discard(payload: unknown): void {
-  const { destroy } = (payload ?? {}) as { destroy?: () => void };
-  if (typeof destroy === 'function') destroy.call(payload);
 }

@@ -25,7 +25,6 @@ const REJECTIONS: Readonly<Record<RejectionKind, Rejection>> = {
     status: 409,
     errorCode: 'STILL_REFERENCED',
     message: 'Other records refer to this one; delete or change them first',
-    detail: 'is still referred to',
   },
   'missing parent': {
     status: 400,
@@ -82,9 +81,10 @@ function rejectionKind(
 /** The error for a kind of violation, with the property of the body if it is known. */
 export function rejection(kind: RejectionKind, property?: string): ApiError {
   const { status, errorCode, message, detail } = REJECTIONS[kind];
-  const details =
-    status === 400 && property !== undefined ? [{ pointer: `/${property}`, message: detail ?? message }] : undefined;
-  return new ApiError(status, errorCode, message, { details });
+  const isKnown = detail !== undefined && property !== undefined;
+  return new ApiError(status, errorCode, message, {
+    details: isKnown ? [{ pointer: `/${property}`, message: detail }] : undefined,
+  });
 }
 
 /** Tells whether the rejected value is a path parameter: then no record can have it as its key. */
@@ -93,7 +93,6 @@ function isPathParameter({ value }: ConstraintViolation, request?: FastifyReques
   return given !== undefined && Object.values((request?.params ?? {}) as Record<string, string>).includes(given);
 }
 
-/** The properties of the constraint that the body contains. */
 function sentProperties({ names }: ConstraintViolation, request?: FastifyRequest): string[] {
   const body = request?.body;
   if (!(body instanceof RawBody)) return [];

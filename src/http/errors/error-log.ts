@@ -13,12 +13,6 @@ import {
 import { Outage } from '../../logging/outage.js';
 import { originOfRequest, routeOf } from '../messages/request.js';
 
-/** An error, and the request or message that it rejected, or whose stream it cut off. */
-interface Rejection {
-  readonly error: Error;
-  readonly origin: string;
-}
-
 /** Milliseconds between two log lines about one outage, each with the number of rejected requests. */
 const OUTAGE_INTERVAL = 60_000;
 const OVERLOAD_INTERVAL = 10_000;
@@ -38,16 +32,16 @@ export class ErrorLog implements OnApplicationShutdown {
     OUTAGE_INTERVAL,
   );
   private readonly overload = this.outage('warn', 'Requests are rejected with 503', OVERLOAD_INTERVAL);
-  private readonly unavailable: Readonly<Record<UnavailableKind, Outage<Rejection>>>;
+  private readonly unavailable: Readonly<Record<UnavailableKind, Outage<string>>>;
 
   constructor(dataSource: DataSource) {
     const damaged = 'The database is damaged; run: cli doctor, and restore it from a backup';
     this.unavailable = {
       busy: this.overload,
       damaged: this.outage('error', damaged, OUTAGE_INTERVAL),
-      away: new Outage<Rejection>({
+      away: new Outage<string>({
         interval: RECONNECT_INTERVAL,
-        onStart: (rejection) => this.logger.error(`The database is away: ${described(rejection)}`),
+        onStart: (rejection) => this.logger.error(`The database is away: ${rejection}`),
         onEnd: ({ count, milliseconds }) => {
           const seconds = (milliseconds / 1000).toFixed(1);
           this.logger.log(`The database is back after ${seconds} s, in which ${count} requests were rejected`);
@@ -69,7 +63,7 @@ export class ErrorLog implements OnApplicationShutdown {
     if (error instanceof OutcomeUnknownError) {
       this.logger.error(`The outcome of a change is unknown: ${reasonOf(error)} (${origin})`);
     }
-    this.outageOf(error)?.report({ error: error as Error, origin });
+    this.outageOf(error)?.report(described(error as Error, origin));
   }
 
   /**
@@ -88,24 +82,24 @@ export class ErrorLog implements OnApplicationShutdown {
     const outage = this.outageOf(error);
     if (outage === undefined) this.logger.error(where, error.stack);
     else this.logger.error(`${where}: ${reasonOf(error)}`);
-    outage?.report({ error, origin: originOfRequest(request) });
+    outage?.report(described(error, originOfRequest(request)));
   }
 
   onApplicationShutdown(): void {
     for (const outage of [this.diskFull, ...Object.values(this.unavailable)]) outage.close();
   }
 
-  private outageOf(error: unknown): Outage<Rejection> | undefined {
+  private outageOf(error: unknown): Outage<string> | undefined {
     if (error instanceof DiskFullError) return this.diskFull;
     if (error instanceof DatabaseUnavailableError) return this.unavailable[error.kind];
     return error instanceof HttpException && error.getStatus() === 503 ? this.overload : undefined;
   }
 
-  private outage(level: 'error' | 'warn', problem: string, interval: number): Outage<Rejection> {
+  private outage(level: 'error' | 'warn', problem: string, interval: number): Outage<string> {
     const seconds = interval / 1000;
-    return new Outage<Rejection>({
+    return new Outage<string>({
       interval,
-      onStart: (rejection) => this.logger[level](`${problem}: ${described(rejection)}`),
+      onStart: (rejection) => this.logger[level](`${problem}: ${rejection}`),
       onRepeat: (repeats) => this.logger[level](`${problem}: ${repeats} more requests in ${seconds} s`),
     });
   }
@@ -124,12 +118,13 @@ export function logBrokenStreams(app: FastifyInstance, errors: ErrorLog): void {
   });
 }
 
-function described({ error, origin }: Rejection): string {
+/** @param origin the request or message that the error rejected, or whose stream it cut off */
+function described(error: Error, origin: string): string {
   return `${reasonOf(error)} (first met by ${origin})`;
 }
 
 /** The messages of the error and of its cause. */
-function reasonOf({ message, cause }: Error): string {
+export function reasonOf({ message, cause }: Error): string {
   // An error of another realm is not an instance of this Error.
   const inner = (cause as Error | undefined)?.message;
   return typeof inner !== 'string' || message.includes(inner) ? message : `${message}: ${inner}`;

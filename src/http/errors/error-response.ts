@@ -2,9 +2,9 @@ import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
 import { EntityNotFoundError } from 'typeorm';
 import { DatabaseUnavailableError, DiskFullError, OutcomeUnknownError } from '../../database/errors.js';
+import { commonHeaders } from '../messages/response-headers.js';
 import { ApiError, codeOfStatus, type ErrorDetail, overloaded, STORAGE_FULL } from './api-error.js';
 
-/** The body of every error. */
 export interface ErrorBody {
   readonly statusCode: number;
   readonly error: string;
@@ -37,7 +37,10 @@ export function errorResponse(error: unknown, requestId: string): ErrorResponse 
 
 /** The response to an error of Fastify or of Node's parser, before any handler runs. */
 export function protocolErrorResponse(error: Error, requestId: string): ErrorResponse {
-  return responseOf(error instanceof HttpException ? toApiError(error) : standard(protocolStatus(error)), requestId);
+  return responseOf(
+    error instanceof HttpException ? toApiError(error) : standardError(protocolStatus(error)),
+    requestId,
+  );
 }
 
 function responseOf(error: ApiError, requestId: string): ErrorResponse {
@@ -49,8 +52,7 @@ function responseOf(error: ApiError, requestId: string): ErrorResponse {
       ...headers,
       'cache-control': 'no-store',
       'content-type': 'application/json; charset=utf-8',
-      'x-content-type-options': 'nosniff',
-      'x-request-id': requestId,
+      ...commonHeaders(requestId),
     },
     body: {
       statusCode: status,
@@ -71,7 +73,7 @@ function toApiError(error: unknown): ApiError {
   }
   if (error instanceof OutcomeUnknownError) return outcomeUnknown(error);
   if (error instanceof EntityNotFoundError) return new ApiError(404, 'NOT_FOUND', 'There is no such record');
-  return error instanceof HttpException ? fromException(error) : standard(500);
+  return error instanceof HttpException ? fromException(error) : standardError(500);
 }
 
 /** 503 for an unknown outcome; without a key it has no Retry-After, since a repetition could make the change twice. */
@@ -103,15 +105,17 @@ const MESSAGES: Readonly<Record<number, string>> = {
   404: 'There is nothing at this path',
   408: 'The request did not arrive in time',
   413: 'The body is larger than the 16 KiB that are accepted',
+  417: 'The expectation in the Expect header cannot be met; only 100-continue is known',
   431: 'The header fields of the request are too large',
-  505: 'The protocol must be HTTP/1.1 or HTTP/1.0',
   500: 'The service failed at this request; its log has the details under this request id',
+  501: 'The Transfer-Encoding must be chunked; no other coding is implemented',
+  505: 'The protocol must be HTTP/1.1 or HTTP/1.0',
 };
 
 /** Keeps status, code and message of an exception of Nest. A 500 or an invalid status becomes a 500 without details. */
 function fromException(error: HttpException): ApiError {
   const status = error.getStatus();
-  if (!Number.isInteger(status) || status < 400 || status > 599 || status === 500) return standard(500);
+  if (!Number.isInteger(status) || status < 400 || status > 599 || status === 500) return standardError(500);
   const message = messageOf(error);
   if (status === 503) return overloaded(message);
   const { errorCode } = error;
@@ -129,8 +133,9 @@ function isErrorCode(code: unknown): code is string {
   return typeof code === 'string' && /^[A-Z_]+$/.test(code);
 }
 
-function standard(status: number): ApiError {
-  return new ApiError(status, codeOfStatus(status), messageOfStatus(status));
+/** An error with the standard code and message of its status. */
+export function standardError(status: number, cause?: unknown): ApiError {
+  return new ApiError(status, codeOfStatus(status), messageOfStatus(status), { cause });
 }
 
 /** The standard message of a status, for errors whose own message is not for clients. */

@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify
 import { DataSource } from 'typeorm';
 import { constraintViolation } from '../../database/constraint-violation.js';
 import type { TrackedResponse } from '../connections/request-tracker.js';
-import { ApiError, codeOfStatus } from './api-error.js';
+import type { ApiError } from './api-error.js';
 import { httpCallOf, originOf } from '../messages/request.js';
 import { constraintError } from './constraint-error.js';
 import { ErrorLog } from './error-log.js';
@@ -15,8 +15,8 @@ import {
   type ErrorBody,
   type ErrorResponse,
   errorResponse,
-  messageOfStatus,
   protocolErrorResponse,
+  standardError,
 } from './error-response.js';
 
 const logger = new Logger('Error');
@@ -147,7 +147,7 @@ function rejectionOf<T>(error: T, reply: FastifyReply): T | ApiError {
   if (!isForClients(status)) return error;
   // The handler has run: the error comes from the stream that it returned, perhaps from another service.
   if ((reply.raw as Partial<TrackedResponse>).isAnswered === true) return error;
-  return new ApiError(status, codeOfStatus(status), messageOfStatus(status), { cause: error });
+  return standardError(status, error);
 }
 
 function isForClients(status: unknown): status is number {

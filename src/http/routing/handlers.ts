@@ -31,7 +31,6 @@ export interface Handler {
   readonly name: string;
 }
 
-/** The handlers of all modules. */
 @Injectable()
 export class Handlers {
   constructor(
@@ -53,11 +52,11 @@ export class Handlers {
   }
 }
 
-const DECORATORS = new Map<string, HandlerArgument['decorator']>([
-  [String(RouteParamtypes.BODY), 'Body'],
-  [String(RouteParamtypes.QUERY), 'Query'],
-  [String(RouteParamtypes.PARAM), 'Param'],
-]);
+const DECORATORS: Readonly<Record<string, HandlerArgument['decorator']>> = {
+  [RouteParamtypes.BODY]: 'Body',
+  [RouteParamtypes.QUERY]: 'Query',
+  [RouteParamtypes.PARAM]: 'Param',
+};
 
 interface ArgumentMetadata {
   readonly index: number;
@@ -66,7 +65,6 @@ interface ArgumentMetadata {
   readonly schema?: object;
 }
 
-/** The arguments of a handler with `@Body`, `@Query` or `@Param`. */
 export function argumentsOf(controller: Type, method: string): HandlerArgument[] {
   const metadata: unknown = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) ?? {};
   const prototype = controller.prototype as Record<string, object>;
@@ -76,7 +74,7 @@ export function argumentsOf(controller: Type, method: string): HandlerArgument[]
   );
   return Object.entries(metadata as Record<string, ArgumentMetadata>).flatMap(
     ([key, { index, data, pipes = [], schema }]) => {
-      const decorator = DECORATORS.get(key.split(':')[0]!);
+      const decorator = DECORATORS[key.split(':')[0]!];
       if (decorator === undefined) return [];
       const hasPipes = handlerHasPipes || pipes.length > 0;
       return [{ decorator, name: data, type: types[index], hasPipes, hasSchema: schema !== undefined }];

@@ -19,44 +19,35 @@ export const PAGE_SECURITY_POLICY = [
   "form-action 'none'",
 ].join('; ');
 
+/** A file in memory. A slow client keeps no descriptor open, and all responses share one Buffer. */
+export interface StaticFile {
+  readonly type: string;
+  readonly content: string | Buffer;
+}
+
 /** Registers routes whose files are made at the first request; after an error, the next request tries again. */
 export function serveFiles(
   fastify: FastifyInstance,
-  files: Readonly<Record<string, () => StaticFile | Promise<StaticFile>>>,
+  files: Readonly<Record<string, () => StaticFile>>,
   headers: Record<string, string> = {},
 ): void {
   for (const [url, make] of Object.entries(files)) {
-    let file: Promise<StaticFile> | undefined;
-    const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-      file ??= Promise.resolve(make()).catch((error: unknown) => {
-        file = undefined;
-        throw error;
-      });
-      const made = await file;
-      made.send(request, reply.headers(headers));
-      return reply;
+    let file: ReturnType<typeof tagged> | undefined;
+    const handler = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+      file ??= tagged(make());
+      const { type, content, etag } = file;
+      reply.headers({ ...headers, etag, 'cache-control': 'no-cache' });
+      // 304 to a client that has the file (RFC 9110 section 13.1.2).
+      const condition = request.headers['if-none-match'];
+      if (condition !== undefined && hasEntityTag(condition, etag, 'weak')) return reply.code(304).send();
+      return reply.type(type).send(content);
     };
     fastify.route({ method: ['GET', 'HEAD'], url, handler });
   }
 }
 
-/** A file in memory. A slow client keeps no descriptor open, and all responses share one Buffer. */
-export class StaticFile {
-  /** A strong ETag: a hash of the content, equal in all replicas. */
-  private readonly etag: string;
-
-  constructor(
-    private readonly mediaType: string,
-    private readonly content: Buffer,
-  ) {
-    this.etag = `"${createHash('sha256').update(content).digest('base64url')}"`;
-  }
-
-  /** Sends the content, or 304 to a client that has it (RFC 9110 section 13.1.2). */
-  send(request: FastifyRequest, reply: FastifyReply): void {
-    reply.headers({ etag: this.etag, 'cache-control': 'no-cache' });
-    const condition = request.headers['if-none-match'];
-    if (condition !== undefined && hasEntityTag(condition, this.etag, 'weak')) reply.code(304).send();
-    else reply.type(this.mediaType).send(this.content);
-  }
+/** Adds a strong ETag: a hash of the content, equal in all replicas. */
+function tagged({ type, content }: StaticFile) {
+  const bytes = Buffer.from(content);
+  return { type, content: bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
 }

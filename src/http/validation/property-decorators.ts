@@ -33,10 +33,8 @@ export function IsCodePointLength(min: number, max: number, options?: Validation
 }
 
 function hasLength(value: string, min: number, max: number): boolean {
-  // A code point has one or two UTF-16 units, so most texts need no count.
-  if (value.length < min || value.length > max * 2) return false;
-  if (value.length <= max && value.length >= min * 2) return true;
-  let length = 0;
-  for (const _codePoint of value) length++;
+  // A code point has one or two UTF-16 units.
+  if (value.length > max * 2) return false;
+  const { length } = [...value];
   return length >= min && length <= max;
 }

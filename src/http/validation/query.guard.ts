@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { type ApiError, invalidRequest } from '../errors/api-error.js';
 import { argumentsOf } from '../routing/handlers.js';
 
-/** Rejects undeclared query parameters with 400. On a route with a query DTO, its validation rejects them. */
+/** Rejects undeclared query parameters with 400. */
 @Injectable()
 export class QueryGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
@@ -11,8 +11,12 @@ export class QueryGuard implements CanActivate {
     const { query } = context.switchToHttp().getRequest<FastifyRequest<{ Querystring: Record<string, unknown> }>>();
     const names = Object.keys(query);
     if (names.length === 0) return true;
-    const declared = parametersOf(context);
-    if (declared === 'all') return true;
+    const queries = argumentsOf(context.getClass(), context.getHandler().name).filter(
+      ({ decorator }) => decorator === 'Query',
+    );
+    const declared = new Set(queries.map(({ name }) => name));
+    // A `@Query()` without a name has a class, whose validation rejects unknown parameters.
+    if (declared.has(undefined)) return true;
     const unknown = names.find((name) => !declared.has(name));
     if (unknown !== undefined) throw unknownParameter(unknown, declared);
     return true;
@@ -20,16 +24,7 @@ export class QueryGuard implements CanActivate {
 }
 
 /** 400 for a parameter that a route does not declare. */
-export function unknownParameter(name: string, declared: ReadonlySet<string> = new Set()): ApiError {
+export function unknownParameter(name: string, declared: ReadonlySet<string | undefined> = new Set()): ApiError {
   const known = declared.size > 0 ? `known are ${[...declared].join(', ')}` : 'this route takes no parameters';
   return invalidRequest([{ parameter: name, message: `is not known here; ${known}` }]);
-}
-
-/** The names in `@Query('name')` of a handler; "all" if it has a `@Query()` without a name. */
-function parametersOf(context: ExecutionContext): ReadonlySet<string> | 'all' {
-  const queries = argumentsOf(context.getClass(), context.getHandler().name).filter(
-    ({ decorator }) => decorator === 'Query',
-  );
-  const names = queries.map(({ name }) => name);
-  return names.includes(undefined) ? 'all' : new Set(names as string[]);
 }
