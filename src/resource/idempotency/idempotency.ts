@@ -143,7 +143,7 @@ export function transactionOnce<T>(
   return writeOnce(dataSource, key, () =>
     transaction(dataSource, async (tx) => {
       const result = await work(tx);
-      if (key !== undefined) await saveResults(dataSource, tx, [{ key, result }]);
+      await saveResults(dataSource, tx, [{ key, result }]);
       return result;
     }),
   );
@@ -167,25 +167,21 @@ function replayResult<T>(key: IdempotencyKey, { fingerprint, result }: Stored): 
   return deserialize(Buffer.from(result, 'base64')) as T;
 }
 
-/** The result of a write, and the key of its request. */
-export interface KeyedResult {
-  readonly key: IdempotencyKey;
-  readonly result: unknown;
-}
-
 /**
- * Stores the results of writes, at least one, in their transaction.
+ * Stores the results of writes with a key in their transaction.
  * @throws {ApiError} 409 when another process has stored one of the keys; then the transaction must be rolled back
  */
 export async function saveResults(
   dataSource: DataSource,
   transaction: Sql,
-  results: readonly KeyedResult[],
+  results: readonly { readonly key?: IdempotencyKey; readonly result: unknown }[],
 ): Promise<void> {
+  const keyed = results.flatMap(({ key, result }) => (key === undefined ? [] : [{ key, result }]));
+  if (keyed.length === 0) return;
   const { now } = engineOf(dataSource).dialect;
   const row = `(?, ?, ?, ${now} + ${LIFETIME})`;
   // A fixed order prevents deadlocks.
-  const sorted = [...results].sort((one, other) => (one.key.id < other.key.id ? -1 : 1));
+  const sorted = keyed.sort((one, other) => (one.key.id < other.key.id ? -1 : 1));
   const saved = await transaction.query<unknown[]>(
     `INSERT INTO idempotency_keys (id, fingerprint, result, expires) VALUES ${sorted.map(() => row).join(', ')}
     ON CONFLICT (id) DO UPDATE

@@ -1,7 +1,7 @@
 import type { DataSource, Repository } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { Batcher } from '../../database/batcher.js';
-import { committed, openSnapshot, repeatRead, type Sql, type TransactionOptions } from '../../database/engine.js';
+import { committed, openSnapshot, repeatRead, type Sql } from '../../database/engine.js';
 import { currentActor } from '../audit/actor.js';
 import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
 import { transactionOnce } from '../idempotency/idempotency.js';
@@ -18,14 +18,11 @@ import type {
 } from '../resource-entity.js';
 import type { ResourceName, Rule } from '../resource.js';
 import type { ResourceUsage, UsageCounter } from '../usage/usage-counter.js';
-import { BatchedWrites, type SingleWrite, type Write } from './batched-writes.js';
-import { References } from './references.js';
+import { batchedWrites, type SingleWrite, type Write } from './batched-writes.js';
 import { ResourceSnapshot } from './resource-snapshot.js';
-import { placeholders, ResourceTable, type Row, storedRecord } from './resource-table.js';
+import { ResourceTable, type Row, storedRecord } from './resource-table.js';
 import { ResourceTransaction } from './resource-transaction.js';
 import { RecordScope } from './selection.js';
-
-const DELETES: TransactionOptions = { reclaimsSpace: true };
 
 interface Creation<Entity extends AnyResourceEntity> extends Write {
   readonly values: NewRecord<Entity>;
@@ -58,17 +55,18 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   ) {
     if (name.ids !== this.table.ids) throw new Error(wrongKind(name, this.table.ids));
     counter.layout = this.table.layout;
-    const writes = new BatchedWrites<Entity>(this.dataSource, (tx) => this.in(tx));
     // PostgreSQL locks single records: an update that waits for a lock would delay the others of a shared transaction.
-    const sharing = this.table.engine.hasSingleWriter ? 'shared' : 'alone';
-    this.createOne = writes.shared<Creation<Entity>, StoredRecord<Entity>>((tx, creations) =>
-      tx.createUpTo(
+    const { hasSingleWriter: isShared } = this.table.engine;
+    this.createOne = batchedWrites(this.dataSource, { isShared: true }, (tx, creations) =>
+      this.in(tx).createUpTo(
         creations.map(({ values }) => values),
         creations.map(({ actor }) => actor),
       ),
     );
-    this.updateOne = writes[sharing]((tx, updates) => tx.updateAll(updates));
-    this.deleteOne = writes[sharing]((tx, deletions) => tx.deleteAll(deletions), DELETES);
+    this.updateOne = batchedWrites(this.dataSource, { isShared }, (tx, updates) => this.in(tx).updateAll(updates));
+    this.deleteOne = batchedWrites(this.dataSource, { isShared, reclaimsSpace: true }, (tx, deletions) =>
+      this.in(tx).deleteAll(deletions),
+    );
     const { busyTimeout: timeout, batchedReads } = this.table.engine;
     if (batchedReads === undefined) return;
     const { maxBatchSize, isOneOf } = batchedReads;
@@ -78,11 +76,6 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
 
   get table(): ResourceTable {
     return this.scope.table;
-  }
-
-  /** The foreign keys to other resources. */
-  get references(): References {
-    return new References(this.repository as unknown as Repository<AnyResourceEntity>);
   }
 
   /** Names the records of `where`; absent for all records. */
@@ -112,15 +105,6 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   async find(id: Entity['id']): Promise<StoredRecord<Entity> | undefined> {
     if (this.reads !== undefined) return this.reads.load(id);
     return this.scope.find(committed(this.dataSource), this.counter, id);
-  }
-
-  /** Returns the ids that exist. */
-  async existing(ids: readonly Id[]): Promise<Id[]> {
-    const rows = await committed(this.dataSource).query<{ id: Id }[]>(
-      `SELECT id FROM ${this.table.sqlName} WHERE ${[`id IN (${placeholders(ids)})`, ...this.scope.sql].join(' AND ')} ORDER BY id`,
-      [...ids, ...this.scope.parameters],
-    );
-    return rows.map(({ id }) => id);
   }
 
   /**
