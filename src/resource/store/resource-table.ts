@@ -113,18 +113,38 @@ export class ResourceTable {
 
   /** Tells whether this column alone has an index. SQLite reads the rows of one value there by ascending integer id. */
   isIndexed(property: string): boolean {
-    if (this.column('id').kind !== 'integer') return false;
-    return this.metadata.indices.some(({ columns: [first, second], where }) => {
-      return first?.propertyName === property && second === undefined && !where;
-    });
+    return this.column('id').kind === 'integer' && this.hasIndex(property, undefined);
   }
 
   /** @throws {Error} for a property that is not sortable; the message names the remedy */
   sortableColumn(property: string): RecordColumn {
     const column = this.column(property);
-    const problem = sortProblem(this.metadata, column);
+    const problem = this.sortProblem(column);
     if (problem !== undefined) throw new Error(`The records of ${this.name} cannot be sorted: ${problem}`);
     return column;
+  }
+
+  /** Explains why a column is not sortable and what is missing; `undefined` when it is. */
+  private sortProblem({ property, kind, isSinglePrecision }: RecordColumn): string | undefined {
+    if (property !== 'id' && !SORTED_KINDS.includes(kind)) {
+      return `${property} is a ${kind}, and only numbers and dates have the same order on every engine`;
+    }
+    if (isSinglePrecision)
+      return `${property} is real, which has other values on each engine: make it double precision`;
+    if (property === 'id' || this.hasIndex(property, 'id')) return undefined;
+    const columns = `['${property}', 'id']`;
+    return (
+      `${property} has no index together with the id: add @Index(${columns}) to ${this.metadata.name}, and to a migration ` +
+      `"indices: [${columns}]" of createResourceTable, or for a table that exists ` +
+      `queryRunner.createIndex('${this.name}', new TableIndex({ columnNames: ${columns} }))`
+    );
+  }
+
+  /** Tells whether a complete index begins with these columns, or has only the first. */
+  private hasIndex(property: string, next: 'id' | undefined): boolean {
+    return this.metadata.indices.some(({ columns: [first, second], where }) => {
+      return first?.propertyName === property && second?.propertyName === next && !where;
+    });
   }
 }
 
@@ -137,28 +157,6 @@ export const placeholders = (values: readonly unknown[]): string => values.map((
 
 /** Sortable kinds of columns. Strings are missing, because each database orders them differently. */
 const SORTED_KINDS = ['integer', 'real', 'decimal', 'day', 'date'];
-
-/** Explains why a column is not sortable and what is missing; `undefined` when it is. */
-function sortProblem(entity: EntityMetadata, { property, kind, isSinglePrecision }: RecordColumn): string | undefined {
-  if (property !== 'id' && !SORTED_KINDS.includes(kind)) {
-    return `${property} is a ${kind}, and only numbers and dates have the same order on every engine`;
-  }
-  if (isSinglePrecision) return `${property} is real, which has other values on each engine: make it double precision`;
-  if (property === 'id' || hasIndex(entity, property)) return undefined;
-  const columns = `['${property}', 'id']`;
-  return (
-    `${property} has no index together with the id: add @Index(${columns}) to ${entity.name}, and to a migration ` +
-    `"indices: [${columns}]" of createResourceTable, or for a table that exists ` +
-    `queryRunner.createIndex('${entity.tableName}', new TableIndex({ columnNames: ${columns} }))`
-  );
-}
-
-/** Tells whether a complete index begins with the column and the id. */
-function hasIndex({ indices }: EntityMetadata, property: string): boolean {
-  return indices.some(({ columns: [first, second], where }) => {
-    return first?.propertyName === property && second?.propertyName === 'id' && !where;
-  });
-}
 
 /** A row with its version; `epoch` is `null` when the resource has no `storage` row. */
 export type Row = Readonly<Record<string, unknown>> & { readonly epoch: string | null; readonly revision: number };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { DataSource, EntityMetadata } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { committed, engineOf, openSnapshot, type Sql, transaction } from '../../database/engine.js';
 import { dropAuditTriggers, hasAuditTriggers, makeAuditTriggers } from '../audit/audit-triggers.js';
 import { hasTriggers, makeTriggers } from './triggers.js';
@@ -60,7 +60,7 @@ export interface StoredCount {
 const PAUSE = 5;
 
 /**
- * Counts the records of a resource in one snapshot. On SQLite it counts in pieces, so as not to block requests.
+ * Counts the records of a resource in one snapshot; on SQLite in pieces, so as not to block requests.
  * @param signal ends the counting
  * @returns `undefined` when the resource has no table of its name, or no row in `storage`
  * @throws {DatabaseUnavailableError} when it takes longer than a statement may
@@ -73,7 +73,6 @@ export async function storedCount(
   const table = tableOf(dataSource, resource);
   if (table === undefined) return undefined;
   const { countedRows } = engineOf(dataSource).statementLimits;
-  if (countedRows === Infinity) return countAtOnce(committed(dataSource), resource, table);
   const snapshot = await openSnapshot(dataSource);
   try {
     const [row] = await snapshot.sql<{ used: number }[]>`SELECT used FROM storage WHERE resource = ${resource}`;
@@ -101,31 +100,20 @@ export function recount(dataSource: DataSource, resource: string): Promise<numbe
   });
 }
 
-interface Table {
-  readonly name: string;
-  readonly key: string;
-}
+type Table = Readonly<Record<'name' | 'key', string>>;
 
 /** Quoted names of the table and its key; the table has the plural name of the resource. */
 function tableOf({ entityMetadatas, driver }: DataSource, resource: string): Table | undefined {
-  const metadata = entityMetadatas.find(({ tableName }: EntityMetadata) => tableName === resource);
+  const metadata = entityMetadatas.find(({ tableName }) => tableName === resource);
   const key = metadata?.primaryColumns[0]?.databaseName;
   return key === undefined ? undefined : { name: driver.escape(resource), key: driver.escape(key) };
-}
-
-async function countAtOnce(source: Sql, resource: string, { name }: Table): Promise<StoredCount | undefined> {
-  const [row] = await source.query<StoredCount[]>(
-    `SELECT used, (SELECT count(*) FROM ${name}) AS count FROM storage WHERE resource = ?`,
-    [resource],
-  );
-  return row && { used: Number(row.used), count: Number(row.count) };
 }
 
 async function countInPieces(source: Sql, { name, key }: Table, piece: number, signal?: AbortSignal): Promise<number> {
   let count = 0;
   let beyond = '';
   let parameters: unknown[] = [];
-  for (;;) {
+  while (piece < Infinity) {
     signal?.throwIfAborted();
     const [end] = await source.query<{ last: unknown }[]>(
       `SELECT ${key} AS last FROM ${name} ${beyond} ORDER BY ${key} LIMIT 1 OFFSET ${piece - 1}`,
