@@ -9,14 +9,8 @@ import { type DescribedError, exampleOf } from '../openapi/documented-errors.js'
 import type { HeaderName } from '../openapi/header-fields.js';
 import { invalidKey, keyInUse, keyReused } from './idempotency/idempotency.js';
 import { LIMIT_ERROR } from './lists/list-query.js';
-import {
-  excludedVersion,
-  invalidId,
-  preconditionRequired,
-  ResourceNotFoundError,
-  staleVersion,
-  StorageFullError,
-} from './record-errors.js';
+import { excludedVersion, preconditionRequired, staleVersion } from './preconditions.js';
+import { invalidId, ResourceNotFoundError, StorageFullError } from './record-errors.js';
 import type { ResourceName } from './resource.js';
 
 type Errors = Readonly<Record<string, ApiError>>;

@@ -17,7 +17,7 @@ export class AuditedWrites {
     this.isPostgres = dataSource.options.type === 'postgres';
   }
 
-  /** Runs writes and seals their lines. `setActor` or `setActors` names the actors before each statement. */
+  /** Runs writes and seals their lines. `setActors` names the actors before each statement. */
   async run<T>(write: () => Promise<T>): Promise<T> {
     if (this.isPostgres) return write();
     let result: T;
@@ -33,23 +33,14 @@ export class AuditedWrites {
     return result;
   }
 
-  /** Sets the actor of all rows that the next statement changes. */
-  setActor(actor: Actor): Promise<unknown> {
-    return this.set({ 0: actor });
-  }
-
-  /** Sets the actors of the rows that the next statement inserts, by their revisions. */
+  /** Sets the actors of the rows that the next statement inserts, by their revisions; 0 for all rows it changes. */
   setActors(actors: readonly (readonly [revision: number, actor: Actor])[]): Promise<unknown> {
-    return this.set(Object.fromEntries(actors));
-  }
-
-  private set(actors: Readonly<Record<string, Actor>>): Promise<unknown> {
     const statement = this.isPostgres
       ? `SELECT set_config('${ACTORS_SETTING}', ?, true)`
       : `INSERT OR REPLACE INTO audit_actors (revision, issuer, subject, address, request_id)
          SELECT CAST(key AS integer), value ->> 'issuer', value ->> 'subject', value ->> 'address', value ->> 'requestId'
          FROM json_each(?)`;
-    return this.transaction.query(statement, [JSON.stringify(actors)]);
+    return this.transaction.query(statement, [JSON.stringify(Object.fromEntries(actors))]);
   }
 
   private forgetActors(): Promise<unknown> {

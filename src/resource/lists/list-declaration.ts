@@ -35,8 +35,10 @@ interface ListDeclaration {
 
 /** The part of a declaration that belongs to one parameter. */
 interface Part {
+  /** Set for the parameters that every list of the resource has, together with `sorts`. */
   readonly list?: ResourceName;
   readonly sorts?: Sorts;
+  /** Selects records by the property of the same name. The value is an array. */
   readonly isFilter?: true;
   readonly bound?: RangeBound;
 }
@@ -46,23 +48,11 @@ const PART = Symbol('list');
 /** The query classes of each resource. */
 const classes = new WeakMap<ResourceName, Set<object>>();
 
-/** Marks a parameter that every list of the resource has. */
-export const ListParameter = (list: ResourceName, sorts: Sorts): PropertyDecorator => withPart({ list, sorts });
-
 /**
- * Marks a filter: it selects records by the property of the same name. Its value is an array.
- * @throws {Error} for a class that does not extend `ListQueryOf(...)`
+ * Declares the part of a parameter, in the context of a validator without effect, because mapped types copy it.
+ * @throws {Error} for a part without `list` in a class that does not extend `ListQueryOf(...)`
  */
-export const Filter = (): PropertyDecorator => withPart({ isFilter: true });
-
-/**
- * Marks a range parameter.
- * @throws {Error} for a class that does not extend `ListQueryOf(...)`
- */
-export const Bound = (bound: RangeBound): PropertyDecorator => withPart({ bound });
-
-/** Stores the part in the context of a validator without effect, because mapped types such as `OmitType` copy it. */
-function withPart(part: Part): PropertyDecorator {
+export function ListPart(part: Part): PropertyDecorator {
   return (target, property) => {
     const list = part.list ?? listOf(target);
     classes.set(list, (classes.get(list) ?? new Set()).add(target.constructor));
@@ -146,18 +136,14 @@ const COLUMNS: Readonly<Record<ValueType, readonly [kind: ColumnKind, name: stri
  * @throws {Error} for a property that is missing, has another type, or lacks an index to sort by
  */
 export function checkLists(name: ResourceName, table: ResourceTable): void {
-  for (const query of classes.get(name) ?? []) checkList(declarationOf(query), table);
-}
-
-function checkList({ filters, bounds, sorts }: ListDeclaration, table: ResourceTable): void {
-  for (const property of filters) {
-    if (table.column(property).kind !== 'json') continue;
-    throw new Error(`The list of ${table.name} cannot be filtered by ${property}, which is JSON`);
-  }
-  for (const { property, type } of bounds) checkType(table, property, type);
-  for (const [property, type] of Object.entries(sorts)) {
-    table.sortableColumn(property);
-    checkType(table, property, type);
+  for (const { filters, bounds, sorts } of [...(classes.get(name) ?? [])].map(declarationOf)) {
+    const json = filters.find((property) => table.column(property).kind === 'json');
+    if (json !== undefined) throw new Error(`The list of ${table.name} cannot be filtered by ${json}, which is JSON`);
+    for (const { property, type } of bounds) checkType(table, property, type);
+    for (const [property, type] of Object.entries(sorts)) {
+      table.sortableColumn(property);
+      checkType(table, property, type);
+    }
   }
 }
 

@@ -9,7 +9,7 @@ import { type IdKind, INTEGER_IDS } from '../id-kinds.js';
 import { IsRecordId, type NamedEnum } from '../properties.js';
 import type { ResourceName } from '../resource.js';
 import { DATE_PATTERN, DATE_TIME_PATTERN, MOST_DIGITS, PARSERS, type Sorts, type ValueType } from '../value-parsers.js';
-import { Bound, Filter, ListParameter, type ListQuery, type RangeBound } from './list-declaration.js';
+import { ListPart, type ListQuery, type RangeBound } from './list-declaration.js';
 import { AfterParameter, SortParameter } from './order-parameters.js';
 
 /** Largest `limit`. */
@@ -46,24 +46,24 @@ export function ListQueryOf(name: ResourceName, { sorts = {} }: ListOptions = {}
     @IsInt(limitError)
     @Min(1, limitError)
     @Max(MAX_LIMIT, limitError)
-    @ListParameter(name, sorts)
+    @ListPart({ list: name, sorts })
     limit?: number;
 
     @AfterParameter(name, sorts)
-    @ListParameter(name, sorts)
+    @ListPart({ list: name, sorts })
     after?: number | string;
 
     @SortParameter(name, sorts)
-    @ListParameter(name, sorts)
+    @ListPart({ list: name, sorts })
     sort?: string;
   }
   return ResourceListQuery;
 }
 
-/** `Filter` for an enum property. A repeated parameter means "or". */
+/** A filter by an enum property. A repeated parameter means "or". */
 export function EnumFilter(values: NamedEnum, description: string): PropertyDecorator {
   return applyDecorators(
-    Filter(),
+    ListPart({ isFilter: true }),
     // `@nestjs/swagger` ignores the other options when an enum has a name.
     ApiPropertyOptional({
       ...OR,
@@ -82,13 +82,13 @@ export function EnumFilter(values: NamedEnum, description: string): PropertyDeco
 const MOST_VALUES = 20;
 
 /**
- * `Filter` for an id, such as a reference. A repeated parameter means "or".
+ * A filter by an id, such as a reference. A repeated parameter means "or".
  * @param ids of the other resource
  */
 export function IdFilter(description: string, ids: IdKind = INTEGER_IDS): PropertyDecorator {
   const { example: _, ...items } = ids.schema;
   return applyDecorators(
-    Filter(),
+    ListPart({ isFilter: true }),
     ApiPropertyOptional({ ...OR, maxItems: MOST_VALUES, items, description }),
     IsOptionalNotNull(),
     QueryArray(ids.parse),
@@ -119,7 +119,8 @@ export function RangeFilter(type: ValueType, description: string, limits: RangeL
   const { schema, message } = describeRange(type, limits);
   const validate = (value: unknown): boolean => isWithin(type, value, limits);
   return applyDecorators(
-    (target: object, parameter: string | symbol) => Bound(boundOf(String(parameter), type))(target, parameter),
+    (target: object, parameter: string | symbol) =>
+      ListPart({ bound: boundOf(String(parameter), type) })(target, parameter),
     ApiPropertyOptional({ ...schema, description }),
     IsOptionalNotNull(),
     Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? (PARSERS[type](value) ?? value) : value)),

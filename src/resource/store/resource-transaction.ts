@@ -140,7 +140,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
           continue;
         }
         [last] = versionsAfter(last ?? (await this.lock()), 1);
-        await this.audit?.setActor(actor);
+        await this.audit?.setActors([[0, actor]]);
         await this.transaction.query(this.table.update, [...this.table.parametersOf(record), last!.revision, id]);
         const after = record as PublicRecord<Entity>;
         await this.checkRule([{ before: current.record, after }]);
@@ -163,7 +163,7 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
         const current = await this.find(id);
         const result = (current && resultOf(() => check?.(current.version))) ?? current !== undefined;
         if (result === true) {
-          await this.audit?.setActor(actor);
+          await this.audit?.setActors([[0, actor]]);
           await this.transaction.query(this.table.delete, [id]);
         }
         results.push(result);
