@@ -97,17 +97,15 @@ export interface StoredRecord<Entity extends AnyResourceEntity> {
 /** Checks the version of a record inside the transaction of a write. If it throws, the record stays as it is. */
 export type WriteCheck = (current: Version) => void;
 
-/** An update in a batch. */
-export interface RecordUpdate<Entity extends AnyResourceEntity> {
+/** A deletion in a batch. */
+export interface RecordDeletion {
   readonly id: Id;
-  readonly changes: Change<Entity>;
   readonly check?: WriteCheck;
   /** The actor of the change; default: `currentActor()`. */
   readonly actor?: Actor;
 }
 
-export interface RecordDeletion {
-  readonly id: Id;
-  readonly check?: WriteCheck;
-  readonly actor?: Actor;
+/** An update in a batch. */
+export interface RecordUpdate<Entity extends AnyResourceEntity> extends RecordDeletion {
+  readonly changes: Change<Entity>;
 }

@@ -57,8 +57,7 @@ export class PageQuery {
     const { isNullable } = this.column.metadata;
     const { range, beyond } = this;
     const segments: Segment[] = [];
-    const add = (sql: readonly string[], parameters: readonly unknown[]): void =>
-      void segments.push({ sql, parameters });
+    const add = (sql: readonly string[], parameters: readonly unknown[]) => segments.push({ sql, parameters });
     if (after === undefined) {
       add(isNullable ? [`${name} IS NOT NULL`, ...range.sql] : range.sql, range.parameters);
     } else if (after.value !== null) {
@@ -82,10 +81,7 @@ export class PageQuery {
 
   /** The rows of the segment that match the filters. */
   matching(segment: Segment): Statement {
-    return this.all({
-      sql: [...segment.sql, ...this.filters.sql],
-      parameters: [...segment.parameters, ...this.filters.parameters],
-    });
+    return this.all(joinConditions(segment, this.filters));
   }
 
   /**

@@ -36,6 +36,9 @@ interface Step {
 
 /** A consistent snapshot of all records of a resource. */
 export class ResourceSnapshot<Entity extends AnyResourceEntity> {
+  private readonly table: ResourceTable;
+  /** Maximum number of rows that a filtered statement reads; `Infinity` if statements do not block the event loop. */
+  private readonly largestScan: number;
   /** Maximum number of records of one statement, adapted to their average size. */
   private mostRecords: number;
 
@@ -44,16 +47,10 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     readonly usage: ResourceUsage,
     private readonly scope: RecordScope,
   ) {
-    this.mostRecords = Math.min(PAGE, scope.table.engine.statementLimits.firstRecords);
-  }
-
-  private get table(): ResourceTable {
-    return this.scope.table;
-  }
-
-  /** Maximum number of rows that a filtered statement reads; `Infinity` if statements do not block the event loop. */
-  private get largestScan(): number {
-    return this.table.engine.statementLimits.scannedRows;
+    this.table = scope.table;
+    const { scannedRows, firstRecords } = this.table.engine.statementLimits;
+    this.largestScan = scannedRows;
+    this.mostRecords = Math.min(PAGE, firstRecords);
   }
 
   /** The first `limit` selected records; `undefined` when there are none. */
@@ -96,16 +93,12 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     const { sql, parameters } = conditionsOf(this.table, { filters });
     const where = ['id > ?', ...this.scope.sql, ...sql].join(' AND ');
     const statement = `SELECT ${selected} FROM ${sqlName} WHERE ${where} ORDER BY id ${LIMIT}`;
+    const conditions = [...this.scope.parameters, ...parameters];
     let last = after;
     let missing = limit;
     while (missing > 0) {
       const wanted = Math.min(PAGE, missing);
-      const rows = await this.snapshot.query<Record<string, unknown>[]>(statement, [
-        last,
-        ...this.scope.parameters,
-        ...parameters,
-        wanted,
-      ]);
+      const rows = await this.snapshot.query<Record<string, unknown>[]>(statement, [last, ...conditions, wanted]);
       if (rows.length > 0) yield rows.map((row) => this.table.fromRow(row)) as unknown as PublicRecord<Entity>[];
       if (rows.length < wanted) return;
       last = rows.at(-1)!['id'] as Id;

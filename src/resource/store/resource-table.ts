@@ -167,9 +167,6 @@ export function storedRecord<Entity extends AnyResourceEntity>(
   storage: UsageCounter,
   { epoch, revision, ...row }: Row,
 ): StoredRecord<Entity> {
-  if (epoch === null) throw storage.rowMissing();
-  return {
-    record: table.fromRow(row) as unknown as PublicRecord<Entity>,
-    version: { epoch: storage.epochOf(epoch), revision },
-  };
+  const version = storage.versionOf({ epoch, revision });
+  return { record: table.fromRow(row) as unknown as PublicRecord<Entity>, version };
 }
