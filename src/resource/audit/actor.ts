@@ -42,15 +42,13 @@ const storable = (text?: string): string | undefined => text?.toWellFormed().rep
 
 /** Tells the audit triggers the actors of the writes of one transaction. */
 export class AuditedWrites {
-  private readonly isPostgres: boolean;
+  private readonly isPostgres = this.dataSource.options.type === 'postgres';
 
   constructor(
     private readonly dataSource: DataSource,
     private readonly resource: string,
     private readonly transaction: Sql,
-  ) {
-    this.isPostgres = dataSource.options.type === 'postgres';
-  }
+  ) {}
 
   /** Runs writes and seals their lines. `setActors` names the actors before each statement. */
   async run<T>(write: () => Promise<T>): Promise<T> {

@@ -27,17 +27,12 @@ interface ListWaiter extends Waiter {
  */
 @Injectable()
 export class ListQueue {
-  private free: number;
-  private readonly subjectShare: number;
-  private readonly timeout: number;
+  private free = this.config.listsInProgress;
+  private readonly subjectShare = Math.max(1, this.free - Math.ceil(this.free / 4));
   /** Round-robin order. */
   private readonly subjects = new Map<string, SubjectLists>();
 
-  constructor({ listsInProgress, database }: Config) {
-    this.free = listsInProgress;
-    this.subjectShare = Math.max(1, listsInProgress - Math.ceil(listsInProgress / 4));
-    this.timeout = database.busyTimeout;
-  }
+  constructor(private readonly config: Config) {}
 
   /** Subjects with a running or waiting list. */
   get subjectCount(): number {
@@ -72,7 +67,7 @@ export class ListQueue {
   private listsOf(subject: string): SubjectLists {
     const known = this.subjects.get(subject);
     if (known !== undefined) return known;
-    const lists = new SubjectLists(this.timeout);
+    const lists = new SubjectLists(this.config.database.busyTimeout);
     this.subjects.set(subject, lists);
     return lists;
   }

@@ -3,7 +3,6 @@ import type { Id } from '../id-kinds.js';
 import type { PublicRecord, AnyResourceEntity } from '../resource-entity.js';
 import type { ResourceUsage } from '../usage/usage-counter.js';
 import { LIMIT, PageQuery, type Segment, type Statement } from './page-query.js';
-import type { ResourceTable } from './resource-table.js';
 import { conditionsOf, type RecordScope, type Selection, type SortPosition } from './selection.js';
 
 /** Page size of a list without `limit`. */
@@ -36,22 +35,16 @@ interface Step {
 
 /** A consistent snapshot of all records of a resource. */
 export class ResourceSnapshot<Entity extends AnyResourceEntity> {
-  private readonly table: ResourceTable;
-  /** Maximum number of rows that a filtered statement reads; `Infinity` if statements do not block the event loop. */
-  private readonly largestScan: number;
+  private readonly table = this.scope.table;
+  private readonly limits = this.table.engine.statementLimits;
   /** Maximum number of records of one statement, adapted to their average size. */
-  private mostRecords: number;
+  private mostRecords = Math.min(PAGE, this.limits.firstRecords);
 
   constructor(
     private readonly snapshot: Snapshot,
     readonly usage: ResourceUsage,
     private readonly scope: RecordScope,
-  ) {
-    this.table = scope.table;
-    const { scannedRows, firstRecords } = this.table.engine.statementLimits;
-    this.largestScan = scannedRows;
-    this.mostRecords = Math.min(PAGE, firstRecords);
-  }
+  ) {}
 
   /** The first `limit` selected records; `undefined` when there are none. */
   async first(limit: number, selection: Selection): Promise<JsonPage | undefined> {
@@ -60,13 +53,13 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     let missing = limit;
     let segments = query.segmentsBeyond(selection.after);
     // Most filters match a row near the start.
-    let scannedRows = Math.min(4 * limit, this.largestScan);
+    let scannedRows = Math.min(4 * limit, this.limits.scannedRows);
     while (missing > 0 && segments.length > 0) {
       const { page, next } = await this.step(query, segments[0]!, missing, scannedRows);
       if (page !== undefined) pages.push(page);
       missing -= page?.count ?? 0;
       segments = next === undefined ? segments.slice(1) : query.segmentsBeyond(next);
-      scannedRows = this.largestScan;
+      scannedRows = this.limits.scannedRows;
     }
     return joinPages(pages);
   }
@@ -126,7 +119,7 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
   /** Reads up to `missing` selected records of a segment with one bounded statement. */
   private async step(query: PageQuery, segment: Segment, missing: number, scannedRows: number): Promise<Step> {
     const limit = Math.min(missing, this.mostRecords);
-    const mustBound = this.largestScan < Infinity && query.isFiltered;
+    const mustBound = this.limits.scannedRows < Infinity && query.isFiltered;
     const end = mustBound ? await this.positionAt(query, query.all(segment), scannedRows - 1) : undefined;
     const source = mustBound ? query.scanned(segment, scannedRows) : query.matching(segment);
     const page = await this.read(query, source, limit);
@@ -138,8 +131,7 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     const [{ records, count, last }] = await this.snapshot.query<[PageRow]>(sql, [...parameters]);
     if (records === null || count === 0) return undefined;
     const json = typeof records === 'string' ? Buffer.from(records) : records;
-    const { jsonBytes } = this.table.engine.statementLimits;
-    this.mostRecords = Math.max(1, Math.min(PAGE, Math.floor((jsonBytes * count) / json.length)));
+    this.mostRecords = Math.max(1, Math.min(PAGE, Math.floor((this.limits.jsonBytes * count) / json.length)));
     const position = query.isById ? { value: last, id: last } : await this.positionAt(query, source, count - 1);
     return { chunks: [json], count, last: position! };
   }

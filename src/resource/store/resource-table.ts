@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { DataSource, EntityMetadata, Repository } from 'typeorm';
-import { type Engine, engineOf } from '../../database/engine.js';
-import { type IdKind, idKindOf } from '../id-kinds.js';
+import type { Repository } from 'typeorm';
+import { engineOf } from '../../database/engine.js';
+import { idKindOf } from '../id-kinds.js';
 import type { PublicRecord, AnyResourceEntity, StoredRecord } from '../resource-entity.js';
 import type { UsageCounter } from '../usage/usage-counter.js';
 import { elementJson, type RecordColumn, recordColumns } from './record-columns.js';
@@ -10,54 +10,36 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** The table of a resource: its columns, and its SQL statements, which are built once. */
 export class ResourceTable {
-  readonly dataSource: DataSource;
-  readonly engine: Engine;
-  private readonly metadata: EntityMetadata;
+  private readonly metadata = this.repository.metadata;
+  readonly dataSource = this.repository.manager.dataSource;
+  readonly engine = engineOf(this.dataSource);
   /** Table name without quotes. */
-  readonly name: string;
+  readonly name = this.metadata.tableName;
   /** Table name in quotes, for SQL. */
-  readonly sqlName: string;
-  readonly ids: IdKind;
+  readonly sqlName = this.dataSource.driver.escape(this.name);
   /** The columns that clients see; the first is the id. */
-  readonly columns: readonly RecordColumn[];
+  readonly columns = recordColumns(this.dataSource, this.metadata);
   /** `columns` without the id. */
-  readonly valueColumns: readonly RecordColumn[];
+  readonly valueColumns = this.columns.slice(1);
+  readonly ids = idKindOf(this.metadata.primaryColumns[0]!.type);
 
   /** The select list of a record. */
-  readonly selected: string;
+  readonly selected = this.columns.map(({ property, name }) => `${name} AS "${property}"`).join(', ');
   /** SQL expression of a record as JSON. */
-  readonly recordJson: string;
+  readonly recordJson = elementJson(this.columns.map(({ property, json }) => [property, json]));
   /** Hash of `recordJson` for ETags: when a new version gives records another property, old ETags become invalid. */
-  readonly layout: string;
+  readonly layout = createHash('sha256').update(this.recordJson).digest('hex').slice(0, 8);
+  // A sub-select, because SQLite 3.54 takes three times as long for a join with `storage`.
+  private readonly select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
   /** Selects a record with its version. Parameters: resource, id. */
-  readonly find: string;
+  readonly find = this.findAll('id = ?');
   /** Suffix of `find` that locks the record for the transaction. */
-  readonly forUpdate: string;
+  readonly forUpdate = this.engine.dialect.forUpdate(this.sqlName);
   /** Parameters: all values, revision, id. */
-  readonly update: string;
-  readonly delete: string;
-  private readonly select: string;
+  readonly update = `UPDATE ${this.sqlName} SET ${this.valueColumns.map(({ name }) => `${name} = ?, `).join('')}revision = ? WHERE id = ?`;
+  readonly delete = `DELETE FROM ${this.sqlName} WHERE id = ?`;
 
-  constructor({ manager: { dataSource }, metadata }: Repository<AnyResourceEntity>) {
-    this.dataSource = dataSource;
-    this.engine = engineOf(dataSource);
-    this.metadata = metadata;
-    this.name = metadata.tableName;
-    this.sqlName = dataSource.driver.escape(this.name);
-    this.columns = recordColumns(dataSource, metadata);
-    this.ids = idKindOf(metadata.primaryColumns[0]!.type);
-    this.valueColumns = this.columns.slice(1);
-    this.selected = this.columns.map(({ property, name }) => `${name} AS "${property}"`).join(', ');
-    this.recordJson = elementJson(this.columns.map(({ property, json }) => [property, json]));
-    this.layout = createHash('sha256').update(this.recordJson).digest('hex').slice(0, 8);
-    // A sub-select, because SQLite 3.54 takes three times as long for a join with `storage`.
-    this.select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
-    this.find = `${this.select} WHERE id = ?`;
-    this.forUpdate = this.engine.dialect.forUpdate(this.sqlName);
-    const assigned = this.valueColumns.map(({ name }) => `${name} = ?, `).join('');
-    this.update = `UPDATE ${this.sqlName} SET ${assigned}revision = ? WHERE id = ?`;
-    this.delete = `DELETE FROM ${this.sqlName} WHERE id = ?`;
-  }
+  constructor(private readonly repository: Repository<AnyResourceEntity>) {}
 
   /** Selects the records that match a condition. Parameters: resource, then the parameters of the condition. */
   findAll(condition: string): string {
