@@ -16,9 +16,6 @@ export interface Write {
   readonly actor: Actor;
 }
 
-/** Runs one write. */
-export type SingleWrite<Item, Result> = (item: Item) => Promise<Result>;
-
 interface SharingOptions extends TransactionOptions {
   /** Lets writes that wait at the same time share a transaction. Otherwise each write has its own. */
   readonly isShared: boolean;
@@ -32,7 +29,7 @@ export function batchedWrites<Item extends Write, Result>(
   dataSource: DataSource,
   { isShared, ...options }: SharingOptions,
   write: (transaction: Sql, items: Item[]) => Promise<(Result | Error)[]>,
-): SingleWrite<Item, Result> {
+): (item: Item) => Promise<Result> {
   /**
    * Runs the writes in one transaction. If the database, the rule or a key rejects one of them, every write runs alone,
    * so that the others do not fail. The transaction of a single write is rolled back if its result is an error.

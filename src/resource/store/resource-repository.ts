@@ -1,4 +1,4 @@
-import type { DataSource, Repository } from 'typeorm';
+import type { Repository } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { Batcher } from '../../database/batcher.js';
 import { committed, openSnapshot, repeatRead, type Sql } from '../../database/engine.js';
@@ -18,7 +18,7 @@ import type {
 } from '../resource-entity.js';
 import type { ResourceName, Rule } from '../resource.js';
 import type { ResourceUsage, UsageCounter } from '../usage/usage-counter.js';
-import { batchedWrites, type SingleWrite, type Write } from './batched-writes.js';
+import { batchedWrites, type Write } from './batched-writes.js';
 import { ResourceSnapshot } from './resource-snapshot.js';
 import { ResourceTable, type Row, storedRecord } from './resource-table.js';
 import { ResourceTransaction } from './resource-transaction.js';
@@ -34,9 +34,31 @@ interface Creation<Entity extends AnyResourceEntity> extends Write {
  * that throws `OutcomeUnknownError` may have been stored or not.
  */
 export class ResourceRepository<Entity extends AnyResourceEntity> {
-  private readonly createOne: SingleWrite<Creation<Entity>, StoredRecord<Entity>>;
-  private readonly updateOne: SingleWrite<RecordUpdate<Entity> & Write, StoredRecord<Entity> | undefined>;
-  private readonly deleteOne: SingleWrite<RecordDeletion & Write, boolean>;
+  readonly table = this.scope.table;
+  /** Names the records of `where`; absent for all records. */
+  readonly scopeKey = this.scope.key;
+  private readonly dataSource = this.table.dataSource;
+  // PostgreSQL locks single records: an update that waits for a lock would delay the others of a shared transaction.
+  private readonly isShared = this.table.engine.hasSingleWriter;
+  private readonly createOne = batchedWrites<Creation<Entity>, StoredRecord<Entity>>(
+    this.dataSource,
+    { isShared: true },
+    (tx, creations) =>
+      this.in(tx).createUpTo(
+        creations.map(({ values }) => values),
+        creations.map(({ actor }) => actor),
+      ),
+  );
+  private readonly updateOne = batchedWrites<RecordUpdate<Entity> & Write, StoredRecord<Entity> | undefined>(
+    this.dataSource,
+    { isShared: this.isShared },
+    (tx, updates) => this.in(tx).updateAll(updates),
+  );
+  private readonly deleteOne = batchedWrites<RecordDeletion & Write, boolean>(
+    this.dataSource,
+    { isShared: this.isShared, reclaimsSpace: true },
+    (tx, deletions) => this.in(tx).deleteAll(deletions),
+  );
   private readonly reads?: Batcher<Id, StoredRecord<Entity> | undefined>;
 
   /**
@@ -55,32 +77,11 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   ) {
     if (name.ids !== this.table.ids) throw new Error(wrongKind(name, this.table.ids));
     counter.layout = this.table.layout;
-    // PostgreSQL locks single records: an update that waits for a lock would delay the others of a shared transaction.
-    const { hasSingleWriter: isShared } = this.table.engine;
-    this.createOne = batchedWrites(this.dataSource, { isShared: true }, (tx, creations) =>
-      this.in(tx).createUpTo(
-        creations.map(({ values }) => values),
-        creations.map(({ actor }) => actor),
-      ),
-    );
-    this.updateOne = batchedWrites(this.dataSource, { isShared }, (tx, updates) => this.in(tx).updateAll(updates));
-    this.deleteOne = batchedWrites(this.dataSource, { isShared, reclaimsSpace: true }, (tx, deletions) =>
-      this.in(tx).deleteAll(deletions),
-    );
     const { busyTimeout: timeout, batchedReads } = this.table.engine;
     if (batchedReads === undefined) return;
     const { maxBatchSize, isOneOf } = batchedReads;
     const statement = this.table.findAll([isOneOf('id'), ...this.scope.sql].join(' AND '));
     this.reads = new Batcher((ids) => this.findAll(statement, ids), { kind: 'read', maxBatchSize, timeout });
-  }
-
-  get table(): ResourceTable {
-    return this.scope.table;
-  }
-
-  /** Names the records of `where`; absent for all records. */
-  get scopeKey(): string | undefined {
-    return this.scope.key;
   }
 
   /**
@@ -91,10 +92,6 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   where(values: Partial<PublicRecord<Entity>>): ResourceRepository<Entity> {
     const { name, repository, counter, config, rule, scope } = this;
     return new ResourceRepository(name, repository, counter, config, rule, scope.and(values));
-  }
-
-  private get dataSource(): DataSource {
-    return this.table.dataSource;
   }
 
   /** @throws {ResourceNotFoundError} */

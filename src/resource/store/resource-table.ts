@@ -35,8 +35,9 @@ export class ResourceTable {
   readonly find = this.findAll('id = ?');
   /** Suffix of `find` that locks the record for the transaction. */
   readonly forUpdate = this.engine.dialect.forUpdate(this.sqlName);
+  private readonly assigned = this.valueColumns.map(({ name }) => `${name} = ?, `).join('');
   /** Parameters: all values, revision, id. */
-  readonly update = `UPDATE ${this.sqlName} SET ${this.valueColumns.map(({ name }) => `${name} = ?, `).join('')}revision = ? WHERE id = ?`;
+  readonly update = `UPDATE ${this.sqlName} SET ${this.assigned}revision = ? WHERE id = ?`;
   readonly delete = `DELETE FROM ${this.sqlName} WHERE id = ?`;
 
   constructor(private readonly repository: Repository<AnyResourceEntity>) {}

@@ -20,7 +20,7 @@ import type { RecordChange, Rule, RuleTransaction } from '../resource.js';
 import type { LockedUsage, UsageCounter } from '../usage/usage-counter.js';
 import { onlyResult } from './batched-writes.js';
 import { LIMIT } from './page-query.js';
-import { placeholders, recordValue, type ResourceTable } from './resource-table.js';
+import { placeholders, recordValue } from './resource-table.js';
 import { conditionsOf, type RecordScope, type RecordSelection } from './selection.js';
 
 const logger = new Logger('Storage');
@@ -35,21 +35,18 @@ type Values = Readonly<Record<string, unknown>>;
  * them in the same order everywhere, or they deadlock.
  */
 export class ResourceTransaction<Entity extends AnyResourceEntity> {
+  private readonly table = this.scope.table;
   /** Absent if the resource is not audited. */
-  private readonly audit?: AuditedWrites;
+  private readonly audit = this.storage.audited
+    ? new AuditedWrites(this.table.dataSource, this.table.name, this.transaction)
+    : undefined;
 
   constructor(
     private readonly scope: RecordScope,
     private readonly storage: UsageCounter,
     private readonly transaction: Sql,
     private readonly rule?: Rule<Entity>,
-  ) {
-    if (storage.audited) this.audit = new AuditedWrites(scope.table.dataSource, scope.table.name, transaction);
-  }
-
-  private get table(): ResourceTable {
-    return this.scope.table;
-  }
+  ) {}
 
   /** Finds a record and locks it until the transaction ends. */
   async find(id: Id): Promise<StoredRecord<Entity> | undefined> {
