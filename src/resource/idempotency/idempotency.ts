@@ -3,7 +3,7 @@ import { deserialize, serialize } from 'node:v8';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DataSource } from 'typeorm';
 import { subjectOf } from '../../auth/principal.js';
-import { engineOf, type Sql, transaction } from '../../database/engine.js';
+import { engineOf, type Sql } from '../../database/engine.js';
 import { OutcomeUnknownError } from '../../database/errors.js';
 import { IDEMPOTENCY_KEY, RawBody } from '../../http/body/raw-body.js';
 import { ApiError, invalidRequest } from '../../http/errors/api-error.js';
@@ -132,21 +132,6 @@ export async function writeOnce<T>(
   } finally {
     others.delete(key.id);
   }
-}
-
-/** Runs `work` in a transaction that also stores its result; see `writeOnce`. */
-export function transactionOnce<T>(
-  dataSource: DataSource,
-  key: IdempotencyKey | undefined,
-  work: (transaction: Sql) => Promise<T>,
-): Promise<T> {
-  return writeOnce(dataSource, key, () =>
-    transaction(dataSource, async (tx) => {
-      const result = await work(tx);
-      await saveResults(dataSource, tx, [{ key, result }]);
-      return result;
-    }),
-  );
 }
 
 type Stored = Pick<StoredResult, 'fingerprint' | 'result'>;

@@ -1,10 +1,10 @@
 import type { Repository } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { Batcher } from '../../database/batcher.js';
-import { committed, openSnapshot, repeatRead, type Sql } from '../../database/engine.js';
+import { committed, openSnapshot, repeatRead, type Sql, transaction } from '../../database/engine.js';
 import { currentActor } from '../audit/actor.js';
 import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
-import { transactionOnce } from '../idempotency/idempotency.js';
+import { saveResults, writeOnce } from '../idempotency/idempotency.js';
 import type { Id, IdKind } from '../id-kinds.js';
 import { ResourceNotFoundError } from '../record-errors.js';
 import type {
@@ -146,7 +146,14 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
    * @param preconditions of a POST: with an `Idempotency-Key`, a repetition returns a clone of the first result
    */
   transaction<T>(work: (transaction: Sql) => Promise<T>, { key }: Preconditions = NO_PRECONDITIONS): Promise<T> {
-    return transactionOnce(this.dataSource, key, work);
+    const { dataSource } = this;
+    return writeOnce(dataSource, key, () =>
+      transaction(dataSource, async (tx) => {
+        const result = await work(tx);
+        await saveResults(dataSource, tx, [{ key, result }]);
+        return result;
+      }),
+    );
   }
 
   /** The operations in a transaction of the caller, which may include other resources. */
