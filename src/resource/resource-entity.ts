@@ -17,19 +17,14 @@ export function isBetween(column: string, min: number, max: number): string {
   return `"${column}" BETWEEN ${min} AND ${max}`;
 }
 
-export interface ReferenceOptions {
-  readonly nullable?: boolean;
-  /** The ids of the other resource; default: integers. */
-  readonly ids?: IdKind;
-}
-
 /**
  * A foreign key to a record of another resource. A write with an unknown id is 400; the deletion of a referenced record
  * is 409. The entity is given by its name, because a feature does not import entities of other features.
+ * @param options `ids` is the kind of ids of the other resource
  */
 export function References(
   entity: string,
-  { nullable = false, ids = INTEGER_IDS }: ReferenceOptions = {},
+  { nullable = false, ids = INTEGER_IDS }: { readonly nullable?: boolean; readonly ids?: IdKind } = {},
 ): PropertyDecorator {
   return (target, property) => {
     Column(ids.columnType, { nullable })(target, property);

@@ -1,6 +1,6 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { elementJson, recordColumns } from '../store/record-columns.js';
-import { areMade, findOnPostgres, findOnSqlite, type Runner, type Triggers } from '../usage/triggers.js';
+import { areMade, entityOf, findOnPostgres, findOnSqlite, type Runner, type Triggers } from '../usage/triggers.js';
 import { CONTENT_COLUMNS } from './audit-lines.js';
 
 /** The setting that holds the actors of a transaction on PostgreSQL; see `AuditedWrites`. */
@@ -54,7 +54,7 @@ export const auditTriggerNames = (table: string): string[] => EVENTS.map((event)
 const functionName = (table: string): string => `"${table}_audit"`;
 
 function triggersOf(dataSource: DataSource, table: string): Triggers {
-  const metadata = dataSource.entityMetadatas.find(({ tableName }) => tableName === table);
+  const metadata = entityOf(dataSource, table);
   if (metadata === undefined) throw new Error(`There is no entity for the audited table ${table}`);
   return dataSource.options.type === 'postgres'
     ? postgresTriggers(dataSource, metadata)

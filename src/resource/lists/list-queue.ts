@@ -8,17 +8,11 @@ import { overloaded } from '../../http/errors/api-error.js';
 /** The running and waiting lists of one subject. */
 class SubjectLists {
   inProgress = 0;
-  readonly waiting: WaitQueue<ListWaiter>;
+  readonly waiting = new WaitQueue<Waiter & { readonly start: () => void }>(this.timeout, () =>
+    overloaded(`The list has waited ${this.timeout} ms for other lists of this subject; try again`),
+  );
 
-  constructor(timeout: number) {
-    this.waiting = new WaitQueue(timeout, () =>
-      overloaded(`The list has waited ${timeout} ms for other lists of this subject; try again`),
-    );
-  }
-}
-
-interface ListWaiter extends Waiter {
-  readonly start: () => void;
+  constructor(private readonly timeout: number) {}
 }
 
 /**
@@ -45,7 +39,8 @@ export class ListQueue {
    */
   async run<T>(request: FastifyRequest, make: () => Promise<T>): Promise<T> {
     const subject = subjectOf(request);
-    const lists = this.listsOf(subject);
+    const lists = this.subjects.get(subject) ?? new SubjectLists(this.config.database.busyTimeout);
+    this.subjects.set(subject, lists);
     try {
       if (this.free > 0 && lists.inProgress < this.subjectShare) this.begin(lists);
       else await new Promise<void>((resolve, reject) => lists.waiting.push({ start: resolve, reject }));
@@ -62,14 +57,6 @@ export class ListQueue {
       this.forgetIdle(subject, lists);
       this.startNext();
     }
-  }
-
-  private listsOf(subject: string): SubjectLists {
-    const known = this.subjects.get(subject);
-    if (known !== undefined) return known;
-    const lists = new SubjectLists(this.config.database.busyTimeout);
-    this.subjects.set(subject, lists);
-    return lists;
   }
 
   private forgetIdle(subject: string, { inProgress, waiting }: SubjectLists): void {

@@ -86,8 +86,11 @@ export class ResourceLists {
     try {
       const page = await snapshot.first(limit, selection);
       const body = wholeArray(page?.chunks ?? []);
-      const link = page && (await linkBehind(snapshot, limit, selection, page, request.url));
-      if (link !== undefined) reply.header('link', link);
+      let link: string | undefined;
+      if (page?.count === limit && (await snapshot.first(1, { ...selection, after: page.last })) !== undefined) {
+        link = nextPageLink(request.url, afterOf(selection, page.last));
+        reply.header('link', link);
+      }
       this.cache.add(etagOf(snapshot.usage), key, body, link);
       return body;
     } finally {
@@ -195,19 +198,6 @@ function setListHeaders(
 ): void {
   if (scopeKey === undefined && !isFiltered(selection)) reply.header('x-total-count', usage.count);
   reply.header('etag', etagOf(usage));
-}
-
-/** The `Link` to the next page; `undefined` on the last page. */
-async function linkBehind(
-  snapshot: ListSnapshot,
-  limit: number,
-  selection: Selection,
-  { count, last }: JsonPage,
-  url: string,
-): Promise<string | undefined> {
-  if (count < limit) return undefined;
-  const next = await snapshot.first(1, { ...selection, after: last });
-  return next && nextPageLink(url, afterOf(selection, last));
 }
 
 /**

@@ -13,7 +13,7 @@ import { committed, engineOf, openSnapshot, type Sql, transaction } from '../../
 import { LiveConfig } from '../../database/polling/live-config.js';
 import { ReportedResources } from '../../management/reported-resources.js';
 import { dropAuditTriggers, hasAuditTriggers, makeAuditTriggers } from '../audit/audit-triggers.js';
-import { hasTriggers, makeTriggers } from './triggers.js';
+import { entityOf, hasTriggers, makeTriggers } from './triggers.js';
 import type { UsageCounter } from './usage-counter.js';
 
 const logger = new Logger('Storage');
@@ -83,7 +83,8 @@ export async function prepareStorage(
   const [row] = await committed(dataSource).sql<{ capacity: number | null }[]>`
     SELECT capacity FROM storage WHERE resource = ${resource}`;
   if (row === undefined) return;
-  const isCounted = hasRevisions(dataSource, resource);
+  // Features may also count tables without revisions.
+  const isCounted = entityOf(dataSource, resource)?.findColumnWithPropertyName('revision') !== undefined;
   const isAuditRight = (sql: Sql): Promise<boolean> => hasAuditTriggers(sql, dataSource, resource, audited);
   const hasAll = async (sql: Sql): Promise<boolean> =>
     !isCounted || ((await hasTriggers(sql, dataSource, resource)) && (await isAuditRight(sql)));
@@ -106,12 +107,6 @@ export async function prepareStorage(
   });
   if (row.capacity === null || row.capacity === capacity) return;
   logger.log(`The capacity of ${resource} was ${row.capacity}, and is now ${capacity}`);
-}
-
-/** Tells whether the resource has a table with revisions. Features may also count other tables. */
-function hasRevisions({ entityMetadatas }: DataSource, resource: string): boolean {
-  const metadata = entityMetadatas.find(({ tableName }) => tableName === resource);
-  return metadata?.findColumnWithPropertyName('revision') !== undefined;
 }
 
 /** The count in `storage` and the real number of records. */
@@ -167,9 +162,9 @@ export function recount(dataSource: DataSource, resource: string): Promise<numbe
 type Table = Readonly<Record<'name' | 'key', string>>;
 
 /** Quoted names of the table and its key; the table has the plural name of the resource. */
-function tableOf({ entityMetadatas, driver }: DataSource, resource: string): Table | undefined {
-  const metadata = entityMetadatas.find(({ tableName }) => tableName === resource);
-  const key = metadata?.primaryColumns[0]?.databaseName;
+function tableOf(dataSource: DataSource, resource: string): Table | undefined {
+  const { driver } = dataSource;
+  const key = entityOf(dataSource, resource)?.primaryColumns[0]?.databaseName;
   return key === undefined ? undefined : { name: driver.escape(resource), key: driver.escape(key) };
 }
 

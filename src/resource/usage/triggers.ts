@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { DataSource } from 'typeorm';
+import type { DataSource, EntityMetadata } from 'typeorm';
 import { CAPACITY_REACHED } from '../../database/constraint-violation.js';
 import type { Sql } from '../../database/engine.js';
 import { type IdKind, idKindOf } from '../id-kinds.js';
@@ -50,9 +50,12 @@ async function triggersOf(runner: Runner, { options }: DataSource, table: string
   return sqliteTriggers(table, await uniqueKeys(runner, table));
 }
 
+export const entityOf = ({ entityMetadatas }: DataSource, table: string): EntityMetadata | undefined =>
+  entityMetadatas.find(({ tableName }) => tableName === table);
+
 /** The kind of ids of a table by its entity; integers if it has none. */
-const idsOf = ({ entityMetadatas }: DataSource, table: string): IdKind =>
-  idKindOf(entityMetadatas.find(({ tableName }) => tableName === table)?.primaryColumns[0]?.type);
+const idsOf = (dataSource: DataSource, table: string): IdKind =>
+  idKindOf(entityOf(dataSource, table)?.primaryColumns[0]?.type);
 
 /** Tells whether a table has its triggers as this version makes them. */
 export async function hasTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<boolean> {
