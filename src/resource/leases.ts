@@ -30,7 +30,6 @@ export class Leases implements OnModuleDestroy {
   private readonly stopping = new AbortController();
   private readonly running = new Set<Promise<unknown>>();
   private readonly now = engineOf(this.dataSource).dialect.now;
-  /** The statement that takes or renews the lease. */
   private readonly takeLease = `INSERT INTO leases (name, holder, expires) VALUES (?, ?, ${this.now} + ?)
     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires = excluded.expires
     WHERE leases.holder = excluded.holder OR leases.expires <= ${this.now} RETURNING expires`;

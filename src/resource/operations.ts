@@ -29,14 +29,12 @@ import {
 import type { ResourceName } from './resource.js';
 
 interface OperationOptions {
-  /** Replaces the default description. */
   readonly description?: string;
   /** Additional errors, such as `missingReference('customerId')`. */
   readonly errors?: readonly DescribedError[];
 }
 
 interface RecordOptions extends OperationOptions {
-  /** DTO of a record in responses. */
   readonly record: Type;
 }
 
@@ -127,7 +125,6 @@ export const ApiList = (
   );
 };
 
-/** Describes the GET of one record. */
 export const ApiGet = (
   name: ResourceName,
   { record, description = `The ${name.text} with this id.`, errors = [] }: RecordOptions,
@@ -141,7 +138,6 @@ export const ApiGet = (
     ApiErrors(`${name.plural}:read`, invalidRecordId(name), notFound(name), stale('ETag'), ...errors),
   );
 
-/** Describes the POST of a record. */
 export const ApiCreate = (
   name: ResourceName,
   {
@@ -169,7 +165,6 @@ export const ApiCreate = (
     ),
   );
 
-/** Describes the PUT of a record. */
 export const ApiReplace = (
   name: ResourceName,
   { record, body, description = `Replaces the ${name.text} but for its id.`, errors = [] }: RecordOptions & BodyOptions,
@@ -190,7 +185,6 @@ const PATCHED =
   'Changes the properties that are sent. An empty object changes nothing. ' +
   'The body may also come as `application/merge-patch+json`, with the same meaning: see `Accept-Patch`.';
 
-/** Describes the PATCH of a record. */
 export const ApiPatch = (
   name: ResourceName,
   { body, description = PATCHED, errors = [] }: BodyOptions,
@@ -201,7 +195,6 @@ export const ApiPatch = (
     success(204, `The ${name.text} is changed`, 'ETag'),
   );
 
-/** Describes the DELETE of a record. */
 export const ApiDelete = (
   name: ResourceName,
   { description = 'Frees its place in the storage. A second time it is 404.', errors = [] }: OperationOptions = {},

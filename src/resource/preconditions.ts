@@ -39,7 +39,6 @@ export class Preconditions {
   }
 }
 
-/** The preconditions of a request without any. */
 export const NO_PRECONDITIONS = new Preconditions();
 
 /** 428: the service requires If-Match. */

@@ -22,7 +22,6 @@ import { UsageCounter } from './usage/usage-counter.js';
 export interface CountedResource {
   /** The resource's plural name, as in its URL and in its `storage` row. */
   readonly resource: string;
-  /** Capacity in records. */
   readonly capacity: (config: Config) => number;
   /** Whether its changes are in the audit trail. This requires a table of a `ResourceRepository`. */
   readonly audited?: boolean;
@@ -120,5 +119,4 @@ class ResourceFeatureModule {}
 
 const resourceToken = (entity: Type<AnyResourceEntity>): string => `${entity.name}ResourceRepository`;
 
-/** Injects the `ResourceRepository` of an entity. */
 export const InjectResource = (entity: Type<AnyResourceEntity>): ParameterDecorator => Inject(resourceToken(entity));

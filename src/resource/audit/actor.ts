@@ -9,7 +9,6 @@ import { ACTORS_SETTING } from './audit-triggers.js';
 export interface Actor {
   readonly issuer?: string;
   readonly subject?: string;
-  /** Address of the client. */
   readonly address?: string;
   readonly requestId?: string;
 }

@@ -37,20 +37,16 @@ export function hashOf(line: Content, previous: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** The chains of all resources. */
 export function chainsOf(source: Sql): Promise<AuditChain[]> {
   return source.query('SELECT resource, sequence, sealed, hash FROM audit_chains ORDER BY resource', []);
 }
 
 interface LineSelection {
   readonly resource: string;
-  /** Only lines of this record. */
   readonly record?: string;
-  /** Only lines after this sequence. */
   readonly after?: number;
 }
 
-/** Reads lines in the order of their sequence. */
 export function readLines(
   source: Sql,
   { resource, record, after = 0 }: LineSelection,
@@ -63,7 +59,6 @@ export function readLines(
   );
 }
 
-/** Lines of one page of `allLines`. */
 const PAGE = 1000;
 
 /** Reads all lines of a resource, page by page. */

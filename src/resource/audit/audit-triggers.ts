@@ -47,7 +47,6 @@ function findAuditTriggers(runner: Runner, { options }: DataSource, table: strin
 
 const EVENTS = ['insert', 'update', 'delete'] as const;
 
-/** Names of the audit triggers of a table on SQLite. */
 export const auditTriggerNames = (table: string): string[] => EVENTS.map((event) => `${table}_audit_${event}`);
 
 /** The function of all audit triggers of a table on PostgreSQL. */

@@ -48,7 +48,6 @@ export class IdempotencyKey {
     this.isUsed = true;
   }
 
-  /** Marks the response as a stored one. */
   markReplayed(): void {
     this.reply.header('idempotency-replayed', 'true');
   }
@@ -76,7 +75,6 @@ function sha256(text: string, content: Buffer | string = ''): string {
   return createHash('sha256').update(text).update(content).digest('base64url');
 }
 
-/** 400: the key is invalid. */
 export function invalidKey(
   message = 'must be 1 to 255 visible ASCII characters, such as a UUID; quotes around them are optional',
 ): ApiError {

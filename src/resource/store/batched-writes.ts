@@ -10,7 +10,6 @@ const LARGEST_WRITE = 100;
 
 /** A write that may share a transaction with others. */
 export interface Write {
-  /** The `Idempotency-Key` of its request. */
   readonly key?: IdempotencyKey;
   /** The actor of the write; other writes of the transaction may have other actors. */
   readonly actor: Actor;

@@ -3,11 +3,9 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { type Dialect, engineOf } from '../../database/engine.js';
 import { MOST_DIGITS } from '../value-parsers.js';
 
-/** A column that clients see. */
 export interface RecordColumn {
   /** Property name in records. */
   readonly property: string;
-  /** Column name in quotes, for SQL. */
   readonly name: string;
   readonly json: JsonExpression;
   readonly kind: ColumnKind;
@@ -164,7 +162,6 @@ function unsupported({ name }: EntityMetadata, reason: string): Error {
   return new Error(`${name} cannot be the entity of a resource: ${reason}`);
 }
 
-/** The JSON of a column that may be NULL. */
 function nullableJson(name: string, { expression, isQuoted }: JsonExpression): JsonExpression {
   const value = isQuoted ? `'"' || ${expression} || '"'` : `'' || ${expression}`;
   return { expression: `CASE WHEN ${name} IS NULL THEN 'null' ELSE ${value} END`, isQuoted: false };

@@ -8,7 +8,6 @@ import { placeholders } from './resource-table.js';
 export interface MissingReference {
   readonly property: string;
   readonly value: Id;
-  /** The referenced table. */
   readonly table: string;
 }
 

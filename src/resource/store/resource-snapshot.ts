@@ -14,11 +14,9 @@ const PAGE = 1000;
 export interface JsonPage {
   readonly chunks: readonly Buffer[];
   readonly count: number;
-  /** The position of the last record. */
   readonly last: SortPosition;
 }
 
-/** Result row of a page. */
 interface PageRow {
   /** `null` when there are no records. */
   readonly records: Buffer | string | null;
@@ -26,7 +24,6 @@ interface PageRow {
   readonly last: Id;
 }
 
-/** Result of one statement. */
 interface Step {
   readonly page?: JsonPage;
   /** Start of the next statement (exclusive); absent at the end of the segment. */
@@ -111,7 +108,6 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     this.snapshot.close();
   }
 
-  /** Lets `using` close it. */
   [Symbol.dispose](): void {
     this.close();
   }
@@ -143,7 +139,6 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
   }
 }
 
-/** Joins consecutive pages. */
 function joinPages(pages: readonly JsonPage[]): JsonPage | undefined {
   const final = pages.at(-1);
   if (final === undefined || pages.length === 1) return final;

@@ -19,11 +19,9 @@ export class ResourceTable {
   readonly sqlName = this.dataSource.driver.escape(this.name);
   /** The columns that clients see; the first is the id. */
   readonly columns = recordColumns(this.dataSource, this.metadata);
-  /** `columns` without the id. */
   readonly valueColumns = this.columns.slice(1);
   readonly ids = idKindOf(this.metadata.primaryColumns[0]!.type);
 
-  /** The select list of a record. */
   readonly selected = this.columns.map(({ property, name }) => `${name} AS "${property}"`).join(', ');
   /** SQL expression of a record as JSON. */
   readonly recordJson = elementJson(this.columns.map(({ property, json }) => [property, json]));
@@ -68,7 +66,6 @@ export class ResourceTable {
     return record;
   }
 
-  /** Converts a row to a record. */
   fromRow(row: Values): Values {
     const record: Record<string, unknown> = {};
     for (const { property, metadata } of this.columns) {

@@ -204,7 +204,6 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     });
   }
 
-  /** @throws errors of the rule */
   private async checkRule(changes: readonly RecordChange<Entity>[]): Promise<void> {
     const { rule } = this;
     if (rule === undefined || changes.length === 0) return;
@@ -237,7 +236,6 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return this.storage.lock(this.transaction, this.table.engine.dialect);
   }
 
-  /** The changed record; `undefined` when no value differs. */
   private changed(record: Values, changes: Values): Values | undefined {
     let result: Record<string, unknown> | undefined;
     for (const column of this.table.valueColumns) {
@@ -255,7 +253,6 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return Object.fromEntries(dates.map(({ property, initial }) => [property, initial()]));
   }
 
-  /** Runs writes, and seals their audit lines if the resource is audited. */
   private write<T>(write: () => Promise<T>): Promise<T> {
     return this.audit === undefined ? write() : this.audit.run(write);
   }
@@ -291,7 +288,6 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   }
 }
 
-/** The versions of the next `count` changes. */
 function versionsAfter({ epoch, revision }: Version, count: number): Version[] {
   return Array.from({ length: count }, (_, index) => ({ epoch, revision: revision + 1 + index }));
 }

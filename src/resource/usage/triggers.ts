@@ -7,14 +7,12 @@ import { type IdKind, idKindOf } from '../id-kinds.js';
 /** A transaction, or the query runner of a migration. */
 export type Runner = Pick<Sql, 'query'>;
 
-/** The triggers of a table. */
 export interface Triggers {
   readonly create: readonly string[];
   /** Counts the existing triggers that are enabled and equal to those in `create`. */
   readonly find: { readonly sql: string; readonly parameters: unknown[] };
 }
 
-/** Tells whether a table has all these triggers. */
 export async function areMade(runner: Runner, { create, find }: Triggers): Promise<boolean> {
   const [row] = await runner.query<[{ count: number | string }]>(find.sql, find.parameters);
   return Number(row.count) === create.filter((sql) => sql.startsWith('CREATE TRIGGER')).length;
@@ -92,7 +90,6 @@ export async function dropTriggers(runner: Runner, { options }: DataSource, tabl
 /** The function of all triggers of a table on PostgreSQL. */
 const functionName = (table: string): string => `"${table}_books"`;
 
-/** Names of the triggers of a table on SQLite. */
 export const sqliteTriggerNames = (table: string): string[] =>
   ['replace', 'insert', 'update', 'delete', 'move', 'moved'].map((kind) => `${table}_${kind}`);
 

@@ -3,9 +3,7 @@ import type { ReportedResource } from '../../management/reported-resources.js';
 import type { Version } from '../resource-entity.js';
 import { readableName } from '../resource.js';
 
-/** Version and count of a resource. */
 export interface ResourceUsage extends Version {
-  /** Number of records. */
   readonly count: number;
 }
 
