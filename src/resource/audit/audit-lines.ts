@@ -41,15 +41,9 @@ export function chainsOf(source: Sql): Promise<AuditChain[]> {
   return source.query('SELECT resource, sequence, sealed, hash FROM audit_chains ORDER BY resource', []);
 }
 
-interface LineSelection {
-  readonly resource: string;
-  readonly record?: string;
-  readonly after?: number;
-}
-
 export function readLines(
   source: Sql,
-  { resource, record, after = 0 }: LineSelection,
+  { resource, record, after = 0 }: { readonly resource: string; readonly record?: string; readonly after?: number },
   limit: number,
 ): Promise<AuditLine[]> {
   const ofRecord = record === undefined ? '' : 'AND record = ? ';

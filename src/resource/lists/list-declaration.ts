@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage, ValidateIf } from 'class-validator';
-import { type Id, type IdKind, INTEGER_IDS } from '../id-kinds.js';
+import { type Id, INTEGER_IDS } from '../id-kinds.js';
 import type { ResourceName } from '../resource.js';
 import type { ColumnKind } from '../store/record-columns.js';
 import type { ResourceTable } from '../store/resource-table.js';
@@ -22,15 +22,6 @@ export interface RangeBound {
   readonly property: string;
   readonly end: 'from' | 'to';
   readonly type: ValueType;
-}
-
-/** The filters, ranges and sorts that a query class declares. */
-interface ListDeclaration {
-  readonly ids: IdKind;
-  readonly sorts: Sorts;
-  /** Filters: parameters with the name of the property. */
-  readonly filters: readonly string[];
-  readonly bounds: readonly RangeBound[];
 }
 
 /** The part of a declaration that belongs to one parameter. */
@@ -60,8 +51,8 @@ export function ListPart(part: Part): PropertyDecorator {
   };
 }
 
-/** The declaration of a query class; empty if the class is not made from `ListQueryOf(...)`. */
-function declarationOf(query: object): ListDeclaration {
+/** The filters, ranges and sorts that a query class declares; none if it is not made from `ListQueryOf(...)`. */
+function declarationOf(query: object) {
   const parts = partsOf(query);
   const sort = parts.find(({ name }) => name === 'sort')?.part;
   return {

@@ -24,12 +24,6 @@ interface PageRow {
   readonly last: Id;
 }
 
-interface Step {
-  readonly page?: JsonPage;
-  /** Start of the next statement (exclusive); absent at the end of the segment. */
-  readonly next?: SortPosition;
-}
-
 /** A consistent snapshot of all records of a resource. */
 export class ResourceSnapshot<Entity extends AnyResourceEntity> {
   private readonly table = this.scope.table;
@@ -112,8 +106,11 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     this.close();
   }
 
-  /** Reads up to `missing` selected records of a segment with one bounded statement. */
-  private async step(query: PageQuery, segment: Segment, missing: number, scannedRows: number): Promise<Step> {
+  /**
+   * Reads up to `missing` selected records of a segment with one bounded statement.
+   * @returns the records, and where the next statement begins (exclusive); absent at the end of the segment
+   */
+  private async step(query: PageQuery, segment: Segment, missing: number, scannedRows: number) {
     const limit = Math.min(missing, this.mostRecords);
     const mustBound = this.limits.scannedRows < Infinity && query.isFiltered;
     const end = mustBound ? await this.positionAt(query, query.all(segment), scannedRows - 1) : undefined;
