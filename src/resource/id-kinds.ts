@@ -1,7 +1,6 @@
 import { v7 } from 'uuid';
 import { parseNatural } from '../http/validation/query-values.js';
 
-/** The id of a record. */
 export type Id = number | string;
 
 /** A kind of ids: everything that differs between integers and UUIDs. */
@@ -17,7 +16,6 @@ export interface IdKind<I extends Id = Id> {
     readonly pattern?: string;
     readonly example: I;
   };
-  /** The error message for a value that is no id. */
   readonly message: string;
   /** An id that no record has, less than all others. */
   readonly lowest: I;
@@ -60,7 +58,6 @@ export const UUID_IDS: IdKind<string> = {
   next: () => v7(),
 };
 
-/** The kind of a column's ids. */
 export function idKindOf(columnType: unknown): IdKind {
   return columnType === 'uuid' ? UUID_IDS : INTEGER_IDS;
 }

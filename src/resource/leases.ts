@@ -29,15 +29,12 @@ export class Leases implements OnModuleDestroy {
   private readonly logger = new Logger('Leases');
   private readonly stopping = new AbortController();
   private readonly running = new Set<Promise<unknown>>();
-  /** The statement that takes or renews the lease. */
-  private readonly takeLease: string;
+  private readonly now = engineOf(this.dataSource).dialect.now;
+  private readonly takeLease = `INSERT INTO leases (name, holder, expires) VALUES (?, ?, ${this.now} + ?)
+    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires = excluded.expires
+    WHERE leases.holder = excluded.holder OR leases.expires <= ${this.now} RETURNING expires`;
 
-  constructor(private readonly dataSource: DataSource) {
-    const { now } = engineOf(dataSource).dialect;
-    this.takeLease = `INSERT INTO leases (name, holder, expires) VALUES (?, ?, ${now} + ?)
-      ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires = excluded.expires
-      WHERE leases.holder = excluded.holder OR leases.expires <= ${now} RETURNING expires`;
-  }
+  constructor(private readonly dataSource: DataSource) {}
 
   /**
    * Does the work if it is due and no other run has the lease. After each batch it waits as long as the batch took, so

@@ -1,121 +1,95 @@
 import type { Type } from '@nestjs/common';
 import { DiskFullError } from '../database/errors.js';
 import { emptyBody, wrongCoding, wrongMediaType } from '../http/body/raw-body.js';
-import { invalidRequest } from '../http/errors/api-error.js';
+import { type ApiError, invalidRequest } from '../http/errors/api-error.js';
 import { propertiesOf } from '../http/validation/dto-properties.js';
 import { unknownParameter } from '../http/validation/query.guard.js';
 import { messageOfNull } from '../http/validation/validate.js';
 import { type DescribedError, exampleOf } from '../openapi/documented-errors.js';
+import type { HeaderName } from '../openapi/header-fields.js';
 import { invalidKey, keyInUse, keyReused } from './idempotency/idempotency.js';
 import { LIMIT_ERROR } from './lists/list-query.js';
-import {
-  excludedVersion,
-  invalidId,
-  preconditionRequired,
-  ResourceNotFoundError,
-  staleVersion,
-  StorageFullError,
-} from './record-errors.js';
+import { excludedVersion, preconditionRequired, staleVersion } from './preconditions.js';
+import { invalidId, ResourceNotFoundError, StorageFullError } from './record-errors.js';
 import type { ResourceName } from './resource.js';
 
-// The examples are the bodies of the errors that the service throws.
+type Errors = Readonly<Record<string, ApiError>>;
 
-const strayParameter = exampleOf(unknownParameter('limit'));
+/**
+ * Describes an error status of an operation.
+ * @param errors as the service throws them, by their names in the document
+ */
+export function described(description: string, errors: Errors, ...headers: HeaderName[]): DescribedError {
+  const examples = Object.entries(errors).map(([name, error]) => [name, exampleOf(error)]);
+  const status = Object.values(errors)[0]!.getStatus();
+  return { status, description, examples: Object.fromEntries(examples) as DescribedError['examples'], headers };
+}
+
+const parameter = unknownParameter('limit');
 
 export function invalidQuery(query: Type): DescribedError {
   const known = [...propertiesOf(query).declared].join(', ');
-  const unknown = { parameter: 'colour', message: `is not known here; known are ${known}` };
-  return {
-    status: 400,
-    description: 'A parameter is unknown or not valid',
-    examples: {
-      value: exampleOf(invalidRequest([{ parameter: 'limit', message: LIMIT_ERROR }])),
-      name: exampleOf(invalidRequest([unknown])),
-    },
-  };
+  return described('A parameter is unknown or not valid', {
+    value: invalidRequest([{ parameter: 'limit', message: LIMIT_ERROR }]),
+    name: invalidRequest([{ parameter: 'colour', message: `is not known here; known are ${known}` }]),
+  });
 }
 
 export function invalidRecordId({ ids }: ResourceName): DescribedError {
-  return {
-    status: 400,
-    description: 'The id is not valid, or there is a parameter that is not known',
-    examples: { id: exampleOf(invalidId('id', ids)), parameter: strayParameter },
-  };
+  const errors = { id: invalidId('id', ids), parameter };
+  return described('The id is not valid, or there is a parameter that is not known', errors);
 }
 
 export function invalidBody(body: Type): DescribedError {
-  return {
-    status: 400,
-    description:
-      'The body is malformed, a property of it is missing, unknown or not valid, or a parameter is not known',
-    examples: { property: invalidProperty(body), malformed: exampleOf(emptyBody()), parameter: strayParameter },
-  };
+  return described(
+    'The body is malformed, a property of it is missing, unknown or not valid, or a parameter is not known',
+    bodyErrors(body),
+  );
 }
 
-export function invalidIdOrBody(name: ResourceName, body: Type): DescribedError {
-  return {
-    status: 400,
-    description: 'The id is not valid, or the body is malformed, or a property of it is missing, unknown or not valid',
-    examples: { ...invalidBody(body).examples, ...invalidRecordId(name).examples },
-  };
+export function invalidIdOrBody({ ids }: ResourceName, body: Type): DescribedError {
+  return described(
+    'The id is not valid, or the body is malformed, or a property of it is missing, unknown or not valid',
+    { ...bodyErrors(body), id: invalidId('id', ids) },
+  );
 }
 
-/** The error of the first property of a class when it is `null`. */
-function invalidProperty(body: Type) {
+/** Errors of a body. One is that its first property is `null`. */
+function bodyErrors(body: Type): Errors {
   const [first = ''] = propertiesOf(body).declared;
-  return exampleOf(invalidRequest([{ pointer: `/${first}`, message: messageOfNull(body, first) }]));
+  const property = invalidRequest([{ pointer: `/${first}`, message: messageOfNull(body, first) }]);
+  return { property, malformed: emptyBody(), parameter };
 }
 
 export function notFound(name: ResourceName): DescribedError {
-  return {
-    status: 404,
-    description: `There is no such ${name.text}`,
-    examples: { absent: exampleOf(new ResourceNotFoundError(name, name.ids.schema.example)) },
-  };
+  const absent = new ResourceNotFoundError(name, name.ids.schema.example);
+  return described(`There is no such ${name.text}`, { absent });
 }
 
-/** 412 on a GET. */
-export const STALE: DescribedError = {
-  status: 412,
-  description: 'If-Match or If-None-Match does not hold',
-  examples: { changed: exampleOf(staleVersion()) },
-};
+const FAILED_CONDITION = 'If-Match or If-None-Match does not hold';
+
+/** 412 on a GET; it has the header fields of the successful response. */
+export const stale = (...headers: HeaderName[]): DescribedError =>
+  described(FAILED_CONDITION, { changed: staleVersion() }, ...headers);
 
 /** 412 on a write. */
-export const EXCLUDED: DescribedError = {
-  ...STALE,
-  examples: { ...STALE.examples, excluded: exampleOf(excludedVersion()) },
-};
+export const EXCLUDED = described(FAILED_CONDITION, { changed: staleVersion(), excluded: excludedVersion() });
 
-export const UNCONDITIONAL: DescribedError = {
-  status: 428,
-  description: 'The service requires If-Match (`REQUIRE_IF_MATCH`)',
-  examples: { absent: exampleOf(preconditionRequired()) },
-};
+export const UNCONDITIONAL = described('The service requires If-Match (`REQUIRE_IF_MATCH`)', {
+  absent: preconditionRequired(),
+});
 
 export function wrongType(method: 'POST' | 'PUT' | 'PATCH'): DescribedError {
-  return {
-    status: 415,
-    description: 'The body is not JSON in UTF-8',
-    examples: { type: exampleOf(wrongMediaType(method)), coding: exampleOf(wrongCoding()) },
-    headers: [method === 'PATCH' ? 'Accept-Patch' : 'Accept', 'Accept-Encoding'],
-  };
+  const errors = { type: wrongMediaType(method), coding: wrongCoding() };
+  const accepted = method === 'PATCH' ? 'Accept-Patch' : 'Accept';
+  return described('The body is not JSON in UTF-8', errors, accepted, 'Accept-Encoding');
 }
 
 /** The errors of operations with an `Idempotency-Key`. */
 export const KEY_ERRORS: readonly DescribedError[] = [
-  { status: 400, description: 'The Idempotency-Key is not valid', examples: { key: exampleOf(invalidKey()) } },
-  {
-    status: 409,
-    description: 'A request with this Idempotency-Key is in progress',
-    examples: { keyInUse: exampleOf(keyInUse()) },
-    headers: ['Retry-After'],
-  },
-  {
-    status: 422,
-    description: 'Another request had this Idempotency-Key',
-    examples: { keyReused: exampleOf(keyReused()) },
-  },
+  described('The Idempotency-Key is not valid', { key: invalidKey() }),
+  described('A request with this Idempotency-Key is in progress', { keyInUse: keyInUse() }, 'Retry-After'),
+  described('Another request had this Idempotency-Key', { keyReused: keyReused() }),
 ];
 
 export const DISK_FULL: DescribedError = {
@@ -124,10 +98,10 @@ export const DISK_FULL: DescribedError = {
   examples: { disk: exampleOf(new DiskFullError(undefined)) },
 };
 
-export function storageFull(name: ResourceName): DescribedError {
+export function storageFull({ plural, pluralText }: ResourceName): DescribedError {
   return {
     status: 507,
-    description: `As many ${name.pluralText} are stored as may be, or the volume of the database is full`,
-    examples: { full: exampleOf(new StorageFullError(name.plural)), ...DISK_FULL.examples },
+    description: `As many ${pluralText} are stored as may be, or the volume of the database is full`,
+    examples: { full: exampleOf(new StorageFullError(plural)), ...DISK_FULL.examples },
   };
 }

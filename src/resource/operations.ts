@@ -2,10 +2,17 @@ import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
 import { notUnique, rejection } from '../http/errors/constraint-error.js';
 import { propertiesOf } from '../http/validation/dto-properties.js';
-import { ApiErrors, type DescribedError, exampleOf } from '../openapi/documented-errors.js';
-import { ApiIdempotencyKey, ApiReadConditions, ApiWriteConditions, headers } from '../openapi/header-fields.js';
+import { ApiErrors, type DescribedError } from '../openapi/documented-errors.js';
+import {
+  ApiIdempotencyKey,
+  ApiReadConditions,
+  ApiWriteConditions,
+  type HeaderName,
+  headers,
+} from '../openapi/header-fields.js';
 import { RateClass } from '../rate-limit/rate-class.decorator.js';
 import {
+  described,
   DISK_FULL,
   EXCLUDED,
   invalidBody,
@@ -14,7 +21,7 @@ import {
   invalidQuery,
   KEY_ERRORS,
   notFound,
-  STALE,
+  stale,
   storageFull,
   UNCONDITIONAL,
   wrongType,
@@ -22,14 +29,12 @@ import {
 import type { ResourceName } from './resource.js';
 
 interface OperationOptions {
-  /** Replaces the default description. */
   readonly description?: string;
   /** Additional errors, such as `missingReference('customerId')`. */
   readonly errors?: readonly DescribedError[];
 }
 
 interface RecordOptions extends OperationOptions {
-  /** DTO of a record in responses. */
   readonly record: Type;
 }
 
@@ -54,6 +59,15 @@ interface BodyOptions extends OperationOptions {
 const ApiId = (name: ResourceName): MethodDecorator =>
   ApiParam({ name: 'id', description: `The identifier of the ${name.text}`, schema: name.ids.schema });
 
+const operation = (operationId: string, summary: string, description: string): MethodDecorator =>
+  ApiOperation({ operationId, summary, description });
+
+const success = (status: number, description: string, ...names: HeaderName[]): MethodDecorator =>
+  ApiResponse({ status, description, headers: headers(...names) });
+
+const notModified = (...names: HeaderName[]): MethodDecorator =>
+  success(304, 'You have this version already', ...names);
+
 /** Describes the id, the preconditions, the body and the errors of a write to one record. */
 function ApiWrite(
   name: ResourceName,
@@ -71,25 +85,28 @@ function ApiWrite(
   );
 }
 
-const NOT_MODIFIED = { status: 304, description: 'You have this version already' };
+/** Describes the response to a write with the record. */
+const changed = ({ text }: ResourceName, type: Type, ...names: HeaderName[]): MethodDecorator =>
+  ApiResponse({ status: 200, description: `The ${text} as it is now`, type, headers: headers(...names) });
 
 /** Describes the GET of a list of all records, or of records below another record. Lists have separate rate limits. */
 export const ApiList = (
   name: ResourceName,
-  { record, query, of, operationId, description, errors = [] }: ListOptions,
+  {
+    record,
+    query,
+    of,
+    operationId = `list${name.pluralTypeName}${of === undefined ? '' : `Of${of.typeName}`}`,
+    description = 'All of them by id, or with `limit` a page. Without `limit` the list is never cut short.',
+    errors = [],
+  }: ListOptions,
 ): MethodDecorator => {
   const counts = of === undefined ? (['X-Total-Count'] as const) : [];
-  const idSuffix = of === undefined ? '' : `Of${of.typeName}`;
-  const summarySuffix = of === undefined ? '' : ` of ${of.indefinite}`;
+  const summary = `Retrieve all ${name.pluralText}${of === undefined ? '' : ` of ${of.indefinite}`}`;
   return applyDecorators(
     RateClass('list'),
     ...(of === undefined ? [] : [ApiId(of)]),
-    ApiOperation({
-      operationId: operationId ?? `list${name.pluralTypeName}${idSuffix}`,
-      summary: `Retrieve all ${name.pluralText}${summarySuffix}`,
-      description:
-        description ?? 'All of them by id, or with `limit` a page. Without `limit` the list is never cut short.',
-    }),
+    operation(operationId, summary, description),
     ApiReadConditions(),
     ApiResponse({
       status: 200,
@@ -97,43 +114,41 @@ export const ApiList = (
       type: [record],
       headers: headers('ETag', 'Link', ...counts),
     }),
-    ApiResponse({ ...NOT_MODIFIED, headers: headers('ETag', ...counts) }),
+    notModified('ETag', ...counts),
     ApiErrors(
       `${name.plural}:read`,
       invalidQuery(query),
-      { ...STALE, headers: ['ETag', ...counts] },
+      stale('ETag', ...counts),
       ...(of === undefined ? [] : [invalidRecordId(of), notFound(of)]),
       ...errors,
     ),
   );
 };
 
-/** Describes the GET of one record. */
-export const ApiGet = (name: ResourceName, { record, description, errors = [] }: RecordOptions): MethodDecorator =>
+export const ApiGet = (
+  name: ResourceName,
+  { record, description = `The ${name.text} with this id.`, errors = [] }: RecordOptions,
+): MethodDecorator =>
   applyDecorators(
-    ApiOperation({
-      operationId: `get${name.typeName}`,
-      summary: `Retrieve one ${name.text}`,
-      description: description ?? `The ${name.text} with this id.`,
-    }),
+    operation(`get${name.typeName}`, `Retrieve one ${name.text}`, description),
     ApiId(name),
     ApiReadConditions(),
     ApiResponse({ status: 200, description: `The ${name.text}`, type: record, headers: headers('ETag') }),
-    ApiResponse({ ...NOT_MODIFIED, headers: headers('ETag') }),
-    ApiErrors(`${name.plural}:read`, invalidRecordId(name), notFound(name), { ...STALE, headers: ['ETag'] }, ...errors),
+    notModified('ETag'),
+    ApiErrors(`${name.plural}:read`, invalidRecordId(name), notFound(name), stale('ETag'), ...errors),
   );
 
-/** Describes the POST of a record. */
 export const ApiCreate = (
   name: ResourceName,
-  { record, body, description, errors = [] }: RecordOptions & BodyOptions,
+  {
+    record,
+    body,
+    description = 'The service gives it the next id. Ids are never given twice.',
+    errors = [],
+  }: RecordOptions & BodyOptions,
 ): MethodDecorator =>
   applyDecorators(
-    ApiOperation({
-      operationId: `create${name.typeName}`,
-      summary: `Add ${name.indefinite}`,
-      description: description ?? 'The service gives it the next id. Ids are never given twice.',
-    }),
+    operation(`create${name.typeName}`, `Add ${name.indefinite}`, description),
     ApiIdempotencyKey(),
     ApiBody({ type: body }),
     ApiResponse({
@@ -144,32 +159,20 @@ export const ApiCreate = (
     }),
     ApiErrors(
       `${name.plural}:write`,
-      invalidBody(body),
-      wrongType('POST'),
-      storageFull(name),
+      ...[invalidBody(body), wrongType('POST'), storageFull(name)],
       ...errors,
       ...KEY_ERRORS,
     ),
   );
 
-/** Describes the PUT of a record. */
 export const ApiReplace = (
   name: ResourceName,
-  { record, body, description, errors = [] }: RecordOptions & BodyOptions,
+  { record, body, description = `Replaces the ${name.text} but for its id.`, errors = [] }: RecordOptions & BodyOptions,
 ): MethodDecorator =>
   applyDecorators(
-    ApiOperation({
-      operationId: `replace${name.typeName}`,
-      summary: `Replace ${name.indefinite}`,
-      description: description ?? `Replaces the ${name.text} but for its id.`,
-    }),
+    operation(`replace${name.typeName}`, `Replace ${name.indefinite}`, description),
     ApiWrite(name, errors, body, 'PUT'),
-    ApiResponse({
-      status: 200,
-      description: `The ${name.text} as it is now`,
-      type: record,
-      headers: isWhole(record, body) ? headers('ETag') : headers(),
-    }),
+    isWhole(record, body) ? changed(name, record, 'ETag') : changed(name, record),
   );
 
 /** Tells whether the body has all properties but the id: only then a PUT may send an ETag (RFC 9110 section 9.3.4). */
@@ -178,31 +181,28 @@ function isWhole(record: Type, body: Type): boolean {
   return [...propertiesOf(record).declared].every((property) => property === 'id' || sent.has(property));
 }
 
-/** Describes the PATCH of a record. */
-export const ApiPatch = (name: ResourceName, { body, description, errors = [] }: BodyOptions): MethodDecorator =>
+const PATCHED =
+  'Changes the properties that are sent. An empty object changes nothing. ' +
+  'The body may also come as `application/merge-patch+json`, with the same meaning: see `Accept-Patch`.';
+
+export const ApiPatch = (
+  name: ResourceName,
+  { body, description = PATCHED, errors = [] }: BodyOptions,
+): MethodDecorator =>
   applyDecorators(
-    ApiOperation({
-      operationId: `patch${name.typeName}`,
-      summary: `Partially update ${name.indefinite}`,
-      description:
-        description ??
-        'Changes the properties that are sent. An empty object changes nothing. ' +
-          'The body may also come as `application/merge-patch+json`, with the same meaning: see `Accept-Patch`.',
-    }),
+    operation(`patch${name.typeName}`, `Partially update ${name.indefinite}`, description),
     ApiWrite(name, errors, body, 'PATCH'),
-    ApiResponse({ status: 204, description: `The ${name.text} is changed`, headers: headers('ETag') }),
+    success(204, `The ${name.text} is changed`, 'ETag'),
   );
 
-/** Describes the DELETE of a record. */
-export const ApiDelete = (name: ResourceName, { description, errors = [] }: OperationOptions = {}): MethodDecorator =>
+export const ApiDelete = (
+  name: ResourceName,
+  { description = 'Frees its place in the storage. A second time it is 404.', errors = [] }: OperationOptions = {},
+): MethodDecorator =>
   applyDecorators(
-    ApiOperation({
-      operationId: `delete${name.typeName}`,
-      summary: `Delete ${name.indefinite}`,
-      description: description ?? 'Frees its place in the storage. A second time it is 404.',
-    }),
+    operation(`delete${name.typeName}`, `Delete ${name.indefinite}`, description),
     ApiWrite(name, errors),
-    ApiResponse({ status: 204, description: `The ${name.text} is deleted`, headers: headers() }),
+    success(204, `The ${name.text} is deleted`),
   );
 
 /**
@@ -213,46 +213,26 @@ export const ApiDelete = (name: ResourceName, { description, errors = [] }: Oper
 export const ApiAction = (
   name: ResourceName,
   action: string,
-  { record, summary, body, description, errors = [] }: ActionOptions,
+  { record, summary, body, description = 'A second time it changes nothing.', errors = [] }: ActionOptions,
 ): MethodDecorator =>
   applyDecorators(
-    ApiOperation({
-      operationId: `${action}${name.typeName}`,
-      summary,
-      description: description ?? 'A second time it changes nothing.',
-    }),
+    operation(`${action}${name.typeName}`, summary, description),
     ApiWrite(name, [...errors, ...KEY_ERRORS], body),
     ApiIdempotencyKey(),
-    ApiResponse({
-      status: 200,
-      description: `The ${name.text} as it is now`,
-      type: record,
-      headers: headers('ETag', 'Idempotency-Replayed'),
-    }),
+    changed(name, record, 'ETag', 'Idempotency-Replayed'),
   );
 
 /** 400 for a property that refers to a record of another resource. */
 export function missingReference(property: string): DescribedError {
-  return {
-    status: 400,
-    description: `\`${property}\` refers to a record that does not exist`,
-    examples: { reference: exampleOf(rejection('missing parent', property)) },
-  };
+  const reference = rejection('missing parent', property);
+  return described(`\`${property}\` refers to a record that does not exist`, { reference });
 }
 
 /** 409 for values that another record has; several properties are unique together. */
 export function alreadyExists(...properties: [string, ...string[]]): DescribedError {
   const names = properties.map((property) => `\`${property}\``).join(' and ');
-  return {
-    status: 409,
-    description: `Another record has the same ${names}`,
-    examples: { [properties.join('And')]: exampleOf(notUnique(properties)) },
-  };
+  return described(`Another record has the same ${names}`, { [properties.join('And')]: notUnique(properties) });
 }
 
 /** 409 for the deletion of a record that others refer to. */
-export const STILL_REFERENCED: DescribedError = {
-  status: 409,
-  description: 'Other records refer to this one',
-  examples: { referenced: exampleOf(rejection('referenced')) },
-};
+export const STILL_REFERENCED = described('Other records refer to this one', { referenced: rejection('referenced') });

@@ -1,8 +1,8 @@
 import type { Config } from '../config/config.js';
+import { ApiError } from '../http/errors/api-error.js';
 import { hasEntityTag } from '../http/messages/request.js';
 import type { IdempotencyKey } from './idempotency/idempotency.js';
-import { excludedVersion, preconditionRequired, staleVersion } from './record-errors.js';
-import type { Version } from './resource-entity.js';
+import type { Version, WriteCheck } from './resource-entity.js';
 
 /** The strong entity tag of a version (RFC 9110 section 8.8.3). */
 export function etagOf({ epoch, revision }: Version): string {
@@ -12,8 +12,8 @@ export function etagOf({ epoch, revision }: Version): string {
 /** `If-Match` and `If-None-Match` of a request (RFC 9110 section 13), and the `Idempotency-Key` of a POST. */
 export class Preconditions {
   constructor(
-    private readonly ifMatch: string | undefined,
-    private readonly ifNoneMatch: string | undefined,
+    private readonly ifMatch?: string,
+    private readonly ifNoneMatch?: string,
     readonly key?: IdempotencyKey,
   ) {}
 
@@ -22,36 +22,41 @@ export class Preconditions {
    * @throws {ApiError} 412 when `If-Match` asks for another version
    */
   isNotModified(version: Version): boolean {
-    this.checkIfMatch(version);
-    return this.ifNoneMatch !== undefined && hasEntityTag(this.ifNoneMatch, etagOf(version), 'weak');
-  }
-
-  /** Returns `checkWrite` with the setting, for the transaction of a write. */
-  forWrite({ requireIfMatch }: Pick<Config, 'requireIfMatch'>): (current: Version) => void {
-    return (current) => this.checkWrite(current, requireIfMatch);
+    const etag = etagOf(version);
+    if (this.ifMatch !== undefined && !hasEntityTag(this.ifMatch, etag, 'strong')) throw staleVersion();
+    return this.ifNoneMatch !== undefined && hasEntityTag(this.ifNoneMatch, etag, 'weak');
   }
 
   /**
-   * Checks the conditions of a write. Call it inside the transaction that changes the record.
-   * @param required whether a request without `If-Match` is rejected
-   * @throws {ApiError} 428 when `If-Match` is required and missing, 412 when a condition does not hold
+   * Returns the check of a write, for the transaction that changes the record. The check throws an `ApiError`: 428 when
+   * `If-Match` is required and missing, 412 when a condition does not hold.
    */
-  checkWrite(version: Version, required: boolean): void {
-    if (required && this.ifMatch === undefined) {
-      throw preconditionRequired();
-    }
-    this.checkIfMatch(version);
-    if (this.ifNoneMatch !== undefined && hasEntityTag(this.ifNoneMatch, etagOf(version), 'weak')) {
-      throw excludedVersion();
-    }
-  }
-
-  private checkIfMatch(version: Version): void {
-    if (this.ifMatch !== undefined && !hasEntityTag(this.ifMatch, etagOf(version), 'strong')) {
-      throw staleVersion();
-    }
+  forWrite({ requireIfMatch }: Pick<Config, 'requireIfMatch'>): WriteCheck {
+    return (current) => {
+      if (requireIfMatch && this.ifMatch === undefined) throw preconditionRequired();
+      if (this.isNotModified(current)) throw excludedVersion();
+    };
   }
 }
 
-/** The preconditions of a request without any. */
-export const NO_PRECONDITIONS = new Preconditions(undefined, undefined);
+export const NO_PRECONDITIONS = new Preconditions();
+
+/** 428: the service requires If-Match. */
+export function preconditionRequired(): ApiError {
+  const message = 'Send If-Match with the ETag of the record that you mean to change';
+  return new ApiError(428, 'PRECONDITION_REQUIRED', message);
+}
+
+/** 412: If-Match names another version. */
+export function staleVersion(): ApiError {
+  return preconditionFailed('The record has changed since you read it; read it again, then decide');
+}
+
+/** 412: If-None-Match names this version. */
+export function excludedVersion(): ApiError {
+  return preconditionFailed('The record is one that If-None-Match excludes');
+}
+
+function preconditionFailed(message: string): ApiError {
+  return new ApiError(412, 'PRECONDITION_FAILED', message);
+}

@@ -32,7 +32,6 @@ export interface PropertyOptions {
   readonly default?: string | number | boolean;
 }
 
-/** A named enum for `@ApiProperty`. */
 export interface NamedEnum {
   readonly enum: readonly string[];
   readonly enumName: string;
@@ -52,7 +51,6 @@ export function IntegerProperty(min: number, max: number, options?: PropertyOpti
   return property(schema, options, IsInt(message), Min(min, message), Max(max, message));
 }
 
-/** A number from `min` to `max`. */
 export function NumberProperty(min: number, max: number, options?: PropertyOptions): PropertyDecorator {
   const message = { message: `must be a number from ${min} to ${max}` };
   const schema = { type: 'number', minimum: min, maximum: max, example: min } as const;
@@ -63,7 +61,6 @@ export function BooleanProperty(options?: PropertyOptions): PropertyDecorator {
   return property({ type: 'boolean', example: true }, options, IsBoolean({ message: 'must be true or false' }));
 }
 
-/** One of the values of an enum. */
 export function EnumProperty(values: NamedEnum, options?: PropertyOptions): PropertyDecorator {
   // OpenAPI 3.0 has no way to make a named schema nullable, so an optional property has the values inline.
   const schema = options?.isOptional ? { type: 'string' as const, enum: [...values.enum, null] } : values;

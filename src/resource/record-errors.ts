@@ -22,26 +22,6 @@ export class StorageFullError extends ApiError {
   }
 }
 
-/** 428: the service requires If-Match. */
-export function preconditionRequired(): ApiError {
-  const message = 'Send If-Match with the ETag of the record that you mean to change';
-  return new ApiError(428, 'PRECONDITION_REQUIRED', message);
-}
-
-/** 412: If-Match names another version. */
-export function staleVersion(): ApiError {
-  return preconditionFailed('The record has changed since you read it; read it again, then decide');
-}
-
-/** 412: If-None-Match names this version. */
-export function excludedVersion(): ApiError {
-  return preconditionFailed('The record is one that If-None-Match excludes');
-}
-
-function preconditionFailed(message: string): ApiError {
-  return new ApiError(412, 'PRECONDITION_FAILED', message);
-}
-
 /** The error of a rule for one of several records. */
 export class RejectedRecordError extends Error {
   constructor(

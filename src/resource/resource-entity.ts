@@ -17,19 +17,14 @@ export function isBetween(column: string, min: number, max: number): string {
   return `"${column}" BETWEEN ${min} AND ${max}`;
 }
 
-export interface ReferenceOptions {
-  readonly nullable?: boolean;
-  /** The ids of the other resource; default: integers. */
-  readonly ids?: IdKind;
-}
-
 /**
  * A foreign key to a record of another resource. A write with an unknown id is 400; the deletion of a referenced record
  * is 409. The entity is given by its name, because a feature does not import entities of other features.
+ * @param options `ids` is the kind of ids of the other resource
  */
 export function References(
   entity: string,
-  { nullable = false, ids = INTEGER_IDS }: ReferenceOptions = {},
+  { nullable = false, ids = INTEGER_IDS }: { readonly nullable?: boolean; readonly ids?: IdKind } = {},
 ): PropertyDecorator {
   return (target, property) => {
     Column(ids.columnType, { nullable })(target, property);
@@ -97,17 +92,15 @@ export interface StoredRecord<Entity extends AnyResourceEntity> {
 /** Checks the version of a record inside the transaction of a write. If it throws, the record stays as it is. */
 export type WriteCheck = (current: Version) => void;
 
-/** An update in a batch. */
-export interface RecordUpdate<Entity extends AnyResourceEntity> {
+/** A deletion in a batch. */
+export interface RecordDeletion {
   readonly id: Id;
-  readonly changes: Change<Entity>;
   readonly check?: WriteCheck;
   /** The actor of the change; default: `currentActor()`. */
   readonly actor?: Actor;
 }
 
-export interface RecordDeletion {
-  readonly id: Id;
-  readonly check?: WriteCheck;
-  readonly actor?: Actor;
+/** An update in a batch. */
+export interface RecordUpdate<Entity extends AnyResourceEntity> extends RecordDeletion {
+  readonly changes: Change<Entity>;
 }

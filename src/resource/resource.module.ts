@@ -1,28 +1,27 @@
-import { type DynamicModule, Global, Inject, Module, type Type } from '@nestjs/common';
+import { type DynamicModule, Global, Inject, Injectable, Module, type Type } from '@nestjs/common';
 import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
-import type { Repository } from 'typeorm';
+import { DataSource, type EntitySubscriberInterface, type InsertEvent, type Repository } from 'typeorm';
 import { Config } from '../config/config.js';
 import { LiveConfig } from '../database/polling/live-config.js';
 import { ReportedResources } from '../management/reported-resources.js';
 import { AuditModule } from './audit/audit.module.js';
 import { ExpiredKeys } from './idempotency/expired-keys.js';
+import { UUID_IDS } from './id-kinds.js';
 import { Leases } from './leases.js';
 import { ListCache } from './lists/list-cache.js';
 import { checkLists } from './lists/list-declaration.js';
 import { ListQueue } from './lists/list-queue.js';
 import { ListReaders } from './lists/list-readers.js';
 import { ResourceLists } from './lists/resource-lists.js';
-import type { AnyResourceEntity } from './resource-entity.js';
+import { type AnyResourceEntity, UuidResourceEntity } from './resource-entity.js';
 import type { Resource, ResourceName } from './resource.js';
 import { ResourceRepository } from './store/resource-repository.js';
-import { UuidSubscriber } from './store/uuid-subscriber.js';
-import { CountCheck } from './usage/count-check.js';
+import { CountCheck } from './usage/storage-row.js';
 import { UsageCounter } from './usage/usage-counter.js';
 
 export interface CountedResource {
   /** The resource's plural name, as in its URL and in its `storage` row. */
   readonly resource: string;
-  /** Capacity in records. */
   readonly capacity: (config: Config) => number;
   /** Whether its changes are in the audit trail. This requires a table of a `ResourceRepository`. */
   readonly audited?: boolean;
@@ -50,6 +49,22 @@ export class UsageModule {
       ],
       exports: [UsageCounter],
     };
+  }
+}
+
+/** Gives an id to new records of TypeORM's own repositories. Records of the resource kit have one already. */
+@Injectable()
+export class UuidSubscriber implements EntitySubscriberInterface<UuidResourceEntity> {
+  constructor({ subscribers }: DataSource) {
+    subscribers.push(this);
+  }
+
+  listenTo(): typeof UuidResourceEntity {
+    return UuidResourceEntity;
+  }
+
+  beforeInsert({ entity }: InsertEvent<UuidResourceEntity>): void {
+    entity.id ??= UUID_IDS.next!();
   }
 }
 
@@ -104,5 +119,4 @@ class ResourceFeatureModule {}
 
 const resourceToken = (entity: Type<AnyResourceEntity>): string => `${entity.name}ResourceRepository`;
 
-/** Injects the `ResourceRepository` of an entity. */
 export const InjectResource = (entity: Type<AnyResourceEntity>): ParameterDecorator => Inject(resourceToken(entity));

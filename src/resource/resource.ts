@@ -52,7 +52,6 @@ export class ResourceName<I extends Id = Id> {
     return `${this.singular.replaceAll('-', '_').toUpperCase()}_NOT_FOUND`;
   }
 
-  /** The path of a record. */
   pathOf(id: Id): string {
     return `/${this.plural}/${id}`;
   }
@@ -113,7 +112,6 @@ export interface Resource<Entity extends AnyResourceEntity = AnyResourceEntity> 
   readonly name: ResourceName;
   /** Capacity in records. */
   readonly capacity: Setting<number> & { readonly default: string };
-  /** Further settings of the feature. */
   readonly settings?: readonly Setting[];
   /** Filters of `export`: property names with their allowed values. */
   readonly filters?: Readonly<Record<string, readonly string[]>>;
@@ -129,7 +127,6 @@ export interface Resource<Entity extends AnyResourceEntity = AnyResourceEntity> 
   readonly rule?: () => Promise<Rule<Entity>>;
 }
 
-/** Declares the capacity setting of a resource, such as `ORDERS_CAPACITY`. */
 export function capacitySetting(
   variable: string,
   { pluralText }: ResourceName,

@@ -13,6 +13,7 @@ import { StorageFullError } from '../../src/resource/record-errors.js';
 import { wholeArray } from '../../src/resource/lists/json-array.js';
 import { etagOf, Preconditions } from '../../src/resource/preconditions.js';
 import { createResourceTable, dropResourceTable } from '../../src/resource/store/resource-migration.js';
+import { missingReferences } from '../../src/resource/store/references.js';
 import { ResourceRepository } from '../../src/resource/store/resource-repository.js';
 import type { Version } from '../../src/resource/resource-entity.js';
 import { UsageCounter } from '../../src/resource/usage/usage-counter.js';
@@ -400,12 +401,7 @@ describe(`the store of a resource (${engineInUse()})`, () => {
 
   it('names the first of several missing references of a record, and leaves references to its own resource to the database', async () => {
     const { record } = await cookies.create(COOKIE);
-    const chapters = new ResourceRepository(
-      new ResourceName('chapter'),
-      dataSource.getRepository(Chapter),
-      new UsageCounter('chapters', 1),
-    );
-    const missing = await chapters.references.missing([
+    const missing = await missingReferences(dataSource.getRepository<ResourceEntity>(Chapter), [
       { firstId: 9999, secondId: 9998, previousId: 1 },
       { firstId: record.id, secondId: 9998, previousId: 1 },
       { firstId: record.id, secondId: record.id, previousId: 9997 },

@@ -1,5 +1,5 @@
 import type { Id } from '../../resource/id-kinds.js';
-import type { MissingReference } from '../../resource/store/references.js';
+import { existingValues, type MissingReference, missingReferences } from '../../resource/store/references.js';
 import { Failure } from '../command-errors.js';
 import { Progress } from '../output/progress.js';
 import type { OpenStorage } from '../resources/open-storage.js';
@@ -54,12 +54,15 @@ export async function validateInput(
 
 /** Finds the lines that the database would reject: duplicate ids or unique values, and missing references. */
 export async function problemsOf(storage: OpenStorage, batch: Batch, unique: UniqueValues): Promise<LineProblem[]> {
-  const { store } = storage;
-  const existing = new Set(batch.ids.length > 0 ? await store.existing(batch.ids) : []);
-  const missing = await store.references.missing(batch.entries.map(({ record }) => record));
+  const { dataSource, repository } = storage;
+  const existing = await existingValues(dataSource, repository.metadata.tableName, 'id', batch.ids);
+  const missing = await missingReferences(
+    repository,
+    batch.entries.map(({ record }) => record),
+  );
   const taken = await unique.problemsOf(batch.entries);
   const others = batch.entries.flatMap(({ number: line, record: { id } }, index) => {
-    if (id !== undefined && existing.has(id)) return [{ line, problem: idExists(id) }];
+    if (id !== undefined && existing.has(String(id))) return [{ line, problem: idExists(id) }];
     const reference = missing[index];
     return reference === undefined ? [] : [{ line, problem: namesNothing(reference) }];
   });

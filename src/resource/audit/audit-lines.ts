@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Sql } from '../../database/engine.js';
+import type { DataSource } from 'typeorm';
+import { engineOf, type Sql } from '../../database/engine.js';
 import type { AuditChain, AuditLine } from './audit.entity.js';
 
 /** The properties that a hash covers, in the order of the hash, with the names of their columns. */
@@ -36,23 +37,13 @@ export function hashOf(line: Content, previous: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** The chains of all resources. */
 export function chainsOf(source: Sql): Promise<AuditChain[]> {
   return source.query('SELECT resource, sequence, sealed, hash FROM audit_chains ORDER BY resource', []);
 }
 
-interface LineSelection {
-  readonly resource: string;
-  /** Only lines of this record. */
-  readonly record?: string;
-  /** Only lines after this sequence. */
-  readonly after?: number;
-}
-
-/** Reads lines in the order of their sequence. */
 export function readLines(
   source: Sql,
-  { resource, record, after = 0 }: LineSelection,
+  { resource, record, after = 0 }: { readonly resource: string; readonly record?: string; readonly after?: number },
   limit: number,
 ): Promise<AuditLine[]> {
   const ofRecord = record === undefined ? '' : 'AND record = ? ';
@@ -62,7 +53,6 @@ export function readLines(
   );
 }
 
-/** Lines of one page of `allLines`. */
 const PAGE = 1000;
 
 /** Reads all lines of a resource, page by page. */
@@ -73,6 +63,47 @@ export async function* allLines(source: Sql, resource: string): AsyncGenerator<A
     if (page.length > 0) yield page;
     after = page.length === PAGE ? page.at(-1)!.sequence : undefined;
   }
+}
+
+/** Maximum number of lines that one call of `seal` seals: more than the largest statement of an import writes. */
+const MOST_SEALED = 10_000;
+
+/**
+ * Gives hashes to the lines without one, in order, because SQLite's triggers cannot. Lines of other writers are sealed
+ * by the next write of the service or by `AuditUpkeep`.
+ */
+export async function seal(dataSource: DataSource, transaction: Sql, resource: string): Promise<void> {
+  const { sealed, hash } = await lockChain(dataSource, transaction, resource);
+  const lines = await readLines(transaction, { resource, after: sealed }, MOST_SEALED);
+  if (lines.length === 0) return;
+  let previous = hash;
+  for (const line of lines) {
+    const next = hashOf(line, previous);
+    await transaction.query('UPDATE audit SET previous = ?, hash = ? WHERE resource = ? AND sequence = ?', [
+      ...[previous, next],
+      ...[resource, line.sequence],
+    ]);
+    previous = next;
+  }
+  await transaction.query('UPDATE audit_chains SET sealed = ?, hash = ? WHERE resource = ?', [
+    lines.at(-1)!.sequence,
+    previous,
+    resource,
+  ]);
+}
+
+/**
+ * Locks the row of a resource in `audit_chains`.
+ * @throws {Error} when it is missing
+ */
+export async function lockChain(dataSource: DataSource, transaction: Sql, resource: string): Promise<AuditChain> {
+  const { dialect } = engineOf(dataSource);
+  const [chain] = await transaction.query<AuditChain[]>(
+    `SELECT resource, sequence, sealed, hash FROM audit_chains WHERE resource = ?${dialect.forUpdate('audit_chains')}`,
+    [resource],
+  );
+  if (chain === undefined) throw new Error(`The table "audit_chains" has no row for ${resource}: restore a backup`);
+  return chain;
 }
 
 /** A line as clients see it. */

@@ -1,6 +1,6 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { elementJson, recordColumns } from '../store/record-columns.js';
-import { areMade, findOnPostgres, findOnSqlite, type Runner, type Triggers } from '../usage/triggers.js';
+import { areMade, entityOf, findOnPostgres, findOnSqlite, type Runner, type Triggers } from '../usage/triggers.js';
 import { CONTENT_COLUMNS } from './audit-lines.js';
 
 /** The setting that holds the actors of a transaction on PostgreSQL; see `AuditedWrites`. */
@@ -47,14 +47,13 @@ function findAuditTriggers(runner: Runner, { options }: DataSource, table: strin
 
 const EVENTS = ['insert', 'update', 'delete'] as const;
 
-/** Names of the audit triggers of a table on SQLite. */
 export const auditTriggerNames = (table: string): string[] => EVENTS.map((event) => `${table}_audit_${event}`);
 
 /** The function of all audit triggers of a table on PostgreSQL. */
 const functionName = (table: string): string => `"${table}_audit"`;
 
 function triggersOf(dataSource: DataSource, table: string): Triggers {
-  const metadata = dataSource.entityMetadatas.find(({ tableName }) => tableName === table);
+  const metadata = entityOf(dataSource, table);
   if (metadata === undefined) throw new Error(`There is no entity for the audited table ${table}`);
   return dataSource.options.type === 'postgres'
     ? postgresTriggers(dataSource, metadata)

@@ -4,8 +4,7 @@ import { DataSource } from 'typeorm';
 import { Config } from '../../config/config.js';
 import { committed, engineOf, type Sql, transaction } from '../../database/engine.js';
 import { Leases } from '../leases.js';
-import { hashOf } from './audit-lines.js';
-import { lockChain, seal } from './audited-writes.js';
+import { hashOf, lockChain, seal } from './audit-lines.js';
 
 /** Milliseconds between two rounds. */
 const INTERVAL = 60_000;

@@ -52,7 +52,6 @@ export class AuditLine {
   @Column('varchar', { nullable: true })
   previous!: string | null;
 
-  /** See `hashOf` in `audit-lines.ts`. */
   @Column('varchar', { nullable: true })
   hash!: string | null;
 }

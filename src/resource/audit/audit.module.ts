@@ -10,7 +10,6 @@ import { AuditController } from './audit.controller.js';
 export class AuditModule implements OnModuleInit {
   constructor(private readonly host: HttpAdapterHost) {}
 
-  /** Names each request as the actor of its changes. */
   onModuleInit(): void {
     const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
     fastify.addHook('preHandler', (request, _reply, done) => actAsRequest(request, done));

@@ -24,7 +24,6 @@ export class ExpiredKeys implements OnModuleInit, OnModuleDestroy {
     this.running = this.deleteEveryMinute();
   }
 
-  /** Waits for the running transaction. */
   async onModuleDestroy(): Promise<void> {
     this.stopping.abort();
     await this.running;

@@ -3,7 +3,7 @@ import { deserialize, serialize } from 'node:v8';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DataSource } from 'typeorm';
 import { subjectOf } from '../../auth/principal.js';
-import { engineOf, type Sql, transaction } from '../../database/engine.js';
+import { engineOf, type Sql } from '../../database/engine.js';
 import { OutcomeUnknownError } from '../../database/errors.js';
 import { IDEMPOTENCY_KEY, RawBody } from '../../http/body/raw-body.js';
 import { ApiError, invalidRequest } from '../../http/errors/api-error.js';
@@ -48,7 +48,6 @@ export class IdempotencyKey {
     this.isUsed = true;
   }
 
-  /** Marks the response as a stored one. */
   markReplayed(): void {
     this.reply.header('idempotency-replayed', 'true');
   }
@@ -76,7 +75,6 @@ function sha256(text: string, content: Buffer | string = ''): string {
   return createHash('sha256').update(text).update(content).digest('base64url');
 }
 
-/** 400: the key is invalid. */
 export function invalidKey(
   message = 'must be 1 to 255 visible ASCII characters, such as a UUID; quotes around them are optional',
 ): ApiError {
@@ -134,21 +132,6 @@ export async function writeOnce<T>(
   }
 }
 
-/** Runs `work` in a transaction that also stores its result; see `writeOnce`. */
-export function transactionOnce<T>(
-  dataSource: DataSource,
-  key: IdempotencyKey | undefined,
-  work: (transaction: Sql) => Promise<T>,
-): Promise<T> {
-  return writeOnce(dataSource, key, () =>
-    transaction(dataSource, async (tx) => {
-      const result = await work(tx);
-      if (key !== undefined) await saveResults(dataSource, tx, [{ key, result }]);
-      return result;
-    }),
-  );
-}
-
 type Stored = Pick<StoredResult, 'fingerprint' | 'result'>;
 
 async function findResult(dataSource: DataSource, { id }: IdempotencyKey): Promise<Stored | undefined> {
@@ -167,25 +150,21 @@ function replayResult<T>(key: IdempotencyKey, { fingerprint, result }: Stored): 
   return deserialize(Buffer.from(result, 'base64')) as T;
 }
 
-/** The result of a write, and the key of its request. */
-export interface KeyedResult {
-  readonly key: IdempotencyKey;
-  readonly result: unknown;
-}
-
 /**
- * Stores the results of writes, at least one, in their transaction.
+ * Stores the results of writes with a key in their transaction.
  * @throws {ApiError} 409 when another process has stored one of the keys; then the transaction must be rolled back
  */
 export async function saveResults(
   dataSource: DataSource,
   transaction: Sql,
-  results: readonly KeyedResult[],
+  results: readonly { readonly key?: IdempotencyKey; readonly result: unknown }[],
 ): Promise<void> {
+  const keyed = results.flatMap(({ key, result }) => (key === undefined ? [] : [{ key, result }]));
+  if (keyed.length === 0) return;
   const { now } = engineOf(dataSource).dialect;
   const row = `(?, ?, ?, ${now} + ${LIFETIME})`;
   // A fixed order prevents deadlocks.
-  const sorted = [...results].sort((one, other) => (one.key.id < other.key.id ? -1 : 1));
+  const sorted = keyed.sort((one, other) => (one.key.id < other.key.id ? -1 : 1));
   const saved = await transaction.query<unknown[]>(
     `INSERT INTO idempotency_keys (id, fingerprint, result, expires) VALUES ${sorted.map(() => row).join(', ')}
     ON CONFLICT (id) DO UPDATE

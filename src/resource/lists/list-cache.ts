@@ -13,7 +13,7 @@ const COLLECTED_AT_ONCE = 2;
 
 /** A cached list, with the number of its current readers. */
 export class CachedList {
-  readonly bytes: number;
+  readonly bytes = this.chunks.reduce((sum, { length }) => sum + length, OVERHEAD);
   readers = 0;
   isCached = true;
 
@@ -22,9 +22,7 @@ export class CachedList {
     readonly etag: string,
     readonly chunks: readonly Buffer[],
     readonly link?: string,
-  ) {
-    this.bytes = chunks.reduce((sum, { length }) => sum + length, OVERHEAD);
-  }
+  ) {}
 }
 
 /** Copies a small buffer: it is a slice of Node's shared pool and would keep the whole pool in memory. */

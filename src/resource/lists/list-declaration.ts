@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage, ValidateIf } from 'class-validator';
-import { type Id, type IdKind, INTEGER_IDS } from '../id-kinds.js';
+import { type Id, INTEGER_IDS } from '../id-kinds.js';
 import type { ResourceName } from '../resource.js';
 import type { ColumnKind } from '../store/record-columns.js';
 import type { ResourceTable } from '../store/resource-table.js';
@@ -24,19 +24,12 @@ export interface RangeBound {
   readonly type: ValueType;
 }
 
-/** The filters, ranges and sorts that a query class declares. */
-interface ListDeclaration {
-  readonly ids: IdKind;
-  readonly sorts: Sorts;
-  /** Filters: parameters with the name of the property. */
-  readonly filters: readonly string[];
-  readonly bounds: readonly RangeBound[];
-}
-
 /** The part of a declaration that belongs to one parameter. */
 interface Part {
+  /** Set for the parameters that every list of the resource has, together with `sorts`. */
   readonly list?: ResourceName;
   readonly sorts?: Sorts;
+  /** Selects records by the property of the same name. The value is an array. */
   readonly isFilter?: true;
   readonly bound?: RangeBound;
 }
@@ -46,23 +39,11 @@ const PART = Symbol('list');
 /** The query classes of each resource. */
 const classes = new WeakMap<ResourceName, Set<object>>();
 
-/** Marks a parameter that every list of the resource has. */
-export const ListParameter = (list: ResourceName, sorts: Sorts): PropertyDecorator => withPart({ list, sorts });
-
 /**
- * Marks a filter: it selects records by the property of the same name. Its value is an array.
- * @throws {Error} for a class that does not extend `ListQueryOf(...)`
+ * Declares the part of a parameter, in the context of a validator without effect, because mapped types copy it.
+ * @throws {Error} for a part without `list` in a class that does not extend `ListQueryOf(...)`
  */
-export const Filter = (): PropertyDecorator => withPart({ isFilter: true });
-
-/**
- * Marks a range parameter.
- * @throws {Error} for a class that does not extend `ListQueryOf(...)`
- */
-export const Bound = (bound: RangeBound): PropertyDecorator => withPart({ bound });
-
-/** Stores the part in the context of a validator without effect, because mapped types such as `OmitType` copy it. */
-function withPart(part: Part): PropertyDecorator {
+export function ListPart(part: Part): PropertyDecorator {
   return (target, property) => {
     const list = part.list ?? listOf(target);
     classes.set(list, (classes.get(list) ?? new Set()).add(target.constructor));
@@ -70,8 +51,8 @@ function withPart(part: Part): PropertyDecorator {
   };
 }
 
-/** The declaration of a query class; empty if the class is not made from `ListQueryOf(...)`. */
-function declarationOf(query: object): ListDeclaration {
+/** The filters, ranges and sorts that a query class declares; none if it is not made from `ListQueryOf(...)`. */
+function declarationOf(query: object) {
   const parts = partsOf(query);
   const sort = parts.find(({ name }) => name === 'sort')?.part;
   return {
@@ -146,18 +127,14 @@ const COLUMNS: Readonly<Record<ValueType, readonly [kind: ColumnKind, name: stri
  * @throws {Error} for a property that is missing, has another type, or lacks an index to sort by
  */
 export function checkLists(name: ResourceName, table: ResourceTable): void {
-  for (const query of classes.get(name) ?? []) checkList(declarationOf(query), table);
-}
-
-function checkList({ filters, bounds, sorts }: ListDeclaration, table: ResourceTable): void {
-  for (const property of filters) {
-    if (table.column(property).kind !== 'json') continue;
-    throw new Error(`The list of ${table.name} cannot be filtered by ${property}, which is JSON`);
-  }
-  for (const { property, type } of bounds) checkType(table, property, type);
-  for (const [property, type] of Object.entries(sorts)) {
-    table.sortableColumn(property);
-    checkType(table, property, type);
+  for (const { filters, bounds, sorts } of [...(classes.get(name) ?? [])].map(declarationOf)) {
+    const json = filters.find((property) => table.column(property).kind === 'json');
+    if (json !== undefined) throw new Error(`The list of ${table.name} cannot be filtered by ${json}, which is JSON`);
+    for (const { property, type } of bounds) checkType(table, property, type);
+    for (const [property, type] of Object.entries(sorts)) {
+      table.sortableColumn(property);
+      checkType(table, property, type);
+    }
   }
 }
 

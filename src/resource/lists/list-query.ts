@@ -1,5 +1,5 @@
 import { applyDecorators, type Type } from '@nestjs/common';
-import { ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ArrayMaxSize, ArrayUnique, IsIn, IsInt, Max, Min, ValidateBy } from 'class-validator';
 import { IsOptionalNotNull } from '../../http/validation/property-decorators.js';
@@ -9,7 +9,7 @@ import { type IdKind, INTEGER_IDS } from '../id-kinds.js';
 import { IsRecordId, type NamedEnum } from '../properties.js';
 import type { ResourceName } from '../resource.js';
 import { DATE_PATTERN, DATE_TIME_PATTERN, MOST_DIGITS, PARSERS, type Sorts, type ValueType } from '../value-parsers.js';
-import { Bound, Filter, ListParameter, type ListQuery, type RangeBound } from './list-declaration.js';
+import { ListPart, type ListQuery, type RangeBound } from './list-declaration.js';
 import { AfterParameter, SortParameter } from './order-parameters.js';
 
 /** Largest `limit`. */
@@ -46,24 +46,24 @@ export function ListQueryOf(name: ResourceName, { sorts = {} }: ListOptions = {}
     @IsInt(limitError)
     @Min(1, limitError)
     @Max(MAX_LIMIT, limitError)
-    @ListParameter(name, sorts)
+    @ListPart({ list: name, sorts })
     limit?: number;
 
     @AfterParameter(name, sorts)
-    @ListParameter(name, sorts)
+    @ListPart({ list: name, sorts })
     after?: number | string;
 
     @SortParameter(name, sorts)
-    @ListParameter(name, sorts)
+    @ListPart({ list: name, sorts })
     sort?: string;
   }
   return ResourceListQuery;
 }
 
-/** `Filter` for an enum property. A repeated parameter means "or". */
+/** A filter by an enum property. A repeated parameter means "or". */
 export function EnumFilter(values: NamedEnum, description: string): PropertyDecorator {
   return applyDecorators(
-    Filter(),
+    ListPart({ isFilter: true }),
     // `@nestjs/swagger` ignores the other options when an enum has a name.
     ApiPropertyOptional({
       ...OR,
@@ -82,13 +82,13 @@ export function EnumFilter(values: NamedEnum, description: string): PropertyDeco
 const MOST_VALUES = 20;
 
 /**
- * `Filter` for an id, such as a reference. A repeated parameter means "or".
+ * A filter by an id, such as a reference. A repeated parameter means "or".
  * @param ids of the other resource
  */
 export function IdFilter(description: string, ids: IdKind = INTEGER_IDS): PropertyDecorator {
   const { example: _, ...items } = ids.schema;
   return applyDecorators(
-    Filter(),
+    ListPart({ isFilter: true }),
     ApiPropertyOptional({ ...OR, maxItems: MOST_VALUES, items, description }),
     IsOptionalNotNull(),
     QueryArray(ids.parse),
@@ -116,16 +116,17 @@ export interface RangeLimits {
  * @throws {Error} for a property whose name ends neither in `From` nor in `To`
  */
 export function RangeFilter(type: ValueType, description: string, limits: RangeLimits = {}): PropertyDecorator {
-  const { schema, message } = describeRange(type, limits);
+  const { schema, text } = describeRange(type, limits);
   const validate = (value: unknown): boolean => isWithin(type, value, limits);
   return applyDecorators(
-    (target: object, parameter: string | symbol) => Bound(boundOf(String(parameter), type))(target, parameter),
+    (target: object, parameter: string | symbol) =>
+      ListPart({ bound: boundOf(String(parameter), type) })(target, parameter),
     ApiPropertyOptional({ ...schema, description }),
     IsOptionalNotNull(),
     Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? (PARSERS[type](value) ?? value) : value)),
     ValidateBy({
       name: 'isRangeBound',
-      validator: { validate, defaultMessage: () => message },
+      validator: { validate, defaultMessage: () => `must be given once, as ${text}` },
     }),
   );
 }
@@ -148,41 +149,32 @@ function isWithin(type: ValueType, value: unknown, { minimum = -Infinity, maximu
   return typeof value === 'number' && value >= minimum && value <= maximum;
 }
 
-function describeRange(type: ValueType, limits: RangeLimits) {
-  switch (type) {
-    case 'integer': {
-      const { minimum = -Number.MAX_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = limits;
-      return {
-        schema: { type: 'integer', format: 'int64', minimum, maximum },
-        message: `must be given once, as a whole number from ${minimum} to ${maximum}`,
-      } as const;
-    }
-    case 'number':
-      return {
-        schema: { type: 'number', format: 'double', ...limits },
-        message: `must be given once, as a number such as -12.5, without an exponent${limitsText(limits)}`,
-      } as const;
-    case 'decimal':
-      return {
-        schema: { type: 'string', format: 'decimal', example: '12.50' },
-        message: `must be given once, as a decimal such as -12.50 of at most ${MOST_DIGITS} digits${limitsText(limits)}`,
-      } as const;
-    case 'date':
-      return {
-        schema: { type: 'string', format: 'date', pattern: DATE_PATTERN, example: '2026-01-31' },
-        message: 'must be given once, as a date (RFC 3339), such as 2026-01-31',
-      } as const;
-    case 'date-time':
-      return {
-        schema: { type: 'string', format: 'date-time', pattern: DATE_TIME_PATTERN, example: '2026-01-31T12:00:00Z' },
-        message:
-          'must be given once, as a date and time with its offset and at most milliseconds (RFC 3339), ' +
-          'such as 2026-01-31T12:00:00Z or 2026-01-31T14:00:00%2B02:00',
-      } as const;
-  }
-}
+/** Schema and text of each type of bound. */
+const BOUNDS: Readonly<Record<ValueType, readonly [schema: ApiPropertyOptions, text: string]>> = {
+  integer: [{ type: 'integer', format: 'int64' }, 'a whole number'],
+  number: [{ type: 'number', format: 'double' }, 'a number such as -12.5, without an exponent'],
+  decimal: [
+    { type: 'string', format: 'decimal', example: '12.50' },
+    `a decimal such as -12.50 of at most ${MOST_DIGITS} digits`,
+  ],
+  date: [
+    { type: 'string', format: 'date', pattern: DATE_PATTERN, example: '2026-01-31' },
+    'a date (RFC 3339), such as 2026-01-31',
+  ],
+  'date-time': [
+    { type: 'string', format: 'date-time', pattern: DATE_TIME_PATTERN, example: '2026-01-31T12:00:00Z' },
+    'a date and time with its offset and at most milliseconds (RFC 3339), ' +
+      'such as 2026-01-31T12:00:00Z or 2026-01-31T14:00:00%2B02:00',
+  ],
+};
 
-function limitsText({ minimum, maximum }: RangeLimits): string {
-  const from = minimum === undefined ? '' : `, from ${minimum}`;
-  return maximum === undefined ? from : `${from}, up to ${maximum}`;
+function describeRange(type: ValueType, limits: RangeLimits) {
+  const [schema, text] = BOUNDS[type];
+  if (type === 'integer') {
+    const { minimum = -Number.MAX_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = limits;
+    return { schema: { ...schema, minimum, maximum }, text: `${text} from ${minimum} to ${maximum}` };
+  }
+  const from = limits.minimum === undefined ? '' : `, from ${limits.minimum}`;
+  const to = limits.maximum === undefined ? '' : `, up to ${limits.maximum}`;
+  return { schema: type === 'number' ? { ...schema, ...limits } : schema, text: text + from + to };
 }

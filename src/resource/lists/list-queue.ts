@@ -8,17 +8,11 @@ import { overloaded } from '../../http/errors/api-error.js';
 /** The running and waiting lists of one subject. */
 class SubjectLists {
   inProgress = 0;
-  readonly waiting: WaitQueue<ListWaiter>;
+  readonly waiting = new WaitQueue<Waiter & { readonly start: () => void }>(this.timeout, () =>
+    overloaded(`The list has waited ${this.timeout} ms for other lists of this subject; try again`),
+  );
 
-  constructor(timeout: number) {
-    this.waiting = new WaitQueue(timeout, () =>
-      overloaded(`The list has waited ${timeout} ms for other lists of this subject; try again`),
-    );
-  }
-}
-
-interface ListWaiter extends Waiter {
-  readonly start: () => void;
+  constructor(private readonly timeout: number) {}
 }
 
 /**
@@ -27,17 +21,12 @@ interface ListWaiter extends Waiter {
  */
 @Injectable()
 export class ListQueue {
-  private free: number;
-  private readonly subjectShare: number;
-  private readonly timeout: number;
+  private free = this.config.listsInProgress;
+  private readonly subjectShare = Math.max(1, this.free - Math.ceil(this.free / 4));
   /** Round-robin order. */
   private readonly subjects = new Map<string, SubjectLists>();
 
-  constructor({ listsInProgress, database }: Config) {
-    this.free = listsInProgress;
-    this.subjectShare = Math.max(1, listsInProgress - Math.ceil(listsInProgress / 4));
-    this.timeout = database.busyTimeout;
-  }
+  constructor(private readonly config: Config) {}
 
   /** Subjects with a running or waiting list. */
   get subjectCount(): number {
@@ -50,7 +39,8 @@ export class ListQueue {
    */
   async run<T>(request: FastifyRequest, make: () => Promise<T>): Promise<T> {
     const subject = subjectOf(request);
-    const lists = this.listsOf(subject);
+    const lists = this.subjects.get(subject) ?? new SubjectLists(this.config.database.busyTimeout);
+    this.subjects.set(subject, lists);
     try {
       if (this.free > 0 && lists.inProgress < this.subjectShare) this.begin(lists);
       else await new Promise<void>((resolve, reject) => lists.waiting.push({ start: resolve, reject }));
@@ -67,14 +57,6 @@ export class ListQueue {
       this.forgetIdle(subject, lists);
       this.startNext();
     }
-  }
-
-  private listsOf(subject: string): SubjectLists {
-    const known = this.subjects.get(subject);
-    if (known !== undefined) return known;
-    const lists = new SubjectLists(this.timeout);
-    this.subjects.set(subject, lists);
-    return lists;
   }
 
   private forgetIdle(subject: string, { inProgress, waiting }: SubjectLists): void {

@@ -38,17 +38,13 @@ export class ListReader {
 @Injectable()
 export class ListReaders {
   private readonly readers = new Set<ListReader>();
-  private readonly most: number;
+  private readonly most = this.config.listStreams;
   /** Maximum number of readers of one subject. */
-  private readonly subjectShare: number;
+  private readonly subjectShare = Math.max(1, this.most - Math.ceil(this.most / 4));
   /** Maximum number of readers of one address; more than of a subject, because many subjects may share an address. */
-  private readonly addressShare: number;
+  private readonly addressShare = Math.max(1, this.most - Math.ceil(this.most / 8));
 
-  constructor({ listStreams }: Config) {
-    this.most = listStreams;
-    this.subjectShare = Math.max(1, listStreams - Math.ceil(listStreams / 4));
-    this.addressShare = Math.max(1, listStreams - Math.ceil(listStreams / 8));
-  }
+  constructor(private readonly config: Config) {}
 
   /** Number of lists that clients read now. */
   get count(): number {

@@ -16,7 +16,7 @@ const LONGEST = 300;
 /** JSON Schema `pattern` for base64url (RFC 4648 section 5). */
 const CURSOR_PATTERN = `^[A-Za-z0-9_-]{1,${LONGEST}}$`;
 
-export const CURSOR = new RegExp(CURSOR_PATTERN);
+const CURSOR = new RegExp(CURSOR_PATTERN);
 
 const AFTER_ID_ERROR = 'must be given once, as the id of the last record seen, or 0';
 
@@ -33,12 +33,7 @@ export function SortParameter(name: ResourceName, sorts: Sorts): PropertyDecorat
       : 'In ascending order of this property, or with `-` in descending order; equal ones by id in the same direction. Records ' +
         'without a value come last in both directions.';
   return applyDecorators(
-    ApiPropertyOptional({
-      enum: values,
-      enumName: `${name.typeName}Sort`,
-      enumSchema,
-      description,
-    }),
+    ApiPropertyOptional({ enum: values, enumName: `${name.typeName}Sort`, enumSchema, description }),
     IsOptionalNotNull(),
     IsIn(values, { message: `must be given once, as one of ${values.join(', ')}` }),
   );
@@ -112,7 +107,12 @@ export function positionOf(
   { isId }: IdKind,
 ): SortPosition | undefined {
   if (!CURSOR.test(cursor)) return undefined;
-  const parts = jsonOf(Buffer.from(cursor, 'base64url').toString());
+  let parts: unknown;
+  try {
+    parts = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
   if (!Array.isArray(parts) || parts.length !== 3) return undefined;
   const [, value, id] = parts as unknown[];
   if (!isId(id) || !(value === null || IS_VALUE[type](value))) return undefined;
@@ -121,25 +121,13 @@ export function positionOf(
   return cursorOf(property, position) === cursor ? position : undefined;
 }
 
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 const IS_VALUE: Readonly<Record<ValueType, (value: unknown) => boolean>> = {
   integer: Number.isSafeInteger,
   number: Number.isFinite,
-  decimal: isParsed('decimal'),
-  date: isParsed('date'),
+  decimal: (value) => typeof value === 'string' && PARSERS.decimal(value) !== undefined,
+  date: (value) => typeof value === 'string' && PARSERS.date(value) !== undefined,
   'date-time': isStoredMoment,
 };
-
-function isParsed(type: ValueType): (value: unknown) => boolean {
-  return (value) => typeof value === 'string' && PARSERS[type](value) !== undefined;
-}
 
 /** An instant in UTC as `exactDate` of the engine writes it: PostgreSQL has microseconds. The engine checks the day. */
 function isStoredMoment(value: unknown): boolean {

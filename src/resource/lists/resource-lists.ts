@@ -1,6 +1,7 @@
 import { Injectable, StreamableFile } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../config/config.js';
+import { TrackedResponse } from '../../http/connections/request-tracker.js';
 import { routeOf } from '../../http/messages/request.js';
 import { Metrics } from '../../management/metrics.js';
 import type { ResourceExchange } from '../exchange.js';
@@ -10,8 +11,8 @@ import type { ResourceRepository } from '../store/resource-repository.js';
 import type { JsonPage, ResourceSnapshot } from '../store/resource-snapshot.js';
 import type { Selection } from '../store/selection.js';
 import type { ResourceUsage } from '../usage/usage-counter.js';
-import { JSON_TYPE, jsonArray, replayList, wholeArray } from './json-array.js';
-import { ListCache } from './list-cache.js';
+import { arrayChunks, JSON_TYPE, jsonStream, ListStream, wholeArray } from './json-array.js';
+import { type CachedList, ListCache } from './list-cache.js';
 import { afterOf, isFiltered, type ListQuery, selectionOf } from './list-declaration.js';
 import { ListQueue } from './list-queue.js';
 import { ListReaders } from './list-readers.js';
@@ -56,7 +57,7 @@ export class ResourceLists {
     const cached = this.cache.get(etagOf(usage), cacheKey(source, request));
     if (cached !== undefined) {
       if (cached.link !== undefined) reply.header('link', cached.link);
-      return this.counted(replayList(cached, this.cache, this.config.listTimeout, request.method), request);
+      return this.counted(this.replay(cached, request), request);
     }
     // The records may have changed since then, so the headers are set again from the snapshot.
     const make = (snapshot: ListSnapshot): Promise<ListBody> => {
@@ -85,8 +86,11 @@ export class ResourceLists {
     try {
       const page = await snapshot.first(limit, selection);
       const body = wholeArray(page?.chunks ?? []);
-      const link = page && (await linkBehind(snapshot, limit, selection, page, request.url));
-      if (link !== undefined) reply.header('link', link);
+      let link: string | undefined;
+      if (page?.count === limit && (await snapshot.first(1, { ...selection, after: page.last })) !== undefined) {
+        link = nextPageLink(request.url, afterOf(selection, page.last));
+        reply.header('link', link);
+      }
       this.cache.add(etagOf(snapshot.usage), key, body, link);
       return body;
     } finally {
@@ -94,23 +98,74 @@ export class ResourceLists {
     }
   }
 
+  /** Makes a Buffer when the list is a single page, otherwise a stream that holds one page at a time. */
   private async wholeList(
     snapshot: ListSnapshot,
     selection: Selection,
     key: string,
-    { request, reply }: ResourceExchange,
+    exchange: ResourceExchange,
   ): Promise<ListBody> {
+    const { request } = exchange;
+    const pages = snapshot.pages(selection);
+    try {
+      const first = await pages.next();
+      const second = first.done ? first : await pages.next();
+      if (!second.done && request.method !== 'HEAD') {
+        const chunks = arrayChunks([first.value as JsonPage, second.value], pages);
+        return this.counted(this.stream(chunks, snapshot, key, exchange), request);
+      }
+      snapshot.close();
+      if (!second.done) return this.counted(jsonStream(), request);
+      const body = wholeArray(first.done ? [] : first.value.chunks);
+      this.cache.add(etagOf(snapshot.usage), key, body);
+      return body;
+    } catch (error) {
+      snapshot.close();
+      throw error;
+    }
+  }
+
+  /** Streams a list, and collects it for the cache. The client may be disconnected, because others need its snapshot. */
+  private stream(
+    arrayChunks: AsyncGenerator<Buffer>,
+    snapshot: ListSnapshot,
+    key: string,
+    { request, reply }: ResourceExchange,
+  ): StreamableFile {
+    const { cache, readers } = this;
+    const reader = readers.admit(request, () => array.cutOff());
     const etag = etagOf(snapshot.usage);
-    const body = await jsonArray(snapshot.pages(selection), {
-      close: () => snapshot.close(),
-      timeout: this.config.listTimeout,
-      reply,
-      readers: this.readers,
-      collectUpTo: () => (this.cache.collect(etag, key) ? this.cache.longest : 0),
-      collected: (chunks) => this.cache.collected(etag, key, chunks),
+    const limit = cache.collect(etag, key) ? cache.longest : 0;
+    let chunksSoFar: Buffer[] | undefined = limit > 0 ? [] : undefined;
+    let length = 0;
+    let ended = false;
+
+    async function* chunks(): AsyncGenerator<Buffer> {
+      for await (const chunk of arrayChunks) {
+        length += chunk.length;
+        if (length > limit) chunksSoFar = undefined;
+        chunksSoFar?.push(chunk);
+        countChunk(reply, chunk);
+        yield chunk;
+        reader.read();
+      }
+      ended = true;
+    }
+
+    const array = new ListStream(chunks(), this.config.listTimeout, () => {
+      readers.leave(reader);
+      if (limit > 0) cache.collected(etag, key, ended ? chunksSoFar : undefined);
+      snapshot.close();
     });
-    if (body instanceof Buffer) this.cache.add(etag, key, body);
-    return this.counted(body, request);
+    return jsonStream(array);
+  }
+
+  /** Sends a cached list again, as one Buffer or as a stream. */
+  private replay(list: CachedList, { method }: FastifyRequest): ListBody {
+    if (list.chunks.length === 1) return list.chunks[0]!;
+    if (method === 'HEAD') return jsonStream();
+    this.cache.retain(list);
+    return jsonStream(new ListStream(list.chunks.values(), this.config.listTimeout, () => this.cache.release(list)));
   }
 
   /** Counts a stream that ends with an error. A client that disconnects is no error. */
@@ -122,6 +177,11 @@ export class ResourceLists {
     body.getStream().once('error', () => this.metrics.cutOffLists.inc(route));
     return body;
   }
+}
+
+/** Counts a chunk twice: one chunk waits in the socket while the next one is made. */
+function countChunk({ raw }: FastifyReply, { length }: Buffer): void {
+  if (raw instanceof TrackedResponse) raw.httpConnection.countBuffered(raw, 2 * length);
 }
 
 /** The key of a list in the cache: the scope and the URL, because subjects may get different records by one URL. */
@@ -138,19 +198,6 @@ function setListHeaders(
 ): void {
   if (scopeKey === undefined && !isFiltered(selection)) reply.header('x-total-count', usage.count);
   reply.header('etag', etagOf(usage));
-}
-
-/** The `Link` to the next page; `undefined` on the last page. */
-async function linkBehind(
-  snapshot: ListSnapshot,
-  limit: number,
-  selection: Selection,
-  { count, last }: JsonPage,
-  url: string,
-): Promise<string | undefined> {
-  if (count < limit) return undefined;
-  const next = await snapshot.first(1, { ...selection, after: last });
-  return next && nextPageLink(url, afterOf(selection, last));
 }
 
 /**

@@ -3,101 +3,68 @@ import { type DataSource, QueryFailedError } from 'typeorm';
 import { Batcher } from '../../database/batcher.js';
 import { engineOf, type Sql, transaction, type TransactionOptions } from '../../database/engine.js';
 import type { Actor } from '../audit/actor.js';
-import { type IdempotencyKey, type KeyedResult, saveResults, writeOnce } from '../idempotency/idempotency.js';
-import type { AnyResourceEntity } from '../resource-entity.js';
-import type { ResourceTransaction } from './resource-transaction.js';
+import { type IdempotencyKey, saveResults, writeOnce } from '../idempotency/idempotency.js';
 
 /** Maximum number of writes in one transaction. */
 const LARGEST_WRITE = 100;
 
 /** A write that may share a transaction with others. */
 export interface Write {
-  /** The `Idempotency-Key` of its request. */
   readonly key?: IdempotencyKey;
   /** The actor of the write; other writes of the transaction may have other actors. */
   readonly actor: Actor;
 }
 
-/** Runs several writes in one transaction and returns a result or an error for each. */
-type BatchWrite<Entity extends AnyResourceEntity, Item, Result> = (
-  transaction: ResourceTransaction<Entity>,
-  items: Item[],
-) => Promise<(Result | Error)[]>;
+interface SharingOptions extends TransactionOptions {
+  /** Lets writes that wait at the same time share a transaction. Otherwise each write has its own. */
+  readonly isShared: boolean;
+}
 
-/** Runs one write. */
-export type SingleWrite<Item, Result> = (item: Item) => Promise<Result>;
-
-/** Runs writes of a resource in transactions. A write with an `Idempotency-Key` runs once; see `writeOnce`. */
-export class BatchedWrites<Entity extends AnyResourceEntity> {
-  /** @param operations makes the operations of the resource in a transaction */
-  constructor(
-    private readonly dataSource: DataSource,
-    private readonly operations: (transaction: Sql) => ResourceTransaction<Entity>,
-  ) {}
-
-  /** Lets writes that wait at the same time share a transaction; each gets its own result. */
-  shared<Item extends Write, Result>(
-    write: BatchWrite<Entity, Item, Result>,
-    options?: TransactionOptions,
-  ): SingleWrite<Item, Result> {
-    const { busyTimeout: timeout } = engineOf(this.dataSource);
-    const batcher = new Batcher<Item, Result>((items) => this.runAll(items, write, options), {
-      kind: 'write',
-      maxBatchSize: LARGEST_WRITE,
-      timeout,
-    });
-    return (item) => writeOnce(this.dataSource, item.key, () => batcher.load(item));
-  }
-
-  /** Gives each write its own transaction, which is rolled back if the result is an error. */
-  alone<Item extends Write, Result>(
-    write: BatchWrite<Entity, Item, Result>,
-    options?: TransactionOptions,
-  ): SingleWrite<Item, Result> {
-    const run = async (tx: Sql, item: Item): Promise<Result> => {
-      const [result] = await this.runIn(tx, [item], write);
-      if (result instanceof Error) throw result;
-      return result as Result;
-    };
-    return (item) =>
-      writeOnce(this.dataSource, item.key, () => transaction(this.dataSource, (tx) => run(tx, item), options));
-  }
-
+/**
+ * Makes a function that runs one write in a transaction. A write with an `Idempotency-Key` runs once; see `writeOnce`.
+ * @param write runs several writes in one transaction and returns a result or an error for each
+ */
+export function batchedWrites<Item extends Write, Result>(
+  dataSource: DataSource,
+  { isShared, ...options }: SharingOptions,
+  write: (transaction: Sql, items: Item[]) => Promise<(Result | Error)[]>,
+): (item: Item) => Promise<Result> {
   /**
    * Runs the writes in one transaction. If the database, the rule or a key rejects one of them, every write runs alone,
-   * so that the others do not fail.
+   * so that the others do not fail. The transaction of a single write is rolled back if its result is an error.
    */
-  private async runAll<Item extends Write, Result>(
-    items: Item[],
-    write: BatchWrite<Entity, Item, Result>,
-    options?: TransactionOptions,
-  ): Promise<(Result | Error)[]> {
+  const runAll = async (items: Item[]): Promise<(Result | Error)[]> => {
     try {
-      return await transaction(this.dataSource, (tx) => this.runIn(tx, items, write), options);
+      return await transaction(
+        dataSource,
+        async (tx) => {
+          const results = await write(tx, items);
+          if (items.length === 1) onlyResult(results);
+          const keyed = items.map(({ key }, index) => ({ key, result: results[index] }));
+          await saveResults(dataSource, tx, keyed.filter(hasSucceeded));
+          return results;
+        },
+        options,
+      );
     } catch (error) {
       const isOfOne = error instanceof QueryFailedError || error instanceof HttpException;
       if (items.length === 1 || !isOfOne) return items.map(() => error as Error);
-      return (await Promise.all(items.map((item) => this.runAll([item], write, options)))).flat();
+      return (await Promise.all(items.map((item) => runAll([item])))).flat();
     }
-  }
-
-  private async runIn<Item extends Write, Result>(
-    tx: Sql,
-    items: Item[],
-    write: BatchWrite<Entity, Item, Result>,
-  ): Promise<(Result | Error)[]> {
-    const results = await write(this.operations(tx), items);
-    const keyed: KeyedResult[] = [];
-    items.forEach(({ key }, index) => {
-      const result = results[index];
-      if (key !== undefined && hasSucceeded(result)) keyed.push({ key, result });
-    });
-    if (keyed.length > 0) await saveResults(this.dataSource, tx, keyed);
-    return results;
-  }
+  };
+  const { busyTimeout: timeout } = engineOf(dataSource);
+  const batcher = new Batcher<Item, Result>(runAll, { kind: 'write', maxBatchSize: LARGEST_WRITE, timeout });
+  const run = async (item: Item): Promise<Result> => (isShared ? batcher.load(item) : onlyResult(await runAll([item])));
+  return (item) => writeOnce(dataSource, item.key, () => run(item));
 }
 
 /** Tells whether a write has found its record and was not rejected. */
-function hasSucceeded(result: unknown): boolean {
+function hasSucceeded({ result }: { readonly result: unknown }): boolean {
   return result !== undefined && result !== false && !(result instanceof Error);
+}
+
+/** The result of a single write; throws it if it is an error. */
+export function onlyResult<Result>([result]: readonly (Result | Error)[]): Result {
+  if (result instanceof Error) throw result;
+  return result as Result;
 }

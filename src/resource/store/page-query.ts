@@ -1,5 +1,3 @@
-import type { RecordColumn } from './record-columns.js';
-import type { ResourceTable } from './resource-table.js';
 import { type Conditions, conditionsOf, type RecordScope, type Selection, type SortPosition } from './selection.js';
 
 /**
@@ -19,32 +17,29 @@ export interface Statement {
 
 /** The SQL of a selection. A list by id is a sorted list whose property is the id. */
 export class PageQuery {
-  readonly isById: boolean;
-  /** Tells whether the engine must read rows to filter them. */
-  readonly isFiltered: boolean;
-  private readonly table: ResourceTable;
-  private readonly column: RecordColumn;
-  private readonly direction: 'ASC' | 'DESC';
-  private readonly beyond: '>' | '<';
-  private readonly orderBy: string;
-  /** Range of the sort property, or the condition of the scope that an index serves. */
+  private readonly table = this.scope.table;
+  private readonly sortBy = this.selection.sortBy ?? 'id';
+  readonly isById = this.sortBy === 'id';
+  private readonly column = this.table.sortableColumn(this.sortBy);
+  private readonly direction = this.selection.order === 'ascending' ? 'ASC' : 'DESC';
+  private readonly beyond = this.selection.order === 'ascending' ? '>' : '<';
+  private readonly sortColumns = this.isById ? ['id'] : [this.column.name, 'id'];
+  private readonly orderBy = `ORDER BY ${this.sortColumns.map((name) => `${name} ${this.direction}`).join(', ')}`;
+  /** Range of the sort property, and the condition of the scope that an index serves. */
   private readonly range: Conditions;
   private readonly filters: Conditions;
+  /** Tells whether the engine must read rows to filter them. */
+  readonly isFiltered: boolean;
 
-  constructor(scope: RecordScope, { sortBy = 'id', order, ranges = {}, ...others }: Selection) {
-    const { table } = scope;
-    this.table = table;
-    const { [sortBy]: range = {}, ...otherRanges } = ranges;
-    this.isById = sortBy === 'id';
-    this.column = table.sortableColumn(sortBy);
-    this.direction = order === 'ascending' ? 'ASC' : 'DESC';
-    this.beyond = order === 'ascending' ? '>' : '<';
-    const byId = `id ${this.direction}`;
-    this.orderBy = `ORDER BY ${this.isById ? byId : `${this.column.name} ${this.direction}, ${byId}`}`;
+  constructor(
+    private readonly scope: RecordScope,
+    private readonly selection: Selection,
+  ) {
+    const { table, sortBy, isById } = this;
+    const { filters, ranges: { [sortBy]: range = {}, ...ranges } = {} } = selection;
     const rangeOfSort = conditionsOf(table, { ranges: { [sortBy]: range } });
-    this.range = this.isById ? joinConditions(scope.indexed, rangeOfSort) : rangeOfSort;
-    const otherConditions = conditionsOf(table, { ...others, ranges: otherRanges });
-    this.filters = joinConditions(this.isById ? scope.others : scope, otherConditions);
+    this.range = isById ? joinConditions(scope.indexed, rangeOfSort) : rangeOfSort;
+    this.filters = joinConditions(isById ? scope.others : scope, conditionsOf(table, { filters, ranges }));
     this.isFiltered = this.filters.sql.length > 0;
   }
 
@@ -57,8 +52,7 @@ export class PageQuery {
     const { isNullable } = this.column.metadata;
     const { range, beyond } = this;
     const segments: Segment[] = [];
-    const add = (sql: readonly string[], parameters: readonly unknown[]): void =>
-      void segments.push({ sql, parameters });
+    const add = (sql: readonly string[], parameters: readonly unknown[]) => segments.push({ sql, parameters });
     if (after === undefined) {
       add(isNullable ? [`${name} IS NOT NULL`, ...range.sql] : range.sql, range.parameters);
     } else if (after.value !== null) {
@@ -82,10 +76,7 @@ export class PageQuery {
 
   /** The rows of the segment that match the filters. */
   matching(segment: Segment): Statement {
-    return this.all({
-      sql: [...segment.sql, ...this.filters.sql],
-      parameters: [...segment.parameters, ...this.filters.parameters],
-    });
+    return this.all(joinConditions(segment, this.filters));
   }
 
   /**

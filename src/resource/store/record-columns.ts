@@ -3,11 +3,9 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { type Dialect, engineOf } from '../../database/engine.js';
 import { MOST_DIGITS } from '../value-parsers.js';
 
-/** A column that clients see. */
 export interface RecordColumn {
   /** Property name in records. */
   readonly property: string;
-  /** Column name in quotes, for SQL. */
   readonly name: string;
   readonly json: JsonExpression;
   readonly kind: ColumnKind;
@@ -84,7 +82,8 @@ function recordColumn(
   const kind = columnKindOf(dataSource, entity, metadata);
   const name = `${row === undefined ? '' : `${row}.`}${driver.escape(metadata.databaseName)}`;
   const scale = kind === 'decimal' ? scaleOf(entity, metadata) : undefined;
-  const json = columnJson(dialect, name, kind, scale);
+  const text = textOf(dialect, name, kind, scale);
+  const json = columnJson(dialect, name, kind, text);
   // The cast allows a comparison with numbers outside the range of the column.
   const placeholder = kind === 'integer' ? 'CAST(? AS bigint)' : '?';
   return {
@@ -96,7 +95,7 @@ function recordColumn(
     json: isNullable ? nullableJson(name, json) : json,
     initial: initialOf(entity, metadata, kind, scale),
     isSinglePrecision: driver.normalizeType(metadata) === 'real',
-    cursorValue: cursorValueOf(dialect, name, kind, scale),
+    cursorValue: kind === 'date' ? dialect.exactDate(name) : (text ?? name),
     cursorPlaceholder: kind === 'date' ? dialect.dateOfExact('?') : placeholder,
   };
 }
@@ -122,11 +121,11 @@ function initialOf(entity: EntityMetadata, column: ColumnMetadata, kind: ColumnK
   return () => (typeof value === 'number' && scale !== undefined ? value.toFixed(scale) : value);
 }
 
-function cursorValueOf(dialect: Dialect, name: string, kind: ColumnKind, scale = 0): string {
-  if (kind === 'date') return dialect.exactDate(name);
+/** A value that JSON and cursors write alike, as text; `undefined` for other kinds. */
+function textOf(dialect: Dialect, name: string, kind: ColumnKind, scale = 0): string | undefined {
   if (kind === 'day') return dialect.day(name);
   if (kind === 'uuid') return `CAST(${name} AS text)`;
-  return kind === 'decimal' ? dialect.decimal(name, scale) : name;
+  return kind === 'decimal' ? dialect.decimal(name, scale) : undefined;
 }
 
 /** The number of digits after the decimal point. Without it, the engines would return different digits. */
@@ -163,33 +162,19 @@ function unsupported({ name }: EntityMetadata, reason: string): Error {
   return new Error(`${name} cannot be the entity of a resource: ${reason}`);
 }
 
-/** The JSON of a column that may be NULL. */
 function nullableJson(name: string, { expression, isQuoted }: JsonExpression): JsonExpression {
   const value = isQuoted ? `'"' || ${expression} || '"'` : `'' || ${expression}`;
   return { expression: `CASE WHEN ${name} IS NULL THEN 'null' ELSE ${value} END`, isQuoted: false };
 }
 
 /** The JSON of a column without NULL. It equals the output of `JSON.stringify`. */
-function columnJson(dialect: Dialect, name: string, kind: ColumnKind, scale = 0): JsonExpression {
-  switch (kind) {
-    case 'integer':
-    case 'json':
-      return { expression: name, isQuoted: false };
-    case 'real':
-      return { expression: dialect.jsonReal(name), isQuoted: false };
-    case 'decimal':
-      return { expression: dialect.decimal(name, scale), isQuoted: true };
-    case 'uuid':
-      return { expression: `CAST(${name} AS text)`, isQuoted: true };
-    case 'string':
-      return { expression: dialect.json(name), isQuoted: false };
-    case 'boolean':
-      return { expression: `CASE WHEN ${name} THEN 'true' ELSE 'false' END`, isQuoted: false };
-    case 'day':
-      return { expression: dialect.day(name), isQuoted: true };
-    case 'date':
-      return { expression: dialect.isoDate(name), isQuoted: true };
-  }
+function columnJson(dialect: Dialect, name: string, kind: ColumnKind, text?: string): JsonExpression {
+  if (text !== undefined) return { expression: text, isQuoted: true };
+  if (kind === 'date') return { expression: dialect.isoDate(name), isQuoted: true };
+  if (kind === 'real') return { expression: dialect.jsonReal(name), isQuoted: false };
+  if (kind === 'string') return { expression: dialect.json(name), isQuoted: false };
+  const expression = kind === 'boolean' ? `CASE WHEN ${name} THEN 'true' ELSE 'false' END` : name;
+  return { expression, isQuoted: false };
 }
 
 /** The SQL expression of a record as a JSON object after a comma. */

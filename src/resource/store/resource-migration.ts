@@ -11,7 +11,6 @@ export interface ResourceTableOptions {
   readonly columns: Readonly<Record<string, string | Omit<TableColumnOptions, 'name'>>>;
   /** Whether there are the columns of `@CreateDateColumn() createdAt` and `@UpdateDateColumn() updatedAt`. */
   readonly hasTimestamps?: boolean;
-  /** CHECK constraints by name. */
   readonly checks?: Readonly<Record<string, string>>;
   /** Referenced tables by column, equal to `@References` in the entity. */
   readonly references?: Readonly<Record<string, string>>;

@@ -1,10 +1,10 @@
-import type { DataSource, Repository } from 'typeorm';
+import type { Repository } from 'typeorm';
 import type { Config } from '../../config/config.js';
 import { Batcher } from '../../database/batcher.js';
-import { committed, openSnapshot, repeatRead, type Sql, type TransactionOptions } from '../../database/engine.js';
+import { committed, openSnapshot, repeatRead, type Sql, transaction } from '../../database/engine.js';
 import { currentActor } from '../audit/actor.js';
 import { NO_PRECONDITIONS, type Preconditions } from '../preconditions.js';
-import { transactionOnce } from '../idempotency/idempotency.js';
+import { saveResults, writeOnce } from '../idempotency/idempotency.js';
 import type { Id, IdKind } from '../id-kinds.js';
 import { ResourceNotFoundError } from '../record-errors.js';
 import type {
@@ -18,14 +18,11 @@ import type {
 } from '../resource-entity.js';
 import type { ResourceName, Rule } from '../resource.js';
 import type { ResourceUsage, UsageCounter } from '../usage/usage-counter.js';
-import { BatchedWrites, type SingleWrite, type Write } from './batched-writes.js';
-import { References } from './references.js';
+import { batchedWrites, type Write } from './batched-writes.js';
 import { ResourceSnapshot } from './resource-snapshot.js';
-import { placeholders, ResourceTable, type Row, storedRecord } from './resource-table.js';
+import { ResourceTable, type Row, storedRecord } from './resource-table.js';
 import { ResourceTransaction } from './resource-transaction.js';
 import { RecordScope } from './selection.js';
-
-const DELETES: TransactionOptions = { reclaimsSpace: true };
 
 interface Creation<Entity extends AnyResourceEntity> extends Write {
   readonly values: NewRecord<Entity>;
@@ -37,9 +34,31 @@ interface Creation<Entity extends AnyResourceEntity> extends Write {
  * that throws `OutcomeUnknownError` may have been stored or not.
  */
 export class ResourceRepository<Entity extends AnyResourceEntity> {
-  private readonly createOne: SingleWrite<Creation<Entity>, StoredRecord<Entity>>;
-  private readonly updateOne: SingleWrite<RecordUpdate<Entity> & Write, StoredRecord<Entity> | undefined>;
-  private readonly deleteOne: SingleWrite<RecordDeletion & Write, boolean>;
+  readonly table = this.scope.table;
+  /** Names the records of `where`; absent for all records. */
+  readonly scopeKey = this.scope.key;
+  private readonly dataSource = this.table.dataSource;
+  // PostgreSQL locks single records: an update that waits for a lock would delay the others of a shared transaction.
+  private readonly isShared = this.table.engine.hasSingleWriter;
+  private readonly createOne = batchedWrites<Creation<Entity>, StoredRecord<Entity>>(
+    this.dataSource,
+    { isShared: true },
+    (tx, creations) =>
+      this.in(tx).createUpTo(
+        creations.map(({ values }) => values),
+        creations.map(({ actor }) => actor),
+      ),
+  );
+  private readonly updateOne = batchedWrites<RecordUpdate<Entity> & Write, StoredRecord<Entity> | undefined>(
+    this.dataSource,
+    { isShared: this.isShared },
+    (tx, updates) => this.in(tx).updateAll(updates),
+  );
+  private readonly deleteOne = batchedWrites<RecordDeletion & Write, boolean>(
+    this.dataSource,
+    { isShared: this.isShared, reclaimsSpace: true },
+    (tx, deletions) => this.in(tx).deleteAll(deletions),
+  );
   private readonly reads?: Batcher<Id, StoredRecord<Entity> | undefined>;
 
   /**
@@ -58,36 +77,11 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   ) {
     if (name.ids !== this.table.ids) throw new Error(wrongKind(name, this.table.ids));
     counter.layout = this.table.layout;
-    const writes = new BatchedWrites<Entity>(this.dataSource, (tx) => this.in(tx));
-    // PostgreSQL locks single records: an update that waits for a lock would delay the others of a shared transaction.
-    const sharing = this.table.engine.hasSingleWriter ? 'shared' : 'alone';
-    this.createOne = writes.shared<Creation<Entity>, StoredRecord<Entity>>((tx, creations) =>
-      tx.createUpTo(
-        creations.map(({ values }) => values),
-        creations.map(({ actor }) => actor),
-      ),
-    );
-    this.updateOne = writes[sharing]((tx, updates) => tx.updateAll(updates));
-    this.deleteOne = writes[sharing]((tx, deletions) => tx.deleteAll(deletions), DELETES);
     const { busyTimeout: timeout, batchedReads } = this.table.engine;
     if (batchedReads === undefined) return;
     const { maxBatchSize, isOneOf } = batchedReads;
     const statement = this.table.findAll([isOneOf('id'), ...this.scope.sql].join(' AND '));
     this.reads = new Batcher((ids) => this.findAll(statement, ids), { kind: 'read', maxBatchSize, timeout });
-  }
-
-  get table(): ResourceTable {
-    return this.scope.table;
-  }
-
-  /** The foreign keys to other resources. */
-  get references(): References {
-    return new References(this.repository as unknown as Repository<AnyResourceEntity>);
-  }
-
-  /** Names the records of `where`; absent for all records. */
-  get scopeKey(): string | undefined {
-    return this.scope.key;
   }
 
   /**
@@ -100,10 +94,6 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
     return new ResourceRepository(name, repository, counter, config, rule, scope.and(values));
   }
 
-  private get dataSource(): DataSource {
-    return this.table.dataSource;
-  }
-
   /** @throws {ResourceNotFoundError} */
   async get(id: Entity['id']): Promise<StoredRecord<Entity>> {
     return requireFound(this.name, id, await this.find(id));
@@ -112,15 +102,6 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
   async find(id: Entity['id']): Promise<StoredRecord<Entity> | undefined> {
     if (this.reads !== undefined) return this.reads.load(id);
     return this.scope.find(committed(this.dataSource), this.counter, id);
-  }
-
-  /** Returns the ids that exist. */
-  async existing(ids: readonly Id[]): Promise<Id[]> {
-    const rows = await committed(this.dataSource).query<{ id: Id }[]>(
-      `SELECT id FROM ${this.table.sqlName} WHERE ${[`id IN (${placeholders(ids)})`, ...this.scope.sql].join(' AND ')} ORDER BY id`,
-      [...ids, ...this.scope.parameters],
-    );
-    return rows.map(({ id }) => id);
   }
 
   /**
@@ -165,7 +146,14 @@ export class ResourceRepository<Entity extends AnyResourceEntity> {
    * @param preconditions of a POST: with an `Idempotency-Key`, a repetition returns a clone of the first result
    */
   transaction<T>(work: (transaction: Sql) => Promise<T>, { key }: Preconditions = NO_PRECONDITIONS): Promise<T> {
-    return transactionOnce(this.dataSource, key, work);
+    const { dataSource } = this;
+    return writeOnce(dataSource, key, () =>
+      transaction(dataSource, async (tx) => {
+        const result = await work(tx);
+        await saveResults(dataSource, tx, [{ key, result }]);
+        return result;
+      }),
+    );
   }
 
   /** The operations in a transaction of the caller, which may include other resources. */

@@ -3,7 +3,6 @@ import type { Id } from '../id-kinds.js';
 import type { PublicRecord, AnyResourceEntity } from '../resource-entity.js';
 import type { ResourceUsage } from '../usage/usage-counter.js';
 import { LIMIT, PageQuery, type Segment, type Statement } from './page-query.js';
-import type { ResourceTable } from './resource-table.js';
 import { conditionsOf, type RecordScope, type Selection, type SortPosition } from './selection.js';
 
 /** Page size of a list without `limit`. */
@@ -15,11 +14,9 @@ const PAGE = 1000;
 export interface JsonPage {
   readonly chunks: readonly Buffer[];
   readonly count: number;
-  /** The position of the last record. */
   readonly last: SortPosition;
 }
 
-/** Result row of a page. */
 interface PageRow {
   /** `null` when there are no records. */
   readonly records: Buffer | string | null;
@@ -27,34 +24,18 @@ interface PageRow {
   readonly last: Id;
 }
 
-/** Result of one statement. */
-interface Step {
-  readonly page?: JsonPage;
-  /** Start of the next statement (exclusive); absent at the end of the segment. */
-  readonly next?: SortPosition;
-}
-
 /** A consistent snapshot of all records of a resource. */
 export class ResourceSnapshot<Entity extends AnyResourceEntity> {
+  private readonly table = this.scope.table;
+  private readonly limits = this.table.engine.statementLimits;
   /** Maximum number of records of one statement, adapted to their average size. */
-  private mostRecords: number;
+  private mostRecords = Math.min(PAGE, this.limits.firstRecords);
 
   constructor(
     private readonly snapshot: Snapshot,
     readonly usage: ResourceUsage,
     private readonly scope: RecordScope,
-  ) {
-    this.mostRecords = Math.min(PAGE, scope.table.engine.statementLimits.firstRecords);
-  }
-
-  private get table(): ResourceTable {
-    return this.scope.table;
-  }
-
-  /** Maximum number of rows that a filtered statement reads; `Infinity` if statements do not block the event loop. */
-  private get largestScan(): number {
-    return this.table.engine.statementLimits.scannedRows;
-  }
+  ) {}
 
   /** The first `limit` selected records; `undefined` when there are none. */
   async first(limit: number, selection: Selection): Promise<JsonPage | undefined> {
@@ -63,13 +44,13 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     let missing = limit;
     let segments = query.segmentsBeyond(selection.after);
     // Most filters match a row near the start.
-    let scannedRows = Math.min(4 * limit, this.largestScan);
+    let scannedRows = Math.min(4 * limit, this.limits.scannedRows);
     while (missing > 0 && segments.length > 0) {
       const { page, next } = await this.step(query, segments[0]!, missing, scannedRows);
       if (page !== undefined) pages.push(page);
       missing -= page?.count ?? 0;
       segments = next === undefined ? segments.slice(1) : query.segmentsBeyond(next);
-      scannedRows = this.largestScan;
+      scannedRows = this.limits.scannedRows;
     }
     return joinPages(pages);
   }
@@ -96,16 +77,12 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     const { sql, parameters } = conditionsOf(this.table, { filters });
     const where = ['id > ?', ...this.scope.sql, ...sql].join(' AND ');
     const statement = `SELECT ${selected} FROM ${sqlName} WHERE ${where} ORDER BY id ${LIMIT}`;
+    const conditions = [...this.scope.parameters, ...parameters];
     let last = after;
     let missing = limit;
     while (missing > 0) {
       const wanted = Math.min(PAGE, missing);
-      const rows = await this.snapshot.query<Record<string, unknown>[]>(statement, [
-        last,
-        ...this.scope.parameters,
-        ...parameters,
-        wanted,
-      ]);
+      const rows = await this.snapshot.query<Record<string, unknown>[]>(statement, [last, ...conditions, wanted]);
       if (rows.length > 0) yield rows.map((row) => this.table.fromRow(row)) as unknown as PublicRecord<Entity>[];
       if (rows.length < wanted) return;
       last = rows.at(-1)!['id'] as Id;
@@ -125,15 +102,17 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     this.snapshot.close();
   }
 
-  /** Lets `using` close it. */
   [Symbol.dispose](): void {
     this.close();
   }
 
-  /** Reads up to `missing` selected records of a segment with one bounded statement. */
-  private async step(query: PageQuery, segment: Segment, missing: number, scannedRows: number): Promise<Step> {
+  /**
+   * Reads up to `missing` selected records of a segment with one bounded statement.
+   * @returns the records, and where the next statement begins (exclusive); absent at the end of the segment
+   */
+  private async step(query: PageQuery, segment: Segment, missing: number, scannedRows: number) {
     const limit = Math.min(missing, this.mostRecords);
-    const mustBound = this.largestScan < Infinity && query.isFiltered;
+    const mustBound = this.limits.scannedRows < Infinity && query.isFiltered;
     const end = mustBound ? await this.positionAt(query, query.all(segment), scannedRows - 1) : undefined;
     const source = mustBound ? query.scanned(segment, scannedRows) : query.matching(segment);
     const page = await this.read(query, source, limit);
@@ -145,8 +124,7 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
     const [{ records, count, last }] = await this.snapshot.query<[PageRow]>(sql, [...parameters]);
     if (records === null || count === 0) return undefined;
     const json = typeof records === 'string' ? Buffer.from(records) : records;
-    const { jsonBytes } = this.table.engine.statementLimits;
-    this.mostRecords = Math.max(1, Math.min(PAGE, Math.floor((jsonBytes * count) / json.length)));
+    this.mostRecords = Math.max(1, Math.min(PAGE, Math.floor((this.limits.jsonBytes * count) / json.length)));
     const position = query.isById ? { value: last, id: last } : await this.positionAt(query, source, count - 1);
     return { chunks: [json], count, last: position! };
   }
@@ -158,7 +136,6 @@ export class ResourceSnapshot<Entity extends AnyResourceEntity> {
   }
 }
 
-/** Joins consecutive pages. */
 function joinPages(pages: readonly JsonPage[]): JsonPage | undefined {
   const final = pages.at(-1);
   if (final === undefined || pages.length === 1) return final;

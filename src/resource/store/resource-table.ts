@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { DataSource, EntityMetadata, Repository } from 'typeorm';
-import { type Engine, engineOf } from '../../database/engine.js';
-import { type IdKind, idKindOf } from '../id-kinds.js';
+import type { Repository } from 'typeorm';
+import { engineOf } from '../../database/engine.js';
+import { idKindOf } from '../id-kinds.js';
 import type { PublicRecord, AnyResourceEntity, StoredRecord } from '../resource-entity.js';
 import type { UsageCounter } from '../usage/usage-counter.js';
 import { elementJson, type RecordColumn, recordColumns } from './record-columns.js';
@@ -10,54 +10,35 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** The table of a resource: its columns, and its SQL statements, which are built once. */
 export class ResourceTable {
-  readonly dataSource: DataSource;
-  readonly engine: Engine;
-  private readonly metadata: EntityMetadata;
+  private readonly metadata = this.repository.metadata;
+  readonly dataSource = this.repository.manager.dataSource;
+  readonly engine = engineOf(this.dataSource);
   /** Table name without quotes. */
-  readonly name: string;
+  readonly name = this.metadata.tableName;
   /** Table name in quotes, for SQL. */
-  readonly sqlName: string;
-  readonly ids: IdKind;
+  readonly sqlName = this.dataSource.driver.escape(this.name);
   /** The columns that clients see; the first is the id. */
-  readonly columns: readonly RecordColumn[];
-  /** `columns` without the id. */
-  readonly valueColumns: readonly RecordColumn[];
+  readonly columns = recordColumns(this.dataSource, this.metadata);
+  readonly valueColumns = this.columns.slice(1);
+  readonly ids = idKindOf(this.metadata.primaryColumns[0]!.type);
 
-  /** The select list of a record. */
-  readonly selected: string;
+  readonly selected = this.columns.map(({ property, name }) => `${name} AS "${property}"`).join(', ');
   /** SQL expression of a record as JSON. */
-  readonly recordJson: string;
+  readonly recordJson = elementJson(this.columns.map(({ property, json }) => [property, json]));
   /** Hash of `recordJson` for ETags: when a new version gives records another property, old ETags become invalid. */
-  readonly layout: string;
+  readonly layout = createHash('sha256').update(this.recordJson).digest('hex').slice(0, 8);
+  // A sub-select, because SQLite 3.54 takes three times as long for a join with `storage`.
+  private readonly select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
   /** Selects a record with its version. Parameters: resource, id. */
-  readonly find: string;
+  readonly find = this.findAll('id = ?');
   /** Suffix of `find` that locks the record for the transaction. */
-  readonly forUpdate: string;
+  readonly forUpdate = this.engine.dialect.forUpdate(this.sqlName);
+  private readonly assigned = this.valueColumns.map(({ name }) => `${name} = ?, `).join('');
   /** Parameters: all values, revision, id. */
-  readonly update: string;
-  readonly delete: string;
-  private readonly select: string;
+  readonly update = `UPDATE ${this.sqlName} SET ${this.assigned}revision = ? WHERE id = ?`;
+  readonly delete = `DELETE FROM ${this.sqlName} WHERE id = ?`;
 
-  constructor({ manager: { dataSource }, metadata }: Repository<AnyResourceEntity>) {
-    this.dataSource = dataSource;
-    this.engine = engineOf(dataSource);
-    this.metadata = metadata;
-    this.name = metadata.tableName;
-    this.sqlName = dataSource.driver.escape(this.name);
-    this.columns = recordColumns(dataSource, metadata);
-    this.ids = idKindOf(metadata.primaryColumns[0]!.type);
-    this.valueColumns = this.columns.slice(1);
-    this.selected = this.columns.map(({ property, name }) => `${name} AS "${property}"`).join(', ');
-    this.recordJson = elementJson(this.columns.map(({ property, json }) => [property, json]));
-    this.layout = createHash('sha256').update(this.recordJson).digest('hex').slice(0, 8);
-    // A sub-select, because SQLite 3.54 takes three times as long for a join with `storage`.
-    this.select = `SELECT ${this.selected}, revision, (SELECT epoch FROM storage WHERE resource = ?) AS epoch FROM ${this.sqlName}`;
-    this.find = `${this.select} WHERE id = ?`;
-    this.forUpdate = this.engine.dialect.forUpdate(this.sqlName);
-    const assigned = this.valueColumns.map(({ name }) => `${name} = ?, `).join('');
-    this.update = `UPDATE ${this.sqlName} SET ${assigned}revision = ? WHERE id = ?`;
-    this.delete = `DELETE FROM ${this.sqlName} WHERE id = ?`;
-  }
+  constructor(private readonly repository: Repository<AnyResourceEntity>) {}
 
   /** Selects the records that match a condition. Parameters: resource, then the parameters of the condition. */
   findAll(condition: string): string {
@@ -85,7 +66,6 @@ export class ResourceTable {
     return record;
   }
 
-  /** Converts a row to a record. */
   fromRow(row: Values): Values {
     const record: Record<string, unknown> = {};
     for (const { property, metadata } of this.columns) {
@@ -113,18 +93,38 @@ export class ResourceTable {
 
   /** Tells whether this column alone has an index. SQLite reads the rows of one value there by ascending integer id. */
   isIndexed(property: string): boolean {
-    if (this.column('id').kind !== 'integer') return false;
-    return this.metadata.indices.some(({ columns: [first, second], where }) => {
-      return first?.propertyName === property && second === undefined && !where;
-    });
+    return this.column('id').kind === 'integer' && this.hasIndex(property, undefined);
   }
 
   /** @throws {Error} for a property that is not sortable; the message names the remedy */
   sortableColumn(property: string): RecordColumn {
     const column = this.column(property);
-    const problem = sortProblem(this.metadata, column);
+    const problem = this.sortProblem(column);
     if (problem !== undefined) throw new Error(`The records of ${this.name} cannot be sorted: ${problem}`);
     return column;
+  }
+
+  /** Explains why a column is not sortable and what is missing; `undefined` when it is. */
+  private sortProblem({ property, kind, isSinglePrecision }: RecordColumn): string | undefined {
+    if (property !== 'id' && !SORTED_KINDS.includes(kind)) {
+      return `${property} is a ${kind}, and only numbers and dates have the same order on every engine`;
+    }
+    if (isSinglePrecision)
+      return `${property} is real, which has other values on each engine: make it double precision`;
+    if (property === 'id' || this.hasIndex(property, 'id')) return undefined;
+    const columns = `['${property}', 'id']`;
+    return (
+      `${property} has no index together with the id: add @Index(${columns}) to ${this.metadata.name}, and to a migration ` +
+      `"indices: [${columns}]" of createResourceTable, or for a table that exists ` +
+      `queryRunner.createIndex('${this.name}', new TableIndex({ columnNames: ${columns} }))`
+    );
+  }
+
+  /** Tells whether a complete index begins with these columns, or has only the first. */
+  private hasIndex(property: string, next: 'id' | undefined): boolean {
+    return this.metadata.indices.some(({ columns: [first, second], where }) => {
+      return first?.propertyName === property && second?.propertyName === next && !where;
+    });
   }
 }
 
@@ -138,28 +138,6 @@ export const placeholders = (values: readonly unknown[]): string => values.map((
 /** Sortable kinds of columns. Strings are missing, because each database orders them differently. */
 const SORTED_KINDS = ['integer', 'real', 'decimal', 'day', 'date'];
 
-/** Explains why a column is not sortable and what is missing; `undefined` when it is. */
-function sortProblem(entity: EntityMetadata, { property, kind, isSinglePrecision }: RecordColumn): string | undefined {
-  if (property !== 'id' && !SORTED_KINDS.includes(kind)) {
-    return `${property} is a ${kind}, and only numbers and dates have the same order on every engine`;
-  }
-  if (isSinglePrecision) return `${property} is real, which has other values on each engine: make it double precision`;
-  if (property === 'id' || hasIndex(entity, property)) return undefined;
-  const columns = `['${property}', 'id']`;
-  return (
-    `${property} has no index together with the id: add @Index(${columns}) to ${entity.name}, and to a migration ` +
-    `"indices: [${columns}]" of createResourceTable, or for a table that exists ` +
-    `queryRunner.createIndex('${entity.tableName}', new TableIndex({ columnNames: ${columns} }))`
-  );
-}
-
-/** Tells whether a complete index begins with the column and the id. */
-function hasIndex({ indices }: EntityMetadata, property: string): boolean {
-  return indices.some(({ columns: [first, second], where }) => {
-    return first?.propertyName === property && second?.propertyName === 'id' && !where;
-  });
-}
-
 /** A row with its version; `epoch` is `null` when the resource has no `storage` row. */
 export type Row = Readonly<Record<string, unknown>> & { readonly epoch: string | null; readonly revision: number };
 
@@ -169,9 +147,6 @@ export function storedRecord<Entity extends AnyResourceEntity>(
   storage: UsageCounter,
   { epoch, revision, ...row }: Row,
 ): StoredRecord<Entity> {
-  if (epoch === null) throw storage.rowMissing();
-  return {
-    record: table.fromRow(row) as unknown as PublicRecord<Entity>,
-    version: { epoch: storage.epochOf(epoch), revision },
-  };
+  const version = storage.versionOf({ epoch, revision });
+  return { record: table.fromRow(row) as unknown as PublicRecord<Entity>, version };
 }

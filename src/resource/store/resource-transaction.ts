@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { HttpException, Logger } from '@nestjs/common';
 import { engineOf, type Sql } from '../../database/engine.js';
 import { UnsafeIntegerError } from '../../database/errors.js';
-import { type Actor, currentActor } from '../audit/actor.js';
-import { AuditedWrites } from '../audit/audited-writes.js';
+import { type Actor, AuditedWrites, currentActor } from '../audit/actor.js';
 import { RejectedRecordError, StorageFullError } from '../record-errors.js';
 import type {
   NewRecord,
@@ -19,8 +18,9 @@ import type {
 import type { Id } from '../id-kinds.js';
 import type { RecordChange, Rule, RuleTransaction } from '../resource.js';
 import type { LockedUsage, UsageCounter } from '../usage/usage-counter.js';
+import { onlyResult } from './batched-writes.js';
 import { LIMIT } from './page-query.js';
-import { placeholders, recordValue, type ResourceTable } from './resource-table.js';
+import { placeholders, recordValue } from './resource-table.js';
 import { conditionsOf, type RecordScope, type RecordSelection } from './selection.js';
 
 const logger = new Logger('Storage');
@@ -35,21 +35,18 @@ type Values = Readonly<Record<string, unknown>>;
  * them in the same order everywhere, or they deadlock.
  */
 export class ResourceTransaction<Entity extends AnyResourceEntity> {
+  private readonly table = this.scope.table;
   /** Absent if the resource is not audited. */
-  private readonly audit?: AuditedWrites;
+  private readonly audit = this.storage.audited
+    ? new AuditedWrites(this.table.dataSource, this.table.name, this.transaction)
+    : undefined;
 
   constructor(
     private readonly scope: RecordScope,
     private readonly storage: UsageCounter,
     private readonly transaction: Sql,
     private readonly rule?: Rule<Entity>,
-  ) {
-    if (storage.audited) this.audit = new AuditedWrites(scope.table.dataSource, scope.table.name, transaction);
-  }
-
-  private get table(): ResourceTable {
-    return this.scope.table;
-  }
+  ) {}
 
   /** Finds a record and locks it until the transaction ends. */
   async find(id: Id): Promise<StoredRecord<Entity> | undefined> {
@@ -71,19 +68,17 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
 
   /** @throws {StorageFullError} */
   async create(values: NewRecord<Entity>): Promise<StoredRecord<Entity>> {
-    const [result] = await this.createUpTo([values]);
-    if (result instanceof Error) throw result;
-    return result!;
+    return onlyResult(await this.createUpTo([values]));
   }
 
   /**
-   * Creates records without ids until the capacity is reached; the others get the error.
+   * Creates records without ids until the capacity is reached; the others get a `StorageFullError`.
    * @param actors the actor of each record; default: `currentActor`
    */
   async createUpTo(
     records: readonly NewRecord<Entity>[],
     actors?: readonly Actor[],
-  ): Promise<(StoredRecord<Entity> | StorageFullError)[]> {
+  ): Promise<(StoredRecord<Entity> | Error)[]> {
     const usage = await this.lock();
     const versions = versionsAfter(usage, Math.min(records.length, Math.max(usage.free, 0)));
     const stored = await this.insert(records.slice(0, versions.length), versions, actors);
@@ -118,69 +113,59 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
    * @returns `undefined` when there is no such record
    */
   async update(id: Id, changes: Change<Entity>, check?: WriteCheck): Promise<StoredRecord<Entity> | undefined> {
-    const [result] = await this.updateAll([{ id, changes, check }]);
-    if (result instanceof Error) throw result;
-    return result;
+    return onlyResult(await this.updateAll([{ id, changes, check }]));
   }
 
   /** Runs updates in order. If the check or the change of one throws, its record stays, and its result is the error. */
   updateAll(updates: readonly RecordUpdate<Entity>[]): Promise<(StoredRecord<Entity> | undefined | Error)[]> {
-    return this.write(() => this.updateEach(updates));
-  }
-
-  private async updateEach(
-    updates: readonly RecordUpdate<Entity>[],
-  ): Promise<(StoredRecord<Entity> | undefined | Error)[]> {
-    const results: (StoredRecord<Entity> | undefined | Error)[] = [];
-    let last: Version | undefined;
-    for (const { id, changes, check, actor = currentActor() } of updates) {
-      const current = await this.find(id);
-      if (current === undefined) {
-        results.push(undefined);
-        continue;
+    return this.write(async () => {
+      const results: (StoredRecord<Entity> | undefined | Error)[] = [];
+      let last: Version | undefined;
+      for (const { id, changes, check, actor = currentActor() } of updates) {
+        const current = await this.find(id);
+        if (current === undefined) {
+          results.push(undefined);
+          continue;
+        }
+        const record = resultOf(() => {
+          check?.(current.version);
+          return this.changed(current.record, typeof changes === 'function' ? changes(current.record) : changes);
+        });
+        if (record === undefined || record instanceof Error) {
+          results.push(record ?? current);
+          continue;
+        }
+        [last] = versionsAfter(last ?? (await this.lock()), 1);
+        await this.audit?.setActors([[0, actor]]);
+        await this.transaction.query(this.table.update, [...this.table.parametersOf(record), last!.revision, id]);
+        const after = record as PublicRecord<Entity>;
+        await this.checkRule([{ before: current.record, after }]);
+        results.push({ record: after, version: last! });
       }
-      const record = resultOf(() => {
-        check?.(current.version);
-        return this.changed(current.record, typeof changes === 'function' ? changes(current.record) : changes);
-      });
-      if (record === undefined || record instanceof Error) {
-        results.push(record ?? current);
-        continue;
-      }
-      [last] = versionsAfter(last ?? (await this.lock()), 1);
-      await this.audit?.setActor(actor);
-      await this.transaction.query(this.table.update, [...this.table.parametersOf(record), last!.revision, id]);
-      const after = record as PublicRecord<Entity>;
-      await this.checkRule([{ before: current.record, after }]);
-      results.push({ record: after, version: last! });
-    }
-    return results;
+      return results;
+    });
   }
 
   /** @returns whether there was such a record */
   async delete(id: Id, check?: WriteCheck): Promise<boolean> {
-    const [result] = await this.deleteAll([{ id, check }]);
-    if (result instanceof Error) throw result;
-    return result!;
+    return onlyResult(await this.deleteAll([{ id, check }]));
   }
 
   /** Runs several deletions in order; see `updateAll`. */
   deleteAll(deletions: readonly RecordDeletion[]): Promise<(boolean | Error)[]> {
-    return this.write(() => this.deleteEach(deletions));
-  }
-
-  private async deleteEach(deletions: readonly RecordDeletion[]): Promise<(boolean | Error)[]> {
-    const results: (boolean | Error)[] = [];
-    for (const { id, check, actor = currentActor() } of deletions) {
-      const current = await this.find(id);
-      const result = (current && resultOf(() => check?.(current.version))) ?? current !== undefined;
-      if (result === true) {
-        await this.audit?.setActor(actor);
-        await this.transaction.query(this.table.delete, [id]);
+    return this.write(async () => {
+      const results: (boolean | Error)[] = [];
+      for (const { id, check, actor = currentActor() } of deletions) {
+        const current = await this.find(id);
+        const result = (current && resultOf(() => check?.(current.version))) ?? current !== undefined;
+        if (result === true) {
+          await this.audit?.setActors([[0, actor]]);
+          await this.transaction.query(this.table.delete, [id]);
+        }
+        results.push(result);
       }
-      results.push(result);
-    }
-    return results;
+      return results;
+    });
   }
 
   /** Advances the id sequence, so that the next id is greater than `lastGivenId`. */
@@ -219,7 +204,6 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     });
   }
 
-  /** @throws errors of the rule */
   private async checkRule(changes: readonly RecordChange<Entity>[]): Promise<void> {
     const { rule } = this;
     if (rule === undefined || changes.length === 0) return;
@@ -252,7 +236,6 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return this.storage.lock(this.transaction, this.table.engine.dialect);
   }
 
-  /** The changed record; `undefined` when no value differs. */
   private changed(record: Values, changes: Values): Values | undefined {
     let result: Record<string, unknown> | undefined;
     for (const column of this.table.valueColumns) {
@@ -270,7 +253,6 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
     return Object.fromEntries(dates.map(({ property, initial }) => [property, initial()]));
   }
 
-  /** Runs writes, and seals their audit lines if the resource is audited. */
   private write<T>(write: () => Promise<T>): Promise<T> {
     return this.audit === undefined ? write() : this.audit.run(write);
   }
@@ -306,7 +288,6 @@ export class ResourceTransaction<Entity extends AnyResourceEntity> {
   }
 }
 
-/** The versions of the next `count` changes. */
 function versionsAfter({ epoch, revision }: Version, count: number): Version[] {
   return Array.from({ length: count }, (_, index) => ({ epoch, revision: revision + 1 + index }));
 }

@@ -17,7 +17,6 @@ export interface SortPosition {
   readonly id: Id;
 }
 
-/** Filters of records. */
 export interface RecordSelection {
   /** Allowed values by property; a record must match all of them. */
   readonly filters?: Readonly<Record<string, readonly unknown[] | undefined>>;
@@ -25,7 +24,6 @@ export interface RecordSelection {
   readonly ranges?: Readonly<Record<string, Range>>;
 }
 
-/** Filters and order of a list. */
 export interface Selection extends RecordSelection {
   /** Sort property, then the id; absent: the id. */
   readonly sortBy?: string;
@@ -35,7 +33,6 @@ export interface Selection extends RecordSelection {
   readonly after?: SortPosition;
 }
 
-/** Filters and ranges of a selection as SQL. */
 export interface Conditions {
   readonly sql: readonly string[];
   readonly parameters: readonly unknown[];

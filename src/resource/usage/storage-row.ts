@@ -1,12 +1,76 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Logger } from '@nestjs/common';
-import type { DataSource, EntityMetadata } from 'typeorm';
+import {
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Config } from '../../config/config.js';
+import { CLI } from '../../config/program-names.js';
 import { committed, engineOf, openSnapshot, type Sql, transaction } from '../../database/engine.js';
+import { LiveConfig } from '../../database/polling/live-config.js';
+import { ReportedResources } from '../../management/reported-resources.js';
 import { dropAuditTriggers, hasAuditTriggers, makeAuditTriggers } from '../audit/audit-triggers.js';
-import { hasTriggers, makeTriggers } from './triggers.js';
+import { entityOf, hasTriggers, makeTriggers } from './triggers.js';
 import type { UsageCounter } from './usage-counter.js';
 
 const logger = new Logger('Storage');
+
+/**
+ * Prepares the `storage` rows before the start and when a capacity changes. After the start, it compares each count
+ * with the records once. They differ only if `storage` was changed by hand, triggers were off, or the file is damaged.
+ */
+@Injectable()
+export class CountCheck implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy {
+  private readonly stop = new AbortController();
+  private running?: Promise<void>;
+
+  constructor(
+    private readonly resources: ReportedResources,
+    private readonly config: Config,
+    private readonly live: LiveConfig,
+    private readonly dataSource: DataSource,
+  ) {}
+
+  async onModuleInit(): Promise<void> {
+    // The counters already have the new capacities: their listeners were added earlier.
+    await this.live.onChange(async () => {
+      for (const resource of this.resources.all) await prepareStorage(this.dataSource, resource);
+    });
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.config.worker?.isFirst === false) return;
+    this.running = this.checkAll();
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.stop.abort();
+    await this.running;
+  }
+
+  private async checkAll(): Promise<void> {
+    for (const { resource } of this.resources.all) {
+      try {
+        await this.check(resource);
+      } catch (error) {
+        if (this.stop.signal.aborted) return;
+        logger.warn(`The counter of ${resource} was not checked (${(error as Error).message}): run ${CLI} doctor`);
+      }
+    }
+  }
+
+  private async check(resource: string): Promise<void> {
+    const found = await storedCount(this.dataSource, resource, this.stop.signal);
+    if (found === undefined || found.used === found.count) return;
+    logger.error(
+      `The counter of ${resource} says ${found.used}, and there are ${found.count}: "storage" was changed, or triggers were ` +
+        `off. Run ${CLI} doctor --fix, which counts them again`,
+    );
+  }
+}
 
 /**
  * Writes the capacity of a resource into its `storage` row, and makes missing triggers of its table. On SQLite, a
@@ -19,7 +83,8 @@ export async function prepareStorage(
   const [row] = await committed(dataSource).sql<{ capacity: number | null }[]>`
     SELECT capacity FROM storage WHERE resource = ${resource}`;
   if (row === undefined) return;
-  const isCounted = hasRevisions(dataSource, resource);
+  // Features may also count tables without revisions.
+  const isCounted = entityOf(dataSource, resource)?.findColumnWithPropertyName('revision') !== undefined;
   const isAuditRight = (sql: Sql): Promise<boolean> => hasAuditTriggers(sql, dataSource, resource, audited);
   const hasAll = async (sql: Sql): Promise<boolean> =>
     !isCounted || ((await hasTriggers(sql, dataSource, resource)) && (await isAuditRight(sql)));
@@ -44,12 +109,6 @@ export async function prepareStorage(
   logger.log(`The capacity of ${resource} was ${row.capacity}, and is now ${capacity}`);
 }
 
-/** Tells whether the resource has a table with revisions. Features may also count other tables. */
-function hasRevisions({ entityMetadatas }: DataSource, resource: string): boolean {
-  const metadata = entityMetadatas.find(({ tableName }) => tableName === resource);
-  return metadata?.findColumnWithPropertyName('revision') !== undefined;
-}
-
 /** The count in `storage` and the real number of records. */
 export interface StoredCount {
   readonly used: number;
@@ -60,7 +119,7 @@ export interface StoredCount {
 const PAUSE = 5;
 
 /**
- * Counts the records of a resource in one snapshot. On SQLite it counts in pieces, so as not to block requests.
+ * Counts the records of a resource in one snapshot; on SQLite in pieces, so as not to block requests.
  * @param signal ends the counting
  * @returns `undefined` when the resource has no table of its name, or no row in `storage`
  * @throws {DatabaseUnavailableError} when it takes longer than a statement may
@@ -73,7 +132,6 @@ export async function storedCount(
   const table = tableOf(dataSource, resource);
   if (table === undefined) return undefined;
   const { countedRows } = engineOf(dataSource).statementLimits;
-  if (countedRows === Infinity) return countAtOnce(committed(dataSource), resource, table);
   const snapshot = await openSnapshot(dataSource);
   try {
     const [row] = await snapshot.sql<{ used: number }[]>`SELECT used FROM storage WHERE resource = ${resource}`;
@@ -101,31 +159,20 @@ export function recount(dataSource: DataSource, resource: string): Promise<numbe
   });
 }
 
-interface Table {
-  readonly name: string;
-  readonly key: string;
-}
+type Table = Readonly<Record<'name' | 'key', string>>;
 
 /** Quoted names of the table and its key; the table has the plural name of the resource. */
-function tableOf({ entityMetadatas, driver }: DataSource, resource: string): Table | undefined {
-  const metadata = entityMetadatas.find(({ tableName }: EntityMetadata) => tableName === resource);
-  const key = metadata?.primaryColumns[0]?.databaseName;
+function tableOf(dataSource: DataSource, resource: string): Table | undefined {
+  const { driver } = dataSource;
+  const key = entityOf(dataSource, resource)?.primaryColumns[0]?.databaseName;
   return key === undefined ? undefined : { name: driver.escape(resource), key: driver.escape(key) };
-}
-
-async function countAtOnce(source: Sql, resource: string, { name }: Table): Promise<StoredCount | undefined> {
-  const [row] = await source.query<StoredCount[]>(
-    `SELECT used, (SELECT count(*) FROM ${name}) AS count FROM storage WHERE resource = ?`,
-    [resource],
-  );
-  return row && { used: Number(row.used), count: Number(row.count) };
 }
 
 async function countInPieces(source: Sql, { name, key }: Table, piece: number, signal?: AbortSignal): Promise<number> {
   let count = 0;
   let beyond = '';
   let parameters: unknown[] = [];
-  for (;;) {
+  while (piece < Infinity) {
     signal?.throwIfAborted();
     const [end] = await source.query<{ last: unknown }[]>(
       `SELECT ${key} AS last FROM ${name} ${beyond} ORDER BY ${key} LIMIT 1 OFFSET ${piece - 1}`,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { DataSource } from 'typeorm';
+import type { DataSource, EntityMetadata } from 'typeorm';
 import { CAPACITY_REACHED } from '../../database/constraint-violation.js';
 import type { Sql } from '../../database/engine.js';
 import { type IdKind, idKindOf } from '../id-kinds.js';
@@ -7,14 +7,12 @@ import { type IdKind, idKindOf } from '../id-kinds.js';
 /** A transaction, or the query runner of a migration. */
 export type Runner = Pick<Sql, 'query'>;
 
-/** The triggers of a table. */
 export interface Triggers {
   readonly create: readonly string[];
   /** Counts the existing triggers that are enabled and equal to those in `create`. */
   readonly find: { readonly sql: string; readonly parameters: unknown[] };
 }
 
-/** Tells whether a table has all these triggers. */
 export async function areMade(runner: Runner, { create, find }: Triggers): Promise<boolean> {
   const [row] = await runner.query<[{ count: number | string }]>(find.sql, find.parameters);
   return Number(row.count) === create.filter((sql) => sql.startsWith('CREATE TRIGGER')).length;
@@ -50,9 +48,12 @@ async function triggersOf(runner: Runner, { options }: DataSource, table: string
   return sqliteTriggers(table, await uniqueKeys(runner, table));
 }
 
+export const entityOf = ({ entityMetadatas }: DataSource, table: string): EntityMetadata | undefined =>
+  entityMetadatas.find(({ tableName }) => tableName === table);
+
 /** The kind of ids of a table by its entity; integers if it has none. */
-const idsOf = ({ entityMetadatas }: DataSource, table: string): IdKind =>
-  idKindOf(entityMetadatas.find(({ tableName }) => tableName === table)?.primaryColumns[0]?.type);
+const idsOf = (dataSource: DataSource, table: string): IdKind =>
+  idKindOf(entityOf(dataSource, table)?.primaryColumns[0]?.type);
 
 /** Tells whether a table has its triggers as this version makes them. */
 export async function hasTriggers(runner: Runner, dataSource: DataSource, table: string): Promise<boolean> {
@@ -89,7 +90,6 @@ export async function dropTriggers(runner: Runner, { options }: DataSource, tabl
 /** The function of all triggers of a table on PostgreSQL. */
 const functionName = (table: string): string => `"${table}_books"`;
 
-/** Names of the triggers of a table on SQLite. */
 export const sqliteTriggerNames = (table: string): string[] =>
   ['replace', 'insert', 'update', 'delete', 'move', 'moved'].map((kind) => `${table}_${kind}`);
 

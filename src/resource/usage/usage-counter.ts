@@ -3,9 +3,7 @@ import type { ReportedResource } from '../../management/reported-resources.js';
 import type { Version } from '../resource-entity.js';
 import { readableName } from '../resource.js';
 
-/** Version and count of a resource. */
 export interface ResourceUsage extends Version {
-  /** Number of records. */
   readonly count: number;
 }
 
@@ -54,24 +52,21 @@ export class UsageCounter implements ReportedResource {
     return this.checkedRow(transaction.query<LockedUsage[]>(select, [this.resource]));
   }
 
-  /** The epoch of versions: the epoch in the `storage` row, and the layout of the records. */
-  epochOf(stored: string): string {
-    return stored + this.layout;
+  /**
+   * The version of a row: its revision, the epoch in the `storage` row, and the layout of the records.
+   * @throws {Error} without a `storage` row; the service is not ready until it exists
+   */
+  versionOf(row?: { readonly epoch: string | null; readonly revision: number }): Version {
+    this.hasRow = typeof row?.epoch === 'string';
+    if (this.hasRow) return { epoch: row!.epoch + this.layout, revision: row!.revision };
+    throw new Error(
+      `The table "storage" has no row for "${this.resource}", without which nothing can be written: the migration that ` +
+        'creates the resource must insert it; if it was deleted, restore a backup',
+    );
   }
 
   private async checkedRow<T extends Version>(rows: Promise<T[]>): Promise<T> {
     const [row] = await rows;
-    if (row === undefined) throw this.rowMissing();
-    this.hasRow = true;
-    return { ...row, epoch: this.epochOf(row.epoch) };
-  }
-
-  /** The error for a missing `storage` row. The service is not ready until the row exists. */
-  rowMissing(): Error {
-    this.hasRow = false;
-    return new Error(
-      `The table "storage" has no row for "${this.resource}", without which nothing can be written: the migration that ` +
-        'creates the resource must insert it; if it was deleted, restore a backup',
-    );
+    return { ...row!, ...this.versionOf(row) };
   }
 }
