@@ -15,7 +15,8 @@ export class WorkersManagement implements Managed {
 
   constructor(private readonly workers: ReadonlySet<WorkerProcess>) {
     collectDefaultMetrics({ register: this.own });
-    addGauge(this.own, 'workers_serving', 'Workers that serve now (WORKERS)', () => this.serving.length);
+    const serving = { name: 'workers_serving', help: 'Workers that serve now (WORKERS)' };
+    addGauge(this.own, serving, () => this.serving.length);
     const help = 'Workers that ended without being asked to stop';
     this.crashes = new Counter({ name: 'worker_crashes_total', help, registers: [this.own] });
   }
