@@ -7,7 +7,6 @@ import type { ResourceSnapshot } from '../resource/store/resource-snapshot.js';
 import { Progress } from './output/progress.js';
 import { LineSummary, targetOf, writeLines } from './output/write-lines.js';
 import { openStorage } from './resources/open-storage.js';
-import { lastIdLine, recordLine } from './resources/ndjson.js';
 
 export interface ExportOptions {
   readonly output?: string;
@@ -43,11 +42,12 @@ async function* linesOf(
   try {
     for await (const page of snapshot.records({ filters, after }, limit)) {
       last = page.at(-1)!.id;
-      yield summary.add(page.map(recordLine));
+      yield summary.add(page);
       progress.update(summary.count);
     }
     const given = isWhole ? await snapshot.lastGivenId() : 0;
-    if (typeof last === 'number' && given > last) yield lastIdLine(given);
+    // The import continues after this id.
+    if (typeof last === 'number' && given > last) yield `${JSON.stringify({ lastId: given })}\n`;
   } finally {
     progress.stop();
   }

@@ -3,8 +3,7 @@ import { CLI } from '../config/program-names.js';
 import { serviceVersion } from '../config/service-version.js';
 import { RESOURCES, SETTINGS } from '../features.js';
 import { addAuditCommand } from './commands/audit-command.js';
-import { addBackupCommand, addRestoreCommand } from './commands/backup-commands.js';
-import { seconds } from './commands/duration.js';
+import { addBackupCommand, addRestoreCommand, seconds } from './commands/backup-commands.js';
 import { addExportCommand } from './commands/export-command.js';
 import { addImportCommand } from './commands/import-command.js';
 import type { DoctorOptions } from './doctor/doctor.js';
@@ -55,10 +54,7 @@ function addMigrateCommand(cli: Command): void {
     )
     .option('--check-capacity', `change nothing, and fail, if more is stored than ${variables} allows`)
     .addHelpText('after', examples('migrate'))
-    .action(async (options: MigrateOptions) => {
-      const { runMigrations } = await import('./migrate.js');
-      await runMigrations(options);
-    });
+    .action(async (options: MigrateOptions) => (await import('./migrate.js')).runMigrations(options));
 }
 
 function addDoctorCommand(cli: Command): void {
@@ -67,10 +63,7 @@ function addDoctorCommand(cli: Command): void {
     .description('check settings, volume, database, clock, keys and certificate: a line for each, with what to do')
     .option('--fix', 'first correct every counter that differs from the number of records')
     .addHelpText('after', examples('doctor', 'doctor --fix'))
-    .action(async (options: DoctorOptions) => {
-      const { doctor } = await import('./doctor/doctor.js');
-      await doctor(options);
-    });
+    .action(async (options: DoctorOptions) => (await import('./doctor/doctor.js')).doctor(options));
 }
 
 function addTokenCommand(cli: Command): void {
@@ -85,10 +78,7 @@ function addTokenCommand(cli: Command): void {
       'after',
       examples('token --sub alice', `token --sub bob --scope "${NAMES[0] ?? 'orders'}:read" --expires 7d`),
     )
-    .action(async (options: TokenOptions) => {
-      const { printToken } = await import('./token.js');
-      await printToken(options);
-    });
+    .action(async (options: TokenOptions) => (await import('./token.js')).printToken(options));
 }
 
 function addRevokeCommand(cli: Command): void {
@@ -99,10 +89,7 @@ function addRevokeCommand(cli: Command): void {
     .option('--sub <who>', 'the claim sub of the tokens')
     .option('--issuer <iss>', 'only tokens with this claim iss; default: of any issuer')
     .addHelpText('after', examples('revoke --sub alice', 'revoke --jti 0b7c2f1e --issuer https://login.example.com/'))
-    .action(async (options: RevokeOptions) => {
-      const { revokeTokens } = await import('./revoke.js');
-      await revokeTokens(options);
-    });
+    .action(async (options: RevokeOptions) => (await import('./revoke.js')).revokeTokens(options));
 }
 
 function addSetCommand(cli: Command): void {
@@ -116,8 +103,7 @@ function addSetCommand(cli: Command): void {
     .option('--unset <names...>', 'settings that get their value from the environment again')
     .option('--list', 'print the settings that can be set, with their values in force')
     .addHelpText('after', examples('set MAINTENANCE=true', 'set --unset MAINTENANCE', 'set --list'))
-    .action(async (assignments: string[], options: SetOptions) => {
-      const { setSettings } = await import('./set.js');
-      await setSettings(assignments, options);
-    });
+    .action(async (assignments: string[], options: SetOptions) =>
+      (await import('./set.js')).setSettings(assignments, options),
+    );
 }

@@ -16,10 +16,7 @@ export function addAuditCommand(cli: Command, interrupt: AbortSignal): void {
   command
     .command('verify')
     .description('check every line against its hash and the line before; a line of output for each resource')
-    .action(async () => {
-      const { verifyAudit } = await import('../audit.js');
-      await verifyAudit(interrupt);
-    });
+    .action(async () => (await import('../audit.js')).verifyAudit(interrupt));
   command
     .command('export')
     .description('write the lines as NDJSON, as they are at one moment')
@@ -28,8 +25,7 @@ export function addAuditCommand(cli: Command, interrupt: AbortSignal): void {
       '-o, --output <file>',
       'write to a file, which appears only when it is complete (default: stdout); .gz is packed with gzip',
     )
-    .action(async (resource: string | undefined, { output }: { output?: string }) => {
-      const { exportAudit } = await import('../audit.js');
-      await exportAudit(resource, output, interrupt);
-    });
+    .action(async (resource: string | undefined, { output }: { output?: string }) =>
+      (await import('../audit.js')).exportAudit(resource, output, interrupt),
+    );
 }
