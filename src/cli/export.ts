@@ -37,18 +37,14 @@ async function* linesOf(
   const isFiltered = Object.keys(filters).length > 0;
   const isWhole = !isFiltered && after === undefined && limit === undefined;
   const total = isFiltered || after ? undefined : Math.min(snapshot.usage.count, limit ?? Infinity);
-  const progress = new Progress('Exported', name.pluralText, total);
+  using progress = new Progress('Exported', name.pluralText, total);
   let last: Id = 0;
-  try {
-    for await (const page of snapshot.records({ filters, after }, limit)) {
-      last = page.at(-1)!.id;
-      yield summary.add(page);
-      progress.update(summary.count);
-    }
-    const given = isWhole ? await snapshot.lastGivenId() : 0;
-    // The import continues after this id.
-    if (typeof last === 'number' && given > last) yield `${JSON.stringify({ lastId: given })}\n`;
-  } finally {
-    progress.stop();
+  for await (const page of snapshot.records({ filters, after }, limit)) {
+    last = page.at(-1)!.id;
+    yield summary.add(page);
+    progress.update(summary.count);
   }
+  const given = isWhole ? await snapshot.lastGivenId() : 0;
+  // The import continues after this id.
+  if (typeof last === 'number' && given > last) yield `${JSON.stringify({ lastId: given })}\n`;
 }

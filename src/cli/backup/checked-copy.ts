@@ -65,21 +65,17 @@ async function requireValidRecords(file: string, copy: Config, interrupt: AbortS
     const reader = await RecordReader.of(resource);
     using snapshot = await storage.store.openSnapshot();
     const { plural, pluralText } = resource.name;
-    const progress = new Progress('Checked', pluralText);
+    using progress = new Progress('Checked', pluralText);
     let checked = 0;
-    try {
-      for await (const { chunks } of snapshot.pages({ order: 'ascending' })) {
-        interrupt.throwIfAborted();
-        const records = recordsIn(file, chunks, plural);
-        for (const record of records) await requireValid(file, record, reader);
-        checked += records.length;
-        progress.update(checked);
-      }
-      if (checked < snapshot.usage.count)
-        throw unreadable(file, plural, 'some have values that do not fit their columns');
-    } finally {
-      progress.stop();
+    for await (const { chunks } of snapshot.pages({ order: 'ascending' })) {
+      interrupt.throwIfAborted();
+      const records = recordsIn(file, chunks, plural);
+      for (const record of records) await requireValid(file, record, reader);
+      checked += records.length;
+      progress.update(checked);
     }
+    if (checked < snapshot.usage.count)
+      throw unreadable(file, plural, 'some have values that do not fit their columns');
   }
 }
 

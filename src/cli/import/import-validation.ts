@@ -30,7 +30,7 @@ export async function validateInput(
   const problems = new LineProblems();
   const { resource, interrupt } = job;
   const input = new ImportInput(job, problems.add);
-  const progress = new Progress('Checked', 'lines');
+  using progress = new Progress('Checked', 'lines');
   const unique = storage && new UniqueValues(storage);
   let records = 0;
   for await (const batch of input.batches()) {
