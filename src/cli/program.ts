@@ -6,8 +6,6 @@ import { addAuditCommand } from './commands/audit-command.js';
 import { addBackupCommand, addRestoreCommand, seconds } from './commands/backup-commands.js';
 import { addExportCommand } from './commands/export-command.js';
 import { addImportCommand } from './commands/import-command.js';
-import type { DoctorOptions } from './doctor/doctor.js';
-import type { MigrateOptions } from './migrate.js';
 import { NAMES } from './resources/resources.js';
 import type { RevokeOptions } from './revoke.js';
 import type { SetOptions } from './set.js';
@@ -54,7 +52,7 @@ function addMigrateCommand(cli: Command): void {
     )
     .option('--check-capacity', `change nothing, and fail, if more is stored than ${variables} allows`)
     .addHelpText('after', examples('migrate'))
-    .action(async (options: MigrateOptions) => (await import('./migrate.js')).runMigrations(options));
+    .action(async (options: { checkCapacity?: true }) => (await import('./migrate.js')).runMigrations(options));
 }
 
 function addDoctorCommand(cli: Command): void {
@@ -63,7 +61,7 @@ function addDoctorCommand(cli: Command): void {
     .description('check settings, volume, database, clock, keys and certificate: a line for each, with what to do')
     .option('--fix', 'first correct every counter that differs from the number of records')
     .addHelpText('after', examples('doctor', 'doctor --fix'))
-    .action(async (options: DoctorOptions) => (await import('./doctor/doctor.js')).doctor(options));
+    .action(async (options: { fix?: true }) => (await import('./doctor/doctor.js')).doctor(options));
 }
 
 function addTokenCommand(cli: Command): void {

@@ -53,12 +53,6 @@ export function dropRecreatedParts(path: string): void {
 export const atPath = (config: Config, path: string): Config =>
   new Config({ ...config, database: { ...config.database, url: { engine: 'sqlite', path } } });
 
-interface SchemaObject {
-  readonly type: string;
-  readonly name: string;
-  readonly sql: string;
-}
-
 /**
  * Compares tables, indices, triggers and views of two files.
  * @param ignored objects that are not compared, by kind and name, such as `trigger orders_insert`
@@ -78,8 +72,8 @@ function schemaOf(path: string): Map<string, string> {
   using database = openDatabase(path, { readonly: true, fileMustExist: true, timeout: 5000 });
   const rows = database
     .prepare(`SELECT type, name, coalesce(sql, '') AS sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'`)
-    .all() as SchemaObject[];
-  return new Map(rows.map((row) => [`${row.type} ${row.name}`, comparable(row)]));
+    .all() as { type: string; name: string; sql: string }[];
+  return new Map(rows.map(({ type, name, sql }) => [`${type} ${name}`, comparable(type, sql)]));
 }
 
 /**
@@ -87,7 +81,7 @@ function schemaOf(path: string): Map<string, string> {
  * migration was reverted and has run again, TypeORM has rebuilt tables: their columns and constraints are in another
  * order, and each CHECK has more parentheses.
  */
-function comparable({ type, sql }: SchemaObject): string {
+function comparable(type: string, sql: string): string {
   // A text may have parentheses and commas, so it is compared in hexadecimal digits.
   const masked = sql.replaceAll(/'(?:[^']|'')*'/g, (text) => Buffer.from(text).toString('hex'));
   const plain = masked.replaceAll(/[\s"\x60[\]]/g, '').toLowerCase();

@@ -10,7 +10,6 @@ Examples:
   ${CLI} audit verify
   ${CLI} audit export --output audit.ndjson`;
 
-/** Adds `audit`. */
 export function addAuditCommand(cli: Command, interrupt: AbortSignal): void {
   const command = cli.command('audit').description('verify or export the audit trail').addHelpText('after', NOTE);
   command

@@ -26,7 +26,6 @@ interface BackupOptions {
   readonly gzip?: true;
 }
 
-/** Adds `backup`. */
 export function addBackupCommand(cli: Command, interrupt: AbortSignal): void {
   cli
     .command('backup')
@@ -76,7 +75,6 @@ Examples:
   ${CLI} restore /dev/stdin < ${SERVICE_NAME}.sqlite
   ${CLI} restore --verify /backups/${SERVICE_NAME}.sqlite`;
 
-/** Adds `restore`. */
 export function addRestoreCommand(cli: Command, interrupt: AbortSignal): void {
   cli
     .command('restore')

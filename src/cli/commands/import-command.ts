@@ -4,7 +4,6 @@ import { RESOURCES } from '../../features.js';
 import type { ImportOptions } from '../import/import-input.js';
 import { NAMES, resourceNamed } from '../resources/resources.js';
 
-/** Adds `import`. */
 export function addImportCommand(cli: Command, interrupt: AbortSignal): void {
   cli
     .command('import')

@@ -1,12 +1,11 @@
 import { createHash, type Hash } from 'node:crypto';
-import { parseNatural } from '../../http/validation/query-values.js';
 import type { Id } from '../../resource/id-kinds.js';
 import type { AnyResourceEntity, NewRecord } from '../../resource/resource-entity.js';
 import type { Resource } from '../../resource/resource.js';
 import { Failure } from '../command-errors.js';
 import { BrokenLineError, type RecordReader } from '../resources/record-lines.js';
 import type { UnfinishedImport } from './import.entity.js';
-import { type Line, LINE_LIMIT, linesOf } from './lines.js';
+import { type Line, LINE_LIMIT, linesOf, readLastIdLine } from './lines.js';
 
 export type IdsOption = 'keep' | 'assign';
 
@@ -21,7 +20,6 @@ export interface ImportOptions {
 /** The parameters of an import. */
 export interface ImportJob {
   readonly resource: Resource;
-  /** Reads the lines of the resource. */
   readonly reader: RecordReader<AnyResourceEntity>;
   readonly options: ImportOptions;
   readonly interrupt: AbortSignal;
@@ -31,7 +29,6 @@ export interface ImportJob {
   readonly largestId: number;
   /** The path of the input file; absent for a pipe, which can be read only once. */
   readonly file?: string;
-  /** The unfinished import to resume. */
   readonly resumed?: UnfinishedImport;
 }
 
@@ -189,16 +186,6 @@ export class ImportInput {
     if (!this.seen.add(id)) throw new BrokenLineError(`a line before it has the id ${id}, too; ids must differ`);
     return id;
   }
-}
-
-/** Longest `lastId` line in bytes, with any white space. */
-const LAST_ID_LENGTH = 64;
-
-/** The id of a `lastId` line; `undefined` for any other line. */
-function readLastIdLine(line: Buffer): number | undefined {
-  if (line.length > LAST_ID_LENGTH) return undefined;
-  const [, id] = /^\s*\{\s*"lastId"\s*:\s*([1-9][0-9]*)\s*\}\s*$/.exec(line.toString()) ?? [];
-  return id === undefined ? undefined : parseNatural(id);
 }
 
 function anotherInput(lines: number): Failure {

@@ -95,20 +95,16 @@ class ImportRun {
       });
     } catch (error) {
       if (!(error instanceof StorageFullError)) throw error;
-      if (batch.entries.length === 1) throw this.noRoomFor(batch.lastLine);
+      if (batch.entries.length === 1) {
+        const { name, capacity } = this.job.resource;
+        const holds = `the storage holds ${this.storage.store.counter.capacity} ${name.pluralText}`;
+        throw new Failure(`Line ${batch.lastLine} finds no room: ${holds}, as many as ${capacity.name} allows.`);
+      }
       for (const half of batch.halves()) await this.store(half, ids);
       return;
     }
     this.saved = to;
     this.stored += batch.entries.length;
-  }
-
-  private noRoomFor(line: number): Failure {
-    const { name, capacity } = this.job.resource;
-    const most = this.storage.store.counter.capacity;
-    return new Failure(
-      `Line ${line} finds no room: the storage holds ${most} ${name.pluralText}, as many as ${capacity.name} allows.`,
-    );
   }
 
   /** Describes the state of an interrupted import and how to resume it. */

@@ -3,7 +3,7 @@ import { SingleBar } from 'cli-progress';
 /** Milliseconds between two lines when stderr is not a terminal. */
 const INTERVAL = 5000;
 
-/** Shows the progress of long work on stderr: a bar on a terminal, which `using` removes, otherwise a line every few seconds. */
+/** Shows progress on stderr: on a terminal a bar, which `using` removes, otherwise a line every few seconds. */
 export class Progress implements Disposable {
   private readonly bar?: SingleBar;
   private readonly started = performance.now();
