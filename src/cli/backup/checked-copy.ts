@@ -70,27 +70,18 @@ async function requireValidRecords(file: string, copy: Config, interrupt: AbortS
     for await (const { chunks } of snapshot.pages({ order: 'ascending' })) {
       interrupt.throwIfAborted();
       const records = recordsIn(file, chunks, plural);
-      for (const record of records) await requireValid(file, record, reader);
+      for (const record of records) {
+        await reader.read(Buffer.from(JSON.stringify(record))).catch((error: unknown) => {
+          if (!(error instanceof BrokenLineError)) throw error;
+          const problem = `its record ${record.id} could not be stored by a request: ${error.message}`;
+          throw new Failure(`${file} cannot be restored: ${problem}.`);
+        });
+      }
       checked += records.length;
       progress.update(checked);
     }
     if (checked < snapshot.usage.count)
       throw unreadable(file, plural, 'some have values that do not fit their columns');
-  }
-}
-
-async function requireValid(
-  file: string,
-  record: PublicRecord<AnyResourceEntity>,
-  reader: RecordReader<AnyResourceEntity>,
-): Promise<void> {
-  try {
-    await reader.read(Buffer.from(JSON.stringify(record)));
-  } catch (error) {
-    if (!(error instanceof BrokenLineError)) throw error;
-    throw new Failure(
-      `${file} cannot be restored: its record ${record.id} could not be stored by a request: ${error.message}.`,
-    );
   }
 }
 
