@@ -11,8 +11,8 @@ if (asksForVersion()) {
 requireSupportedNode();
 useCompileCache();
 useSourceMaps();
-// V8 would allocate objects that often survive among the old ones, where they keep the whole request until the next full
-// garbage collection: a POST took a fifth more CPU.
+// V8 would allocate objects that often survive among the old ones, where they keep the whole request until the next
+// full garbage collection: a POST took a fifth more CPU.
 setFlagsFromString('--no-allocation-site-pretenuring');
 // A dynamic import, because an old Node would fail on its syntax before the version check.
 await import('./server/serve.js');

@@ -12,7 +12,7 @@ export async function withinTimeout<T>(promise: Promise<T>, late: T): Promise<T>
 }
 
 /**
- * Shares one reading among concurrent callers, so that a database or a network drive that does not respond gets a single
+ * Shares one reading among concurrent callers, so that a database or a network drive that does not respond gets only
  * one. Each caller waits as in `withinTimeout`.
  */
 export function sharedReading<T>(read: () => Promise<T>, late: T): () => Promise<T> {

@@ -61,7 +61,7 @@ export class WorkerProcess {
   readonly name = `Worker ${this.worker.id} (process ${this.process.pid})`;
   readonly forkedAt = performance.now();
   readonly ended = new Promise((resolve) => this.process.once('exit', resolve));
-  /** Resolves with `true` when the worker serves. `close` follows its last output, so that an error is printed first. */
+  /** Whether the worker has come to serve. `close` follows its last output, so that an error is printed first. */
   readonly started = new Promise<boolean>((resolve) => {
     this.onServing = () => resolve(true);
     this.process.once('close', () => resolve(false));

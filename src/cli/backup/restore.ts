@@ -78,7 +78,7 @@ async function replaceStorage(file: string, path: string, check: Check, interrup
   }
 }
 
-/** Restores a backup into a temporary folder. It opens no file beside the backup, where SQLite would make more files. */
+/** Restores a backup into a temporary folder. It opens no file beside the backup, where SQLite would make others. */
 async function verifyBackup(file: string, check: Check, interrupt: AbortSignal) {
   const hint = `The copy for the check is made in ${tmpdir()}; TMPDIR names another folder.`;
   let folder = '';
