@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { parseArguments, USAGE } from './generate/arguments.js';
 import { ArgumentError } from './generate/fields.js';
+import { withUsedImports } from './generate/imports.js';
 import { constant, pascal, words } from './generate/names.js';
 import {
   existingFiles,
@@ -59,13 +60,13 @@ function changesOf({ singular, plural }) {
 }
 
 /** Formats the files as the project does. */
-const formatted = (files) =>
+const formatted = (files, tidy = (source) => source) =>
   Promise.all(
     Object.entries(files).map(async ([path, source]) => {
       const filepath = join(ROOT, path);
       // Prettier does not format this file.
       const text =
-        path === ENV_EXAMPLE ? source : await format(source, { ...(await resolveConfig(filepath)), filepath });
+        path === ENV_EXAMPLE ? source : await format(tidy(source), { ...(await resolveConfig(filepath)), filepath });
       return [path, text];
     }),
   );
@@ -86,7 +87,10 @@ async function generate(args) {
     );
   }
   // All files are ready before the first is written.
-  const [ready, changed] = await Promise.all([formatted(filesOf(resource)), formatted(changesOf(resource))]);
+  const [ready, changed] = await Promise.all([
+    formatted(filesOf(resource), withUsedImports),
+    formatted(changesOf(resource)),
+  ]);
   for (const [path, source] of ready) {
     mkdirSync(dirname(join(ROOT, path)), { recursive: true });
     writeFileSync(join(ROOT, path), source, { flag: 'wx' });

@@ -3,10 +3,10 @@
  * install scripts off, so this program runs the script of the package.
  */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nodeMajor, requireSupportedNode } from '../src/config/node-version.js';
 
@@ -14,19 +14,18 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PACKAGE = 'better-sqlite3-12';
 /** The compiled file. */
 const MODULE = 'build/Release/better_sqlite3.node';
-/** The lock file with the id of the process that makes the module. Two processes would overwrite each other's files. */
-const LOCK = join(ROOT, 'node_modules/.native-module.lock');
-const LONGEST_WAIT = 15 * 60_000;
 const require = createRequire(import.meta.url);
 
 /** Ends the process with a message if the module cannot be made. */
 function makeNativeModule() {
   if (nodeMajor >= 22 || loads()) return;
-  lock();
+  console.error(
+    `Node ${process.versions.node}: ${PACKAGE} is downloaded or compiled once (npm rebuild ${PACKAGE}) ...`,
+  );
   try {
-    if (!loads()) rebuild();
-  } finally {
-    rmSync(LOCK, { force: true });
+    rebuild();
+  } catch (error) {
+    console.error(error.message);
   }
   if (loads()) return;
   console.error(
@@ -35,79 +34,27 @@ function makeNativeModule() {
   process.exit(1);
 }
 
+/** Makes the module in a copy: make(1) fails if the path has a blank, and another process may make it, too. */
 function rebuild() {
-  console.error(
-    `Node ${process.versions.node}: ${PACKAGE} is downloaded or compiled once (npm rebuild ${PACKAGE}) ...`,
-  );
-  if (/^[\w./:\\-]+$/.test(ROOT)) rebuildIn(ROOT);
-  else rebuildElsewhere();
-}
-
-/** Compiles the package in a copy, because make(1) fails if the path has a blank. */
-function rebuildElsewhere() {
   const place = [tmpdir(), '/tmp'].find((folder) => /^[\w./-]+$/.test(folder)) ?? tmpdir();
-  const copy = mkdtempSync(join(place, 'cookies-native-'));
+  const copy = mkdtempSync(join(place, 'native-module-'));
   const [from, to] = [ROOT, copy].map((folder) => join(folder, 'node_modules', PACKAGE));
+  const draft = join(from, `${MODULE}.${process.pid}`);
   try {
     cpSync(from, to, { recursive: true });
-    rebuildIn(copy);
-    cpSync(join(to, MODULE), join(from, MODULE));
-  } catch (error) {
-    console.error(error.message);
+    spawnSync('npm', ['rebuild', PACKAGE, '--ignore-scripts=false', '--loglevel=error'], {
+      cwd: copy,
+      // The package downloads its build with a program of another package.
+      env: { ...process.env, PATH: `${join(ROOT, 'node_modules/.bin')}${delimiter}${process.env.PATH}` },
+      // stdout belongs to the program that starts next.
+      stdio: ['ignore', process.stderr, process.stderr],
+      shell: process.platform === 'win32',
+    });
+    mkdirSync(dirname(draft), { recursive: true });
+    cpSync(join(to, MODULE), draft);
+    renameSync(draft, join(from, MODULE));
   } finally {
     rmSync(copy, { recursive: true, force: true });
-  }
-}
-
-function rebuildIn(folder) {
-  spawnSync('npm', ['rebuild', PACKAGE, '--ignore-scripts=false', '--loglevel=error'], {
-    cwd: folder,
-    // The package downloads its build with a program of another package.
-    env: { ...process.env, PATH: `${join(ROOT, 'node_modules/.bin')}${delimiter}${process.env.PATH}` },
-    // stdout belongs to the program that starts next.
-    stdio: ['ignore', process.stderr, process.stderr],
-    shell: process.platform === 'win32',
-  });
-}
-
-/** Waits while another process makes the module. */
-function lock() {
-  for (let waited = 0; waited < LONGEST_WAIT; waited += 500) {
-    if (tryLock()) return;
-    if (waited === 0) console.error(`Waiting for process ${lockOwner()}, which is making ${PACKAGE} ...`);
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
-  }
-  console.error(`${PACKAGE} is still being made by process ${lockOwner()}: end it, or remove ${LOCK}.`);
-  process.exit(1);
-}
-
-/** @returns whether this process has the lock. A lock whose process has ended is removed. */
-function tryLock() {
-  try {
-    writeFileSync(LOCK, String(process.pid), { flag: 'wx' });
-    return true;
-  } catch (error) {
-    if (error.code !== 'EEXIST') throw error;
-    const owner = lockOwner();
-    if (owner !== 0 && !isRunning(owner)) rmSync(LOCK, { force: true });
-    return false;
-  }
-}
-
-/** @returns 0 if there is no lock, or its owner has not written its id yet */
-function lockOwner() {
-  try {
-    return Number(readFileSync(LOCK, 'utf8'));
-  } catch {
-    return 0;
-  }
-}
-
-function isRunning(pid) {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return error.code === 'EPERM';
   }
 }
 

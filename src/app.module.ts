@@ -1,5 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { AdminModule } from './admin/admin.module.js';
+import { AdminController } from './admin/admin.controller.js';
 import { AuthModule } from './auth/auth.module.js';
 import { Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
@@ -16,6 +16,7 @@ export class AppModule {
   static forRoot(config: Config): DynamicModule {
     return {
       module: AppModule,
+      controllers: config.adminPage ? [AdminController] : [],
       imports: [
         ConfigModule.forRoot(config),
         DatabaseModule.forRoot(),
@@ -26,7 +27,6 @@ export class AppModule {
         HttpModule,
         ResourceModule,
         ManagementModule,
-        AdminModule.forRoot(config),
         // features
         CookiesModule,
       ],

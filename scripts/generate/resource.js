@@ -1,4 +1,3 @@
-import { importOf } from './imports.js';
 import { constant } from './names.js';
 import { valuesOf } from './fields.js';
 
@@ -30,10 +29,10 @@ export const defaultOf = ({ column, initial }) =>
 
 export const checkOf = (plural, name) => `${plural.replaceAll('-', '_')}_${name}`;
 
-/** The import from `<singular>.values.ts` for a source. */
-export function valuesImport(source, { singular, fields }, folder) {
+/** The import of all names in `<singular>.values.ts`. */
+export function valuesImport({ singular, fields }, folder) {
   const enums = enumsOf(fields);
-  const names = [constant(singular), ...enums.map(({ name }) => valuesOf(singular, name))];
-  const types = [...enums, ...jsonOf(fields)].map(({ type }) => type);
-  return importOf(source, `${folder}${singular}.values.js`, names, types);
+  const values = enums.map(({ name }) => valuesOf(singular, name));
+  const types = [...enums, ...jsonOf(fields)].map(({ type }) => `type ${type}`);
+  return `import { ${[constant(singular), ...values, ...types].join(', ')} } from '${folder}${singular}.values.js';`;
 }

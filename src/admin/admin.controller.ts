@@ -4,12 +4,11 @@ import { DataSource } from 'typeorm';
 import { Scopes } from '../auth/scopes.decorator.js';
 import { Config } from '../config/config.js';
 import { serviceVersion } from '../config/service-version.js';
-import { committed } from '../database/engine.js';
 import { newestBackups } from '../management/backup-files.js';
-import { withinTimeout } from '../management/database-timeout.js';
+import { sharedReading } from '../management/database-timeout.js';
 import { Health } from '../management/health.js';
 import type { Readiness } from '../management/management-routes.js';
-import { type ReportedResource, ReportedResources } from '../management/reported-resources.js';
+import { recordCount, type ReportedResource, ReportedResources } from '../management/reported-resources.js';
 
 /** Maximum number of backups on the page. */
 const MOST_BACKUPS = 10;
@@ -41,14 +40,19 @@ interface Status {
 export class AdminController {
   /** Makes the OpenAPI document. `serveAdminPage` sets it, because only the application can make the document. */
   makeDocument!: () => Promise<OpenAPIObject>;
-  private backupsInProgress?: Promise<Backups>;
+  private readonly backups: () => Promise<Backups | null>;
 
   constructor(
-    private readonly config: Config,
+    config: Config,
     private readonly health: Health,
     private readonly resources: ReportedResources,
     private readonly dataSource: DataSource,
-  ) {}
+  ) {
+    const folder = config.database.backupFolder;
+    const silent: Backups = { files: [], problem: 'BACKUP_DIR does not respond' };
+    this.backups =
+      folder === undefined ? () => Promise.resolve(null) : sharedReading(() => readBackups(folder), silent);
+  }
 
   /** The OpenAPI document, even if `DOCS` does not publish it. */
   @Get('document')
@@ -58,28 +62,18 @@ export class AdminController {
 
   @Get('status')
   async status(): Promise<Status> {
-    const folder = this.config.database.backupFolder;
     const [health, resources, backups] = await Promise.all([
       this.health.readiness(),
       Promise.all(this.resources.all.map((resource) => this.statusOf(resource))),
-      folder === undefined ? null : this.backupsIn(folder),
+      this.backups(),
     ]);
     return { version: serviceVersion(), health, resources, backups };
   }
 
   private async statusOf(reported: ReportedResource): Promise<ResourceStatus> {
     const { resource, text, capacity, audited } = reported;
-    const counting = reported.usage(committed(this.dataSource)).then(
-      ({ count }) => count,
-      () => null,
-    );
-    return { resource, text, capacity, audited, count: await withinTimeout(counting, null) };
-  }
-
-  /** Reads the folder once for concurrent requests, because a network drive may not respond. */
-  private backupsIn(folder: string): Promise<Backups> {
-    this.backupsInProgress ??= readBackups(folder).finally(() => (this.backupsInProgress = undefined));
-    return withinTimeout(this.backupsInProgress, { files: [], problem: 'BACKUP_DIR does not respond' });
+    const count = (await recordCount(reported, this.dataSource)) ?? null;
+    return { resource, text, capacity, audited, count };
   }
 }
 

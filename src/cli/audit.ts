@@ -38,7 +38,7 @@ async function* linesOf(
 ): AsyncGenerator<string> {
   for (const resource of resources) {
     for await (const page of allLines(snapshot, resource)) {
-      yield summary.add(page.map((line) => `${JSON.stringify(publicLine(line))}\n`));
+      yield summary.add(page.map(publicLine));
     }
   }
 }

@@ -7,7 +7,6 @@ import type { ResourceSnapshot } from '../resource/store/resource-snapshot.js';
 import { Progress } from './output/progress.js';
 import { LineSummary, targetOf, writeLines } from './output/write-lines.js';
 import { openStorage } from './resources/open-storage.js';
-import { lastIdLine, recordLine } from './resources/ndjson.js';
 
 export interface ExportOptions {
   readonly output?: string;
@@ -38,17 +37,14 @@ async function* linesOf(
   const isFiltered = Object.keys(filters).length > 0;
   const isWhole = !isFiltered && after === undefined && limit === undefined;
   const total = isFiltered || after ? undefined : Math.min(snapshot.usage.count, limit ?? Infinity);
-  const progress = new Progress('Exported', name.pluralText, total);
+  using progress = new Progress('Exported', name.pluralText, total);
   let last: Id = 0;
-  try {
-    for await (const page of snapshot.records({ filters, after }, limit)) {
-      last = page.at(-1)!.id;
-      yield summary.add(page.map(recordLine));
-      progress.update(summary.count);
-    }
-    const given = isWhole ? await snapshot.lastGivenId() : 0;
-    if (typeof last === 'number' && given > last) yield lastIdLine(given);
-  } finally {
-    progress.stop();
+  for await (const page of snapshot.records({ filters, after }, limit)) {
+    last = page.at(-1)!.id;
+    yield summary.add(page);
+    progress.update(summary.count);
   }
+  const given = isWhole ? await snapshot.lastGivenId() : 0;
+  // The import continues after this id.
+  if (typeof last === 'number' && given > last) yield `${JSON.stringify({ lastId: given })}\n`;
 }

@@ -11,11 +11,7 @@ import { prepareStorage } from '../resource/usage/storage-row.js';
 import { Failure } from './command-errors.js';
 import { configInForce, rejectNewerSchema } from './resources/open-storage.js';
 
-export interface MigrateOptions {
-  readonly checkCapacity?: true;
-}
-
-export async function runMigrations({ checkCapacity }: MigrateOptions): Promise<void> {
+export async function runMigrations({ checkCapacity }: { checkCapacity?: true }): Promise<void> {
   const config = loadConfigFromProcess(SETTINGS);
   // This command writes to the log of the service.
   Logger.overrideLogger(new NestLogger(createLog(config)));

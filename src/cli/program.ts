@@ -1,15 +1,11 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { CLI } from '../config/program-names.js';
 import { serviceVersion } from '../config/service-version.js';
 import { RESOURCES, SETTINGS } from '../features.js';
-import { addAuditCommand } from './commands/audit-command.js';
-import { addBackupCommand, addRestoreCommand } from './commands/backup-commands.js';
-import { seconds } from './commands/duration.js';
+import { addBackupCommand, addRestoreCommand, seconds } from './commands/backup-commands.js';
 import { addExportCommand } from './commands/export-command.js';
-import { addImportCommand } from './commands/import-command.js';
-import type { DoctorOptions } from './doctor/doctor.js';
-import type { MigrateOptions } from './migrate.js';
-import { NAMES } from './resources/resources.js';
+import type { ImportOptions } from './import/import-input.js';
+import { NAMES, resourceNamed } from './resources/resources.js';
 import type { RevokeOptions } from './revoke.js';
 import type { SetOptions } from './set.js';
 import type { TokenOptions } from './token.js';
@@ -43,22 +39,20 @@ export function program(interrupt: AbortSignal): Command {
   return cli;
 }
 
+const CAPACITIES = RESOURCES.map(({ capacity }) => capacity.name).join(' or ');
+
 /** The examples at the end of a command's help. */
 const examples = (...calls: string[]): string => `\nExamples:\n${calls.map((call) => `  ${CLI} ${call}`).join('\n')}`;
 
 function addMigrateCommand(cli: Command): void {
-  const variables = RESOURCES.map(({ capacity }) => capacity.name).join(' or ');
   cli
     .command('migrate')
     .description(
       'run the pending migrations, as the start does unless MIGRATE_ON_START is false; logs as the service does',
     )
-    .option('--check-capacity', `change nothing, and fail, if more is stored than ${variables} allows`)
+    .option('--check-capacity', `change nothing, and fail, if more is stored than ${CAPACITIES} allows`)
     .addHelpText('after', examples('migrate'))
-    .action(async (options: MigrateOptions) => {
-      const { runMigrations } = await import('./migrate.js');
-      await runMigrations(options);
-    });
+    .action(async (options: { checkCapacity?: true }) => (await import('./migrate.js')).runMigrations(options));
 }
 
 function addDoctorCommand(cli: Command): void {
@@ -67,10 +61,7 @@ function addDoctorCommand(cli: Command): void {
     .description('check settings, volume, database, clock, keys and certificate: a line for each, with what to do')
     .option('--fix', 'first correct every counter that differs from the number of records')
     .addHelpText('after', examples('doctor', 'doctor --fix'))
-    .action(async (options: DoctorOptions) => {
-      const { doctor } = await import('./doctor/doctor.js');
-      await doctor(options);
-    });
+    .action(async (options: { fix?: true }) => (await import('./doctor/doctor.js')).doctor(options));
 }
 
 function addTokenCommand(cli: Command): void {
@@ -85,10 +76,7 @@ function addTokenCommand(cli: Command): void {
       'after',
       examples('token --sub alice', `token --sub bob --scope "${NAMES[0] ?? 'orders'}:read" --expires 7d`),
     )
-    .action(async (options: TokenOptions) => {
-      const { printToken } = await import('./token.js');
-      await printToken(options);
-    });
+    .action(async (options: TokenOptions) => (await import('./token.js')).printToken(options));
 }
 
 function addRevokeCommand(cli: Command): void {
@@ -99,10 +87,7 @@ function addRevokeCommand(cli: Command): void {
     .option('--sub <who>', 'the claim sub of the tokens')
     .option('--issuer <iss>', 'only tokens with this claim iss; default: of any issuer')
     .addHelpText('after', examples('revoke --sub alice', 'revoke --jti 0b7c2f1e --issuer https://login.example.com/'))
-    .action(async (options: RevokeOptions) => {
-      const { revokeTokens } = await import('./revoke.js');
-      await revokeTokens(options);
-    });
+    .action(async (options: RevokeOptions) => (await import('./revoke.js')).revokeTokens(options));
 }
 
 function addSetCommand(cli: Command): void {
@@ -116,8 +101,70 @@ function addSetCommand(cli: Command): void {
     .option('--unset <names...>', 'settings that get their value from the environment again')
     .option('--list', 'print the settings that can be set, with their values in force')
     .addHelpText('after', examples('set MAINTENANCE=true', 'set --unset MAINTENANCE', 'set --list'))
-    .action(async (assignments: string[], options: SetOptions) => {
-      const { setSettings } = await import('./set.js');
-      await setSettings(assignments, options);
+    .action(async (assignments: string[], options: SetOptions) =>
+      (await import('./set.js')).setSettings(assignments, options),
+    );
+}
+
+function addImportCommand(cli: Command, interrupt: AbortSignal): void {
+  const file = `${NAMES[0]}.ndjson`;
+  const calls = [`${file} --dry-run`, file, `${file} --resume`, `${file}.gz`, `--ids assign < ${file}`];
+  const note = `
+A file is checked as a whole before anything is stored; stdin is checked as it arrives. Lines are stored in
+batches, and each saves the progress: an interrupted import goes on with --resume and the same input, and no line is
+lost or stored twice. The service may run meanwhile. No more records are stored than ${CAPACITIES} allows.
+Import a resource before those that refer to it: ${NAMES.join(', ')}.`;
+  cli
+    .command('import')
+    .description('store the records of an NDJSON file (or .gz), or of stdin; the rules of POST hold for every line')
+    .usage('<resource> [file] [options]')
+    .argument('[resource]', `one of ${NAMES.join(', ')}`)
+    .argument('[file]', 'the file to read (default: stdin)')
+    .addOption(
+      new Option(
+        '--ids <how>',
+        'keep the ids, or assign new ones (default: keep those of lines that have them)',
+      ).choices(['keep', 'assign']),
+    )
+    .option('--dry-run', 'check everything and store nothing')
+    .addOption(
+      new Option('--atomic', 'store all or nothing, in one transaction; the service cannot write meanwhile').conflicts(
+        'resume',
+      ),
+    )
+    .addOption(new Option('--resume', 'go on with the import that was interrupted').conflicts(['forget', 'dryRun']))
+    .option('--forget', 'start again after an interrupted import; its stored records stay')
+    .addHelpText('after', note + examples(...calls.map((call) => `import ${NAMES[0]} ${call}`)))
+    .action(async (name: string | undefined, file: string | undefined, options: ImportOptions) => {
+      const resource = resourceNamed(name, 'import', file ?? name);
+      await (await import('./import/import.js')).importRecords(resource, file, options, interrupt);
     });
+}
+
+const AUDIT_NOTE = `
+The trail has the resources that are declared with "audited: true". verify fails, and names the first wrong line, if a line
+was changed, removed, added or moved. Keep its output elsewhere: a user who may change the database may also write a new
+trail with other hashes.
+`;
+
+function addAuditCommand(cli: Command, interrupt: AbortSignal): void {
+  const command = cli
+    .command('audit')
+    .description('verify or export the audit trail')
+    .addHelpText('after', AUDIT_NOTE + examples('audit verify', 'audit export --output audit.ndjson'));
+  command
+    .command('verify')
+    .description('check every line against its hash and the line before; a line of output for each resource')
+    .action(async () => (await import('./audit.js')).verifyAudit(interrupt));
+  command
+    .command('export')
+    .description('write the lines as NDJSON, as they are at one moment')
+    .argument('[resource]', 'only the lines of this resource')
+    .option(
+      '-o, --output <file>',
+      'write to a file, which appears only when it is complete (default: stdout); .gz is packed with gzip',
+    )
+    .action(async (resource: string | undefined, { output }: { output?: string }) =>
+      (await import('./audit.js')).exportAudit(resource, output, interrupt),
+    );
 }

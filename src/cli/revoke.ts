@@ -10,7 +10,6 @@ export interface RevokeOptions {
   readonly issuer?: string;
 }
 
-/** Revokes one token, or all tokens of a subject that were issued until now. */
 export async function revokeTokens({ jti, sub, issuer }: RevokeOptions): Promise<void> {
   const value = jti ?? sub;
   if (!value || (jti !== undefined && sub !== undefined)) throw new UsageError('give either --jti or --sub, not empty');

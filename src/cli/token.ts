@@ -16,7 +16,6 @@ function claimAt(path: readonly string[], value: unknown): object {
   return path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object;
 }
 
-/** Prints a token. */
 export async function printToken({ sub, scope, expires }: TokenOptions): Promise<void> {
   if (sub === '') throw new UsageError('--sub is empty');
   const config = loadConfigFromProcess(SETTINGS);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import type { LiveSettings } from './live-values.js';
-import { familyOf, isServiceLink, nearMisses } from './near-misses.js';
+import { familyOf, isServiceLink, nearMiss } from './near-misses.js';
 import { PLATFORM_SETTINGS } from './platform-settings.js';
 import { type PlatformValues, RULES } from './rules.js';
 import { type Environment, problemOf, type Setting, settingsIn, valuesIn } from './setting.js';
@@ -181,7 +181,9 @@ function misspelledNames(
   const known = new Set(settings.flatMap(({ name, file }) => (file ? [name, `${name}_FILE`] : [name])));
   // Only this service uses variables with these first words.
   const families = new Set(['JWT', ...ofFeatures.map(({ name }) => familyOf(name))]);
-  return nearMisses(environment, known, families).map(
-    ([name, meant]) => `${name} is not a setting of this service; did you mean ${meant}?`,
-  );
+  return Object.keys(environment).flatMap((name) => {
+    if (known.has(name) || isServiceLink(name, environment)) return [];
+    const meant = nearMiss(name, known, families);
+    return meant === undefined ? [] : [`${name} is not a setting of this service; did you mean ${meant}?`];
+  });
 }

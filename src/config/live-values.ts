@@ -1,4 +1,4 @@
-import { familyOf, nearMisses } from './near-misses.js';
+import { familyOf, nearMiss } from './near-misses.js';
 import { PLATFORM_SETTINGS } from './platform-settings.js';
 import { problemOf, type Setting, settingsIn } from './setting.js';
 
@@ -27,7 +27,7 @@ export function liveSetting(live: LiveSettings, name: string): Setting {
   if (settingsIn(PLATFORM_SETTINGS).some((each) => each.name === name)) {
     throw new Error(`${name} is read at the start only: set it in the environment, and restart. ${choice}`);
   }
-  const [near] = nearMisses({ [name]: '' }, names, new Set([...names].map(familyOf)));
-  const meant = near === undefined ? '' : `; did you mean ${near[1]}?`;
-  throw new Error(`${name} is not a setting of this service${meant || `. ${choice}`}`);
+  const meant = nearMiss(name, names, new Set([...names].map(familyOf)));
+  const advice = meant === undefined ? `. ${choice}` : `; did you mean ${meant}?`;
+  throw new Error(`${name} is not a setting of this service${advice}`);
 }

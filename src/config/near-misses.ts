@@ -20,21 +20,12 @@ export function isServiceLink(name: string, environment: Environment): boolean {
 }
 
 /**
- * Finds variables that are probably misspelt, and the names that were probably meant.
+ * Finds the name that was probably meant by a misspelt one.
  * @param families first words that only this service uses. With such a word, a longer or shorter name is a near-miss,
  * too, such as `JWT_SECRET_KEY` and `JWT_AUD`.
  */
-export function nearMisses(
-  environment: Environment,
-  known: ReadonlySet<string>,
-  families: ReadonlySet<string>,
-): [name: string, meant: string][] {
-  return Object.keys(environment)
-    .filter((name) => !known.has(name) && !isServiceLink(name, environment))
-    .flatMap((name) => {
-      const meant = nearest(name, known) ?? longerOrShorter(name, known, families);
-      return meant === undefined ? [] : [[name, meant] as [string, string]];
-    });
+export function nearMiss(name: string, known: ReadonlySet<string>, families: ReadonlySet<string>): string | undefined {
+  return nearest(name, known) ?? longerOrShorter(name, known, families);
 }
 
 /** The known name with the fewest slips. */

@@ -40,7 +40,7 @@ export async function backupsIn(folder: string): Promise<BackupFile[]> {
 }
 
 /** A backup with its size in bytes. */
-export type SizedBackup = BackupFile & { readonly size: number };
+type SizedBackup = BackupFile & { readonly size: number };
 
 /**
  * The newest backups in a folder, newest first. A name with a future time, left by a clock that was set back, does not

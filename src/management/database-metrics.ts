@@ -2,7 +2,7 @@ import type { Channel, ChannelListener } from 'node:diagnostics_channel';
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
 import {
@@ -16,8 +16,8 @@ import {
 } from '../database/database-events.js';
 import { engineOf } from '../database/engine.js';
 import { addGauge } from './add-gauge.js';
-import { lastBackup, type SizedBackup } from './backup-files.js';
-import { withinTimeout } from './database-timeout.js';
+import { lastBackup } from './backup-files.js';
+import { sharedReading } from './database-timeout.js';
 import { Metrics } from './metrics.js';
 
 /**
@@ -32,9 +32,7 @@ export class DatabaseMetrics implements OnModuleDestroy {
     this.measureEvents(registry);
     measurePools(registry, dataSource);
     const { url, backupFolder } = database;
-    if (url.engine !== 'sqlite') return;
-    measureFiles(registry, url.path);
-    if (backupFolder !== undefined) measureBackups(registry, backupFolder);
+    if (url.engine === 'sqlite') measureFiles(registry, url.path, backupFolder);
   }
 
   onModuleDestroy(): void {
@@ -92,48 +90,30 @@ function measurePools(registry: Registry, dataSource: DataSource): void {
     waiting: 'Requests that wait until a connection to the database is free',
   };
   for (const [property, help] of Object.entries(helps)) {
-    new Gauge({
-      name: `database_connections_${property}`,
-      help,
-      labelNames: ['pool'],
-      registers: [registry],
-      collect() {
-        for (const usage of engineOf(dataSource).connections) {
-          this.set({ pool: usage.pool }, usage[property as keyof typeof helps]);
-        }
-      },
-    });
+    addGauge(registry, { name: `database_connections_${property}`, help, labelNames: ['pool'] }, () =>
+      engineOf(dataSource).connections.map((usage) => [{ pool: usage.pool }, usage[property as keyof typeof helps]]),
+    );
   }
 }
 
-/** Adds gauges of the files of SQLite. All workers have the same values. */
-function measureFiles(registry: Registry, path: string): void {
-  const readFree = async (): Promise<number> => {
+/**
+ * Adds gauges of the files of SQLite, and of time and size of the last backup in a folder. Both are 0 if there is none,
+ * or if the folder cannot be read. All workers have the same values.
+ */
+function measureFiles(registry: Registry, path: string, backupFolder: string | undefined): void {
+  const gauge = (name: string, help: string, read: () => Promise<number>) =>
+    addGauge(registry, { name, help, aggregator: 'first' }, read);
+  gauge('database_volume_free_bytes', 'Free bytes for this user on the volume of the database', async () => {
     const { bavail, bsize } = await statfs(dirname(path));
     return bavail * bsize;
-  };
-  const readWal = async (): Promise<number> => (await stat(`${path}-wal`)).size;
-  const free = 'Free bytes for this user on the volume of the database';
-  addGauge(registry, 'database_volume_free_bytes', free, readFree, 'first');
-  addGauge(registry, 'database_wal_bytes', 'Size of the write-ahead log', readWal, 'first');
-}
-
-/**
- * Adds gauges of time and size of the last backup in a folder. Both are 0 if there is none, or if the folder cannot be
- * read. All workers have the same values.
- */
-function measureBackups(registry: Registry, folder: string): void {
-  let reading: Promise<SizedBackup | undefined> | undefined;
-  // One reading at a time: each may block a thread of Node's file system on a network drive that does not respond.
-  const last = (): Promise<SizedBackup | undefined> => {
-    reading ??= lastBackup(folder)
-      .catch(() => undefined)
-      .finally(() => (reading = undefined));
-    return withinTimeout(reading, undefined);
-  };
-  const readTime = async (): Promise<number> => ((await last())?.time ?? 0) / 1000;
-  const readSize = async (): Promise<number> => (await last())?.size ?? 0;
-  const time = 'When the last backup in BACKUP_DIR began; 0 if there is none';
-  addGauge(registry, 'database_last_backup_timestamp_seconds', time, readTime, 'first');
-  addGauge(registry, 'database_last_backup_bytes', 'Size of the last backup in BACKUP_DIR', readSize, 'first');
+  });
+  gauge('database_wal_bytes', 'Size of the write-ahead log', async () => (await stat(`${path}-wal`)).size);
+  if (backupFolder === undefined) return;
+  const last = sharedReading(() => lastBackup(backupFolder).catch(() => undefined), undefined);
+  gauge(
+    'database_last_backup_timestamp_seconds',
+    'When the last backup in BACKUP_DIR began; 0 if there is none',
+    async () => ((await last())?.time ?? 0) / 1000,
+  );
+  gauge('database_last_backup_bytes', 'Size of the last backup in BACKUP_DIR', async () => (await last())?.size ?? 0);
 }

@@ -10,3 +10,15 @@ export async function withinTimeout<T>(promise: Promise<T>, late: T): Promise<T>
   });
   return Promise.race([promise, timeout]).finally(() => clearTimeout(timer));
 }
+
+/**
+ * Shares one reading among concurrent callers, so that a database or a network drive that does not respond gets only
+ * one. Each caller waits as in `withinTimeout`.
+ */
+export function sharedReading<T>(read: () => Promise<T>, late: T): () => Promise<T> {
+  let reading: Promise<T> | undefined;
+  return () => {
+    reading ??= read().finally(() => (reading = undefined));
+    return withinTimeout(reading, late);
+  };
+}

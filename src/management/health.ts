@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { committed, engineOf } from '../database/engine.js';
 import { pendingMigrations } from '../database/schema/migrations.js';
 import { ReportedResources } from './reported-resources.js';
-import { DATABASE_TIMEOUT, withinTimeout } from './database-timeout.js';
+import { DATABASE_TIMEOUT, sharedReading } from './database-timeout.js';
 import type { Readiness } from './management-routes.js';
 
 @Injectable()
@@ -11,7 +11,7 @@ export class Health implements OnApplicationBootstrap {
   /** Set when the service begins to stop, before anything is closed. */
   isStopping = false;
   private migrated = false;
-  private checking?: Promise<DatabaseChecks>;
+  private readonly databaseChecks = sharedReading(() => this.checkDatabase(), SILENT);
 
   constructor(
     private readonly resources: ReportedResources,
@@ -26,16 +26,10 @@ export class Health implements OnApplicationBootstrap {
 
   /** Checks that the service is not stopping, the database responds, no migration is due, and `storage` is complete. */
   async readiness(): Promise<Readiness> {
-    const database = await withinTimeout(this.checkOnce(), SILENT);
+    const database = await this.databaseChecks();
     const running = this.isStopping ? 'the service is shutting down' : 'ok';
     const checks = { running, ...database };
     return { ready: Object.values(checks).every((check) => check === 'ok'), checks };
-  }
-
-  /** Concurrent probes share one check, so that a database that does not respond gets a single query. */
-  private checkOnce(): Promise<DatabaseChecks> {
-    this.checking ??= this.checkDatabase().finally(() => (this.checking = undefined));
-    return this.checking;
   }
 
   private async checkDatabase(): Promise<DatabaseChecks> {

@@ -13,7 +13,7 @@ const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 export function measureConnections(registry: Registry, connections: Connections, isTraced: boolean): void {
   const registers = [registry];
   const { budget, requests } = connections;
-  const gauge = (name: string, help: string, value: () => number) => addGauge(registry, name, help, value);
+  const gauge = (name: string, help: string, value: () => number) => addGauge(registry, { name, help }, value);
   const durations: Histogram = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Time from the arrival of a request until its response is sent or its connection closes; status "none" without a response',

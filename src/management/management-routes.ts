@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import fastify, { type FastifyInstance } from 'fastify';
-import { Registry } from 'prom-client';
+import { type Metric, Registry, type RegistryContentType } from 'prom-client';
 import type { Config } from '../config/config.js';
 import { serviceVersion } from '../config/service-version.js';
 import { Connections } from '../http/connections/connections.js';
@@ -10,7 +10,6 @@ import { sendProtocolError } from '../http/errors/error.filter.js';
 import { requestId } from '../http/messages/request.js';
 import { addResponseHeaders } from '../http/messages/response-headers.js';
 import { respondToUnroutedRequests } from '../http/routing/method-not-allowed.js';
-import { openMetrics } from './open-metrics.js';
 
 /** Limits for probes and scrapers, which are few and have small responses. */
 const LIMITS = {
@@ -77,6 +76,21 @@ export function createManagementServer(
     return reply.type(Registry.PROMETHEUS_CONTENT_TYPE).send(await metrics.metrics());
   });
   return server;
+}
+
+/**
+ * All metrics in the format OpenMetrics, which has exemplars. The metrics are copied to another registry, because this
+ * format needs names of counters without `_total`.
+ */
+async function openMetrics(registry: Registry): Promise<string> {
+  const copies = new Registry<RegistryContentType>();
+  copies.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  for (const metric of await registry.getMetricsAsJSON()) {
+    const isCounter = String(metric.type) === 'counter';
+    const copy = { ...metric, name: isCounter ? metric.name.replace(/_total$/, '') : metric.name };
+    copies.registerMetric({ ...copy, get: () => Promise.resolve(copy) } as unknown as Metric);
+  }
+  return copies.metrics();
 }
 
 function noMetricsToken(): ApiError {

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { Sql } from '../database/engine.js';
+import type { DataSource } from 'typeorm';
+import { committed, type Sql } from '../database/engine.js';
+import { withinTimeout } from './database-timeout.js';
 
 /** A resource, for metrics, health and the OpenAPI document. */
 export interface ReportedResource {
@@ -15,6 +17,15 @@ export interface ReportedResource {
   readonly hasRow: boolean;
   /** The number of records that `source` sees. */
   usage(source: Sql): Promise<{ readonly count: number }>;
+}
+
+/** The number of records of a resource; `undefined` if the database does not respond. */
+export async function recordCount(resource: ReportedResource, dataSource: DataSource): Promise<number | undefined> {
+  const usage = await withinTimeout(
+    resource.usage(committed(dataSource)).catch(() => undefined),
+    undefined,
+  );
+  return usage?.count;
 }
 
 /** All resources. The module of a resource adds it here. */

@@ -6,8 +6,8 @@ import type { Config } from '../config/config.js';
 import { createLog, NestLogger } from '../logging/logger.js';
 import { standardOutput } from '../logging/standard-output.js';
 import { createManagementServer } from '../management/management-routes.js';
-import { hasSocket } from './listen.js';
 import { Shutdown } from './shutdown.js';
+import { hasSocket } from './systemd-socket.js';
 import { WorkerProcess } from './worker-process.js';
 import { WorkersManagement } from './workers-management.js';
 

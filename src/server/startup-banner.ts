@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js';
 import type { DatabaseUrl } from '../config/parse.js';
 import { CLI, isImage } from '../config/program-names.js';
 import { describeStored, LiveConfig } from '../database/polling/live-config.js';
-import { type ReportedResource, ReportedResources } from '../management/reported-resources.js';
+import { ReportedResources } from '../management/reported-resources.js';
 
 /** Logs the addresses, the database and a command for a first token, when the service listens. */
 export async function logStartupBanner(app: NestFastifyApplication, config: Config, managementUrl: string) {
@@ -16,11 +16,14 @@ export async function logStartupBanner(app: NestFastifyApplication, config: Conf
   // A container does not know the ports of its host.
   const where = isImage ? ' (in the container)' : '';
   const resources = app.get(ReportedResources, { strict: false }).all;
+  const capacities = resources.map(({ text, capacity }) => `${text} ${capacity}`);
+  const scopes = resources.flatMap(({ resource }) => [`${resource}:read`, `${resource}:write`]);
+  if (config.adminPage) scopes.push('admin:read');
   for (const { resource, text } of resources) logger.log(`${labelOf(text)} ${api}/${resource}${where}`);
   if (config.servesDocs) logger.log(`Docs:        ${api}/docs (document: ${api}/openapi.json)`);
   if (config.adminPage) logger.log(`Admin page:  ${api}/admin${where}`);
   logger.log(`Management:  ${managementUrl}/health/ready and /metrics${where}`);
-  logger.log(`Database:    ${nameOf(config.database.url)} (${capacities(resources)})`);
+  logger.log(`Database:    ${nameOf(config.database.url)} (capacity: ${capacities.join(', ')})`);
   const { stored } = app.get(LiveConfig, { strict: false });
   for (const row of stored) logger.log(`In force:    ${describeStored(row)} (${CLI} set)`);
   if (!signsTokens(config)) return;
@@ -29,22 +32,12 @@ export async function logStartupBanner(app: NestFastifyApplication, config: Conf
       `No token key is configured; this development start uses the secret in ${developmentSecretFile(config)}`,
     );
   }
-  logger.log(
-    `A token:     ${CLI} token --sub alice --scope "${scopesOf(resources)}${config.adminPage ? ' admin:read' : ''}" --expires 1h${where}`,
-  );
+  logger.log(`A token:     ${CLI} token --sub alice --scope "${scopes.join(' ')}" --expires 1h${where}`);
 }
 
 /** A label padded to the width of the other lines, such as `Gift cards: `. */
 function labelOf(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}:`.padEnd(12);
-}
-
-function capacities(resources: readonly ReportedResource[]): string {
-  return `capacity: ${resources.map(({ text, capacity }) => `${text} ${capacity}`).join(', ')}`;
-}
-
-function scopesOf(resources: readonly ReportedResource[]): string {
-  return resources.flatMap(({ resource }) => [`${resource}:read`, `${resource}:write`]).join(' ');
 }
 
 function nameOf(url: DatabaseUrl): string {

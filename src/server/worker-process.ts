@@ -1,17 +1,71 @@
+import type { ChildProcess } from 'node:child_process';
 import cluster from 'node:cluster';
 import type { Logger } from 'pino';
 import type { MetricValues } from '../management/metric-sums.js';
-import { WorkerChannel } from './worker-channel.js';
+
+/** Milliseconds that a reply may take: a little longer than a worker waits for the database. */
+const REPLY_TIMEOUT = 2500;
+
+/** Marks the messages of the service, because modules and libraries also send messages between these processes. */
+const CHANNEL = 'service-workers';
+
+interface Message {
+  readonly id: number;
+  /** Absent in a reply. */
+  readonly request?: string;
+  readonly value?: unknown;
+}
+
+/** Requests and replies between the primary and a worker, in both directions. Messages keep their order. */
+export class WorkerChannel {
+  private readonly pending = new Map<number, (reply?: unknown) => void>();
+  private lastId = 0;
+
+  /** @param handlers make the replies, by the names of the requests */
+  constructor(
+    private readonly other: ChildProcess,
+    private readonly handlers: Readonly<Record<string, (value: unknown) => unknown>>,
+  ) {
+    other.on('message', (message: object) => {
+      if ((message as { channel?: unknown } | null)?.channel === CHANNEL) void this.receive(message as Message);
+    });
+    other.once('disconnect', () => this.pending.forEach((resolve) => resolve()));
+  }
+
+  /** Resolves with the reply, or with `undefined` after `REPLY_TIMEOUT` and when the other process ends. */
+  ask(request: string, value?: unknown): Promise<unknown> {
+    const id = ++this.lastId;
+    return new Promise<unknown>((resolve) => {
+      this.pending.set(id, resolve);
+      setTimeout(resolve, REPLY_TIMEOUT).unref();
+      this.send({ id, request, value });
+    }).finally(() => this.pending.delete(id));
+  }
+
+  private async receive({ id, request, value }: Message): Promise<void> {
+    if (request === undefined) this.pending.get(id)?.(value);
+    else this.send({ id, value: await this.handlers[request]!(value) });
+  }
+
+  private send(message: Message): void {
+    // The callback ignores the error of sending to a process that has just ended.
+    if (this.other.connected) this.other.send({ ...message, channel: CHANNEL }, undefined, undefined, () => {});
+  }
+}
 
 /** A worker, as the primary sees it. */
 export class WorkerProcess {
+  private onServing!: () => void;
   private readonly worker = cluster.fork();
   readonly process = this.worker.process;
   readonly name = `Worker ${this.worker.id} (process ${this.process.pid})`;
   readonly forkedAt = performance.now();
   readonly ended = new Promise((resolve) => this.process.once('exit', resolve));
-  /** Resolves with `true` when the worker serves, with `false` if it ended before that. */
-  readonly started: Promise<boolean>;
+  /** Whether the worker has come to serve. `close` follows its last output, so that an error is printed first. */
+  readonly started = new Promise<boolean>((resolve) => {
+    this.onServing = () => resolve(true);
+    this.process.once('close', () => resolve(false));
+  });
   hasStarted = false;
   /** Whether the worker serves now. */
   isServing = false;
@@ -23,25 +77,15 @@ export class WorkerProcess {
 
   /** @param log gets the log level of the workers, which `cli set` may have changed */
   constructor(log: Logger) {
-    let resolveStarted!: (serves: boolean) => void;
-    this.started = new Promise((resolve) => (resolveStarted = resolve));
     this.channel = new WorkerChannel(this.process, {
       serving: () => {
         this.hasStarted = this.isServing = true;
-        resolveStarted(true);
+        this.onServing();
       },
-      portClosed: () => {
-        this.isServing = false;
-      },
-      metrics: (metrics) => {
-        this.metrics = metrics as MetricValues[];
-      },
-      logLevel: (level) => {
-        log.level = String(level);
-      },
+      portClosed: () => void (this.isServing = false),
+      metrics: (metrics) => void (this.metrics = metrics as MetricValues[]),
+      logLevel: (level) => void (log.level = String(level)),
     });
-    // `close` follows the last output of the worker, so that its error message is printed first.
-    this.process.once('close', () => resolveStarted(false));
     this.process.stdout?.on('data', (text: Buffer) => process.stdout.write(text));
     this.process.stderr?.on('data', (text: Buffer) => process.stderr.write(text));
     // A signal to a process that has just ended may fail; `ended` handles the end.

@@ -7,7 +7,7 @@ import { Health } from '../management/health.js';
 import { Metrics } from '../management/metrics.js';
 import { shutDownWorker } from './graceful-shutdown.js';
 import { logStartupBanner } from './startup-banner.js';
-import { WorkerChannel } from './worker-channel.js';
+import { WorkerChannel } from './worker-process.js';
 
 /** Serves the API as one of several processes, until SIGTERM. `node:cluster` ends a worker without its primary. */
 export async function start(config: Config, { id, process: self }: Worker): Promise<void> {
@@ -37,15 +37,12 @@ export async function start(config: Config, { id, process: self }: Worker): Prom
 function shareOf(config: Config, id: number): Config {
   const { http, listCacheBytes, workers } = config;
   const share = (value: number): number => Math.ceil(value / workers);
+  const connections = share(http.connections);
+  const connectionsPerAddress = share(http.connectionsPerAddress);
   return new Config({
     ...config,
     worker: { name: `Worker ${id}`, isFirst: id === 1 },
-    http: {
-      ...http,
-      connections: share(http.connections),
-      connectionsPerAddress: share(http.connectionsPerAddress),
-      bufferedBytes: share(http.bufferedBytes),
-    },
+    http: { ...http, connections, connectionsPerAddress, bufferedBytes: share(http.bufferedBytes) },
     listCacheBytes: share(listCacheBytes),
   });
 }

@@ -6,18 +6,20 @@ import type { WorkerProcess } from './worker-process.js';
 
 /** Health and metrics of all workers together. See docs/adr/0110-workers.md. */
 export class WorkersManagement implements Managed {
-  readonly crashes: Counter;
   isStopping = false;
-
   private readonly own = new Registry();
+  readonly crashes = new Counter({
+    name: 'worker_crashes_total',
+    help: 'Workers that ended without being asked to stop',
+    registers: [this.own],
+  });
   /** Counters and histograms of ended workers: a counter must not decrease. */
   private endedCounts: MetricValues[] = [];
 
   constructor(private readonly workers: ReadonlySet<WorkerProcess>) {
     collectDefaultMetrics({ register: this.own });
-    addGauge(this.own, 'workers_serving', 'Workers that serve now (WORKERS)', () => this.serving.length);
-    const help = 'Workers that ended without being asked to stop';
-    this.crashes = new Counter({ name: 'worker_crashes_total', help, registers: [this.own] });
+    const serving = { name: 'workers_serving', help: 'Workers that serve now (WORKERS)' };
+    addGauge(this.own, serving, () => this.serving.length);
   }
 
   private get serving(): WorkerProcess[] {
@@ -32,10 +34,9 @@ export class WorkersManagement implements Managed {
 
   /** The readiness of the first worker that is not ready; if all are ready, of the first worker. */
   async readiness(): Promise<Readiness> {
-    const all = await Promise.all(this.serving.map((worker) => readinessOf(worker)));
-    const shown = all.find(({ ready }) => !ready) ?? all[0] ?? notReady('no worker serves');
-    if (!this.isStopping) return shown;
-    return { ready: false, checks: { ...shown.checks, running: 'the service is shutting down' } };
+    const all = await Promise.all(this.serving.map(readinessOf));
+    const reason = this.isStopping ? 'the service is shutting down' : 'no worker serves';
+    return all.find(({ ready }) => !ready) ?? all[0] ?? notReady(reason);
   }
 
   /** The metrics of all processes. A worker that does not reply is counted with its last report. */

@@ -1,8 +1,5 @@
-import { ignoringCase } from '../imports.js';
 import { camel, constant, pascal } from '../names.js';
 import { hasOwnState, referencesOf, writableOf } from '../resource.js';
-
-const OPERATIONS = ['ApiCreate', 'ApiDelete', 'ApiGet', 'ApiList', 'ApiPatch', 'ApiReplace'];
 
 /** Default values of properties, as entries of an object literal. */
 const valuesOf = (fields) => fields.map(({ name, initial }) => `${name}: ${JSON.stringify(initial ?? null)}`);
@@ -19,10 +16,7 @@ export function controller(resource) {
     ...referencesOf(fields).map((field) => `missingReference('${field.name}')`),
     ...unique.map((names) => `alreadyExists(${names.map((each) => `'${each}'`).join(', ')})`),
   ];
-  const names = new Set(described.map((each) => each.replace(/\(.*/, '')));
-  const operations = [...OPERATIONS, ...names].sort(ignoringCase);
   const errors = described.length === 0 ? '' : ', errors';
-  const dtos = [`Create${type}Dto`, `List${all}Query`, `${type}Dto`, `Patch${type}Dto`].sort(ignoringCase);
   const withDefault = fields.filter(({ initial }) => initial !== undefined);
   const defaults = writableOf(fields)
     .filter(({ isOptional }) => isOptional)
@@ -39,8 +33,10 @@ export function controller(resource) {
     import { Scopes } from '../auth/scopes.decorator.js';
     import { Exchange, RecordId, ResourceExchange } from '../resource/exchange.js';
     import { ResourceLists } from '../resource/lists/resource-lists.js';
-    import { ${operations.join(', ')} } from '../resource/operations.js';
-    import { ${dtos.join(', ')} } from './dto/${singular}.dto.js';
+    import {
+      alreadyExists, ApiCreate, ApiDelete, ApiGet, ApiList, ApiPatch, ApiReplace, missingReference,
+    } from '../resource/operations.js';
+    import { Create${type}Dto, List${all}Query, ${type}Dto, Patch${type}Dto } from './dto/${singular}.dto.js';
     import { ${name} } from './${singular}.values.js';
     import { ${all}Service } from './${plural}.service.js';
 

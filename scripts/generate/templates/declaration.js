@@ -1,4 +1,3 @@
-import { importOf } from '../imports.js';
 import { constant, pascal, words } from '../names.js';
 import { valuesOf } from '../fields.js';
 import { enumsOf, hasOwnState, jsonOf, valuesImport } from '../resource.js';
@@ -39,7 +38,11 @@ export function values({ singular, plural, fields, ids }) {
 export function declaration({ singular, plural, fields, hasTimestamps }) {
   const type = pascal(singular);
   const filters = enumsOf(fields).map(({ name }) => `${name}: ${valuesOf(singular, name)}`);
-  const body = `
+  return `
+    import { capacitySetting, type Resource } from '../resource/resource.js';
+    import type { ${type} } from './${singular}.entity.js';
+    ${valuesImport({ singular, fields }, './')}
+
     /** The resource for the configuration and the command line, listed in \`src/features.ts\`. */
     export const ${constant(plural)}: Resource<${type}> = {
       name: ${constant(singular)},
@@ -48,10 +51,4 @@ export function declaration({ singular, plural, fields, hasTimestamps }) {
       createDto: async () => (await import('./dto/${singular}.dto.js')).Create${type}Dto,
       ${hasOwnState({ fields, hasTimestamps }) ? `recordDto: async () => (await import('./dto/${singular}.dto.js')).${type}Dto,` : ''}
     };`;
-  return [
-    importOf(body, '../resource/resource.js', ['capacitySetting'], ['Resource']),
-    `import type { ${type} } from './${singular}.entity.js';\n`,
-    valuesImport(body, { singular, fields }, './'),
-    body,
-  ].join('');
 }

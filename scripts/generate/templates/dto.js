@@ -1,5 +1,4 @@
 import { valuesOf } from '../fields.js';
-import { importsOf } from '../imports.js';
 import { constant, indefinite, pascal, words } from '../names.js';
 import { enumsOf, jsonOf, referencesOf, refersToUuid, valuesImport, writableOf } from '../resource.js';
 
@@ -28,7 +27,18 @@ export function dto({ singular, plural, fields, known, hasTimestamps, ids }) {
   });
   const ofService = fields.filter(({ isReadOnly }) => isReadOnly).map(dtoProperty);
   if (hasTimestamps) ofService.push('@DateTimeProperty()\ncreatedAt!: Date;', '@DateTimeProperty()\nupdatedAt!: Date;');
-  const body = `${enums.join('\n')}
+  return `
+    import { PartialType } from '@nestjs/swagger';
+    import { ApiClosed } from '../../openapi/closed.decorator.js';
+    import { UUID_IDS } from '../../resource/id-kinds.js';
+    import { EnumFilter, IdFilter, ListQueryOf } from '../../resource/lists/list-query.js';
+    import {
+      BooleanProperty, DateProperty, DateTimeProperty, DecimalProperty, EnumProperty, IdProperty, IntegerProperty,
+      JsonProperty, NumberProperty, RecordOf, TextProperty, UuidProperty,
+    } from '../../resource/properties.js';
+    ${valuesImport({ singular, fields }, '../')}
+
+    ${enums.join('\n')}
 
     ${nested.join('\n\n')}
 
@@ -48,7 +58,6 @@ export function dto({ singular, plural, fields, known, hasTimestamps, ids }) {
     export class List${pascal(plural)}Query extends ListQueryOf(${constant(singular)}) {
       ${filters.map((lines) => lines.join('\n')).join('\n\n')}
     }`;
-  return `${importsOf(body, { root: '../' })}${valuesImport(body, { singular, fields }, '../')}\n${body}`;
 }
 
 function dtoProperty(field) {

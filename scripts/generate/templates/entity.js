@@ -1,4 +1,3 @@
-import { importsOf } from '../imports.js';
 import { pascal, words } from '../names.js';
 import { checkOf, defaultOf, refersToUuid, valuesImport } from '../resource.js';
 
@@ -24,12 +23,18 @@ export function entity({ singular, plural, fields, known, unique, hasTimestamps,
     return `${decorator}\n${isOptional ? `${name}?: ${type} | null` : `${name}!: ${type}`};`;
   });
   if (hasTimestamps) columns.push('@CreateDateColumn()\ncreatedAt!: Date;', '@UpdateDateColumn()\nupdatedAt!: Date;');
-  const body = `
+  return `
+    import { Check, Column, CreateDateColumn, Entity, Index, UpdateDateColumn } from 'typeorm';
+    import { UUID_IDS } from '../resource/id-kinds.js';
+    import {
+      hasLength, isBetween, isOneOf, References, ResourceEntity, UuidResourceEntity,
+    } from '../resource/resource-entity.js';
+    ${valuesImport({ singular, fields }, './')}
+
     /** A stored ${words(singular)}. The checks repeat the validation, for other programs that write to the database. */
     @Entity('${plural}')
     ${[...checks, ...indices].join('\n')}
     export class ${pascal(singular)} extends ${ids === 'uuid' ? 'UuidResourceEntity' : 'ResourceEntity'} {
       ${columns.join('\n\n')}
     }`;
-  return `${importsOf(body)}${valuesImport(body, { singular, fields }, './')}\n${body}`;
 }

@@ -1,4 +1,3 @@
-import { importOf } from '../imports.js';
 import { pascal } from '../names.js';
 import { checkOf, defaultOf, referencesOf } from '../resource.js';
 
@@ -26,7 +25,11 @@ export function migration({ plural, fields, unique, hasTimestamps, ids }, timest
     ...(unique.length > 0 ? [`unique: ${JSON.stringify(unique)},`] : []),
     ...(references.length > 0 ? [`references: { ${references.join(', ')} },`] : []),
   ];
-  const body = `
+  return `
+    import type { MigrationInterface, QueryRunner } from 'typeorm';
+    import { hasLength, isBetween, isOneOf } from '../src/resource/resource-entity.js';
+    import { createResourceTable, dropResourceTable } from '../src/resource/store/resource-migration.js';
+
     export class Create${pascal(plural)}${timestamp} implements MigrationInterface {
       async up(queryRunner: QueryRunner): Promise<void> {
         await createResourceTable(queryRunner, '${plural}', {
@@ -38,9 +41,4 @@ export function migration({ plural, fields, unique, hasTimestamps, ids }, timest
         await dropResourceTable(queryRunner, '${plural}');
       }
     }`;
-  return `
-    import type { MigrationInterface, QueryRunner } from 'typeorm';
-    ${importOf(body, '../src/resource/resource-entity.js', ['hasLength', 'isBetween', 'isOneOf'])}import { createResourceTable, dropResourceTable } from '../src/resource/store/resource-migration.js';
-
-    ${body}`;
 }

@@ -10,7 +10,7 @@ import { Failure } from '../command-errors.js';
 import { sync } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { requireDatabase, requireSqlite } from '../sqlite-file/database-path.js';
-import { tryRestore } from './checked-copy.js';
+import { checkedCopy } from './checked-copy.js';
 import { copy, pack } from './copy.js';
 import { type Keep, supersededBackups } from './retention.js';
 
@@ -48,8 +48,8 @@ export async function addBackup(folder: BackupFolder, config: Config, interrupt:
     const draft = join(draftFolder, 'draft.sqlite');
     const database = requireSqlite(config, 'backup');
     await copy(database, draft, { readonly: false, interrupt });
-    const trial = { file: `A new backup of ${database}`, source: draft, folder: draftFolder };
-    const { counts } = await tryRestore(trial, config, folder, interrupt);
+    const trial = { file: `A new backup of ${database}`, source: draft, draft: join(draftFolder, 'trial.sqlite') };
+    const { counts } = await checkedCopy({ ...trial, recordCheck: folder.recordCheck }, config, interrupt);
     interrupt.throwIfAborted();
     const copied = folder.gzip ? await pack(draft, interrupt) : draft;
     const { size } = await stat(copied);

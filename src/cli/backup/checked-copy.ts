@@ -1,6 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Config } from '../../config/config.js';
 import { RESOURCES } from '../../features.js';
 import { wholeArray } from '../../resource/lists/json-array.js';
@@ -8,34 +6,32 @@ import type { AnyResourceEntity, PublicRecord } from '../../resource/resource-en
 import { Failure } from '../command-errors.js';
 import { Progress } from '../output/progress.js';
 import { openStorage } from '../resources/open-storage.js';
-import { recordLine } from '../resources/ndjson.js';
 import { BrokenLineError, RecordReader } from '../resources/record-lines.js';
 import { expectedContents } from '../resources/resources.js';
 import { checkFile } from '../sqlite-file/file-check.js';
 import { readingOnly } from '../sqlite-file/file-copy.js';
 import { copy } from './copy.js';
-import { atPath, BESIDE, differencesFromFresh, dropRecreatedParts } from './schema-check.js';
+import { atPath, differencesFromFresh, dropRecreatedParts } from './schema-check.js';
 
-/** Restores a backup into `folder` instead of the storage. */
-export async function tryRestore(
-  { file, source, folder }: { file: string; source: string; folder: string },
-  config: Config,
-  { recordCheck }: { readonly recordCheck: boolean },
-  interrupt: AbortSignal,
-) {
-  const draft = join(folder, 'trial.sqlite');
-  const checked = await checkedCopy({ file, source, draft }, config, interrupt);
-  if (recordCheck) await requireValidRecords(file, atPath(config, draft), interrupt);
-  return checked;
+/** The copy of a backup, to be checked. */
+interface BackupCopy {
+  /** Names the backup in messages. */
+  readonly file: string;
+  /** The file to read. */
+  readonly source: string;
+  /** The path of the copy. */
+  readonly draft: string;
+  /** Validates every record with its DTO class, as an import does; without it a check is faster. */
+  readonly recordCheck: boolean;
 }
 
 /**
- * Copies a backup from `source` to `draft`, and checks pages, counters, ids and schema of both. Messages name `file`.
+ * Copies a backup, and checks pages, counters, ids and schema of both files, and the records of the copy.
  * @returns the records of each resource, and the migrations that the next start will run
  * @throws {Failure} with the reason why the backup cannot be restored
  */
 export async function checkedCopy(
-  { file, source, draft }: { file: string; source: string; draft: string },
+  { file, source, draft, recordCheck }: BackupCopy,
   config: Config,
   interrupt: AbortSignal,
 ) {
@@ -55,57 +51,37 @@ export async function checkedCopy(
   const differences = await differencesFromFresh(draft, migrations, config);
   if (differences.length > 0) throw new Failure(`${file} cannot be restored: ${differences.join('; ')}.`);
   dropRecreatedParts(draft);
+  if (recordCheck) await requireValidRecords(file, atPath(config, draft), interrupt);
   return { counts, pending: expected.migrations.filter((name) => !migrations.includes(name)) };
 }
 
-/** Removes a copy and the files beside it. */
-export async function discardCopy(draft: string): Promise<void> {
-  for (const suffix of ['', '-from', '-fresh', ...BESIDE]) await rm(draft + suffix, { force: true });
-  for (const suffix of BESIDE) await rm(`${draft}-fresh${suffix}`, { force: true });
-}
-
 /**
- * Validates every record of a copy with its DTO class, as an import does.
- * @param file names the backup in messages
  * @param copy the configuration with the copy as the database
  * @throws {Failure} naming the first invalid record
  */
-export async function requireValidRecords(file: string, copy: Config, interrupt: AbortSignal): Promise<void> {
+async function requireValidRecords(file: string, copy: Config, interrupt: AbortSignal): Promise<void> {
   for (const resource of RESOURCES) {
     await using storage = await openStorage(copy, resource, { mayMigrate: true });
     const reader = await RecordReader.of(resource);
     using snapshot = await storage.store.openSnapshot();
     const { plural, pluralText } = resource.name;
-    const progress = new Progress('Checked', pluralText);
+    using progress = new Progress('Checked', pluralText);
     let checked = 0;
-    try {
-      for await (const { chunks } of snapshot.pages({ order: 'ascending' })) {
-        interrupt.throwIfAborted();
-        const records = recordsIn(file, chunks, plural);
-        for (const record of records) await requireValid(file, record, reader);
-        checked += records.length;
-        progress.update(checked);
+    for await (const { chunks } of snapshot.pages({ order: 'ascending' })) {
+      interrupt.throwIfAborted();
+      const records = recordsIn(file, chunks, plural);
+      for (const record of records) {
+        await reader.read(Buffer.from(JSON.stringify(record))).catch((error: unknown) => {
+          if (!(error instanceof BrokenLineError)) throw error;
+          const problem = `its record ${record.id} could not be stored by a request: ${error.message}`;
+          throw new Failure(`${file} cannot be restored: ${problem}.`);
+        });
       }
-      if (checked < snapshot.usage.count)
-        throw unreadable(file, plural, 'some have values that do not fit their columns');
-    } finally {
-      progress.stop();
+      checked += records.length;
+      progress.update(checked);
     }
-  }
-}
-
-async function requireValid(
-  file: string,
-  record: PublicRecord<AnyResourceEntity>,
-  reader: RecordReader<AnyResourceEntity>,
-): Promise<void> {
-  try {
-    await reader.read(Buffer.from(recordLine(record).trimEnd()));
-  } catch (error) {
-    if (!(error instanceof BrokenLineError)) throw error;
-    throw new Failure(
-      `${file} cannot be restored: its record ${record.id} could not be stored by a request: ${error.message}.`,
-    );
+    if (checked < snapshot.usage.count)
+      throw unreadable(file, plural, 'some have values that do not fit their columns');
   }
 }
 

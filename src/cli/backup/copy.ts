@@ -19,16 +19,12 @@ export async function copy(
   { readonly, interrupt }: { readonly: boolean; interrupt: AbortSignal },
 ): Promise<void> {
   const { size } = await stat(from);
-  const bar = new Progress('Copied', 'KiB', Math.ceil(size / KIB));
+  using bar = new Progress('Copied', 'KiB', Math.ceil(size / KIB));
   const progress = (done: number, total: number): void => {
     interrupt.throwIfAborted();
     bar.update(Math.round((done / total) * (size / KIB)));
   };
-  try {
-    await copyDatabase(from, to, { readonly, progress });
-  } finally {
-    bar.stop();
-  }
+  await copyDatabase(from, to, { readonly, progress });
 }
 
 /**
@@ -38,17 +34,13 @@ export async function copy(
 export async function pack(file: string, signal: AbortSignal): Promise<string> {
   const packed = `${file}.gz`;
   const { size } = await stat(file);
-  const bar = new Progress('Packed', 'KiB', Math.ceil(size / KIB));
+  using bar = new Progress('Packed', 'KiB', Math.ceil(size / KIB));
   const source = createReadStream(file);
   source.on('data', () => bar.update(Math.ceil(source.bytesRead / KIB)));
-  try {
-    const target = createWriteStream(packed, { flags: 'wx', mode: PRIVATE_FILE });
-    await pipeline(source, createGzip(), target, { signal });
-    const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-    await pipeline(createReadStream(packed), createGunzip(), nowhere, { signal });
-  } finally {
-    bar.stop();
-  }
+  const target = createWriteStream(packed, { flags: 'wx', mode: PRIVATE_FILE });
+  await pipeline(source, createGzip(), target, { signal });
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  await pipeline(createReadStream(packed), createGunzip(), nowhere, { signal });
   await rm(file);
   return packed;
 }

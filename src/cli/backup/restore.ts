@@ -1,68 +1,111 @@
-import { existsSync } from 'node:fs';
-import { copyFile, link, readdir, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { createReadStream, existsSync } from 'node:fs';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { type Config, loadConfigFromProcess } from '../../config/config.js';
+import { SERVICE_NAME } from '../../config/service-name.js';
 import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
 import { makePrivateFolder } from '../../database/sqlite/file/private-file.js';
-import { isBusy, sqliteCode } from '../../database/sqlite/sqlite-errors.js';
 import { RESOURCES, SETTINGS } from '../../features.js';
 import { Failure, UsageError } from '../command-errors.js';
 import { followLinks } from '../output/destination.js';
-import { ReplacedError, replaceFile, sync } from '../output/replace-file.js';
+import { ReplacedError, sync } from '../output/replace-file.js';
 import { countedRecords } from '../resources/resources.js';
 import { isSameFile, requireSqlite } from '../sqlite-file/database-path.js';
 import type { FileReport } from '../sqlite-file/file-check.js';
-import { requireReadable, seekable } from './backup-source.js';
-import { checkedCopy, discardCopy, requireValidRecords } from './checked-copy.js';
-import { atPath, BESIDE } from './schema-check.js';
-
-/** Suffixes of the files beside a database in WAL mode. */
-const WAL = ['-wal', '-shm'] as const;
+import { requireReadable, seekable, writePrivately } from './backup-source.js';
+import { checkedCopy } from './checked-copy.js';
+import { removeEarlierAsides, replaceDatabase } from './replace-database.js';
+import { BESIDE } from './schema-check.js';
 
 export interface RestoreOptions {
-  /** Validates every record with its DTO class; a restore without it is faster. */
-  readonly recordCheck: boolean;
+  /** Only checks whether the backup can be restored. */
+  readonly verify?: true;
+  readonly skipRecordCheck?: true;
 }
 
+/** @throws {Failure} with the reason why the backup cannot be restored */
 export async function restore(file: string, options: RestoreOptions, interrupt: AbortSignal): Promise<void> {
+  const { verify, skipRecordCheck = false } = options;
   const config = loadConfigFromProcess(SETTINGS);
   // A symbolic link to the database remains a link.
   const path = await followLinks(requireSqlite(config, 'restore'));
   if (await isSameFile(file, path)) throw new UsageError(`${file} is the database itself`);
   await requireReadable(file);
+  const check = (source: string, draft: string) =>
+    checkedCopy({ file, source, draft, recordCheck: !skipRecordCheck }, config, interrupt);
+  const { counts, pending } = await (verify
+    ? verifyBackup(file, check, interrupt)
+    : replaceStorage(file, path, check, interrupt));
+  if (skipRecordCheck) console.error('The records were not checked (--skip-record-check).');
+  warnOfCapacity(counts, config);
+  if (pending.length === 0) return;
+  console.error(
+    `It lacks ${pending.join(', ')}: the record check of a restore, or the next start, runs these migrations.`,
+  );
+}
+
+type Check = (source: string, draft: string) => ReturnType<typeof checkedCopy>;
+
+/** Puts a backup in the place of the database. */
+async function replaceStorage(file: string, path: string, check: Check, interrupt: AbortSignal) {
   await requireOwner(path);
   const draft = `${path}.restoring`;
   try {
     makePrivateFolder(dirname(path));
     // A killed restore may have left the file.
-    await discardCopy(draft);
+    await discard(draft);
     const source = await seekable(file, `${draft}-from`, interrupt);
-    const { counts, pending } = await checkedCopy({ file, source, draft }, config, interrupt);
+    const checked = await check(source, draft);
     if (source !== file) await rm(source);
-    if (options.recordCheck) await requireValidRecords(file, atPath(config, draft), interrupt);
-    else console.error('The records were not checked (--skip-record-check).');
     await finish(draft);
     interrupt.throwIfAborted();
     const aside = await replaceDatabase(draft, path);
     console.error(
-      `Restored ${countedRecords(counts)} from ${file} to ${path}, under a new epoch: older ETags are no longer valid.`,
+      `Restored ${countedRecords(checked.counts)} from ${file} to ${path}, under a new epoch: older ETags are no longer valid.`,
     );
     if (aside !== undefined) {
       console.error(`The old database is now ${aside}; remove it when you no longer need it.`);
       await removeEarlierAsides(path, aside);
     }
-    warnOfCapacity(counts, config);
-    if (pending.length > 0) {
-      const ran = options.recordCheck ? 'The check of the records has run' : 'The next start runs';
-      console.error(`${ran} the migrations ${pending.join(', ')}.`);
-    }
+    return checked;
   } catch (error) {
-    await discardCopy(draft);
+    await discard(draft);
     if (error instanceof ReplacedError) throw error;
     if (interrupt.aborted) throw new Failure('Interrupted. The storage is as it was.', interrupt.reason);
     if (error instanceof Failure) throw new Failure(`${error.message} The storage is as it was.`, error);
     throw new Failure(`${file} is not restored: ${(error as Error).message}. The storage is as it was.`, error);
   }
+}
+
+/** Restores a backup into a temporary folder. It opens no file beside the backup, where SQLite would make others. */
+async function verifyBackup(file: string, check: Check, interrupt: AbortSignal) {
+  const hint = `The copy for the check is made in ${tmpdir()}; TMPDIR names another folder.`;
+  let folder = '';
+  try {
+    folder = await mkdtemp(join(tmpdir(), `${SERVICE_NAME}-verify-`));
+    const source = join(folder, 'backup.sqlite');
+    if ((await seekable(file, source, interrupt)) === file) {
+      for (const suffix of ['', '-wal', '-journal'].filter((each) => existsSync(file + each))) {
+        await writePrivately(createReadStream(file + suffix), source + suffix, interrupt);
+      }
+    }
+    const checked = await check(source, join(folder, 'trial.sqlite'));
+    console.error(`${file} can be restored: it holds ${countedRecords(checked.counts)}. Nothing was changed.`);
+    return checked;
+  } catch (error) {
+    interrupt.throwIfAborted();
+    if (error instanceof Failure || error instanceof UsageError) throw error;
+    throw new Failure(`${file} is not verified: ${(error as Error).message}. ${hint}`, error);
+  } finally {
+    if (folder !== '') await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Removes a draft and the files beside it. */
+async function discard(draft: string): Promise<void> {
+  for (const suffix of ['', '-from', '-fresh', ...BESIDE]) await rm(draft + suffix, { force: true });
+  for (const suffix of BESIDE) await rm(`${draft}-fresh${suffix}`, { force: true });
 }
 
 /** @throws {Failure} if the restored database could not get the owner of the old one */
@@ -76,7 +119,7 @@ async function requireOwner(path: string): Promise<void> {
   );
 }
 
-export function warnOfCapacity(counts: FileReport['counts'], config: Config): void {
+function warnOfCapacity(counts: FileReport['counts'], config: Config): void {
   for (const { name, capacity } of RESOURCES) {
     const [stored, allowed] = [counts.get(name.plural) ?? 0, config.get(capacity)];
     if (stored <= allowed) continue;
@@ -102,85 +145,4 @@ function clearProcessState(draft: string): void {
   using database = openDatabase(draft, { fileMustExist: true });
   const tables = database.prepare(`SELECT name FROM sqlite_schema WHERE name IN ('leases', 'rate_limits')`).pluck();
   for (const table of tables.all() as string[]) database.exec(`DELETE FROM ${table}`);
-}
-
-/**
- * Puts a draft in the place of the database, and keeps the old database beside it.
- * @returns the new path of the old database; `undefined` if there was none
- * @throws {Failure} when another process has the database open
- */
-async function replaceDatabase(draft: string, path: string): Promise<string | undefined> {
-  if (!existsSync(path)) {
-    await replaceFile(draft, path);
-    return undefined;
-  }
-  using lock = acquireExclusiveLock(path);
-  if (lock === undefined)
-    throw new Failure(`${path} is in use. Stop the service, and whatever else has it open, first.`);
-  const aside = `${path}.before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
-  try {
-    await keepAside(path, aside);
-    await replaceFile(draft, path);
-  } catch (error) {
-    if (!(error instanceof ReplacedError)) await takeBack(path, aside);
-    throw error;
-  }
-  return aside;
-}
-
-/**
- * Locks a database file against all other processes and folds its WAL into it, so that it can be replaced.
- * @returns the lock, which `using` releases; `undefined` when another process has the file open
- * @throws SqliteError
- */
-function acquireExclusiveLock(path: string): Disposable | undefined {
-  const database = openDatabase(path, { fileMustExist: true, timeout: 0 });
-  try {
-    // Every process with a WAL database open holds a lock, and leaving WAL mode requires all locks.
-    const mode = database.pragma('journal_mode = DELETE', { simple: true });
-    if (mode !== 'delete') throw Object.assign(new Error('in use'), { code: 'SQLITE_BUSY' });
-    database.exec('BEGIN EXCLUSIVE');
-    return database;
-  } catch (error) {
-    database.close();
-    if (isBusy(error)) return undefined;
-    // No service can use such a file, so no lock is needed.
-    if (/^SQLITE_(NOTADB|CORRUPT)/.test(sqliteCode(error))) return { [Symbol.dispose]: () => {} };
-    throw error;
-  }
-}
-
-/** Gives the old database a second name, so that a complete database has the first name at every moment. */
-async function keepAside(path: string, aside: string): Promise<void> {
-  // These files exist only beside a damaged database. SQLite would use an old WAL for the new database.
-  for (const suffix of WAL) {
-    if (existsSync(path + suffix)) await rename(path + suffix, aside + suffix);
-  }
-  // Some file systems have no hard links.
-  await link(path, aside).catch(() => copyFile(path, aside));
-}
-
-/** Undoes `keepAside`: with two names, a database would get two WAL files. */
-async function takeBack(path: string, aside: string): Promise<void> {
-  for (const suffix of WAL) {
-    if (existsSync(aside + suffix)) await rename(aside + suffix, path + suffix);
-  }
-  await rm(aside, { force: true });
-}
-
-/** Removes the databases that earlier restores kept, because one old database is enough. */
-async function removeEarlierAsides(path: string, aside: string): Promise<void> {
-  const folder = dirname(path);
-  for (const name of await readdir(folder)) {
-    if (!isAside(name, basename(path)) || name.startsWith(basename(aside))) continue;
-    await rm(join(folder, name), { force: true });
-    console.error(`Removed ${join(folder, name)}, which an earlier restore had kept.`);
-  }
-}
-
-/** Matches the time in the name, so that no other file with a similar name is removed. */
-function isAside(name: string, database: string): boolean {
-  const prefix = `${database}.before-`;
-  if (!name.startsWith(prefix)) return false;
-  return /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z(-wal|-shm)?$/.test(name.slice(prefix.length));
 }

@@ -1,9 +1,9 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { CLI } from '../../config/program-names.js';
 import { SERVICE_NAME } from '../../config/service-name.js';
+import type { RestoreOptions } from '../backup/restore.js';
 import { type Keep, parseKeep } from '../backup/retention.js';
 import { UsageError } from '../command-errors.js';
-import { seconds } from './duration.js';
 
 const SKIP = ['--skip-record-check', 'do not validate every record: faster, for a backup of your own'] as const;
 
@@ -26,7 +26,6 @@ interface BackupOptions {
   readonly gzip?: true;
 }
 
-/** Adds `backup`. */
 export function addBackupCommand(cli: Command, interrupt: AbortSignal): void {
   cli
     .command('backup')
@@ -76,7 +75,6 @@ Examples:
   ${CLI} restore /dev/stdin < ${SERVICE_NAME}.sqlite
   ${CLI} restore --verify /backups/${SERVICE_NAME}.sqlite`;
 
-/** Adds `restore`. */
 export function addRestoreCommand(cli: Command, interrupt: AbortSignal): void {
   cli
     .command('restore')
@@ -85,10 +83,20 @@ export function addRestoreCommand(cli: Command, interrupt: AbortSignal): void {
     .option('--verify', 'only check whether it can be restored, and change nothing')
     .option(...SKIP)
     .addHelpText('after', RESTORE_NOTE)
-    .action(async (file: string, { verify, skipRecordCheck }: { verify?: true; skipRecordCheck?: true }) => {
-      const options = { recordCheck: !skipRecordCheck };
-      const { restore } = await import('../backup/restore.js');
-      const { verifyBackup } = await import('../backup/verify.js');
-      await (verify ? verifyBackup : restore)(file, options, interrupt);
-    });
+    .action(async (file: string, options: RestoreOptions) =>
+      (await import('../backup/restore.js')).restore(file, options, interrupt),
+    );
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/**
+ * Parses a duration such as `30m`.
+ * @returns seconds
+ * @throws {InvalidArgumentError}
+ */
+export function seconds(duration: string): number {
+  const [, count, unit] = /^([1-9][0-9]{0,8})([smhd])$/.exec(duration) ?? [];
+  if (count === undefined) throw new InvalidArgumentError('It must be a number with s, m, h or d, such as 1h.');
+  return Number(count) * UNITS[unit!]!;
 }

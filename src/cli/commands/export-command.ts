@@ -47,10 +47,9 @@ function addCommandOf(resource: Resource, parent: Command, interrupt: AbortSigna
     const about = `only this ${property}; repeat it for "or"`;
     command.addOption(new Option(`${flagOf(property)} <${property}...>`, about).choices(filters[property]!));
   }
-  command.action(async ({ output, after, limit, ...filters }: Omit<ExportOptions, 'filters'>) => {
-    const { exportRecords } = await import('../export.js');
-    await exportRecords(resource, { output, after, limit, filters }, interrupt);
-  });
+  command.action(async ({ output, after, limit, ...filters }: Omit<ExportOptions, 'filters'>) =>
+    (await import('../export.js')).exportRecords(resource, { output, after, limit, filters }, interrupt),
+  );
 }
 
 /** `--gift-kind` for `giftKind`; commander converts it back. */

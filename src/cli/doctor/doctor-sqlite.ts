@@ -43,7 +43,6 @@ export function sqliteChecks(path: string, backupFolder?: string): Checks {
   };
 }
 
-/** Checks that the native module of SQLite loads. */
 function nativeModule(): string {
   using database = openDatabase(':memory:');
   const version = database.prepare('SELECT sqlite_version()').pluck().get() as string;
@@ -105,7 +104,6 @@ async function databaseFile(path: string): Promise<string> {
   throw new Error(`${path}: ${errors.join('; ')}: ${remedyFor(errors)}`);
 }
 
-/** Checks that this user may read and write the files of the database. */
 function requireAccess(path: string): void {
   for (const file of [path, `${path}-wal`, `${path}-shm`].filter((each) => existsSync(each))) {
     try {

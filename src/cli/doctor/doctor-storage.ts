@@ -7,7 +7,7 @@ import { pendingMigrations, unknownMigrations, unreadableEntities } from '../../
 import { RESOURCES } from '../../features.js';
 import { hasAuditTriggers } from '../../resource/audit/audit-triggers.js';
 import type { Resource } from '../../resource/resource.js';
-import { prepareStorage, recount, storedCount, type StoredCount } from '../../resource/usage/storage-row.js';
+import { prepareStorage, recount, storedCount } from '../../resource/usage/storage-row.js';
 import { hasTriggers } from '../../resource/usage/triggers.js';
 import { findUnfinishedImport } from '../import/import-progress.js';
 import { configInForce, openDatabase, openDataSource } from '../resources/open-storage.js';
@@ -15,7 +15,6 @@ import { databaseExists } from '../sqlite-file/database-path.js';
 
 const UNKNOWN = 'not known before the migrations have run';
 
-/** Runs a check on the open database. */
 async function withDatabase(config: Config, check: (dataSource: DataSource) => Promise<string>): Promise<string> {
   // Opening a SQLite database creates it, and `doctor` must not.
   if (!databaseExists(config)) return 'there is no database yet';
@@ -59,8 +58,10 @@ export function counters(config: Config): Promise<string> {
     const problems: string[] = [];
     for (const resource of RESOURCES) {
       if (!counted.has(resource.name.plural) && !isComplete) continue;
-      const { used, count } = await countOf(dataSource, resource);
-      const { pluralText } = resource.name;
+      const { plural, pluralText } = resource.name;
+      const found = await storedCount(dataSource, plural);
+      if (found === undefined) throw new Error(`the table "storage" has no row for ${plural}: restore a backup`);
+      const { used, count } = found;
       const capacity = current.get(resource.capacity);
       const triggers = isComplete ? await wrongTriggers(dataSource, resource) : undefined;
       if (triggers !== undefined) problems.push(`${triggers} are missing or outdated`);
@@ -80,12 +81,6 @@ async function wrongTriggers(dataSource: DataSource, { name, audited = false }: 
   if (counting && auditing) return undefined;
   const kinds = [...(counting ? [] : ['count']), ...(auditing ? [] : ['audit'])];
   return `the triggers that ${kinds.join(' and ')} the ${name.pluralText}`;
-}
-
-async function countOf(dataSource: DataSource, { name }: Resource): Promise<StoredCount> {
-  const found = await storedCount(dataSource, name.plural);
-  if (found === undefined) throw new Error(`the table "storage" has no row for ${name.plural}: restore a backup`);
-  return found;
 }
 
 /**

@@ -10,11 +10,7 @@ import { Failure } from '../command-errors.js';
 import { type Checks, sqliteChecks } from './doctor-sqlite.js';
 import { counters, fixCounters, liveSettings, migrations, unfinishedImports } from './doctor-storage.js';
 
-export interface DoctorOptions {
-  readonly fix?: boolean;
-}
-
-export async function doctor({ fix = false }: DoctorOptions): Promise<void> {
+export async function doctor({ fix }: { fix?: true }): Promise<void> {
   const config = settings();
   if (fix) for (const line of await fixCounters(config)) say('FIX ', 'counter', line);
   const { url, backupFolder } = config.database;

@@ -3,10 +3,9 @@ import type { Id } from '../../resource/id-kinds.js';
 import type { AnyResourceEntity, NewRecord } from '../../resource/resource-entity.js';
 import type { Resource } from '../../resource/resource.js';
 import { Failure } from '../command-errors.js';
-import { readLastIdLine } from '../resources/ndjson.js';
 import { BrokenLineError, type RecordReader } from '../resources/record-lines.js';
 import type { UnfinishedImport } from './import.entity.js';
-import { type Line, LINE_LIMIT, linesOf } from './lines.js';
+import { type Line, LINE_LIMIT, linesOf, readLastIdLine } from './lines.js';
 
 export type IdsOption = 'keep' | 'assign';
 
@@ -21,7 +20,6 @@ export interface ImportOptions {
 /** The parameters of an import. */
 export interface ImportJob {
   readonly resource: Resource;
-  /** Reads the lines of the resource. */
   readonly reader: RecordReader<AnyResourceEntity>;
   readonly options: ImportOptions;
   readonly interrupt: AbortSignal;
@@ -31,7 +29,6 @@ export interface ImportJob {
   readonly largestId: number;
   /** The path of the input file; absent for a pipe, which can be read only once. */
   readonly file?: string;
-  /** The unfinished import to resume. */
   readonly resumed?: UnfinishedImport;
 }
 

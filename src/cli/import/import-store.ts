@@ -21,7 +21,7 @@ const reject = (line: number, problem: string): never => {
  * @throws {Failure} when nothing is stored
  */
 export async function storeAtomically(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
-  const progress = new Progress('Imported', job.resource.name.pluralText, total);
+  using progress = new Progress('Imported', job.resource.name.pluralText, total);
   try {
     // The engine may run this function again after a full disk, so it starts from the beginning.
     return await transaction(storage.dataSource, async (tx) => {
@@ -38,8 +38,6 @@ export async function storeAtomically(storage: OpenStorage, job: ImportJob, tota
     });
   } catch (error) {
     throw new Failure(`${(error as Error).message}\nNothing is stored: the import is undone.`, error);
-  } finally {
-    progress.stop();
   }
 }
 
@@ -50,13 +48,11 @@ export async function storeAtomically(storage: OpenStorage, job: ImportJob, tota
  */
 export async function storeInBatches(storage: OpenStorage, job: ImportJob, total?: number): Promise<number> {
   const run = new ImportRun(storage, job);
-  const progress = new Progress('Imported', job.resource.name.pluralText, total);
+  using progress = new Progress('Imported', job.resource.name.pluralText, total);
   try {
     await run.storeAll(progress);
   } catch (error) {
     throw new Failure(`${(error as Error).message}\n${run.state()}`, error);
-  } finally {
-    progress.stop();
   }
   return run.stored;
 }
@@ -99,20 +95,16 @@ class ImportRun {
       });
     } catch (error) {
       if (!(error instanceof StorageFullError)) throw error;
-      if (batch.entries.length === 1) throw this.noRoomFor(batch.lastLine);
+      if (batch.entries.length === 1) {
+        const { name, capacity } = this.job.resource;
+        const holds = `the storage holds ${this.storage.store.counter.capacity} ${name.pluralText}`;
+        throw new Failure(`Line ${batch.lastLine} finds no room: ${holds}, as many as ${capacity.name} allows.`);
+      }
       for (const half of batch.halves()) await this.store(half, ids);
       return;
     }
     this.saved = to;
     this.stored += batch.entries.length;
-  }
-
-  private noRoomFor(line: number): Failure {
-    const { name, capacity } = this.job.resource;
-    const most = this.storage.store.counter.capacity;
-    return new Failure(
-      `Line ${line} finds no room: the storage holds ${most} ${name.pluralText}, as many as ${capacity.name} allows.`,
-    );
   }
 
   /** Describes the state of an interrupted import and how to resume it. */

@@ -30,7 +30,7 @@ export async function validateInput(
   const problems = new LineProblems();
   const { resource, interrupt } = job;
   const input = new ImportInput(job, problems.add);
-  const progress = new Progress('Checked', 'lines');
+  using progress = new Progress('Checked', 'lines');
   const unique = storage && new UniqueValues(storage);
   let records = 0;
   for await (const batch of input.batches()) {
@@ -93,9 +93,9 @@ class LineProblems {
 
   throwIfAny(): void {
     if (this.count === 0) return;
-    const more = this.count > MOST_NAMED ? [`... and ${this.count - MOST_NAMED} more lines.`] : [];
     // Sorted, because the database reports problems of a line after the problems of later lines.
-    const named = this.named.sort((a, b) => a.line - b.line).map(({ line, problem }) => brokenLine(line, problem));
-    throw new Failure([...named, ...more, 'Nothing was stored by this run.'].join('\n'));
+    const lines = this.named.sort((a, b) => a.line - b.line).map(({ line, problem }) => brokenLine(line, problem));
+    if (this.count > MOST_NAMED) lines.push(`... and ${this.count - MOST_NAMED} more lines.`);
+    throw new Failure([...lines, 'Nothing was stored by this run.'].join('\n'));
   }
 }

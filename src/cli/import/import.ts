@@ -7,7 +7,6 @@ import { Failure, UsageError } from '../command-errors.js';
 import { isRepeatable, openInput } from '../input.js';
 import { LineSummary } from '../output/write-lines.js';
 import { openStorage, type OpenStorage } from '../resources/open-storage.js';
-import { recordLine } from '../resources/ndjson.js';
 import { RecordReader } from '../resources/record-lines.js';
 import { databaseExists } from '../sqlite-file/database-path.js';
 import type { ImportJob, ImportOptions } from './import-input.js';
@@ -57,7 +56,7 @@ async function run(storage: OpenStorage, job: ImportJob): Promise<void> {
 async function contentsOf({ store, resource }: OpenStorage): Promise<string> {
   using snapshot = await store.openSnapshot();
   const summary = new LineSummary();
-  for await (const page of snapshot.records({})) summary.add(page.map(recordLine));
+  for await (const page of snapshot.records({})) summary.add(page);
   return `${resource.name.counted(summary.count)}, sha256 ${summary.digest()}`;
 }
 

@@ -1,4 +1,5 @@
 import { BODY_LIMIT } from '../../http/body/body-limit.js';
+import { parseNatural } from '../../http/validation/query-values.js';
 
 /** A line of the input without its line end; `bytes` is absent when it is too long. */
 export interface Line {
@@ -33,4 +34,14 @@ export async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<Lin
   }
   number++;
   if (rest.length > 0) yield [line(rest)];
+}
+
+/** Longest `lastId` line in bytes, with any white space. */
+const LAST_ID_LENGTH = 64;
+
+/** The id of a `lastId` line; `undefined` for any other line. */
+export function readLastIdLine(line: Buffer): number | undefined {
+  if (line.length > LAST_ID_LENGTH) return undefined;
+  const [, id] = /^\s*\{\s*"lastId"\s*:\s*([1-9][0-9]*)\s*\}\s*$/.exec(line.toString()) ?? [];
+  return id === undefined ? undefined : parseNatural(id);
 }

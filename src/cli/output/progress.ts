@@ -3,8 +3,8 @@ import { SingleBar } from 'cli-progress';
 /** Milliseconds between two lines when stderr is not a terminal. */
 const INTERVAL = 5000;
 
-/** Shows the progress of long work on stderr: a bar on a terminal, otherwise a line every few seconds. */
-export class Progress {
+/** Shows progress on stderr: on a terminal a bar, which `using` removes, otherwise a line every few seconds. */
+export class Progress implements Disposable {
   private readonly bar?: SingleBar;
   private readonly started = performance.now();
   private lastLine = this.started;
@@ -40,8 +40,7 @@ export class Progress {
     process.stderr.write(`${this.verb} ${count}${share} ${this.unit} in ${seconds} s\n`);
   }
 
-  /** Removes the bar before other output. */
-  stop(): void {
+  [Symbol.dispose](): void {
     this.bar?.stop();
   }
 }

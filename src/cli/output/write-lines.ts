@@ -17,16 +17,16 @@ interface Target {
   readonly destination: Destination;
 }
 
-/** Number and SHA-256 of lines. */
+/** Number and SHA-256 of lines of NDJSON. Both engines give the same line for a record, so checksums agree. */
 export class LineSummary {
   count = 0;
   private readonly hash = createHash('sha256');
 
-  /** @returns the lines as one text */
-  add(lines: readonly string[]): string {
-    const text = lines.join('');
+  /** @returns the lines of the objects as one text */
+  add(objects: readonly object[]): string {
+    const text = objects.map((each) => `${JSON.stringify(each)}\n`).join('');
     this.hash.update(text);
-    this.count += lines.length;
+    this.count += objects.length;
     return text;
   }
 

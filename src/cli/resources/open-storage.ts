@@ -29,14 +29,11 @@ interface OpenOptions {
   readonly mayMigrate?: boolean;
 }
 
-/** A data source that `await using` closes. */
-type OpenDataSource = DataSource & AsyncDisposable;
-
 /**
  * Opens the configured database without migrations.
  * @throws {DatabaseStartError} when it cannot be used
  */
-export async function openDataSource(config: Config): Promise<OpenDataSource> {
+export async function openDataSource(config: Config): Promise<DataSource & AsyncDisposable> {
   // The log would mix with the output of the command on stdout; errors are thrown as well.
   Logger.overrideLogger(false);
   const dataSource = await (await createDataSource(config)).initialize();
@@ -65,7 +62,10 @@ export async function openStorage(config: Config, resource: Resource, options: O
  * @throws {DatabaseStartError} when it cannot be used
  * @throws {Failure} when its schema is not that of this version
  */
-export async function openDatabase(config: Config, { mayMigrate = false }: OpenOptions = {}): Promise<OpenDataSource> {
+export async function openDatabase(
+  config: Config,
+  { mayMigrate = false }: OpenOptions = {},
+): Promise<DataSource & AsyncDisposable> {
   if (!mayMigrate) requireDatabase(config);
   const dataSource = await openDataSource(new Config({ ...config, database: { ...config.database, ...TIMEOUTS } }));
   try {

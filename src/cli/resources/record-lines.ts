@@ -23,7 +23,8 @@ export class RecordReader<Entity extends AnyResourceEntity> {
 
   /** @throws {BrokenLineError} */
   async read(line: Uint8Array): Promise<NewRecord<Entity>> {
-    const text = this.textOf(line);
+    if (!isUtf8(line)) throw new BrokenLineError('it is not valid UTF-8');
+    const text = Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString('utf8');
     const value = this.parse(text);
     const record = await this.validate(value);
     // A line that equals its own JSON.stringify has no duplicate property.
@@ -31,26 +32,16 @@ export class RecordReader<Entity extends AnyResourceEntity> {
     return record as NewRecord<Entity>;
   }
 
-  private textOf(line: Uint8Array): string {
-    if (!isUtf8(line)) throw new BrokenLineError('it is not valid UTF-8');
-    const text = Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString('utf8');
-    if (text.charCodeAt(0) === 0xfeff) throw new BrokenLineError('it begins with a byte-order mark; leave that out');
-    if (text.trim() === '') throw new BrokenLineError(`it is empty; each line must be ${this.expected()}`);
-    return text;
-  }
-
   private parse(text: string): unknown {
+    if (text.charCodeAt(0) === 0xfeff) throw new BrokenLineError('it begins with a byte-order mark; leave that out');
     try {
       return JSON.parse(text);
     } catch (error) {
-      throw new BrokenLineError(
-        `it is not valid JSON (${(error as Error).message}); a line must be ${this.expected()}`,
-      );
+      const isEmpty = text.trim() === '';
+      const problem = isEmpty ? 'it is empty; each line' : `it is not valid JSON (${(error as Error).message}); a line`;
+      const expected = [...propertiesOf(this.dto).declared].join(', ');
+      throw new BrokenLineError(`${problem} must be a JSON object with ${expected}`);
     }
-  }
-
-  private expected(): string {
-    return `a JSON object with ${[...propertiesOf(this.dto).declared].join(', ')}`;
   }
 
   private async validate(value: unknown): Promise<object> {

@@ -21,7 +21,6 @@ export function resourceNamed(name: string | undefined, command: string, rest = 
   throw new UsageError(`${problem} ${NAMES.join(', ')}. For example: ${example}`);
 }
 
-/** The expected contents of a database of this version. */
 export async function expectedContents(): Promise<ExpectedContents> {
   const { knownMigrations } = await import('../../database/data-source.js');
   return { migrations: await knownMigrations(), resources: NAMES };

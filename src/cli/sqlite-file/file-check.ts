@@ -10,10 +10,8 @@ export interface FileReport {
   /** Names of the executed migrations. */
   readonly migrations: string[];
   /** Records of each resource. */
-  readonly counts: ReadonlyMap<string, number>;
+  readonly counts: Map<string, number>;
 }
-
-const READ_ONLY = { readonly: true, fileMustExist: true, timeout: 5000 } as const;
 
 /** Maximum number of lines of SQLite's report to print; a corrupt file can have thousands. */
 const MOST_FAULTS = 5;
@@ -33,14 +31,9 @@ export interface ExpectedContents {
  * @param thoroughly whether to compare every index with its table, which takes longer
  */
 export function checkFile(path: string, expected: ExpectedContents, { thoroughly = true } = {}): FileReport {
-  const report = {
-    errors: [] as string[],
-    drifts: [] as string[],
-    migrations: [] as string[],
-    counts: new Map<string, number>(),
-  };
+  const report: FileReport = { errors: [], drifts: [], migrations: [], counts: new Map() };
   try {
-    using database = openDatabase(path, READ_ONLY);
+    using database = openDatabase(path, { readonly: true, fileMustExist: true, timeout: 5000 });
     checkDatabase(database, expected, thoroughly, report);
   } catch (error) {
     report.errors.push(explain(error));
@@ -48,30 +41,24 @@ export function checkFile(path: string, expected: ExpectedContents, { thoroughly
   return report;
 }
 
-type Report = FileReport & { readonly counts: Map<string, number> };
+type ReadColumn = (sql: string, ...values: unknown[]) => unknown[];
 
-function checkDatabase(database: Database, expected: ExpectedContents, thoroughly: boolean, report: Report): void {
-  const { errors, migrations } = report;
-  const column: ReadColumn = (sql, ...values) =>
-    database
-      .prepare(sql)
-      .pluck()
-      .all(...values);
+function checkDatabase(database: Database, expected: ExpectedContents, thoroughly: boolean, report: FileReport): void {
+  const { errors, drifts, migrations, counts } = report;
+  const column: ReadColumn = (sql, ...values) => {
+    const statement = database.prepare(sql).pluck();
+    return statement.all(...values);
+  };
   const [encoding] = column('PRAGMA encoding');
   if (encoding !== 'UTF-8') errors.push(`its text is in ${String(encoding)}, and must be in UTF-8`);
-  const pragma = thoroughly ? 'integrity_check' : 'quick_check';
-  errors.push(
-    ...column(`PRAGMA ${pragma}(${MOST_FAULTS})`)
-      .filter((line) => line !== 'ok')
-      .map(String),
-  );
+  const faults = column(`PRAGMA ${thoroughly ? 'integrity_check' : 'quick_check'}(${MOST_FAULTS})`);
+  errors.push(...faults.filter((line) => line !== 'ok').map(String));
   if (errors.length > 0) return;
 
   const tables = new Set(column(`SELECT name FROM sqlite_schema WHERE type = 'table'`) as string[]);
   const isOurs = tables.has('migrations') && tables.has('storage');
   if (isOurs) migrations.push(...(column('SELECT name FROM migrations ORDER BY timestamp') as string[]));
-  const usages = isOurs ? (database.prepare('SELECT resource, used FROM storage').all() as Usage[]) : [];
-  const counted = new Set(usages.map(({ resource }) => resource));
+  const counted = new Set((isOurs ? column('SELECT resource FROM storage') : []) as string[]);
   // A pending migration may create the table of the resource.
   const isComplete = !isOurs || expected.migrations.every((name) => migrations.includes(name));
   const due = expected.resources.filter((name) => isComplete || counted.has(name));
@@ -80,58 +67,39 @@ function checkDatabase(database: Database, expected: ExpectedContents, thoroughl
     errors.push(`it is no database of this service: it has no table ${missing.join(', ')}`);
     return;
   }
-  errors.push(...migrationErrors(migrations, expected.migrations));
-  checkCounters(usages, tables, column, report);
-  for (const resource of expected.resources.filter((name) => tables.has(name))) {
-    if (!counted.has(resource)) errors.push(`its table "storage" has no row for ${resource}`);
-    errors.push(...sequenceErrors(resource, column), ...numberErrors(resource, column));
-    const most = expected.largestIds?.get(resource) ?? Number.MAX_SAFE_INTEGER;
-    const [beyond] = column(
-      'SELECT seq FROM sqlite_sequence WHERE name = ? AND NOT (seq BETWEEN 0 AND ?)',
-      resource,
-      most,
-    ) as (number | string | undefined)[];
-    if (beyond !== undefined) errors.push(`the last id of ${resource} is ${beyond}, and must be from 0 to ${most}`);
-  }
-}
-
-interface Usage {
-  readonly resource: string;
-  readonly used: number;
-}
-
-type ReadColumn = (sql: string, ...values: unknown[]) => unknown[];
-
-function migrationErrors(migrations: readonly string[], known: readonly string[]): string[] {
-  const errors: string[] = [];
-  const newer = migrations.filter((name) => !known.includes(name));
+  const [first] = expected.migrations;
+  const newer = migrations.filter((name) => !expected.migrations.includes(name));
   if (newer.length > 0) errors.push(`it has the migrations ${newer.join(', ')} of a newer version`);
-  if (!migrations.includes(known[0]!)) errors.push(`it lacks the migration ${known[0]}`);
-  return errors;
-}
-
-function checkCounters(
-  usages: readonly Usage[],
-  tables: ReadonlySet<string>,
-  column: ReadColumn,
-  { counts, drifts }: Report,
-): void {
-  for (const { resource, used } of usages.filter((usage) => tables.has(usage.resource))) {
+  if (!migrations.includes(first!)) errors.push(`it lacks the migration ${first}`);
+  for (const resource of [...counted].filter((name) => tables.has(name))) {
     const [count] = column(`SELECT count(*) FROM "${resource}"`) as number[];
+    const [used] = column('SELECT used FROM storage WHERE resource = ?', resource) as number[];
     counts.set(resource, count!);
     if (count !== used) drifts.push(`it counts ${used} ${resource} and holds ${count}`);
   }
+  for (const resource of expected.resources.filter((name) => tables.has(name))) {
+    if (!counted.has(resource)) errors.push(`its table "storage" has no row for ${resource}`);
+    const largestId = expected.largestIds?.get(resource) ?? Number.MAX_SAFE_INTEGER;
+    errors.push(...sequenceErrors(resource, largestId, column), ...numberErrors(resource, column));
+  }
 }
 
-/** Checks that the next id is larger than all used ids. */
-function sequenceErrors(resource: string, column: ReadColumn): string[] {
-  const [behind] = column(
+/** Checks that the next id is larger than all used ids, and that enough ids are left. */
+function sequenceErrors(resource: string, largestId: number, column: ReadColumn): string[] {
+  const behind = column(
     `SELECT max(id) FROM "${resource}"
      HAVING typeof(max(id)) = 'integer' AND max(id) > coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0)`,
     resource,
   ) as number[];
-  if (behind === undefined) return [];
-  return [`the next id of ${resource} would repeat an old one: ${behind} was used before`];
+  const beyond = column(
+    'SELECT seq FROM sqlite_sequence WHERE name = ? AND NOT (seq BETWEEN 0 AND ?)',
+    resource,
+    largestId,
+  ) as (number | string)[];
+  return [
+    ...behind.map((id) => `the next id of ${resource} would repeat an old one: ${id} was used before`),
+    ...beyond.map((id) => `the last id of ${resource} is ${id}, and must be from 0 to ${largestId}`),
+  ];
 }
 
 /** Checks that ids are texts or positive, and that revisions are integers up to the revision of the resource. */

@@ -1,18 +1,10 @@
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { Config } from '../config/config.js';
-
 /** The first descriptor that systemd passes (sd_listen_fds(3)). */
-const FIRST = 3;
+export const SYSTEMD_SOCKET = 3;
 
 /**
- * Listens on HOST and PORT, or on the socket that systemd holds for the service (`deploy/systemd`).
+ * Tells whether systemd has passed a socket to this process (`deploy/systemd`). A parent's variables do not count.
  * @throws {Error} for more than one socket
  */
-export async function listen(app: NestFastifyApplication, { host, port }: Config): Promise<void> {
-  await app.listen(hasSocket() ? { host, port, fd: FIRST } : { host, port });
-}
-
-/** Tells whether systemd has passed a socket to this process. A parent's variables do not count. */
 export function hasSocket(): boolean {
   // eslint-disable-next-line no-restricted-syntax -- not a setting: systemd writes it for each process
   const { LISTEN_PID, LISTEN_FDS } = process.env;

@@ -1,0 +1,91 @@
+import { existsSync } from 'node:fs';
+import { copyFile, link, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { openDatabase } from '../../database/sqlite/better-sqlite3.js';
+import { isBusy, sqliteCode } from '../../database/sqlite/sqlite-errors.js';
+import { Failure } from '../command-errors.js';
+import { ReplacedError, replaceFile } from '../output/replace-file.js';
+
+/** Suffixes of the files beside a database in WAL mode. */
+const WAL = ['-wal', '-shm'] as const;
+
+/**
+ * Puts a draft in the place of the database, and keeps the old database beside it.
+ * @returns the new path of the old database; `undefined` if there was none
+ * @throws {Failure} when another process has the database open
+ */
+export async function replaceDatabase(draft: string, path: string): Promise<string | undefined> {
+  if (!existsSync(path)) {
+    await replaceFile(draft, path);
+    return undefined;
+  }
+  using lock = acquireExclusiveLock(path);
+  if (lock === undefined)
+    throw new Failure(`${path} is in use. Stop the service, and whatever else has it open, first.`);
+  const aside = `${path}.before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
+  try {
+    await keepAside(path, aside);
+    await replaceFile(draft, path);
+  } catch (error) {
+    if (!(error instanceof ReplacedError)) await takeBack(path, aside);
+    throw error;
+  }
+  return aside;
+}
+
+/**
+ * Locks a database file against all other processes and folds its WAL into it, so that it can be replaced.
+ * @returns the lock, which `using` releases; `undefined` when another process has the file open
+ * @throws SqliteError
+ */
+function acquireExclusiveLock(path: string): Disposable | undefined {
+  const database = openDatabase(path, { fileMustExist: true, timeout: 0 });
+  try {
+    // Every process with a WAL database open holds a lock, and leaving WAL mode requires all locks.
+    const mode = database.pragma('journal_mode = DELETE', { simple: true });
+    if (mode !== 'delete') throw Object.assign(new Error('in use'), { code: 'SQLITE_BUSY' });
+    database.exec('BEGIN EXCLUSIVE');
+    return database;
+  } catch (error) {
+    database.close();
+    if (isBusy(error)) return undefined;
+    // No service can use such a file, so no lock is needed.
+    if (/^SQLITE_(NOTADB|CORRUPT)/.test(sqliteCode(error))) return { [Symbol.dispose]: () => {} };
+    throw error;
+  }
+}
+
+/** Gives the old database a second name, so that a complete database has the first name at every moment. */
+async function keepAside(path: string, aside: string): Promise<void> {
+  // These files exist only beside a damaged database. SQLite would use an old WAL for the new database.
+  for (const suffix of WAL) {
+    if (existsSync(path + suffix)) await rename(path + suffix, aside + suffix);
+  }
+  // Some file systems have no hard links.
+  await link(path, aside).catch(() => copyFile(path, aside));
+}
+
+/** Undoes `keepAside`: with two names, a database would get two WAL files. */
+async function takeBack(path: string, aside: string): Promise<void> {
+  for (const suffix of WAL) {
+    if (existsSync(aside + suffix)) await rename(aside + suffix, path + suffix);
+  }
+  await rm(aside, { force: true });
+}
+
+/** Removes the databases that earlier restores kept, because one old database is enough. */
+export async function removeEarlierAsides(path: string, aside: string): Promise<void> {
+  const folder = dirname(path);
+  for (const name of await readdir(folder)) {
+    if (!isAside(name, basename(path)) || name.startsWith(basename(aside))) continue;
+    await rm(join(folder, name), { force: true });
+    console.error(`Removed ${join(folder, name)}, which an earlier restore had kept.`);
+  }
+}
+
+/** Matches the time in the name, so that no other file with a similar name is removed. */
+function isAside(name: string, database: string): boolean {
+  const prefix = `${database}.before-`;
+  if (!name.startsWith(prefix)) return false;
+  return /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z(-wal|-shm)?$/.test(name.slice(prefix.length));
+}
