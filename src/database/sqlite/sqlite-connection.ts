@@ -18,6 +18,9 @@ export interface StatementResult {
 
 const CACHED_STATEMENTS = 500;
 
+/** TypeORM's rename of the old table, before the rebuilt one gets its name. */
+const SET_ASIDE = /^\s*ALTER\s+TABLE\b.*\bRENAME\s+TO\b.*\btemporary_/is;
+
 const SEVERAL_STATEMENTS =
   'The SQL string holds several statements, and none of them was run: send each by its own query(), and those that ' +
   'belong together inside dataSource.transaction(...)';
@@ -55,11 +58,7 @@ export class SqliteConnection {
     const started = performance.now();
     let failure: unknown;
     try {
-      const statement = this.prepare(sql);
-      const bound = parameters.map(bindable);
-      if (!statement.reader) return statement.run(...bound);
-      const rows = statement.all(...bound) as Row[];
-      return { rows, source: statement, changes: rows.length };
+      return SET_ASIDE.test(sql) ? this.setAside(sql) : this.execute(sql, parameters);
     } catch (error) {
       failure = error;
       const kind = engineErrorOf(error);
@@ -74,6 +73,30 @@ export class SqliteConnection {
   close(): void {
     this.statements.clear();
     this.database.close();
+  }
+
+  private execute(sql: string, parameters: readonly unknown[] = []): StatementResult {
+    const statement = this.prepare(sql);
+    const bound = parameters.map(bindable);
+    if (!statement.reader) return statement.run(...bound);
+    const rows = statement.all(...bound) as Row[];
+    return { rows, source: statement, changes: rows.length };
+  }
+
+  /**
+   * Renames the old table of a rebuild, while foreign keys are off. Foreign keys of other tables keep the old name, and
+   * so refer to the rebuilt table when that gets the name
+   * (https://sqlite.org/lang_altertable.html, "Making Other Kinds Of Table Schema Changes").
+   */
+  private setAside(sql: string): StatementResult {
+    const isRebuild = this.database.pragma('foreign_keys', { simple: true }) === 0;
+    // Only for this statement: after a permanent rename, foreign keys must name the new table.
+    if (isRebuild) this.database.pragma('legacy_alter_table = ON');
+    try {
+      return this.execute(sql);
+    } finally {
+      if (isRebuild) this.database.pragma('legacy_alter_table = OFF');
+    }
   }
 
   private compile(sql: string): Statement {

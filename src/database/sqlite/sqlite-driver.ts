@@ -12,7 +12,13 @@ import {
   type Sql,
   type StatementLimits,
 } from '../engine.js';
-import { rejectRoundedIntegers, retryWhileBusy, SqliteConnection, type StatementResult } from './sqlite-connection.js';
+import {
+  type OpenTransaction,
+  rejectRoundedIntegers,
+  retryWhileBusy,
+  SqliteConnection,
+  type StatementResult,
+} from './sqlite-connection.js';
 import { DatabaseFile } from './file/database-file.js';
 import { tryWriting } from './better-sqlite3.js';
 import { hydratedDecimal, storedDecimal } from './decimals.js';
@@ -23,7 +29,6 @@ import { createPrivately, makePrivateFolder } from './file/private-file.js';
 import { Snapshots } from './reading/snapshots.js';
 import { explained, sqliteCode, startError } from './sqlite-errors.js';
 import { type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
-import { TableRebuilds } from './table-rebuilds.js';
 import { Writer, type WriterLimits } from './writing/writer.js';
 
 /** The current time in TypeORM's format, in UTC with milliseconds; `CURRENT_TIMESTAMP` has whole seconds. */
@@ -71,7 +76,6 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   writer!: Writer;
   reader!: SqliteConnection;
   snapshots!: Snapshots;
-  tableRebuilds!: TableRebuilds;
   private largeWal!: LargeWal;
   private readonly listTurns = new ListTurns();
   private reserve!: DiskReserve;
@@ -117,7 +121,6 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     this.databaseConnection = this.writing.database;
     this.file = new DatabaseFile(path);
     this.writer = new Writer(this.writing, this.reserve, this.file, this.limits, () => this.largeWal.shrink());
-    this.tableRebuilds = new TableRebuilds(this.writer);
   }
 
   get connections(): ConnectionUsage[] {
@@ -151,13 +154,11 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   readonly committed = new SqliteSql((sql, parameters) => this.read(sql, parameters));
 
   async transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T> {
-    const transaction = await this.writer.begin(reclaimsSpace);
+    const inTransaction = (transaction: OpenTransaction): Promise<T> =>
+      work(new SqliteSql((sql, parameters) => transaction.run(sql, parameters)));
     try {
-      const result = await work(new SqliteSql((sql, parameters) => transaction.run(sql, parameters)));
-      await transaction.commit();
-      return result;
+      return await this.writer.transaction(inTransaction, reclaimsSpace);
     } catch (error) {
-      await transaction.rollback();
       // Errors of statements are already converted; an unconverted error comes from the commit.
       throw sqliteCode(error) === '' ? error : explained(error, 'COMMIT', []);
     }

@@ -19,7 +19,6 @@ import { lateStatement } from '../transaction-control.js';
 import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
 import { explained } from './sqlite-errors.js';
 import type { Snapshots } from './reading/snapshots.js';
-import type { TableRebuilds } from './table-rebuilds.js';
 import type { Writer } from './writing/writer.js';
 
 /** The connections of the driver that a query runner uses. */
@@ -27,7 +26,6 @@ export interface SqliteConnections extends BetterSqlite3Driver {
   readonly reader: SqliteConnection;
   readonly writer: Writer;
   readonly snapshots: Snapshots;
-  readonly tableRebuilds: TableRebuilds;
   /** Runs a reading statement outside a transaction. */
   read(sql: string, parameters: readonly unknown[]): Promise<StatementResult>;
 }
@@ -103,8 +101,9 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   /**
-   * Switches foreign keys off. TypeORM begins the transaction of a migration before this call, but that of a revert
-   * after it. SQLite ignores the pragma inside a transaction, so this method ends the transaction and begins it again.
+   * Switches foreign keys off; otherwise `DROP TABLE` in a rebuild of a table would delete the rows that refer to it.
+   * TypeORM begins the transaction of a migration before this call, but that of a revert after it. SQLite ignores the
+   * pragma inside a transaction, so this method ends the transaction and begins it again.
    * @throws {TypeORMError} inside a transaction that has run statements
    */
   override async beforeMigration(): Promise<void> {
@@ -113,8 +112,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     if (isInTransaction && !this.transactionIsNew) throw new TypeORMError(TOO_LATE);
     await this.endTransaction();
     this.transactionOver = false;
+    await this.enforceForeignKeys(false);
     this.migrating = 'yes';
-    await this.driver.tableRebuilds.allow();
     if (isInTransaction) await this.begin();
   }
 
@@ -203,9 +202,9 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     }
     const { transaction } = this;
     if (this.mode === 'slave' && !this.driver.reader.prepare(sql).readonly) throw new TypeORMError(READS_ONLY);
-    return transaction === undefined
-      ? this.executeOutside(kind, sql, parameters)
-      : this.executeInside(transaction, sql, parameters);
+    if (transaction === undefined) return this.executeOutside(kind, sql, parameters);
+    this.transactionIsNew = false;
+    return transaction.run(sql, parameters);
   }
 
   /** `statementKindOf` looks at the first word only; SQLite's parser checks the rest. */
@@ -213,33 +212,14 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     this.driver.reader.prepare(sql);
   }
 
-  private executeInside(transaction: OpenTransaction, sql: string, parameters: unknown[]): StatementResult {
-    this.transactionIsNew = false;
-    const { tableRebuilds } = this.driver;
-    if (tableRebuilds.isSettingAside(sql)) return tableRebuilds.setAside(transaction, sql, parameters);
-    return transaction.run(sql, parameters);
-  }
-
   private async executeOutside(kind: StatementKind, sql: string, parameters: unknown[]): Promise<StatementResult> {
     if (kind === 'savepoint' || kind === 'rollback to') throw new TypeORMError(NO_TRANSACTION);
     if (this.transactionOver) await this.stayOpen(sql);
-    const { reader, tableRebuilds, writer } = this.driver;
-    if (tableRebuilds.isSettingAside(sql)) return this.executeAsTransaction(sql, parameters);
+    const { reader, writer } = this.driver;
     if (this.mode === 'slave' || (kind === 'read' && reader.prepare(sql).readonly)) {
       return this.driver.read(sql, parameters);
     }
     return writer.run(sql, parameters, { reclaimsSpace: kind === 'delete', autocommit: kind === 'autocommit' });
-  }
-
-  private async executeAsTransaction(sql: string, parameters: unknown[]): Promise<StatementResult> {
-    await this.begin();
-    try {
-      const result = this.executeInside(this.transaction!, sql, parameters);
-      await this.commit();
-      return result;
-    } finally {
-      await this.endTransaction();
-    }
   }
 
   /**
@@ -287,7 +267,13 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   private async endMigration(): Promise<void> {
     this.migrating = undefined;
-    await this.driver.tableRebuilds.disallow();
+    await this.enforceForeignKeys(true);
+  }
+
+  /** Switches foreign keys off or on for all callers, while no transaction is open. */
+  private async enforceForeignKeys(isOn: boolean): Promise<void> {
+    const options = { reclaimsSpace: false, autocommit: true };
+    await this.driver.writer.run(`PRAGMA foreign_keys = ${isOn ? 'ON' : 'OFF'}`, [], options);
   }
 
   private async rollback(): Promise<StatementResult> {

@@ -11,7 +11,15 @@ import { isFull, translated } from '../sqlite-errors.js';
 const OR_ROLLBACK = /\bOR\s+ROLLBACK\b/i;
 const DEFERRING = /\bdefer_foreign_keys\b/i;
 
-/** A writing transaction: one job of a group commit, on a savepoint unless it is the first. */
+interface WriteTransactionOptions {
+  readonly reclaimsSpace: boolean;
+  /** Whether it runs one statement, which SQLite undoes as a whole. */
+  readonly isSingle: boolean;
+  /** Milliseconds that the transaction may last. */
+  readonly timeout: number;
+}
+
+/** A writing transaction: one job of a group commit, on a savepoint unless it is the first or a single statement. */
 export class WriteTransaction implements OpenTransaction {
   /** The error for further statements, after the end. */
   private over?: Error;
@@ -19,22 +27,23 @@ export class WriteTransaction implements OpenTransaction {
   private settled?: Promise<void>;
   private deferredForeignKeys = false;
   private readonly isFirst: boolean;
+  private readonly hasSavepoint: boolean;
   private readonly timer: NodeJS.Timeout;
 
   /**
-   * @param timeout milliseconds that the transaction may last
    * @param endSlot called once, when other jobs may use the connection
    * @throws SqliteError
    */
   constructor(
     private readonly group: GroupCommit,
     private readonly connection: SqliteConnection,
-    private readonly reclaimsSpace: boolean,
-    timeout: number,
+    private readonly options: WriteTransactionOptions,
     private readonly endSlot: () => void,
   ) {
+    const { isSingle, timeout } = options;
     this.isFirst = group.isFirst;
-    if (!this.isFirst) connection.run('SAVEPOINT job');
+    this.hasSavepoint = !this.isFirst && !isSingle;
+    if (this.hasSavepoint) connection.run('SAVEPOINT job');
     this.timer = setTimeout(() => this.undo(transactionTooLong(timeout)), timeout);
   }
 
@@ -58,7 +67,7 @@ export class WriteTransaction implements OpenTransaction {
   commit(): Promise<void> {
     if (this.over !== undefined) throw this.over;
     if (this.deferredForeignKeys) this.checkForeignKeys();
-    if (!this.isFirst) this.connection.run('RELEASE job');
+    if (this.hasSavepoint) this.connection.run('RELEASE job');
     this.over = TRANSACTION_ENDED;
     clearTimeout(this.timer);
     return inSpan('commit', (span) => this.shareCommit(span));
@@ -75,7 +84,7 @@ export class WriteTransaction implements OpenTransaction {
         span?.setAttribute('commit.transactions', size);
         resolve();
       };
-      this.group.add({ reclaimsSpace: this.reclaimsSpace, done, fail });
+      this.group.add({ reclaimsSpace: this.options.reclaimsSpace, done, fail });
       this.endSlot();
     });
   }
@@ -84,11 +93,11 @@ export class WriteTransaction implements OpenTransaction {
     this.over = reason;
     clearTimeout(this.timer);
     if (this.isFirst) this.group.abandon();
-    else this.undoSavepoint();
+    else if (this.hasSavepoint) this.undoSavepoint();
     this.settled = new Promise((done, fail) => this.group.settleRejected(done, fail));
     // After a rollback by a timer or a failed statement, the caller may never ask for the result.
     this.settled.catch(() => {});
-    if (failure !== undefined) this.group.afterFailure(failure, this.reclaimsSpace);
+    if (failure !== undefined) this.group.afterFailure(failure, this.options.reclaimsSpace);
     this.endSlot();
   }
 

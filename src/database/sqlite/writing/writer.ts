@@ -73,9 +73,35 @@ export class Writer {
    * @throws {DiskFullError} when there is no space left
    * @throws SqliteError
    */
-  run(sql: string, parameters: readonly unknown[], options: WriteOptions): Promise<StatementResult> {
+  run(
+    sql: string,
+    parameters: readonly unknown[],
+    { reclaimsSpace, autocommit }: WriteOptions,
+  ): Promise<StatementResult> {
+    if (autocommit) return this.autocommit(sql, parameters);
+    const work = (transaction: OpenTransaction): StatementResult => transaction.run(sql, parameters);
     // After `DiskFullError` the writer has restarted the WAL, if it could.
-    return repeatAfter(DiskFullError, () => this.statement(sql, parameters, options));
+    return repeatAfter(DiskFullError, () => this.transaction(work, reclaimsSpace, true));
+  }
+
+  /**
+   * Runs `work` as a transaction.
+   * @param isSingle whether `work` runs one statement, which needs no savepoint
+   */
+  async transaction<T>(
+    work: (transaction: OpenTransaction) => T | Promise<T>,
+    reclaimsSpace: boolean,
+    isSingle = false,
+  ): Promise<T> {
+    const transaction = await this.begin(reclaimsSpace, isSingle);
+    try {
+      const result = await work(transaction);
+      await transaction.commit();
+      return result;
+    } catch (error) {
+      await transaction.rollback();
+      throw translated(error);
+    }
   }
 
   /**
@@ -83,12 +109,11 @@ export class Writer {
    * @throws {DatabaseUnavailableError} after the busy time-out
    * @throws {DiskFullError} when there is no space left and the transaction does not reclaim any
    */
-  begin(reclaimsSpace: boolean): Promise<OpenTransaction> {
+  begin(reclaimsSpace: boolean, isSingle = false): Promise<OpenTransaction> {
     return new Promise((resolve, reject) => {
-      const run = (): void => {
-        const { group, connection, endSlot } = this;
-        resolve(new WriteTransaction(group, connection, reclaimsSpace, this.limits.transactionTimeout, endSlot));
-      };
+      const { group, connection, endSlot } = this;
+      const options = { reclaimsSpace, isSingle, timeout: this.limits.transactionTimeout };
+      const run = (): void => resolve(new WriteTransaction(group, connection, options, endSlot));
       this.enqueue({ reclaimsSpace, run: inSameSpan(run), reject });
     });
   }
@@ -104,37 +129,21 @@ export class Writer {
     await new Promise<void>((resolve) => (this.onIdle = resolve));
   }
 
-  private statement(
-    sql: string,
-    parameters: readonly unknown[],
-    { reclaimsSpace, autocommit = false }: WriteOptions,
-  ): Promise<StatementResult> {
+  /** Runs a statement between two group commits. If it throws, `next` rejects or repeats the job. */
+  private autocommit(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
     return new Promise((resolve, reject) => {
       const run = (): void => {
-        try {
-          const result = this.connection.run(sql, parameters);
-          if (autocommit) {
-            this.endAutocommit();
-            resolve(result);
-          } else {
-            this.group.add({ reclaimsSpace, done: () => resolve(result), fail: reject });
-          }
-        } catch (error) {
-          if (autocommit && isBusy(error)) throw error;
-          this.group.settleRejected(() => reject(translated(error)), reject);
-          this.group.afterFailure(error, reclaimsSpace);
+        const result = this.connection.run(sql, parameters);
+        this.file.check();
+        if (this.connection.inTransaction) {
+          this.connection.run('ROLLBACK');
+          throw new TypeORMError('A transaction is begun with startTransaction()');
         }
+        resolve(result);
         this.endSlot();
       };
-      this.enqueue({ reclaimsSpace, autocommit, run: inSameSpan(run), reject });
+      this.enqueue({ reclaimsSpace: false, autocommit: true, run: inSameSpan(run), reject });
     });
-  }
-
-  private endAutocommit(): void {
-    this.file.check();
-    if (!this.connection.inTransaction) return;
-    this.connection.run('ROLLBACK');
-    throw new TypeORMError('A transaction is begun with startTransaction()');
   }
 
   private enqueue(job: Job): void {
