@@ -22,18 +22,13 @@ import { isConnectionFailure, outcomeUnknown, publishEngineError, translatePostg
 import { mayWrite, READS, rejectTooManyParameters, statementEnded, UNCONFIRMED } from './postgres-sql.js';
 import { beginning, COMMIT, type TransactionLimits } from './postgres-transaction.js';
 
-/** Watches for writes that bypass the transaction around them. */
-export interface OutsideWrites {
-  /** @param runner the query runner of the statement, if it has one */
-  check(runner: QueryRunner | undefined, sql: string): void;
-}
-
 /** The parts of the driver that a query runner uses, beyond TypeORM's own. */
 export interface TransactionSettings extends PostgresDriver {
-  readonly outsideWrites?: OutsideWrites;
   readonly limits: TransactionLimits;
   /** Milliseconds that a transaction may take. */
   readonly transactionTimeout: number;
+  /** Logs a write that bypasses the transaction around it. */
+  onOutsideWrite?(runner: QueryRunner | undefined, sql: string): void;
 }
 
 /** Key of the advisory lock of migrations. Any number will do if all versions use it. */
@@ -78,7 +73,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
    */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
   override async query(sql: string, parameters?: any[], useStructuredResult = false): Promise<any> {
-    this.driver.outsideWrites?.check(this, sql);
+    this.driver.onOutsideWrite?.(this, sql);
     const begins = beginOf(sql) !== undefined;
     if (this.ending !== undefined && !begins) await this.stayOpen(sql);
     this.ending = undefined;
