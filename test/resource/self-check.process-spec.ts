@@ -167,13 +167,8 @@ describe('a ROLLBACK that fails', () => {
     connection = new FailingConnection(at('db'), { readonly: false });
     connection.database.exec('PRAGMA journal_mode = WAL; CREATE TABLE t (id INTEGER PRIMARY KEY)');
     const limits = { busyTimeout: 1000, transactionTimeout: 100 };
-    writer = new Writer(
-      connection,
-      new DiskReserve(at('db'), connection),
-      new DatabaseFile(at('db')),
-      limits,
-      () => {},
-    );
+    const file = new DatabaseFile(at('db'));
+    writer = new Writer(connection, new DiskReserve(file, connection), file, limits, () => {});
   });
 
   afterEach(async () => {

@@ -108,7 +108,8 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
       DiskReserve.release(path);
       this.writing = new SqliteConnection(path, { readonly: false });
       await retryWhileBusy(() => prepareForWriting(this.writing), this.limits.busyTimeout);
-      this.reserve = new DiskReserve(path, this.writing);
+      this.file = new DatabaseFile(path);
+      this.reserve = new DiskReserve(this.file, this.writing);
       await retryWhileBusy(() => this.reserve.makeAtStart(), this.limits.busyTimeout);
       this.reader = new SqliteConnection(path, { readonly: true });
       this.snapshots = new Snapshots(path, this.limits.busyTimeout);
@@ -116,10 +117,10 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     } catch (error) {
       this.writing?.close();
       this.reserve?.close();
+      this.file?.close();
       throw error instanceof DatabaseStartError ? error : startError(path, rootCause(error));
     }
     this.databaseConnection = this.writing.database;
-    this.file = new DatabaseFile(path);
     this.writer = new Writer(this.writing, this.reserve, this.file, this.limits, () => this.largeWal.shrink());
   }
 
@@ -139,6 +140,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     this.reserve.keep();
     this.writing.close();
     this.reserve.close();
+    this.file.close();
   }
 
   /** Turns a failure of the start into a message for the operator; returns other errors unchanged. */
