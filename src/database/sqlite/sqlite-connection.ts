@@ -116,12 +116,9 @@ function bindable(value: unknown): unknown {
   return typeof value === 'boolean' ? Number(value) : value;
 }
 
-// SQLite's own busy handler grows to 100 ms (sqliteDefaultBusyCallback); writes here are shorter.
-const DELAYS = [1, 2, 5, 10, 15, 20, 25];
-
 /** Milliseconds to wait after this many attempts that met the lock of another process. */
 export function retryDelay(attempts: number): number {
-  return DELAYS[Math.min(attempts, DELAYS.length - 1)]!;
+  return Math.min(2 ** attempts, 25);
 }
 
 /**

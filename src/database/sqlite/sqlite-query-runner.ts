@@ -7,7 +7,6 @@ import {
 } from 'typeorm';
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
-import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js';
 import {
   type OpenTransaction,
   rejectRoundedIntegers,
@@ -158,27 +157,22 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     if (this.isReleased) throw new QueryRunnerAlreadyReleasedError();
     if (!Array.isArray(parameters)) throw new TypeORMError('SQLite statements take their parameters as an array');
     const { logger, subscribers } = this.dataSource;
-    const bound = parameters.map((value) => (typeof value === 'boolean' ? Number(value) : value));
-    logger.logQuery(sql, bound, this);
-    if (subscribers.length > 0) await this.broadcaster.broadcast('BeforeQuery', sql, bound);
+    logger.logQuery(sql, parameters, this);
+    // Without subscribers, statements get their slots in the order of the calls.
+    if (subscribers.length > 0) await this.broadcaster.broadcast('BeforeQuery', sql, parameters);
     const started = performance.now();
     try {
-      const result = await this.execute(sql, bound);
+      const result = await this.execute(sql, parameters);
       rejectRoundedIntegers(result);
       const outcome = toQueryResult(result);
-      if (subscribers.length > 0) await this.broadcast(sql, bound, performance.now() - started, outcome.raw);
+      const milliseconds = performance.now() - started;
+      await this.broadcaster.broadcast('AfterQuery', sql, parameters, true, milliseconds, outcome.raw, undefined);
       return useStructuredResult ? outcome : outcome.raw;
     } catch (error) {
-      logger.logQueryError(error as Error, sql, bound, this);
-      if (subscribers.length > 0) await this.broadcast(sql, bound, undefined, undefined, error);
-      throw explained(error, sql, bound);
+      logger.logQueryError(error as Error, sql, parameters, this);
+      await this.broadcaster.broadcast('AfterQuery', sql, parameters, false, undefined, undefined, error);
+      throw explained(error, sql, parameters);
     }
-  }
-
-  private async broadcast(sql: string, bound: unknown[], milliseconds?: number, raw?: unknown, error?: unknown) {
-    const result = new BroadcasterResult();
-    this.broadcaster.broadcastAfterQueryEvent(result, sql, bound, error === undefined, milliseconds, raw, error);
-    await result.wait();
   }
 
   private execute(sql: string, parameters: unknown[]): StatementResult | Promise<StatementResult> {

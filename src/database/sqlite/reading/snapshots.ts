@@ -5,10 +5,8 @@ import type { ConnectionUsage } from '../../engine.js';
 import type { Database } from '../better-sqlite3.js';
 import { type OpenTransaction, retryWhileBusy, SqliteConnection, type StatementResult } from '../sqlite-connection.js';
 
-/** Connections that stay open for later transactions; more would only use memory and descriptors. */
-const MOST_IDLE = 4;
-/** Milliseconds until idle connections are closed. Opening one takes longer than reading a short list. */
-const IDLE_TIMEOUT = 1000;
+/** Connections that stay open for later transactions, because opening one takes longer than reading a short list. */
+const MOST_IDLE = 16;
 
 interface SnapshotWaiter extends Waiter {
   readonly resolve: (connection: SqliteConnection) => void;
@@ -20,7 +18,6 @@ export class Snapshots {
   private readonly open = new Set<SqliteConnection>();
   private readonly running = new Set<ReadTransaction>();
   private readonly waiting: WaitQueue<SnapshotWaiter>;
-  private closing?: NodeJS.Timeout;
 
   /**
    * @param path of the database file
@@ -93,24 +90,14 @@ export class Snapshots {
     if (connection.inTransaction) connection.run('ROLLBACK');
     const waiter = this.waiting.shift();
     if (waiter !== undefined) waiter.resolve(connection);
-    else this.keepIdle(connection);
-  }
-
-  private keepIdle(connection: SqliteConnection): void {
-    this.idle.push(connection);
-    if (this.idle.length > MOST_IDLE) this.closing ??= setTimeout(this.closeIdle, IDLE_TIMEOUT).unref();
-  }
-
-  private readonly closeIdle = (): void => {
-    this.closing = undefined;
-    for (const connection of this.idle.splice(MOST_IDLE)) {
+    else if (this.idle.length < MOST_IDLE) this.idle.push(connection);
+    else {
       this.open.delete(connection);
       connection.close();
     }
-  };
+  }
 
   close(): void {
-    clearTimeout(this.closing);
     this.waiting.rejectAll(new DatabaseUnavailableError('The database is closing'));
     for (const connection of this.open) connection.close();
     this.open.clear();

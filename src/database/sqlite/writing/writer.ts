@@ -26,7 +26,7 @@ interface WriteOptions {
 
 /** A job that waits for its slot on the writing connection. */
 interface Job extends WriteOptions, Waiter {
-  /** Runs in the slot. It ends the slot before it returns, or later by `endSlot`. */
+  /** Begins a transaction, which keeps the slot until `endSlot`, or runs an autocommit statement. */
   run(): void;
 }
 
@@ -36,17 +36,14 @@ const OWN_TRANSACTION = 'Inside a transaction, write through its own manager: an
  * The connection that writes. SQLite has one writer at a time, so jobs wait here for a slot, in order. Jobs that wait
  * together share a commit (`GroupCommit`).
  *
- * The commit comes when no job waits. If the event loop has turned since the last commit, it comes immediately, so a
- * single job does not wait. Otherwise it comes after the event loop has looked for further requests (`setImmediate`),
- * because requests that arrive together are handled one after the other.
+ * The commit comes when no job waits and the event loop has looked for further requests (`setImmediate`), because
+ * requests that arrive together are handled one after the other.
  */
 export class Writer {
   private readonly queue: WaitQueue<Job>;
   private readonly group: GroupCommit;
   /** Whether a job has the slot, or the writer waits for another process. */
   private taken = false;
-  /** Whether the loop of `next` is running. It continues itself after a job that ends before it returns. */
-  private running = false;
   private busyRetries = 0;
   private committing?: NodeJS.Immediate;
   private closing = false;
@@ -140,7 +137,6 @@ export class Writer {
           throw new TypeORMError('A transaction is begun with startTransaction()');
         }
         resolve(result);
-        this.endSlot();
       };
       this.enqueue({ reclaimsSpace: false, autocommit: true, run: inSameSpan(run), reject });
     });
@@ -154,7 +150,7 @@ export class Writer {
 
   private readonly endSlot = (): void => {
     this.taken = false;
-    if (!this.running) this.next();
+    this.next();
   };
 
   /** Gives the slot to the job that has waited longest. If there is none, prepares the commit. */
@@ -180,14 +176,11 @@ export class Writer {
   /** Runs a job and removes it from the queue. If this throws, the job stays in the queue. */
   private start(job: Job): void {
     this.file.assertNotMoved();
-    if (!job.autocommit) this.group.join(job.reclaimsSpace);
-    this.taken = true;
-    this.running = true;
-    try {
-      job.run();
-    } finally {
-      this.running = false;
+    if (!job.autocommit) {
+      this.group.join(job.reclaimsSpace);
+      this.taken = true;
     }
+    job.run();
     this.queue.shift();
     this.busyRetries = 0;
   }
@@ -201,11 +194,7 @@ export class Writer {
   }
 
   private commitSoon(): void {
-    if (!this.group.hasJustCommitted) this.group.commit();
-    if (!this.group.isOpen) {
-      if (this.isIdle()) this.onIdle?.();
-      return;
-    }
+    if (!this.group.isOpen) return this.onIdle?.();
     this.committing ??= setImmediate(() => {
       this.committing = undefined;
       if (this.taken) return;
