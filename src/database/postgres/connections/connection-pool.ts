@@ -211,9 +211,8 @@ export class ConnectionPool {
           full = error;
           // The server is the primary: only the primary accepts connections of this pool.
           if (this.pool.totalCount > 0) throw error;
-          this.hosts.failOver(current);
         }
-        // Other failures have made `hosts` choose the next host.
+        this.hosts.failOver(current);
         if (failures >= this.hosts.count) throw full ?? error;
       }
     }

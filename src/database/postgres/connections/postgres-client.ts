@@ -3,7 +3,6 @@ import pg, { type ClientConfig, type QueryConfig } from 'pg';
 import type { Config } from '../../../config/config.js';
 import type { PostgresHost, PostgresUrl } from '../../../config/postgres-url.js';
 import { UnsafeIntegerError } from '../../errors.js';
-import { isServerFull } from '../postgres-errors.js';
 import { withoutLead } from '../../transaction-control.js';
 
 /** The configured servers, and the last known primary. */
@@ -67,7 +66,6 @@ export class PostgresClient extends pg.Client {
   isUnlimited = false;
   /** The first and the last statement of a query runner's open transaction. */
   openTransaction?: { readonly first: string; last: string };
-  private readonly hosts: Hosts;
   private unconfirmed = false;
   /** Whether no statement is in flight. */
   private isReady = true;
@@ -84,7 +82,6 @@ export class PostgresClient extends pg.Client {
       types: { getTypeParser: (oid, format) => this.typeParser(oid, format) },
     });
     this.target = target;
-    this.hosts = hosts;
     this.generation = hosts.generation;
     // A broken connection rejects its statements. Without a listener, the event would also end the process.
     this.on('error', () => undefined);
@@ -98,16 +95,6 @@ export class PostgresClient extends pg.Client {
     this.query = tracked as typeof this.query;
     this.on('notice', (notice) => {
       if (notice.routine === 'SyncRepWaitForLSN') this.unconfirmed = true;
-    });
-  }
-
-  override connect(): Promise<pg.Client>;
-  override connect(callback: (error: Error) => void): void;
-  override connect(callback?: (error: Error) => void): Promise<pg.Client> | void {
-    if (callback === undefined) return super.connect();
-    super.connect((error: Error | null) => {
-      if (error && !isServerFull(error)) this.hosts.failOver(this.target);
-      callback(error as Error);
     });
   }
 
@@ -135,16 +122,11 @@ export class PostgresClient extends pg.Client {
    * @returns whether the connection is idle now; otherwise its state is unknown
    */
   async reset(timeout: number): Promise<boolean> {
-    if (!this.isReady) await this.whenReady(timeout);
+    // `pg` emits `drain` when no statement is left: some time after the server has reported an error.
+    if (!this.isReady) await once(this, 'drain', { signal: AbortSignal.timeout(timeout) }).catch(() => undefined);
     if (!this.isReady) return false;
     if (this.isInTransaction) await this.query({ text: 'ROLLBACK', query_timeout: timeout } as QueryConfig);
     return this.isIdle;
-  }
-
-  /** Waits until the server is ready for the next statement, which it is only some time after it reports an error. */
-  private async whenReady(timeout: number): Promise<void> {
-    // `pg` emits `drain` when no statement is left.
-    await once(this, 'drain', { signal: AbortSignal.timeout(timeout) }).catch(() => undefined);
   }
 
   /** Parses 64-bit integers to numbers, as SQLite returns them. Ids, revisions and counts are at most 2^53 - 1. */
