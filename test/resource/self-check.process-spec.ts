@@ -176,7 +176,7 @@ describe('a ROLLBACK that fails', () => {
     connection.close();
   });
 
-  const insert = (id: number) => writer.run(`INSERT INTO t VALUES (${id})`, [], { reclaimsSpace: false });
+  const insert = (id: number) => writer.run(`INSERT INTO t VALUES (${id})`, [], false);
   const stored = () => connection.run('SELECT id FROM t ORDER BY id').rows?.map(({ id }) => id);
 
   it('in the timer of a transaction that lasts too long ends neither the process nor the writes after it', async () => {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { QueryResult, TypeORMError } from 'typeorm';
+import { TypeORMError } from 'typeorm';
 import { engineErrors, publishStatement } from '../database-events.js';
 import { type Database, openDatabase, type Statement } from './better-sqlite3.js';
 import { engineErrorOf, isBusy, translated } from './sqlite-errors.js';
@@ -153,19 +153,6 @@ export interface OpenTransaction {
    * @throws the error of the commit of this data; then results of this transaction are invalid
    */
   rollback(): Promise<void>;
-}
-
-/** Converts the result of a statement to the `QueryResult` of TypeORM. */
-export function toQueryResult({ rows, changes, lastInsertRowid }: StatementResult): QueryResult {
-  const result = new QueryResult();
-  if (rows !== undefined) {
-    result.raw = rows;
-    result.records = rows;
-  } else {
-    result.raw = lastInsertRowid;
-    result.affected = changes;
-  }
-  return result;
 }
 
 /** Declared types that SQLite stores as floating point (https://sqlite.org/datatype3.html, section 3.1). */

@@ -1,4 +1,5 @@
 import {
+  QueryResult,
   QueryRunnerAlreadyReleasedError,
   type ReplicationMode,
   type Table,
@@ -12,7 +13,6 @@ import {
   rejectRoundedIntegers,
   type SqliteConnection,
   type StatementResult,
-  toQueryResult,
 } from './sqlite-connection.js';
 import { lateStatement } from '../transaction-control.js';
 import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
@@ -164,7 +164,9 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     try {
       const result = await this.execute(sql, parameters);
       rejectRoundedIntegers(result);
-      const outcome = toQueryResult(result);
+      const { rows, changes, lastInsertRowid } = result;
+      const values = rows ? { raw: rows, records: rows } : { raw: lastInsertRowid, affected: changes };
+      const outcome = Object.assign(new QueryResult(), values);
       const milliseconds = performance.now() - started;
       await this.broadcaster.broadcast('AfterQuery', sql, parameters, true, milliseconds, outcome.raw, undefined);
       return useStructuredResult ? outcome : outcome.raw;
@@ -213,7 +215,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     if (this.mode === 'slave' || (kind === 'read' && reader.prepare(sql).readonly)) {
       return this.driver.read(sql, parameters);
     }
-    return writer.run(sql, parameters, { reclaimsSpace: kind === 'delete', autocommit: kind === 'autocommit' });
+    return kind === 'autocommit' ? writer.autocommit(sql, parameters) : writer.run(sql, parameters, kind === 'delete');
   }
 
   /**
@@ -266,8 +268,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   /** Switches foreign keys off or on for all callers, while no transaction is open. */
   private async enforceForeignKeys(isOn: boolean): Promise<void> {
-    const options = { reclaimsSpace: false, autocommit: true };
-    await this.driver.writer.run(`PRAGMA foreign_keys = ${isOn ? 'ON' : 'OFF'}`, [], options);
+    await this.driver.writer.autocommit(`PRAGMA foreign_keys = ${isOn ? 'ON' : 'OFF'}`);
   }
 
   private async rollback(): Promise<StatementResult> {

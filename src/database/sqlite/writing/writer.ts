@@ -17,15 +17,12 @@ export interface WriterLimits {
   readonly transactionTimeout: number;
 }
 
-interface WriteOptions {
-  /** Whether the write frees space, as a delete does. Then it may use the last space of the volume. */
-  readonly reclaimsSpace: boolean;
-  /** Whether the statement must run in SQLite's autocommit mode, as `VACUUM`, `ATTACH` and most `PRAGMA`s do. */
-  readonly autocommit?: boolean;
-}
-
 /** A job that waits for its slot on the writing connection. */
-interface Job extends WriteOptions, Waiter {
+interface Job extends Waiter {
+  /** Whether the transaction frees space, as a delete does. Then it may use the last space of the volume. */
+  readonly reclaimsSpace: boolean;
+  /** Whether the job is a statement outside any transaction. */
+  readonly autocommit?: boolean;
   /** Begins a transaction, which keeps the slot until `endSlot`, or runs an autocommit statement. */
   run(): void;
 }
@@ -70,12 +67,7 @@ export class Writer {
    * @throws {DiskFullError} when there is no space left
    * @throws SqliteError
    */
-  run(
-    sql: string,
-    parameters: readonly unknown[],
-    { reclaimsSpace, autocommit }: WriteOptions,
-  ): Promise<StatementResult> {
-    if (autocommit) return this.autocommit(sql, parameters);
+  run(sql: string, parameters: readonly unknown[], reclaimsSpace: boolean): Promise<StatementResult> {
     const work = (transaction: OpenTransaction): StatementResult => transaction.run(sql, parameters);
     // After `DiskFullError` the writer has restarted the WAL, if it could.
     return repeatAfter(DiskFullError, () => this.transaction(work, reclaimsSpace, true));
@@ -126,9 +118,13 @@ export class Writer {
     await new Promise<void>((resolve) => (this.onIdle = resolve));
   }
 
-  /** Runs a statement between two group commits. If it throws, `next` rejects or repeats the job. */
-  private autocommit(sql: string, parameters: readonly unknown[]): Promise<StatementResult> {
+  /**
+   * Runs a statement outside any transaction, as `VACUUM`, `ATTACH` and most `PRAGMA`s need it.
+   * @throws {DatabaseUnavailableError} after the busy time-out
+   */
+  autocommit(sql: string, parameters?: readonly unknown[]): Promise<StatementResult> {
     return new Promise((resolve, reject) => {
+      // If it throws, `next` rejects or repeats the job.
       const run = (): void => {
         const result = this.connection.run(sql, parameters);
         this.file.check();
