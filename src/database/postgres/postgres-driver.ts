@@ -6,7 +6,6 @@ import {
   type BatchedReads,
   type ConnectionUsage,
   type Dialect,
-  ENGINE,
   type Engine,
   repeatRead,
   type Snapshot,
@@ -49,7 +48,6 @@ const IS_READ_ONLY = `SELECT current_setting('transaction_read_only')::boolean A
  * the record before the `storage` row, which prevents deadlocks.
  */
 export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, TransactionSettings {
-  readonly [ENGINE] = true;
   readonly dialect: Dialect = {
     json: (expression) => `to_json(${expression})::text`,
     jsonReal: (expression) => `to_json(${expression})`,

@@ -6,7 +6,6 @@ import { DatabaseStartError } from '../errors.js';
 import {
   type ConnectionUsage,
   type Dialect,
-  ENGINE,
   type Engine,
   type Snapshot,
   type Sql,
@@ -46,7 +45,6 @@ function jsonReal(expression: string): string {
  * connection; reads outside a transaction use another, which sees committed data only (WAL).
  */
 export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteConnections {
-  readonly [ENGINE] = true;
   readonly dialect: Dialect = {
     json: (expression) => `json_quote(${expression})`,
     jsonReal,
@@ -128,10 +126,7 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     return this.writer === undefined ? [] : [this.writer.usage, this.snapshots.usage];
   }
 
-  /**
-   * Waits for running writes, then closes. The last process to close leaves one file without a WAL, and its disk
-   * reserve.
-   */
+  /** Waits for running writes, then closes. */
   override async disconnect(): Promise<void> {
     await this.writer.close();
     this.largeWal.close();
@@ -143,7 +138,6 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     this.file.close();
   }
 
-  /** Turns a failure of the start into a message for the operator; returns other errors unchanged. */
   explain(error: unknown): unknown {
     const cause = rootCause(error);
     return sqliteCode(cause) === '' ? error : startError(this.options.database, cause);
@@ -174,7 +168,6 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     return Object.assign(source, { close: () => void transaction.rollback() });
   }
 
-  /** Checks whether the file can be read; see `engine.ts`. Reads do not wait for writers or for each other. */
   async check(): Promise<void> {
     // A SELECT without a table would not read the file.
     await this.committed.sql`SELECT 1 FROM sqlite_schema LIMIT 1`;

@@ -10,17 +10,14 @@ import type { SqliteConnection } from '../sqlite-connection.js';
 const LARGEST = 1000;
 const SMALLEST = 16;
 
-/** Pages of the reserve for the WAL index, which the next start needs, too. */
+/** Pages of the reserve for the WAL index. */
 const WAL_INDEX = 8;
 
 // Bytes; https://sqlite.org/walformat.html, section 2.
 const WAL_HEADER = 32;
 const FRAME_HEADER = 24;
 
-/**
- * Suffix of the file that keeps the space of the WAL while no process has the database open, because SQLite then
- * removes the WAL.
- */
+/** Suffix of the file that keeps the space while no process has the database open, because SQLite removes the WAL. */
 const WHILE_CLOSED = '-reserve';
 
 const ZEROS = Buffer.alloc(64 * 1024);
@@ -52,7 +49,8 @@ export class DiskReserve {
   ) {
     this.pageSize = connection.database.pragma('page_size', { simple: true }) as number;
     this.readPages = connection.database.prepare('PRAGMA page_count').pluck();
-    const free = Math.floor((freeBytes(file.path) + this.walSize) / (FRAME_HEADER + this.pageSize));
+    const { bavail, bsize } = statfsSync(dirname(file.path));
+    const free = Math.floor((bavail * bsize + this.walSize) / (FRAME_HEADER + this.pageSize));
     this.frames = Math.min(LARGEST, Math.max(SMALLEST, Math.min(SMALLEST + WAL_INDEX, free - 1), Math.floor(free / 8)));
     // The other half of the WAL serves transactions that run until the checkpoint.
     connection.database.pragma(`wal_autocheckpoint = ${Math.floor(this.frames / 2)}`);
@@ -68,10 +66,7 @@ export class DiskReserve {
     if (existsSync(path)) rmSync(`${realpathSync(path)}${WHILE_CLOSED}`, { force: true });
   }
 
-  /**
-   * Makes the WAL long enough if there is space. Otherwise only writes that reclaim space are allowed.
-   * @throws SqliteError
-   */
+  /** @throws SqliteError */
   makeAtStart(): void {
     this.connection.run('BEGIN IMMEDIATE');
     this.make();
@@ -79,9 +74,8 @@ export class DiskReserve {
   }
 
   /**
-   * Makes the WAL long enough if there is space. Call it inside a writing transaction, when no other process writes to
-   * the WAL.
-   * @returns whether the WAL is long enough
+   * Makes the WAL long enough if there is space. Call it inside a writing transaction.
+   * @returns whether the WAL is long enough; otherwise only writes that reclaim space are allowed
    */
   make(): boolean {
     try {
@@ -163,9 +157,4 @@ function lengthen(descriptor: number, size: number): void {
     ftruncateSync(descriptor, before);
     throw error;
   }
-}
-
-function freeBytes(file: string): number {
-  const { bavail, bsize } = statfsSync(dirname(file));
-  return bavail * bsize;
 }

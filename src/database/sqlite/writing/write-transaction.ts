@@ -23,8 +23,8 @@ interface WriteTransactionOptions {
 export class WriteTransaction implements OpenTransaction {
   /** The error for further statements, after the end. */
   private over?: Error;
-  /** Set after a rollback; see `rollback`. */
-  private settled?: Promise<void>;
+  /** The result of `rollback`. */
+  private settled = Promise.resolve();
   private deferredForeignKeys = false;
   private readonly isFirst: boolean;
   private readonly hasSavepoint: boolean;
@@ -75,7 +75,7 @@ export class WriteTransaction implements OpenTransaction {
 
   rollback(): Promise<void> {
     if (this.over === undefined) this.undo(TRANSACTION_ENDED);
-    return this.settled ?? Promise.resolve();
+    return this.settled;
   }
 
   private shareCommit(span?: Span): Promise<void> {
