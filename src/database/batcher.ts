@@ -12,14 +12,8 @@ interface Pending<Item, Result> extends Waiter {
   /** Time of the request, on the clock of `performance.now()`. */
   readonly startedAt: number;
   readonly resolve: (result: Result) => void;
-  readonly trace?: ItemTrace<Item, Result>;
-}
-
-/** The span of a traced item, from its request until its result. */
-interface ItemTrace<Item, Result> {
-  readonly span: Span;
-  /** Runs a batch below the span. */
-  readonly run: RunBatch<Item, Result>;
+  /** The span of a traced item, from its request until its result, and a function that runs a batch below the span. */
+  readonly trace?: { readonly span: Span; readonly run: RunBatch<Item, Result> };
 }
 
 type RunBatch<Item, Result> = (items: Item[]) => Promise<(Result | Error)[]>;

@@ -51,14 +51,13 @@ class PostgresDataSource extends GuardedDataSource {
   protected override readonly QueryBuilder = PostgresQueryBuilder;
 }
 
-/** TypeORM's query builder with inserts that keep an id of the caller, as on SQLite. */
 class PostgresQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilder<Entity> {
   override insert(): InsertQueryBuilder<Entity> {
     return new PostgresInsertQueryBuilder(super.insert());
   }
 }
 
-/** On PostgreSQL, TypeORM leaves a generated column out of every INSERT, even if the caller gives a value. */
+/** Keeps an id that the caller gives, as on SQLite. TypeORM leaves generated columns out of every INSERT. */
 class PostgresInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQueryBuilder<Entity> {
   protected override getInsertedColumns(): ColumnMetadata[] {
     const columns = super.getInsertedColumns();
@@ -82,10 +81,11 @@ class PostgresInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQue
     const rows = (Array.isArray(valuesSet) ? valuesSet : [valuesSet]) as ObjectLiteral[];
     return mainAlias.metadata.generatedColumns
       .filter(({ generationStrategy }) => generationStrategy === 'increment')
-      .map((column) => ({ column, ids: rows.map((row) => Number(column.getEntityValue(row) ?? NaN)) }))
-      .map(({ column, ids }) => ({ column, ids: ids.filter(Number.isSafeInteger) }))
-      .filter(({ ids }) => ids.length > 0)
-      .map(({ column, ids }) => ({ column, last: Math.max(...ids) }));
+      .map((column) => {
+        const ids = rows.map((row) => Number(column.getEntityValue(row) ?? NaN)).filter(Number.isSafeInteger);
+        return { column, last: Math.max(...ids) };
+      })
+      .filter(({ last }) => last > -Infinity);
   }
 }
 

@@ -208,7 +208,6 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     throw new QueryRunnerAlreadyReleasedError();
   }
 
-  /** Whether a transaction is open, begun by `startTransaction` or by SQL. */
   private get isInTransaction(): boolean {
     return this.transactionDepth > 0 || (this.client?.isInTransaction ?? false);
   }
@@ -284,6 +283,6 @@ function isConverted(old: TableColumn, changed: TableColumn): boolean {
   return isPlain && (old.type !== changed.type || old.length !== changed.length);
 }
 
-/** A rollback of the whole transaction, not to a savepoint. */
+/** Not a rollback to a savepoint. */
 const ROLLS_BACK_ALL = /^\s*(ROLLBACK|ABORT)\b(?!.*\bTO\b)/i;
 const ROLLS_BACK = /^\s*(ROLLBACK|ABORT)\b/i;

@@ -32,11 +32,9 @@ const SEVERAL_STATEMENTS =
 export class SqliteConnection {
   readonly database: Database;
   private readonly statements = new LRUCache<string, Statement>({ max: CACHED_STATEMENTS });
-  private readonly kind: 'read' | 'write';
 
   constructor(path: string, { readonly }: { readonly: boolean }) {
     this.database = openDatabase(path, { readonly, fileMustExist: readonly, timeout: 0 });
-    this.kind = readonly ? 'read' : 'write';
   }
 
   get inTransaction(): boolean {
@@ -66,7 +64,8 @@ export class SqliteConnection {
       throw error;
     } finally {
       const milliseconds = performance.now() - started;
-      publishStatement({ kind: this.kind, milliseconds, system: 'sqlite', sql, error: failure });
+      const kind = this.database.readonly ? 'read' : 'write';
+      publishStatement({ kind, milliseconds, system: 'sqlite', sql, error: failure });
     }
   }
 

@@ -38,11 +38,9 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   private transaction?: OpenTransaction;
   /** Whether the transaction has run no statement yet. */
   private transactionIsNew = false;
-  /** Whether the transaction has made temporary tables, views or triggers. */
   private hasTemporaries = false;
   /** Set from `beforeMigration` until `afterMigration`, or until the end of the transaction around them. */
   private migrating: 'yes' | 'ending' | undefined;
-  /** Whether a transaction of this runner has just ended. */
   private transactionOver = false;
   /** Error of the commit that the last rollback waited for. TypeORM swallows errors of its own rollbacks. */
   private rollbackFailure?: Error;
@@ -52,7 +50,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     this.mode = mode;
   }
 
-  /** The raw connection, with which TypeORM reads the schema. Statements use `query`. */
+  /** The raw connection, with which TypeORM reads the schema. */
   override connect(): Promise<unknown> {
     return Promise.resolve(this.transaction?.database ?? this.driver.reader.database);
   }
@@ -278,9 +276,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     return DONE;
   }
 
-  /**
-   * Rolls back an open transaction, and waits until the data that it read is on disk. Keeps the error if that fails.
-   */
+  /** Rolls back an open transaction, and waits until the data that it read is on disk. */
   private async endTransaction(): Promise<void> {
     const { transaction } = this;
     if (transaction === undefined) return;
@@ -296,10 +292,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 }
 
-/**
- * Drops temporary objects. All transactions write on one connection, where a temporary table would hide a table for all
- * callers.
- */
+/** On the shared connection, a temporary table would hide a table for all callers. */
 function dropTemporaries(transaction: OpenTransaction): void {
   const { rows = [] } = transaction.run(
     `SELECT type, name FROM sqlite_temp_schema WHERE type IN ('trigger', 'view', 'table')`,
