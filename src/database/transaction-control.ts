@@ -28,8 +28,8 @@ const SEVERAL =
   'run: send each by its own query() inside dataSource.transaction(...)';
 
 /**
- * A data source with the query builder of its engine. Its `query` rejects transaction control without a query runner:
- * `query` takes a connection for one statement, so `BEGIN` would end immediately or include statements of others.
+ * A data source with the query builder of its engine. Its `query` takes a connection for one statement, so it rejects
+ * transaction control: `BEGIN` would end immediately or include statements of others.
  */
 export abstract class GuardedDataSource extends DataSource {
   protected abstract readonly QueryBuilder: typeof SelectQueryBuilder;

@@ -185,7 +185,6 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     return { statement: statementTimeout, lock: busyTimeout, idle: transactionTimeout + IDLE_GRACE };
   }
 
-  /** Milliseconds that a transaction may take. */
   get transactionTimeout(): number {
     return this.settings.transactionTimeout;
   }

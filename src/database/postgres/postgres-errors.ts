@@ -15,10 +15,7 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
-/**
- * Tells whether 08P01 concerns one statement, such as a statement with too few parameters. PgBouncer sends the same
- * code as FATAL when it has lost the server.
- */
+/** Tells whether 08P01 concerns one statement. PgBouncer sends the code as FATAL when it has lost the server. */
 function isOfStatement(error: unknown): boolean {
   return codeOf(error) === '08P01' && (error as { severity?: unknown }).severity !== 'FATAL';
 }
@@ -60,10 +57,7 @@ export function isServerFull(error: unknown): boolean {
   return /^(53...|57P03)$/.test(codeOf(error));
 }
 
-/**
- * Errors after which a COMMIT may have been executed. Time-outs and 25006 are not among them: they are reported instead
- * of running the statement. 40003 is the code of the SQL standard for this.
- */
+/** Errors after which a COMMIT may have been executed; not time-outs and 25006, which are reported instead of it. */
 const LOST_RESPONSE = /^(08...|57P0[12]|40003|E[A-Z_]+)$/;
 
 /** Message of node-postgres for a statement that was never sent. */

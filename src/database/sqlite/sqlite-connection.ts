@@ -140,8 +140,6 @@ export async function retryWhileBusy<T>(attempt: () => T, timeout: number): Prom
 
 /** A transaction of one caller. */
 export interface OpenTransaction {
-  /** The connection of better-sqlite3. */
-  readonly database: Database;
   /** @throws SqliteError, or the error that ended the transaction early */
   run(sql: string, parameters?: readonly unknown[]): StatementResult;
   /** Resolves when the transaction is on disk. After a rejection nothing is stored. */
@@ -169,15 +167,10 @@ export function rejectRoundedIntegers(result: StatementResult): void {
   for (const row of result.rows) {
     for (const column in row) {
       const value = row[column];
-      if (typeof value === 'number' && mayBeRounded(value) && !isReal(result, column)) {
-        throw new UnsafeIntegerError(String(value));
-      }
+      const isUnsafe = Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value as number) <= LARGEST;
+      if (isUnsafe && !isReal(result, column)) throw new UnsafeIntegerError(String(value));
     }
   }
-}
-
-function mayBeRounded(value: number): boolean {
-  return Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) <= LARGEST;
 }
 
 /** Tells whether the column is declared as floating point. Expressions have no declared type. */

@@ -52,7 +52,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   /** The raw connection, with which TypeORM reads the schema. */
   override connect(): Promise<unknown> {
-    return Promise.resolve(this.transaction?.database ?? this.driver.reader.database);
+    const isWriting = this.transaction !== undefined && this.mode === 'master';
+    return Promise.resolve(isWriting ? (this.driver.databaseConnection as unknown) : this.driver.reader.database);
   }
 
   /**

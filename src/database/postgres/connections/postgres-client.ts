@@ -58,9 +58,7 @@ export class PostgresClient extends pg.Client {
   mustClose = false;
   /** Whether a caller has changed the session. The next caller gets another connection. */
   hasOwnState = false;
-  /**
-   * Whether an unsafe integer becomes an error in its row. While rows are streamed, an exception would be uncaught.
-   */
+  /** Whether an unsafe integer becomes an error in its row: while rows are streamed, an exception is uncaught. */
   isStreaming = false;
   /** Whether statements have no time-out, as in a migration. */
   isUnlimited = false;
@@ -103,7 +101,7 @@ export class PostgresClient extends pg.Client {
     return this.getTransactionStatus() !== 'I';
   }
 
-  /** Whether no transaction is open and no statement is in flight, so that the next caller may use the connection. */
+  /** Whether no transaction is open and no statement is in flight. */
   get isIdle(): boolean {
     return this.isReady && !this.isInTransaction;
   }
@@ -129,7 +127,7 @@ export class PostgresClient extends pg.Client {
     return this.isIdle;
   }
 
-  /** Parses 64-bit integers to numbers, as SQLite returns them. Ids, revisions and counts are at most 2^53 - 1. */
+  /** Parses 64-bit integers to numbers, as SQLite returns them. */
   private typeParser(oid: number, format?: 'text' | 'binary'): unknown {
     return oid === INT8 ? this.toSafeInteger : pg.types.getTypeParser(oid, format);
   }

@@ -68,7 +68,7 @@ export class Snapshots {
       if (over !== undefined) throw over;
       return connection.run(sql, parameters);
     };
-    return { database: connection.database, run, commit: finish, rollback: finish };
+    return { run, commit: finish, rollback: finish };
   }
 
   /**

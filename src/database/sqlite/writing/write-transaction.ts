@@ -3,7 +3,6 @@ import { TypeORMError } from 'typeorm';
 import { inSpan } from '../../../tracing/spans.js';
 import { transactionTooLong } from '../../errors.js';
 import { TRANSACTION_ENDED } from '../../transaction-control.js';
-import type { Database } from '../better-sqlite3.js';
 import type { OpenTransaction, SqliteConnection, StatementResult } from '../sqlite-connection.js';
 import type { GroupCommit } from './group-commit.js';
 import { isFull, translated } from '../sqlite-errors.js';
@@ -13,13 +12,13 @@ const DEFERRING = /\bdefer_foreign_keys\b/i;
 
 interface WriteTransactionOptions {
   readonly reclaimsSpace: boolean;
-  /** Whether it runs one statement, which SQLite undoes as a whole. */
+  /** Whether it runs one statement, which needs no savepoint: SQLite undoes it as a whole. */
   readonly isSingle: boolean;
   /** Milliseconds that the transaction may last. */
   readonly timeout: number;
 }
 
-/** A writing transaction: one job of a group commit, on a savepoint unless it is the first or a single statement. */
+/** A writing transaction: one job of a group commit, on a savepoint unless it is the first. */
 export class WriteTransaction implements OpenTransaction {
   /** The error for further statements, after the end. */
   private over?: Error;
@@ -45,10 +44,6 @@ export class WriteTransaction implements OpenTransaction {
     this.hasSavepoint = !this.isFirst && !isSingle;
     if (this.hasSavepoint) connection.run('SAVEPOINT job');
     this.timer = setTimeout(() => this.undo(transactionTooLong(timeout)), timeout);
-  }
-
-  get database(): Database {
-    return this.connection.database;
   }
 
   run(sql: string, parameters: readonly unknown[] = []): StatementResult {

@@ -73,10 +73,7 @@ export class Writer {
     return repeatAfter(DiskFullError, () => this.transaction(work, reclaimsSpace, true));
   }
 
-  /**
-   * Runs `work` as a transaction.
-   * @param isSingle whether `work` runs one statement, which needs no savepoint
-   */
+  /** @param isSingle whether `work` runs one statement */
   async transaction<T>(
     work: (transaction: OpenTransaction) => T | Promise<T>,
     reclaimsSpace: boolean,
