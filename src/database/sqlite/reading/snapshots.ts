@@ -4,8 +4,10 @@ import { type Waiter, WaitQueue } from '../../wait-queue.js';
 import type { ConnectionUsage } from '../../engine.js';
 import { type OpenTransaction, retryWhileBusy, SqliteConnection, type StatementResult } from '../sqlite-connection.js';
 
-/** Connections that stay open for later transactions, because opening one takes longer than reading a short list. */
-const MOST_IDLE = 16;
+/** Connections that stay open for later transactions; see docs/adr/0024-list-cache-by-etag.md. */
+const MOST_IDLE = 4;
+/** Milliseconds until further idle connections are closed. */
+const IDLE_TIMEOUT = 1000;
 
 interface SnapshotWaiter extends Waiter {
   readonly resolve: (connection: SqliteConnection) => void;
@@ -18,6 +20,7 @@ export class Snapshots {
   /** The functions that end the running transactions, with the error for a caller that continues to read. */
   private readonly running = new Set<(reason: Error) => void>();
   private readonly waiting: WaitQueue<SnapshotWaiter>;
+  private closing?: NodeJS.Timeout;
 
   /**
    * @param path of the database file
@@ -101,14 +104,20 @@ export class Snapshots {
     if (connection.inTransaction) connection.run('ROLLBACK');
     const waiter = this.waiting.shift();
     if (waiter !== undefined) waiter.resolve(connection);
-    else if (this.idle.length < MOST_IDLE) this.idle.push(connection);
-    else {
+    else this.idle.push(connection);
+    if (this.idle.length > MOST_IDLE) this.closing ??= setTimeout(this.closeIdle, IDLE_TIMEOUT).unref();
+  }
+
+  private readonly closeIdle = (): void => {
+    this.closing = undefined;
+    for (const connection of this.idle.splice(MOST_IDLE)) {
       this.open.delete(connection);
       connection.close();
     }
-  }
+  };
 
   close(): void {
+    clearTimeout(this.closing);
     this.waiting.rejectAll(new DatabaseUnavailableError('The database is closing'));
     for (const connection of this.open) connection.close();
     this.open.clear();

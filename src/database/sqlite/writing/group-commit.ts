@@ -57,6 +57,8 @@ export class GroupCommit {
   private batch?: Batch;
   /** Time until which only jobs that reclaim space may join, on the clock of `performance.now()`. */
   private fullUntil = 0;
+  /** Set until the event loop has turned after the last commit. */
+  private turning?: NodeJS.Immediate;
   private readonly readSchemaVersion;
   private checkedVersion?: number;
   private isShareable = false;
@@ -77,6 +79,11 @@ export class GroupCommit {
   /** Whether the running job is the first of its batch. */
   get isFirst(): boolean {
     return this.batch?.size === 1;
+  }
+
+  /** Whether the event loop has not yet looked for requests since the last commit. */
+  get hasJustCommitted(): boolean {
+    return this.turning !== undefined;
   }
 
   /** Whether the open batch takes no further job. */
@@ -113,6 +120,7 @@ export class GroupCommit {
   commit(): void {
     const { batch } = this;
     if (batch === undefined) return;
+    this.turning ??= setImmediate(() => (this.turning = undefined));
     try {
       this.reserve.commit();
       this.file.check();

@@ -33,8 +33,8 @@ const OWN_TRANSACTION = 'Inside a transaction, write through its own manager: an
  * The connection that writes. SQLite has one writer at a time, so jobs wait here for a slot, in order. Jobs that wait
  * together share a commit (`GroupCommit`).
  *
- * The commit comes when no job waits and the event loop has looked for further requests (`setImmediate`), because
- * requests that arrive together are handled one after the other.
+ * The commit comes when no job waits: immediately if the event loop has turned since the last commit, so a single job
+ * does not wait, otherwise after it has looked for further requests (docs/adr/0025-group-commit.md).
  */
 export class Writer {
   private readonly queue: WaitQueue<Job>;
@@ -187,6 +187,7 @@ export class Writer {
   }
 
   private commitSoon(): void {
+    if (!this.group.hasJustCommitted) this.group.commit();
     if (!this.group.isOpen) return this.onIdle?.();
     this.committing ??= setImmediate(() => {
       this.committing = undefined;
