@@ -93,8 +93,8 @@ type Work = (manager: EntityManager) => Promise<unknown>;
 type RunTransaction = (...parameters: [...unknown[], Work]) => Promise<unknown>;
 
 /**
- * Returns a function that logs writes which bypass the transaction around them, through a repository of another manager:
- * they remain when the transaction is rolled back. On SQLite such a write is an error. Only for development, because
+ * Returns a function that logs writes which bypass the transaction around them through a repository of another manager.
+ * They remain when the transaction is rolled back; on SQLite such a write is an error. Only for development, because
  * `AsyncLocalStorage` costs time with every promise.
  */
 function outsideWriteLogger({ manager, logger }: DataSource): PostgresDriver['onOutsideWrite'] {
