@@ -12,14 +12,8 @@ interface Pending<Item, Result> extends Waiter {
   /** Time of the request, on the clock of `performance.now()`. */
   readonly startedAt: number;
   readonly resolve: (result: Result) => void;
-  readonly trace?: ItemTrace<Item, Result>;
-}
-
-/** The span of a traced item, from its request until its result. */
-interface ItemTrace<Item, Result> {
-  readonly span: Span;
-  /** Runs a batch below the span. */
-  readonly run: RunBatch<Item, Result>;
+  /** The span of a traced item, from its request until its result, and a function that runs a batch below the span. */
+  readonly trace?: { readonly span: Span; readonly run: RunBatch<Item, Result> };
 }
 
 type RunBatch<Item, Result> = (items: Item[]) => Promise<(Result | Error)[]>;
@@ -40,8 +34,6 @@ interface BatcherOptions {
  */
 export class Batcher<Item, Result> {
   private readonly waiting: WaitQueue<Pending<Item, Result>>;
-  private readonly maxBatchSize: number;
-  private readonly kind: BatchEvent['kind'];
   private inFlight = 0;
   private next?: NodeJS.Immediate;
 
@@ -51,14 +43,11 @@ export class Batcher<Item, Result> {
    */
   constructor(
     private readonly run: RunBatch<Item, Result>,
-    { kind, maxBatchSize, timeout }: BatcherOptions,
+    private readonly options: BatcherOptions,
   ) {
-    this.kind = kind;
-    this.maxBatchSize = maxBatchSize;
-    this.waiting = new WaitQueue(
-      timeout,
-      () => new DatabaseUnavailableError(`The database took no further batch within ${timeout} ms`),
-    );
+    const { timeout } = options;
+    const message = `The database took no further batch within ${timeout} ms`;
+    this.waiting = new WaitQueue(timeout, () => new DatabaseUnavailableError(message));
   }
 
   /** @throws {DatabaseUnavailableError} when the batch was not sent in time, or too many items wait already */
@@ -80,10 +69,11 @@ export class Batcher<Item, Result> {
 
   private async send(): Promise<void> {
     this.next = undefined;
-    const batch = this.waiting.take(this.maxBatchSize);
+    const { kind, maxBatchSize } = this.options;
+    const batch = this.waiting.take(maxBatchSize);
     if (batch.length === 0) return;
     const waitMilliseconds = performance.now() - batch[0]!.startedAt;
-    batches.publish({ kind: this.kind, size: batch.length, waitMilliseconds } satisfies BatchEvent);
+    batches.publish({ kind, size: batch.length, waitMilliseconds } satisfies BatchEvent);
     this.inFlight++;
     if (this.waiting.size > 0) this.sendSoon();
     try {

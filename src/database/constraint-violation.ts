@@ -69,8 +69,7 @@ interface DriverError extends Error {
 const PARAMETER = /^[^"\n]*\$(\d+)/;
 
 /**
- * The constraint that an error reports; `undefined` for any other error. The error must come from TypeORM, because
- * errors of other database clients have equal codes.
+ * The constraint that an error of TypeORM reports; `undefined` for any other error.
  * @param entities metadata with the foreign keys of the tables
  */
 export function constraintViolation(
@@ -123,9 +122,7 @@ function uniqueNames(entities: readonly EntityMetadata[], { message, detail = ''
 /** Matches the first verb: INSERT in `INSERT ... ON CONFLICT DO UPDATE`. */
 const VERB = /\b(INSERT|REPLACE|UPDATE|DELETE)\b/i;
 
-/**
- * Names for the columns of the violated foreign key. PostgreSQL names it; SQLite does not, so all keys are returned.
- */
+/** Names for the columns of the violated foreign key, or of all keys on SQLite, which does not name it. */
 function foreignKeyNames(entities: readonly EntityMetadata[], constraint: string | undefined): string[] {
   const keys = entities.flatMap(({ foreignKeys }) => foreignKeys);
   const named = keys.filter(({ name }) => name === constraint);

@@ -36,10 +36,7 @@ export async function createDataSource(config: Config, entities: readonly Class[
   return createSqliteDataSource({ ...database, path: database.url.path }, options);
 }
 
-/**
- * Loads all classes that the modules in a folder export. TypeORM's own globs load with `require`, which jest cannot do
- * with ES modules.
- */
+/** Loads all classes that the modules in a folder export. TypeORM's own globs load with `require`; jest cannot. */
 async function loadClasses(folder: string, name: RegExp): Promise<Class[]> {
   const files = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).filter((file) =>
     name.test(file),
@@ -64,10 +61,7 @@ export async function knownMigrations(): Promise<string[]> {
   return (await loadMigrations()).map((migration) => migration.name);
 }
 
-/**
- * Logs the reports of TypeORM, except for statements: the caller gets the error of a failed statement, and the engines
- * log slow statements (`publishStatement`).
- */
+/** Logs the reports of TypeORM, except for statements: `publishStatement` logs slow ones. */
 class DatabaseLogger implements Logger {
   private readonly logger = new NestLogger('Database');
 

@@ -28,22 +28,20 @@ const SEVERAL =
   'run: send each by its own query() inside dataSource.transaction(...)';
 
 /**
- * A data source with the query builder of its engine. Its `query` rejects transaction control without a query runner:
- * `query` takes a connection for one statement, so `BEGIN` would end immediately or include statements of others.
+ * A data source with the query builder of its engine. Its `query` takes a connection for one statement, so it rejects
+ * transaction control: `BEGIN` would end immediately or include statements of others.
  */
 export abstract class GuardedDataSource extends DataSource {
-  protected abstract makeQueryBuilder<Entity extends ObjectLiteral>(runner?: QueryRunner): SelectQueryBuilder<Entity>;
+  protected abstract readonly QueryBuilder: typeof SelectQueryBuilder;
 
   override createQueryBuilder<Entity extends ObjectLiteral>(
     entityOrRunner?: EntityTarget<Entity> | QueryRunner,
     alias?: string,
     queryRunner?: QueryRunner,
   ): SelectQueryBuilder<Entity> {
-    if (alias === undefined) return this.makeQueryBuilder<Entity>(entityOrRunner as QueryRunner | undefined);
+    if (alias === undefined) return new this.QueryBuilder<Entity>(this, entityOrRunner as QueryRunner | undefined);
     const { target } = this.getMetadata(entityOrRunner as EntityTarget<Entity>);
-    return this.makeQueryBuilder<Entity>(queryRunner)
-      .select(alias)
-      .from(target as EntityTarget<Entity>, alias);
+    return new this.QueryBuilder<Entity>(this, queryRunner).select(alias).from(target as EntityTarget<Entity>, alias);
   }
 
   /** @throws {TypeORMError} for `BEGIN`, `COMMIT`, `ROLLBACK`, `SAVEPOINT` and the like without a query runner */

@@ -10,12 +10,11 @@ export interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** A queue in order of arrival, with a time-out and a limited length. One timer serves all waiters. */
+/** A queue in order of arrival, with a time-out and a limited length. */
 export class WaitQueue<W extends Waiter> {
   private readonly waiters: W[] = [];
-  /** Time at which each waiter times out, on the clock of `performance.now()`, earliest first. */
-  private readonly deadlines: number[] = [];
-  private timer?: NodeJS.Timeout;
+  /** The timer of each waiter. As all take equally long, they end in order of arrival. */
+  private readonly timers: NodeJS.Timeout[] = [];
 
   /**
    * @param timeout milliseconds after which a waiter is rejected
@@ -37,50 +36,27 @@ export class WaitQueue<W extends Waiter> {
 
   /** Adds a waiter, or rejects it if the queue is full. */
   push(waiter: W): void {
-    if (this.waiters.length >= MOST_WAITING) return waiter.reject(overloaded());
+    if (this.size >= MOST_WAITING) {
+      const message = `Overloaded: ${MOST_WAITING} callers wait for the database already`;
+      return waiter.reject(new DatabaseUnavailableError(message));
+    }
     this.waiters.push(waiter);
-    this.deadlines.push(performance.now() + this.timeout);
-    this.timer ??= this.startTimer();
+    this.timers.push(setTimeout(() => this.shift()?.reject(this.timeoutError()), this.timeout).unref());
   }
 
   /** Removes the waiter that has waited longest. */
   shift(): W | undefined {
-    this.deadlines.shift();
+    clearTimeout(this.timers.shift());
     return this.waiters.shift();
   }
 
   /** Removes up to `count` waiters that have waited longest. */
   take(count: number): W[] {
-    this.deadlines.splice(0, count);
+    this.timers.splice(0, count).forEach(clearTimeout);
     return this.waiters.splice(0, count);
   }
 
   rejectAll(error: Error): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
     for (const waiter of this.take(this.size)) waiter.reject(error);
   }
-
-  private startTimer(): NodeJS.Timeout {
-    const timer = setTimeout(
-      () => {
-        this.timer = undefined;
-        this.rejectLate();
-        if (this.size > 0) this.timer = this.startTimer();
-      },
-      Math.max(1, this.deadlines[0]! - performance.now()),
-    );
-    return timer.unref();
-  }
-
-  private rejectLate(): void {
-    const now = performance.now();
-    const first = this.deadlines.findIndex((deadline) => deadline > now);
-    const late = first < 0 ? this.size : first;
-    for (const waiter of this.take(late)) waiter.reject(this.timeoutError());
-  }
-}
-
-export function overloaded(): DatabaseUnavailableError {
-  return new DatabaseUnavailableError(`Overloaded: ${MOST_WAITING} callers wait for the database already`);
 }

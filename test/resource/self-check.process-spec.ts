@@ -167,13 +167,8 @@ describe('a ROLLBACK that fails', () => {
     connection = new FailingConnection(at('db'), { readonly: false });
     connection.database.exec('PRAGMA journal_mode = WAL; CREATE TABLE t (id INTEGER PRIMARY KEY)');
     const limits = { busyTimeout: 1000, transactionTimeout: 100 };
-    writer = new Writer(
-      connection,
-      new DiskReserve(at('db'), connection),
-      new DatabaseFile(at('db')),
-      limits,
-      () => {},
-    );
+    const file = new DatabaseFile(at('db'));
+    writer = new Writer(connection, new DiskReserve(file, connection), file, limits, () => {});
   });
 
   afterEach(async () => {
@@ -181,7 +176,7 @@ describe('a ROLLBACK that fails', () => {
     connection.close();
   });
 
-  const insert = (id: number) => writer.run(`INSERT INTO t VALUES (${id})`, [], { reclaimsSpace: false });
+  const insert = (id: number) => writer.run(`INSERT INTO t VALUES (${id})`, [], false);
   const stored = () => connection.run('SELECT id FROM t ORDER BY id').rows?.map(({ id }) => id);
 
   it('in the timer of a transaction that lasts too long ends neither the process nor the writes after it', async () => {

@@ -14,7 +14,6 @@ import { GuardedDataSource } from '../transaction-control.js';
 import type { PostgresSettings } from './connections/connection-pool.js';
 import { changesSession, NEEDS_A_SESSION } from './connections/postgres-client.js';
 import { advanceIdSequence, PostgresDriver } from './postgres-driver.js';
-import type { OutsideWrites } from './postgres-query-runner.js';
 import { mayWrite, PostgresSql } from './postgres-sql.js';
 
 /**
@@ -38,7 +37,7 @@ export function createPostgresDataSource(
   // TypeORM creates its own driver in the constructor and has no option for another. Nothing has used that driver yet.
   const driver = new PostgresDriver(dataSource, settings);
   dataSource.driver = driver;
-  if (tellsOutsideWrites) driver.outsideWrites = new TransactionsInProgress(dataSource);
+  if (tellsOutsideWrites) driver.onOutsideWrite = outsideWriteLogger(dataSource);
   return dataSource;
 }
 
@@ -49,19 +48,16 @@ class PostgresDataSource extends GuardedDataSource {
     return super.query<T>(sql, parameters, queryRunner);
   }
 
-  protected override makeQueryBuilder<Entity extends ObjectLiteral>(runner?: QueryRunner): SelectQueryBuilder<Entity> {
-    return new PostgresQueryBuilder<Entity>(this, runner);
-  }
+  protected override readonly QueryBuilder = PostgresQueryBuilder;
 }
 
-/** TypeORM's query builder with inserts that keep an id of the caller, as on SQLite. */
 class PostgresQueryBuilder<Entity extends ObjectLiteral> extends SelectQueryBuilder<Entity> {
   override insert(): InsertQueryBuilder<Entity> {
     return new PostgresInsertQueryBuilder(super.insert());
   }
 }
 
-/** On PostgreSQL, TypeORM leaves a generated column out of every INSERT, even if the caller gives a value. */
+/** Keeps an id that the caller gives, as on SQLite. TypeORM leaves generated columns out of every INSERT. */
 class PostgresInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQueryBuilder<Entity> {
   protected override getInsertedColumns(): ColumnMetadata[] {
     const columns = super.getInsertedColumns();
@@ -85,10 +81,11 @@ class PostgresInsertQueryBuilder<Entity extends ObjectLiteral> extends InsertQue
     const rows = (Array.isArray(valuesSet) ? valuesSet : [valuesSet]) as ObjectLiteral[];
     return mainAlias.metadata.generatedColumns
       .filter(({ generationStrategy }) => generationStrategy === 'increment')
-      .map((column) => ({ column, ids: rows.map((row) => Number(column.getEntityValue(row) ?? NaN)) }))
-      .map(({ column, ids }) => ({ column, ids: ids.filter(Number.isSafeInteger) }))
-      .filter(({ ids }) => ids.length > 0)
-      .map(({ column, ids }) => ({ column, last: Math.max(...ids) }));
+      .map((column) => {
+        const ids = rows.map((row) => Number(column.getEntityValue(row) ?? NaN)).filter(Number.isSafeInteger);
+        return { column, last: Math.max(...ids) };
+      })
+      .filter(({ last }) => last > -Infinity);
   }
 }
 
@@ -96,30 +93,25 @@ type Work = (manager: EntityManager) => Promise<unknown>;
 type RunTransaction = (...parameters: [...unknown[], Work]) => Promise<unknown>;
 
 /**
- * Logs writes that bypass the transaction around them, through a repository of another manager: they remain when the
- * transaction is rolled back. On SQLite such a write is an error. Only for development, because `AsyncLocalStorage`
- * costs time with every promise.
+ * Returns a function that logs writes which bypass the transaction around them through a repository of another manager.
+ * They remain when the transaction is rolled back; on SQLite such a write is an error. Only for development, because
+ * `AsyncLocalStorage` costs time with every promise.
  */
-class TransactionsInProgress implements OutsideWrites {
-  private readonly transactions = new AsyncLocalStorage<QueryRunner>();
-
-  constructor(private readonly dataSource: DataSource) {
-    const { manager } = dataSource;
-    const runTransaction = manager.transaction.bind(manager) as RunTransaction;
-    // TypeORM has no hook for this. `dataSource.transaction` calls the manager, too.
-    manager.transaction = (...parameters: [...unknown[], Work]) => {
-      const work = parameters.pop() as Work;
-      return runTransaction(...parameters, (inner) => this.transactions.run(inner.queryRunner!, () => work(inner)));
-    };
-  }
-
-  check(runner: QueryRunner | undefined, sql: string): void {
-    const around = this.transactions.getStore();
+function outsideWriteLogger({ manager, logger }: DataSource): PostgresDriver['onOutsideWrite'] {
+  const transactions = new AsyncLocalStorage<QueryRunner>();
+  const runTransaction = manager.transaction.bind(manager) as RunTransaction;
+  // TypeORM has no hook for this. `dataSource.transaction` calls the manager, too.
+  manager.transaction = (...parameters: [...unknown[], Work]) => {
+    const work = parameters.pop() as Work;
+    return runTransaction(...parameters, (inner) => transactions.run(inner.queryRunner!, () => work(inner)));
+  };
+  return (runner, sql) => {
+    const around = transactions.getStore();
     if (around === undefined || around === runner || !around.isTransactionActive || !mayWrite(sql)) return;
-    this.dataSource.logger.log(
+    logger.log(
       'warn',
       'A write bypasses the transaction around it, and is not rolled back with it; use the manager that ' +
         `dataSource.transaction(...) passes: ${sql}`,
     );
-  }
+  };
 }

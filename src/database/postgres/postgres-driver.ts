@@ -6,17 +6,15 @@ import {
   type BatchedReads,
   type ConnectionUsage,
   type Dialect,
-  ENGINE,
   type Engine,
   repeatRead,
   type Snapshot,
   type Sql,
   type StatementLimits,
 } from '../engine.js';
-import { ConnectionPools } from './connections/connection-pools.js';
-import type { PostgresSettings } from './connections/connection-pool.js';
+import { ConnectionPool, type PostgresSettings } from './connections/connection-pool.js';
 import { portable } from './portable-columns.js';
-import { Hosts, type PostgresClient } from './connections/postgres-client.js';
+import { Hosts } from './connections/postgres-client.js';
 import {
   explained,
   isConflict,
@@ -26,7 +24,7 @@ import {
   outcomeUnknown,
   startError,
 } from './postgres-errors.js';
-import { type OutsideWrites, PostgresQueryRunner, type TransactionSettings } from './postgres-query-runner.js';
+import { PostgresQueryRunner, type TransactionSettings } from './postgres-query-runner.js';
 import { execute, mayWrite, PostgresSql, READS } from './postgres-sql.js';
 import { beginning, PostgresTransaction, type TransactionLimits } from './postgres-transaction.js';
 
@@ -36,6 +34,12 @@ const ATTEMPTS = 5;
 /** Milliseconds that the server waits longer than the client for the next statement of a transaction. */
 const IDLE_GRACE = 1000;
 
+/** Milliseconds that the client waits longer than the server, because the server's error says more. */
+const STATEMENT_GRACE = 1000;
+
+/** Milliseconds that a check waits for its response. */
+const CHECK_TIMEOUT = 2000;
+
 const IS_READ_ONLY = `SELECT current_setting('transaction_read_only')::boolean AS read_only`;
 
 /**
@@ -44,7 +48,6 @@ const IS_READ_ONLY = `SELECT current_setting('transaction_read_only')::boolean A
  * the record before the `storage` row, which prevents deadlocks.
  */
 export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, TransactionSettings {
-  readonly [ENGINE] = true;
   readonly dialect: Dialect = {
     json: (expression) => `to_json(${expression})::text`,
     jsonReal: (expression) => `to_json(${expression})`,
@@ -69,8 +72,9 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
   };
   readonly batchedReads: BatchedReads = { maxBatchSize: 500, isOneOf: (column) => `${column} = ANY(?)` };
   readonly hosts: Hosts;
-  outsideWrites?: OutsideWrites;
-  private pools!: ConnectionPools;
+  onOutsideWrite: TransactionSettings['onOutsideWrite'];
+  /** Pools for requests, for slow readers of lists, and for checks of the database. */
+  private pools!: Record<'ordinary' | 'lists' | 'checks', ConnectionPool>;
 
   constructor(
     dataSource: DataSource,
@@ -89,7 +93,7 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
 
   /** @throws {DatabaseStartError} with the server and the reason */
   override async connect(): Promise<void> {
-    this.pools = new ConnectionPools(this.settings, this.hosts);
+    this.pools = this.makePools(this.settings);
     this.master = this.pools.ordinary.pool;
     try {
       // TypeORM's `connect` would make its own pool, so its other queries are sent here.
@@ -111,12 +115,12 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
   override async disconnect(): Promise<void> {
     // Forgotten query runners would keep the pool open.
     for (const runner of [...this.connectedQueryRunners]) await runner.release();
-    await this.pools.close();
+    await Promise.all(this.allPools.map((pool) => pool.close()));
     this.master = undefined;
   }
 
   get connections(): ConnectionUsage[] {
-    return this.pools?.all.map(({ usage }) => usage) ?? [];
+    return this.allPools.map(({ usage }) => usage);
   }
 
   explain(error: unknown): unknown {
@@ -126,13 +130,20 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
   readonly committed: Sql = new PostgresSql((sql, parameters) => this.autocommit(sql, parameters));
 
   async transaction<T>(work: (transaction: Sql) => Promise<T>): Promise<T> {
-    this.outsideWrites?.check(undefined, 'a separate transaction');
+    this.onOutsideWrite?.(undefined, 'a separate transaction');
     const deadline = performance.now() + this.busyTimeout;
     for (let attempt = 1; ; attempt++) {
-      const [result, failure] = await this.attempt(work);
-      if (failure === undefined) return result as T;
-      const again = attempt < ATTEMPTS && performance.now() < deadline && mayRepeat(failure.cause);
-      if (!again) throw failure.error;
+      const transaction = new PostgresTransaction(this.pools.ordinary);
+      try {
+        await transaction.begin(beginning('BEGIN', this.limits), this.transactionTimeout);
+        const result = await work(new PostgresSql(transaction.run));
+        await transaction.commit();
+        return result;
+      } catch (error) {
+        await transaction.rollback();
+        const again = attempt < ATTEMPTS && performance.now() < deadline && mayRepeat(transaction.failure);
+        if (!again) throw error;
+      }
       // A random pause, so that two transactions in conflict do not start again at the same moment.
       await sleep(attempt * 10 * Math.random());
     }
@@ -140,27 +151,13 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
 
   async openSnapshot(): Promise<Snapshot> {
     const limits = { ...this.limits, idle: this.settings.listTimeout + IDLE_GRACE };
-    const begin = beginning('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', limits);
-    try {
-      const transaction = await PostgresTransaction.begin(this.pools.lists, begin);
-      return Object.assign(new PostgresSql(transaction.run), { close: () => void transaction.rollback() });
-    } catch (error) {
-      throw explained(error, begin, []);
-    }
+    const transaction = new PostgresTransaction(this.pools.lists);
+    await transaction.begin(beginning('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', limits));
+    return Object.assign(new PostgresSql(transaction.run), { close: () => void transaction.rollback() });
   }
 
   async check(): Promise<void> {
-    const { checks } = this.pools;
-    await repeatRead(async () => {
-      const client = await checks.take();
-      try {
-        await this.expectWritable(client);
-        checks.giveBack(client);
-      } catch (error) {
-        checks.giveBack(client, error);
-        throw explained(error, IS_READ_ONLY, []);
-      }
-    });
+    await repeatRead(() => this.runOnce(this.pools.checks, IS_READ_ONLY, [], expectWritable));
   }
 
   /** Takes a connection for a query runner of TypeORM. */
@@ -188,9 +185,29 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     return { statement: statementTimeout, lock: busyTimeout, idle: transactionTimeout + IDLE_GRACE };
   }
 
-  /** Milliseconds that a transaction may take. */
   get transactionTimeout(): number {
     return this.settings.transactionTimeout;
+  }
+
+  private get allPools(): ConnectionPool[] {
+    return Object.values(this.pools ?? {});
+  }
+
+  /** Makes the pools. Each has at least one connection if the server has enough slots. */
+  private makePools({ poolSize, listPoolSize, statementTimeout }: PostgresSettings): typeof this.pools {
+    const make = (name: string, max: number, queryTimeout = statementTimeout + STATEMENT_GRACE): ConnectionPool =>
+      new ConnectionPool(this.settings, this.hosts, { name, max, queryTimeout, onStarved: () => this.giveUpOne() });
+    return {
+      ordinary: make('requests', poolSize),
+      lists: make('lists', listPoolSize),
+      checks: make('checks', 1, CHECK_TIMEOUT),
+    };
+  }
+
+  /** Makes the largest pool give up a connection, because another pool has none and the server has no free slot. */
+  private giveUpOne(): void {
+    const [largest] = this.allPools.sort((one, other) => other.pool.totalCount - one.pool.totalCount);
+    largest!.giveUpOne();
   }
 
   /** Rejects encodings other than UTF-8, because they cannot store all strings. */
@@ -202,54 +219,35 @@ export class PostgresDriver extends TypeOrmPostgresDriver implements Engine, Tra
     );
   }
 
-  private async attempt<T>(work: (transaction: Sql) => Promise<T>): Promise<[T?, Failure?]> {
-    const begin = beginning('BEGIN', this.limits);
-    let transaction: PostgresTransaction;
-    try {
-      transaction = await PostgresTransaction.begin(this.pools.ordinary, begin, this.transactionTimeout);
-    } catch (error) {
-      return [undefined, { error: explained(error, begin, []), cause: error }];
-    }
-    let result: T;
-    try {
-      result = await work(new PostgresSql(transaction.run));
-    } catch (error) {
-      await transaction.rollback();
-      return [undefined, { error, cause: transaction.failure }];
-    }
-    await transaction.commit();
-    return [result];
-  }
-
-  private async expectWritable(client: PostgresClient): Promise<void> {
-    const { rows } = await execute(client, IS_READ_ONLY, []);
-    if (rows[0]?.['read_only'] === true) throw Object.assign(new Error('The server is read-only'), { code: '25006' });
-  }
-
   /** Runs one statement outside a transaction. A read is repeated if its connection breaks. */
   private autocommit(sql: string, parameters: unknown[]): Promise<unknown[]> {
-    return READS.test(sql) ? repeatRead(() => this.runOnce(sql, parameters)) : this.runOnce(sql, parameters);
+    const run = (): Promise<unknown[]> => this.runOnce(this.pools.ordinary, sql, parameters);
+    return READS.test(sql) ? repeatRead(run) : run();
   }
 
-  private async runOnce(sql: string, parameters: unknown[]): Promise<unknown[]> {
-    const { ordinary } = this.pools;
-    const client = await ordinary.take();
+  /** @param expect throws an error if the rows show that the connection is not usable */
+  private async runOnce(
+    pool: ConnectionPool,
+    sql: string,
+    parameters: unknown[],
+    expect?: (rows: unknown[]) => void,
+  ): Promise<unknown[]> {
+    const client = await pool.take();
     try {
       const { rows } = await execute(client, sql, parameters);
-      ordinary.giveBack(client);
+      expect?.(rows);
+      pool.giveBack(client);
       return rows;
     } catch (error) {
-      ordinary.giveBack(client, error);
+      pool.giveBack(client, error);
       throw (mayWrite(sql) && outcomeUnknown(error)) || explained(error, sql, parameters);
     }
   }
 }
 
-interface Failure {
-  /** The error for the caller. */
-  readonly error: unknown;
-  /** The error of node-postgres, if there is one. */
-  readonly cause: unknown;
+function expectWritable([row]: unknown[]): void {
+  if (!(row as { read_only: boolean }).read_only) return;
+  throw Object.assign(new Error('The server is read-only'), { code: '25006' });
 }
 
 function mayRepeat(cause: unknown): boolean {

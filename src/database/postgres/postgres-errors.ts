@@ -6,6 +6,7 @@ import {
   DatabaseUnavailableError,
   DiskFullError,
   OutcomeUnknownError,
+  type UnavailableKind,
 } from '../errors.js';
 
 /** The SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html), or Node's code of a socket. */
@@ -14,10 +15,7 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
-/**
- * Tells whether 08P01 concerns one statement, such as a statement with too few parameters. PgBouncer sends the same
- * code as FATAL when it has lost the server.
- */
+/** Tells whether 08P01 concerns one statement. PgBouncer sends the code as FATAL when it has lost the server. */
 function isOfStatement(error: unknown): boolean {
   return codeOf(error) === '08P01' && (error as { severity?: unknown }).severity !== 'FATAL';
 }
@@ -59,10 +57,7 @@ export function isServerFull(error: unknown): boolean {
   return /^(53...|57P03)$/.test(codeOf(error));
 }
 
-/**
- * Errors after which a COMMIT may have been executed. Time-outs and 25006 are not among them: they are reported instead
- * of running the statement. 40003 is the code of the SQL standard for this.
- */
+/** Errors after which a COMMIT may have been executed; not time-outs and 25006, which are reported instead of it. */
 const LOST_RESPONSE = /^(08...|57P0[12]|40003|E[A-Z_]+)$/;
 
 /** Message of node-postgres for a statement that was never sent. */
@@ -90,38 +85,25 @@ export function isReadOnlyServer(error: unknown): boolean {
 /** The service's error for a full, busy or stopped database; `undefined` for an error of the statement. */
 export function translatePostgresError(error: unknown): Error | undefined {
   const code = codeOf(error);
+  const unavailable = (message: string, kind?: UnavailableKind): Error =>
+    new DatabaseUnavailableError(message, error, kind);
   if (code === '53100') return new DiskFullError(error);
-  if (isReadOnlyServer(error)) {
-    return new DatabaseUnavailableError('The server is read-only, a standby perhaps', error, 'away');
-  }
-  if (isTimeout(error)) return new DatabaseUnavailableError('The database did not respond in time', error, 'away');
+  if (isReadOnlyServer(error)) return unavailable('The server is read-only, a standby perhaps', 'away');
+  if (isTimeout(error)) return unavailable('The database did not respond in time', 'away');
   if (isConnectionFailure(error)) return new ConnectionLostError(error);
-  if (DAMAGED.test(code)) {
-    const message = `The database is damaged (${code}: ${(error as Error).message})`;
-    return new DatabaseUnavailableError(message, error, 'damaged');
-  }
-  if (isConflict(error)) {
-    return new DatabaseUnavailableError(
-      `The database undid the transaction, which conflicted with another (${code})`,
-      error,
-    );
-  }
-  if (TRANSIENT.test(code))
-    return new DatabaseUnavailableError(`The database could not finish in time (${code})`, error);
-  return undefined;
+  if (DAMAGED.test(code))
+    return unavailable(`The database is damaged (${code}: ${(error as Error).message})`, 'damaged');
+  if (isConflict(error))
+    return unavailable(`The database undid the transaction, which conflicted with another (${code})`);
+  return TRANSIENT.test(code) ? unavailable(`The database could not finish in time (${code})`) : undefined;
 }
 
 /** Publishes an error of the server for the metrics; ignores errors of statements, locks and time-outs. */
 export function publishEngineError(error: unknown): void {
-  const kind = engineErrorOf(error);
-  if (kind !== undefined) engineErrors.publish(kind);
-}
-
-function engineErrorOf(error: unknown): EngineError | undefined {
   const code = codeOf(error);
-  if (code === '53100') return 'full';
-  if (DAMAGED.test(code)) return code.startsWith('XX') ? 'corrupt' : 'io';
-  return isConnectionFailure(error) ? 'unreachable' : undefined;
+  if (code === '53100') engineErrors.publish('full' satisfies EngineError);
+  else if (DAMAGED.test(code)) engineErrors.publish((code === '58030' ? 'io' : 'corrupt') satisfies EngineError);
+  else if (isConnectionFailure(error)) engineErrors.publish('unreachable' satisfies EngineError);
 }
 
 /** Converts an error of node-postgres to one that TypeORM code expects; returns other errors unchanged. */
@@ -131,50 +113,36 @@ export function explained(error: unknown, sql: string, parameters: unknown[]): E
   return codeOf(error) === '' ? (error as Error) : new QueryFailedError(sql, parameters, error as Error);
 }
 
-const rejectedUser = ({ message }: Error): string =>
-  /no encryption/.test(message)
-    ? 'it requires TLS; add ?sslmode=verify-full to DATABASE_URL'
-    : `it rejects the user (${message}); correct user and password in DATABASE_URL`;
-
-const REASONS: readonly [RegExp, (error: Error) => string][] = [
-  [
-    /^(ENOTFOUND|EAI_AGAIN)$/,
-    () => 'its host name is not known; start its container, or correct the host in DATABASE_URL',
-  ],
-  [/^ECONNREFUSED$/, () => 'nothing listens there; start the server, or correct host and port in DATABASE_URL'],
-  [
-    /^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)$/,
-    () => 'the host cannot be reached; correct it in DATABASE_URL, or the network',
-  ],
-  [/^ENOENT$/, () => 'there is no such socket; correct the folder in DATABASE_URL, or start the server'],
-  [/^(28P01|28000)$/, rejectedUser],
-  [/^3D000$/, () => 'it has no such database; create it with CREATE DATABASE, or correct the name in DATABASE_URL'],
-  [/^42501$/, ({ message }) => `the user lacks a right (${message}); make the user the owner of the database`],
-  [/^25006$/, () => 'it is read-only, a standby perhaps; name the primary, or all servers, in DATABASE_URL'],
-  [/^(53300|57P0.)$/, ({ message }) => `it takes no connections at the moment (${message}); try again`],
+/** Reasons and remedies by code and message; `%s` is the message. */
+const REASONS: readonly [RegExp, string][] = [
+  [/^(ENOTFOUND|EAI_AGAIN) /, 'its host name is not known; start its container, or correct the host in DATABASE_URL'],
+  [/^ECONNREFUSED /, 'nothing listens there; start the server, or correct host and port in DATABASE_URL'],
+  [/^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT) /, 'the host cannot be reached; correct it in DATABASE_URL, or the network'],
+  [/^ENOENT /, 'there is no such socket; correct the folder in DATABASE_URL, or start the server'],
+  [/^(28P01|28000) .*no encryption/, 'it requires TLS; add ?sslmode=verify-full to DATABASE_URL'],
+  [/^(28P01|28000) /, 'it rejects the user (%s); correct user and password in DATABASE_URL'],
+  [/^3D000 /, 'it has no such database; create it with CREATE DATABASE, or correct the name in DATABASE_URL'],
+  [/^42501 /, 'the user lacks a right (%s); make the user the owner of the database'],
+  [/^25006 /, 'it is read-only, a standby perhaps; name the primary, or all servers, in DATABASE_URL'],
+  [/^(53300|57P0.) /, 'it takes no connections at the moment (%s); try again'],
   [
     /CERT|SELF_SIGNED|UNABLE_TO|ALTNAME/,
-    ({ message }) =>
-      `its TLS certificate is not trusted (${message}); set DATABASE_SSL_CA_FILE, or sslmode in DATABASE_URL`,
+    'its TLS certificate is not trusted (%s); set DATABASE_SSL_CA_FILE, or sslmode in DATABASE_URL',
   ],
-  [/EPROTO|^ERR_SSL/, () => 'the TLS handshake failed; correct sslmode in DATABASE_URL'],
-];
-
-const MESSAGES: readonly [RegExp, string][] = [
+  [/^\S*(EPROTO|ERR_SSL)/, 'the TLS handshake failed; correct sslmode in DATABASE_URL'],
   [/does not support SSL/, 'it does not speak TLS; set ssl = on at the server, or sslmode=disable in DATABASE_URL'],
   [/password must be a (non-empty )?string|no password/i, 'it requires a password; add one to DATABASE_URL'],
   [/timeout/, 'it does not respond in time; correct host and port in DATABASE_URL, or the network'],
-  [/^Connection terminated/, 'it closed the connection; check that a PostgreSQL server listens there'],
+  [/^ Connection terminated/, 'it closed the connection; check that a PostgreSQL server listens there'],
 ];
 
 /** Explains to an operator why the server cannot be used at start, without the password. */
 export function startError(server: string, error: unknown): DatabaseStartError {
   const failure = innermost(error);
-  const known =
-    REASONS.find(([pattern]) => pattern.test(codeOf(failure)))?.[1](failure) ??
-    MESSAGES.find(([pattern]) => pattern.test(failure.message))?.[1] ??
-    `it cannot be used: ${failure.message}`;
-  return new DatabaseStartError(`The PostgreSQL server ${server} cannot serve: ${known}.`, error);
+  const text = `${codeOf(failure)} ${failure.message}`;
+  const reason = REASONS.find(([pattern]) => pattern.test(text))?.[1] ?? 'it cannot be used: %s';
+  const message = reason.replace('%s', () => failure.message);
+  return new DatabaseStartError(`The PostgreSQL server ${server} cannot serve: ${message}.`, error);
 }
 
 /** Tells whether a failure of the start comes from the server. */

@@ -4,7 +4,6 @@ import {
   QueryResult,
   type QueryRunner,
   QueryRunnerAlreadyReleasedError,
-  type ReplicationMode,
   type Table,
   type TableColumn,
 } from 'typeorm';
@@ -22,21 +21,16 @@ import { isConnectionFailure, outcomeUnknown, publishEngineError, translatePostg
 import { mayWrite, READS, rejectTooManyParameters, statementEnded, UNCONFIRMED } from './postgres-sql.js';
 import { beginning, COMMIT, type TransactionLimits } from './postgres-transaction.js';
 
-/** Watches for writes that bypass the transaction around them. */
-export interface OutsideWrites {
-  /** @param runner the query runner of the statement, if it has one */
-  check(runner: QueryRunner | undefined, sql: string): void;
-}
-
 /** The parts of the driver that a query runner uses, beyond TypeORM's own. */
 export interface TransactionSettings extends PostgresDriver {
-  readonly outsideWrites?: OutsideWrites;
   readonly limits: TransactionLimits;
   /** Milliseconds that a transaction may take. */
   readonly transactionTimeout: number;
+  /** Logs a write that bypasses the transaction around it. */
+  onOutsideWrite?(runner: QueryRunner | undefined, sql: string): void;
 }
 
-/** Key of the advisory lock of migrations. Any number will do if all versions use it. */
+/** Key of the advisory lock of migrations, equal in all versions. */
 const MIGRATION_LOCK = 0x636f6f6b696573n;
 
 /**
@@ -58,18 +52,13 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   private inFlight = 0;
   private onSettled?: () => void;
 
-  constructor(driver: TransactionSettings, mode: ReplicationMode) {
-    super(driver, mode);
-  }
-
   override async connect(): Promise<PostgresClient> {
     this.client = (await super.connect()) as PostgresClient;
     return this.client;
   }
 
   /**
-   * Runs a statement. If the connection is broken, a BEGIN, or a SELECT outside a transaction, is repeated on another
-   * one.
+   * Repeats a BEGIN, or a SELECT outside a transaction, on another connection if the connection is broken.
    * @throws {QueryFailedError} for an error of the statement or a violated constraint
    * @throws {DatabaseUnavailableError} for a stopped server, a time-out of a lock, statement or transaction, or a
    * deadlock
@@ -78,12 +67,15 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
    */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the signature is TypeORM's
   override async query(sql: string, parameters?: any[], useStructuredResult = false): Promise<any> {
-    this.driver.outsideWrites?.check(this, sql);
+    this.driver.onOutsideWrite?.(this, sql);
     const begins = beginOf(sql) !== undefined;
     if (this.ending !== undefined && !begins) await this.stayOpen(sql);
     this.ending = undefined;
     if (this.isReleasedByCaller) throw new QueryRunnerAlreadyReleasedError();
-    if (this.isReleased) this.connectionBroke();
+    if (this.isReleased) {
+      if (this.isInTransaction) this.abort(new ConnectionLostError(undefined));
+      else this.leaveConnection();
+    }
     if (this.aborted !== undefined) return this.queryAborted(sql, this.aborted);
     if (isCommit(sql) || ROLLS_BACK_ALL.test(sql)) {
       this.ending = this.queryOnce(sql, parameters, useStructuredResult);
@@ -120,10 +112,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     return checked as unknown as ReadStream;
   }
 
-  /**
-   * Waits for the statements in flight, which would otherwise run on the connection of the next caller. Rolls back an
-   * open transaction and logs it.
-   */
+  /** Waits for the statements in flight, which would otherwise run on the connection of the next caller. */
   override async release(): Promise<void> {
     this.isReleasedByCaller = true;
     this.stopTimer();
@@ -146,9 +135,7 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     return super.addColumn(table, portableColumn(column));
   }
 
-  /**
-   * Converts the values in place. If the type or length changes, TypeORM would drop the column and add an empty column.
-   */
+  /** Converts the values in place. TypeORM would drop a column whose type or length changes, and add an empty one. */
   override async changeColumn(
     table: Table | string,
     oldColumn: TableColumn | string,
@@ -213,7 +200,6 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     throw new QueryRunnerAlreadyReleasedError();
   }
 
-  /** Whether a transaction is open, begun by `startTransaction` or by SQL. */
   private get isInTransaction(): boolean {
     return this.transactionDepth > 0 || (this.client?.isInTransaction ?? false);
   }
@@ -222,11 +208,8 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
     const { client } = this;
     if (client === undefined) return;
     client.noteStatement(sql);
-    if (!client.isInTransaction) this.stopTimer();
-    else if (!this.migrating && !this.isReleasedByCaller) this.startTimer();
-  }
-
-  private startTimer(): void {
+    if (!client.isInTransaction) return this.stopTimer();
+    if (this.migrating || this.isReleasedByCaller) return;
     const { transactionTimeout } = this.driver;
     this.timer ??= setTimeout(() => this.abort(transactionTooLong(transactionTimeout)), transactionTimeout).unref();
   }
@@ -234,11 +217,6 @@ export class PostgresQueryRunner extends TypeOrmPostgresQueryRunner {
   private stopTimer(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-  }
-
-  private connectionBroke(): void {
-    if (this.isInTransaction) this.abort(new ConnectionLostError(undefined));
-    else this.leaveConnection();
   }
 
   /** Ends the transaction. Later statements fail until the caller rolls it back. */
@@ -289,6 +267,6 @@ function isConverted(old: TableColumn, changed: TableColumn): boolean {
   return isPlain && (old.type !== changed.type || old.length !== changed.length);
 }
 
-/** A rollback of the whole transaction, not to a savepoint. */
+/** Not a rollback to a savepoint. */
 const ROLLS_BACK_ALL = /^\s*(ROLLBACK|ABORT)\b(?!.*\bTO\b)/i;
 const ROLLS_BACK = /^\s*(ROLLBACK|ABORT)\b/i;

@@ -33,32 +33,29 @@ export const COMMIT = 'SET LOCAL statement_timeout = 0; COMMIT';
 /** One transaction, alone on a connection. */
 export class PostgresTransaction {
   private over?: Error;
-  /** The error of node-postgres that broke the connection or made the server undo the transaction. */
+  /** The error of node-postgres that ended the transaction before its COMMIT. */
   failure?: unknown;
+  private client!: PostgresClient;
   private timer?: NodeJS.Timeout;
 
-  private constructor(
-    private readonly connections: ConnectionPool,
-    private readonly client: PostgresClient,
-  ) {}
+  constructor(private readonly connections: ConnectionPool) {}
 
   /**
+   * Takes a connection and begins. Call it first.
    * @param begin result of `beginning`
    * @param timeout milliseconds until the transaction is rolled back, even while the caller uses it; no limit if absent
-   * @throws errors of node-postgres
    */
-  static async begin(connections: ConnectionPool, begin: string, timeout?: number): Promise<PostgresTransaction> {
-    const client = await connections.take();
-    const transaction = new PostgresTransaction(connections, client);
+  async begin(begin: string, timeout?: number): Promise<void> {
     try {
-      await execute(client, begin, undefined);
+      this.client = await this.connections.take();
+      await execute(this.client, begin, undefined);
     } catch (error) {
-      client.mustClose = true;
-      connections.giveBack(client, error);
-      throw error;
+      this.over = TRANSACTION_ENDED;
+      this.failure = error;
+      if (this.client !== undefined) this.discard(error);
+      throw explained(error, begin, []);
     }
-    if (timeout !== undefined) transaction.timer = setTimeout(() => transaction.expire(timeout), timeout);
-    return transaction;
+    if (timeout !== undefined) this.timer = setTimeout(() => this.expire(timeout), timeout);
   }
 
   readonly run = async (sql: string, parameters: unknown[]): Promise<unknown[]> => {
@@ -78,6 +75,7 @@ export class PostgresTransaction {
     this.assertOpen();
     clearTimeout(this.timer);
     this.over = TRANSACTION_ENDED;
+    this.failure = undefined;
     try {
       await execute(this.client, COMMIT, undefined);
     } catch (error) {
@@ -114,8 +112,8 @@ export class PostgresTransaction {
     this.discard();
   }
 
-  private discard(): void {
+  private discard(failure?: unknown): void {
     this.client.mustClose = true;
-    this.connections.giveBack(this.client);
+    this.connections.giveBack(this.client, failure);
   }
 }

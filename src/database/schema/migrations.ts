@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { type DataSource, MigrationExecutor, QueryFailedError, type QueryRunner } from 'typeorm';
+import { type DataSource, MigrationExecutor, QueryFailedError } from 'typeorm';
 import { engineOf } from '../engine.js';
 import { DatabaseStartError, DatabaseUnavailableError } from '../errors.js';
 
@@ -39,7 +39,11 @@ async function migrateOnce(dataSource: DataSource): Promise<string[]> {
     await runner.beforeMigration();
     await runner.startTransaction();
     try {
-      await limitWaits(dataSource, runner);
+      if (dataSource.options.type === 'postgres') {
+        // While a migration waits for a table, all requests for that table wait behind it, and a list may be read for
+        // minutes. So it waits for half of the busy time-out of requests.
+        await runner.query(`SET LOCAL lock_timeout = ${Math.ceil(engineOf(dataSource).busyTimeout / 2)}`);
+      }
       const executor = new MigrationExecutor(dataSource, runner);
       executor.transaction = 'all';
       const done = await executor.executePendingMigrations();
@@ -53,15 +57,6 @@ async function migrateOnce(dataSource: DataSource): Promise<string[]> {
     await runner.afterMigration();
     await runner.release();
   }
-}
-
-/**
- * Limits the wait for a lock to half of the busy time-out of requests. While a migration waits for a table on
- * PostgreSQL, all requests for that table wait behind it, and a list may be read for minutes.
- */
-async function limitWaits(dataSource: DataSource, runner: QueryRunner): Promise<void> {
-  if (dataSource.options.type !== 'postgres') return;
-  await runner.query(`SET LOCAL lock_timeout = ${Math.ceil(engineOf(dataSource).busyTimeout / 2)}`);
 }
 
 /** SQLSTATE of a missing right, for which the engine has a better message. */

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { QueryResult, TypeORMError } from 'typeorm';
+import { TypeORMError } from 'typeorm';
 import { engineErrors, publishStatement } from '../database-events.js';
 import { type Database, openDatabase, type Statement } from './better-sqlite3.js';
 import { engineErrorOf, isBusy, translated } from './sqlite-errors.js';
@@ -18,6 +18,9 @@ export interface StatementResult {
 
 const CACHED_STATEMENTS = 500;
 
+/** TypeORM's rename of the old table, before the rebuilt one gets its name. */
+const SET_ASIDE = /^\s*ALTER\s+TABLE\b.*\bRENAME\s+TO\b.*\btemporary_/is;
+
 const SEVERAL_STATEMENTS =
   'The SQL string holds several statements, and none of them was run: send each by its own query(), and those that ' +
   'belong together inside dataSource.transaction(...)';
@@ -29,11 +32,9 @@ const SEVERAL_STATEMENTS =
 export class SqliteConnection {
   readonly database: Database;
   private readonly statements = new LRUCache<string, Statement>({ max: CACHED_STATEMENTS });
-  private readonly kind: 'read' | 'write';
 
   constructor(path: string, { readonly }: { readonly: boolean }) {
     this.database = openDatabase(path, { readonly, fileMustExist: readonly, timeout: 0 });
-    this.kind = readonly ? 'read' : 'write';
   }
 
   get inTransaction(): boolean {
@@ -55,11 +56,7 @@ export class SqliteConnection {
     const started = performance.now();
     let failure: unknown;
     try {
-      const statement = this.prepare(sql);
-      const bound = parameters.map(bindable);
-      if (!statement.reader) return statement.run(...bound);
-      const rows = statement.all(...bound) as Row[];
-      return { rows, source: statement, changes: rows.length };
+      return SET_ASIDE.test(sql) ? this.setAside(sql) : this.execute(sql, parameters);
     } catch (error) {
       failure = error;
       const kind = engineErrorOf(error);
@@ -67,13 +64,38 @@ export class SqliteConnection {
       throw error;
     } finally {
       const milliseconds = performance.now() - started;
-      publishStatement({ kind: this.kind, milliseconds, system: 'sqlite', sql, error: failure });
+      const kind = this.database.readonly ? 'read' : 'write';
+      publishStatement({ kind, milliseconds, system: 'sqlite', sql, error: failure });
     }
   }
 
   close(): void {
     this.statements.clear();
     this.database.close();
+  }
+
+  private execute(sql: string, parameters: readonly unknown[] = []): StatementResult {
+    const statement = this.prepare(sql);
+    const bound = parameters.map(bindable);
+    if (!statement.reader) return statement.run(...bound);
+    const rows = statement.all(...bound) as Row[];
+    return { rows, source: statement, changes: rows.length };
+  }
+
+  /**
+   * Renames the old table of a rebuild, while foreign keys are off. Foreign keys of other tables keep the old name, and
+   * so refer to the rebuilt table when that gets the name
+   * (https://sqlite.org/lang_altertable.html, "Making Other Kinds Of Table Schema Changes").
+   */
+  private setAside(sql: string): StatementResult {
+    const isRebuild = this.database.pragma('foreign_keys', { simple: true }) === 0;
+    // Only for this statement: after a permanent rename, foreign keys must name the new table.
+    if (isRebuild) this.database.pragma('legacy_alter_table = ON');
+    try {
+      return this.execute(sql);
+    } finally {
+      if (isRebuild) this.database.pragma('legacy_alter_table = OFF');
+    }
   }
 
   private compile(sql: string): Statement {
@@ -93,12 +115,9 @@ function bindable(value: unknown): unknown {
   return typeof value === 'boolean' ? Number(value) : value;
 }
 
-// SQLite's own busy handler grows to 100 ms (sqliteDefaultBusyCallback); writes here are shorter.
-const DELAYS = [1, 2, 5, 10, 15, 20, 25];
-
 /** Milliseconds to wait after this many attempts that met the lock of another process. */
 export function retryDelay(attempts: number): number {
-  return DELAYS[Math.min(attempts, DELAYS.length - 1)]!;
+  return Math.min(2 ** attempts, 25);
 }
 
 /**
@@ -121,8 +140,6 @@ export async function retryWhileBusy<T>(attempt: () => T, timeout: number): Prom
 
 /** A transaction of one caller. */
 export interface OpenTransaction {
-  /** The connection of better-sqlite3. */
-  readonly database: Database;
   /** @throws SqliteError, or the error that ended the transaction early */
   run(sql: string, parameters?: readonly unknown[]): StatementResult;
   /** Resolves when the transaction is on disk. After a rejection nothing is stored. */
@@ -133,19 +150,6 @@ export interface OpenTransaction {
    * @throws the error of the commit of this data; then results of this transaction are invalid
    */
   rollback(): Promise<void>;
-}
-
-/** Converts the result of a statement to the `QueryResult` of TypeORM. */
-export function toQueryResult({ rows, changes, lastInsertRowid }: StatementResult): QueryResult {
-  const result = new QueryResult();
-  if (rows !== undefined) {
-    result.raw = rows;
-    result.records = rows;
-  } else {
-    result.raw = lastInsertRowid;
-    result.affected = changes;
-  }
-  return result;
 }
 
 /** Declared types that SQLite stores as floating point (https://sqlite.org/datatype3.html, section 3.1). */
@@ -163,15 +167,10 @@ export function rejectRoundedIntegers(result: StatementResult): void {
   for (const row of result.rows) {
     for (const column in row) {
       const value = row[column];
-      if (typeof value === 'number' && mayBeRounded(value) && !isReal(result, column)) {
-        throw new UnsafeIntegerError(String(value));
-      }
+      const isUnsafe = Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value as number) <= LARGEST;
+      if (isUnsafe && !isReal(result, column)) throw new UnsafeIntegerError(String(value));
     }
   }
-}
-
-function mayBeRounded(value: number): boolean {
-  return Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) <= LARGEST;
 }
 
 /** Tells whether the column is declared as floating point. Expressions have no declared type. */

@@ -3,8 +3,6 @@ import {
   type DataSourceOptions,
   InsertQueryBuilder,
   type ObjectLiteral,
-  type QueryBuilder,
-  type QueryRunner,
   SelectQueryBuilder,
   UpdateQueryBuilder,
 } from 'typeorm';
@@ -31,9 +29,7 @@ export function createSqliteDataSource(
 }
 
 class SqliteDataSource extends GuardedDataSource {
-  protected override makeQueryBuilder<Entity extends ObjectLiteral>(runner?: QueryRunner): SelectQueryBuilder<Entity> {
-    return new SqliteQueryBuilder<Entity>(this, runner);
-  }
+  protected override readonly QueryBuilder = SqliteQueryBuilder;
 }
 
 /**
@@ -83,26 +79,17 @@ const UPSERT = ' DO UPDATE SET ';
 
 class SqliteUpdateQueryBuilder<Entity extends ObjectLiteral> extends UpdateQueryBuilder<Entity> {
   protected override createUpdateExpression(): string {
-    return withMilliseconds(super.createUpdateExpression(), this);
+    return withMilliseconds(super.createUpdateExpression());
   }
 }
 
 class SqliteSoftDeleteQueryBuilder<Entity extends ObjectLiteral> extends SoftDeleteQueryBuilder<Entity> {
   protected override createUpdateExpression(): string {
-    return withMilliseconds(super.createUpdateExpression(), this);
+    return withMilliseconds(super.createUpdateExpression());
   }
 }
 
-/** TypeORM sets dates to `CURRENT_TIMESTAMP`, whatever default the driver declares. */
-function withMilliseconds(sql: string, builder: QueryBuilder<ObjectLiteral>): string {
-  const { mainAlias } = builder.expressionMap;
-  if (!mainAlias?.hasMetadata) return sql;
-  const { updateDateColumn, deleteDateColumn } = mainAlias.metadata;
-  let precise = sql;
-  for (const column of [updateDateColumn, deleteDateColumn]) {
-    if (column === undefined) continue;
-    const assignment = `${builder.escape(column.databaseName)} = `;
-    precise = precise.replace(`${assignment}CURRENT_TIMESTAMP`, () => assignment + NOW);
-  }
-  return precise;
+/** TypeORM sets dates of updates and deletes to `CURRENT_TIMESTAMP`, whatever default the driver declares. */
+function withMilliseconds(sql: string): string {
+  return sql.replaceAll(' = CURRENT_TIMESTAMP', ` = ${NOW}`);
 }

@@ -6,13 +6,18 @@ import { DatabaseStartError } from '../errors.js';
 import {
   type ConnectionUsage,
   type Dialect,
-  ENGINE,
   type Engine,
   type Snapshot,
   type Sql,
   type StatementLimits,
 } from '../engine.js';
-import { rejectRoundedIntegers, retryWhileBusy, SqliteConnection, type StatementResult } from './sqlite-connection.js';
+import {
+  type OpenTransaction,
+  rejectRoundedIntegers,
+  retryWhileBusy,
+  SqliteConnection,
+  type StatementResult,
+} from './sqlite-connection.js';
 import { DatabaseFile } from './file/database-file.js';
 import { tryWriting } from './better-sqlite3.js';
 import { hydratedDecimal, storedDecimal } from './decimals.js';
@@ -23,7 +28,6 @@ import { createPrivately, makePrivateFolder } from './file/private-file.js';
 import { Snapshots } from './reading/snapshots.js';
 import { explained, sqliteCode, startError } from './sqlite-errors.js';
 import { type SqliteConnections, SqliteQueryRunner } from './sqlite-query-runner.js';
-import { TableRebuilds } from './table-rebuilds.js';
 import { Writer, type WriterLimits } from './writing/writer.js';
 
 /** The current time in TypeORM's format, in UTC with milliseconds; `CURRENT_TIMESTAMP` has whole seconds. */
@@ -41,7 +45,6 @@ function jsonReal(expression: string): string {
  * connection; reads outside a transaction use another, which sees committed data only (WAL).
  */
 export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteConnections {
-  readonly [ENGINE] = true;
   readonly dialect: Dialect = {
     json: (expression) => `json_quote(${expression})`,
     jsonReal,
@@ -71,7 +74,6 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   writer!: Writer;
   reader!: SqliteConnection;
   snapshots!: Snapshots;
-  tableRebuilds!: TableRebuilds;
   private largeWal!: LargeWal;
   private readonly listTurns = new ListTurns();
   private reserve!: DiskReserve;
@@ -104,7 +106,8 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
       DiskReserve.release(path);
       this.writing = new SqliteConnection(path, { readonly: false });
       await retryWhileBusy(() => prepareForWriting(this.writing), this.limits.busyTimeout);
-      this.reserve = new DiskReserve(path, this.writing);
+      this.file = new DatabaseFile(path);
+      this.reserve = new DiskReserve(this.file, this.writing);
       await retryWhileBusy(() => this.reserve.makeAtStart(), this.limits.busyTimeout);
       this.reader = new SqliteConnection(path, { readonly: true });
       this.snapshots = new Snapshots(path, this.limits.busyTimeout);
@@ -112,22 +115,18 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     } catch (error) {
       this.writing?.close();
       this.reserve?.close();
+      this.file?.close();
       throw error instanceof DatabaseStartError ? error : startError(path, rootCause(error));
     }
     this.databaseConnection = this.writing.database;
-    this.file = new DatabaseFile(path);
     this.writer = new Writer(this.writing, this.reserve, this.file, this.limits, () => this.largeWal.shrink());
-    this.tableRebuilds = new TableRebuilds(this.writer);
   }
 
   get connections(): ConnectionUsage[] {
     return this.writer === undefined ? [] : [this.writer.usage, this.snapshots.usage];
   }
 
-  /**
-   * Waits for running writes, then closes. The last process to close leaves one file without a WAL, and its disk
-   * reserve.
-   */
+  /** Waits for running writes, then closes. */
   override async disconnect(): Promise<void> {
     await this.writer.close();
     this.largeWal.close();
@@ -136,9 +135,9 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     this.reserve.keep();
     this.writing.close();
     this.reserve.close();
+    this.file.close();
   }
 
-  /** Turns a failure of the start into a message for the operator; returns other errors unchanged. */
   explain(error: unknown): unknown {
     const cause = rootCause(error);
     return sqliteCode(cause) === '' ? error : startError(this.options.database, cause);
@@ -151,13 +150,11 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
   readonly committed = new SqliteSql((sql, parameters) => this.read(sql, parameters));
 
   async transaction<T>(work: (transaction: Sql) => Promise<T>, reclaimsSpace: boolean): Promise<T> {
-    const transaction = await this.writer.begin(reclaimsSpace);
+    const inTransaction = (transaction: OpenTransaction): Promise<T> =>
+      work(new SqliteSql((sql, parameters) => transaction.run(sql, parameters)));
     try {
-      const result = await work(new SqliteSql((sql, parameters) => transaction.run(sql, parameters)));
-      await transaction.commit();
-      return result;
+      return await this.writer.transaction(inTransaction, reclaimsSpace);
     } catch (error) {
-      await transaction.rollback();
       // Errors of statements are already converted; an unconverted error comes from the commit.
       throw sqliteCode(error) === '' ? error : explained(error, 'COMMIT', []);
     }
@@ -171,7 +168,6 @@ export class SqliteDriver extends BetterSqlite3Driver implements Engine, SqliteC
     return Object.assign(source, { close: () => void transaction.rollback() });
   }
 
-  /** Checks whether the file can be read; see `engine.ts`. Reads do not wait for writers or for each other. */
   async check(): Promise<void> {
     // A SELECT without a table would not read the file.
     await this.committed.sql`SELECT 1 FROM sqlite_schema LIMIT 1`;

@@ -27,13 +27,13 @@ export function isFull(error: unknown): boolean {
   return code === 'SQLITE_FULL' || OUT_OF_SPACE.test(code);
 }
 
-/** The service's error for a full, busy or damaged database; `undefined` for an error of the statement. */
-function translateSqliteError(error: unknown): Error | undefined {
+/** The service's error for a full, busy or damaged database; otherwise the error itself. */
+export function translated(error: unknown): Error {
   const code = sqliteCode(error);
   if (isFull(error)) return new DiskFullError(error);
   if (isBusy(error)) return new DatabaseUnavailableError('The database is locked by another process', error);
   const kind = engineErrorOf(error);
-  if (kind === undefined) return undefined;
+  if (kind === undefined) return error as Error;
   const message = `The database file cannot be used (${code}: ${(error as Error).message})`;
   return new DatabaseUnavailableError(message, error, kind === 'unreachable' ? 'away' : 'damaged');
 }
@@ -42,13 +42,8 @@ const OWN_ERRORS = [TypeORMError, DatabaseUnavailableError, OutcomeUnknownError,
 
 /** Converts an error to one that TypeORM code expects. */
 export function explained(error: unknown, sql: string, parameters: unknown[]): Error {
-  if (OWN_ERRORS.some((type) => error instanceof type)) return error as Error;
-  return translateSqliteError(error) ?? new QueryFailedError(sql, parameters, error as Error);
-}
-
-/** The service's error, or the error itself. */
-export function translated(error: unknown): Error {
-  return translateSqliteError(error) ?? (error as Error);
+  const known = translated(error);
+  return OWN_ERRORS.some((type) => known instanceof type) ? known : new QueryFailedError(sql, parameters, known);
 }
 
 /** The error of the file or its volume; `undefined` for errors of statements, and locks. */

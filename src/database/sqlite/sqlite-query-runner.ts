@@ -1,4 +1,5 @@
 import {
+  QueryResult,
   QueryRunnerAlreadyReleasedError,
   type ReplicationMode,
   type Table,
@@ -7,19 +8,16 @@ import {
 } from 'typeorm';
 import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js';
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js';
-import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js';
 import {
   type OpenTransaction,
   rejectRoundedIntegers,
   type SqliteConnection,
   type StatementResult,
-  toQueryResult,
 } from './sqlite-connection.js';
 import { lateStatement } from '../transaction-control.js';
 import { rejectSharedPragma, type StatementKind, statementKindOf } from './statement-kind.js';
 import { explained } from './sqlite-errors.js';
 import type { Snapshots } from './reading/snapshots.js';
-import type { TableRebuilds } from './table-rebuilds.js';
 import type { Writer } from './writing/writer.js';
 
 /** The connections of the driver that a query runner uses. */
@@ -27,7 +25,6 @@ export interface SqliteConnections extends BetterSqlite3Driver {
   readonly reader: SqliteConnection;
   readonly writer: Writer;
   readonly snapshots: Snapshots;
-  readonly tableRebuilds: TableRebuilds;
   /** Runs a reading statement outside a transaction. */
   read(sql: string, parameters: readonly unknown[]): Promise<StatementResult>;
 }
@@ -41,11 +38,9 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   private transaction?: OpenTransaction;
   /** Whether the transaction has run no statement yet. */
   private transactionIsNew = false;
-  /** Whether the transaction has made temporary tables, views or triggers. */
   private hasTemporaries = false;
   /** Set from `beforeMigration` until `afterMigration`, or until the end of the transaction around them. */
   private migrating: 'yes' | 'ending' | undefined;
-  /** Whether a transaction of this runner has just ended. */
   private transactionOver = false;
   /** Error of the commit that the last rollback waited for. TypeORM swallows errors of its own rollbacks. */
   private rollbackFailure?: Error;
@@ -55,9 +50,10 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     this.mode = mode;
   }
 
-  /** The raw connection, with which TypeORM reads the schema. Statements use `query`. */
+  /** The raw connection, with which TypeORM reads the schema. */
   override connect(): Promise<unknown> {
-    return Promise.resolve(this.transaction?.database ?? this.driver.reader.database);
+    const isWriting = this.transaction !== undefined && this.mode === 'master';
+    return Promise.resolve(isWriting ? (this.driver.databaseConnection as unknown) : this.driver.reader.database);
   }
 
   /**
@@ -103,8 +99,9 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 
   /**
-   * Switches foreign keys off. TypeORM begins the transaction of a migration before this call, but that of a revert
-   * after it. SQLite ignores the pragma inside a transaction, so this method ends the transaction and begins it again.
+   * Switches foreign keys off; otherwise `DROP TABLE` in a rebuild of a table would delete the rows that refer to it.
+   * TypeORM begins the transaction of a migration before this call, but that of a revert after it. SQLite ignores the
+   * pragma inside a transaction, so this method ends the transaction and begins it again.
    * @throws {TypeORMError} inside a transaction that has run statements
    */
   override async beforeMigration(): Promise<void> {
@@ -113,8 +110,8 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     if (isInTransaction && !this.transactionIsNew) throw new TypeORMError(TOO_LATE);
     await this.endTransaction();
     this.transactionOver = false;
+    await this.enforceForeignKeys(false);
     this.migrating = 'yes';
-    await this.driver.tableRebuilds.allow();
     if (isInTransaction) await this.begin();
   }
 
@@ -159,27 +156,24 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     if (this.isReleased) throw new QueryRunnerAlreadyReleasedError();
     if (!Array.isArray(parameters)) throw new TypeORMError('SQLite statements take their parameters as an array');
     const { logger, subscribers } = this.dataSource;
-    const bound = parameters.map((value) => (typeof value === 'boolean' ? Number(value) : value));
-    logger.logQuery(sql, bound, this);
-    if (subscribers.length > 0) await this.broadcaster.broadcast('BeforeQuery', sql, bound);
+    logger.logQuery(sql, parameters, this);
+    // Without subscribers, statements get their slots in the order of the calls.
+    if (subscribers.length > 0) await this.broadcaster.broadcast('BeforeQuery', sql, parameters);
     const started = performance.now();
     try {
-      const result = await this.execute(sql, bound);
+      const result = await this.execute(sql, parameters);
       rejectRoundedIntegers(result);
-      const outcome = toQueryResult(result);
-      if (subscribers.length > 0) await this.broadcast(sql, bound, performance.now() - started, outcome.raw);
+      const { rows, changes, lastInsertRowid } = result;
+      const values = rows ? { raw: rows, records: rows } : { raw: lastInsertRowid, affected: changes };
+      const outcome = Object.assign(new QueryResult(), values);
+      const milliseconds = performance.now() - started;
+      await this.broadcaster.broadcast('AfterQuery', sql, parameters, true, milliseconds, outcome.raw, undefined);
       return useStructuredResult ? outcome : outcome.raw;
     } catch (error) {
-      logger.logQueryError(error as Error, sql, bound, this);
-      if (subscribers.length > 0) await this.broadcast(sql, bound, undefined, undefined, error);
-      throw explained(error, sql, bound);
+      logger.logQueryError(error as Error, sql, parameters, this);
+      await this.broadcaster.broadcast('AfterQuery', sql, parameters, false, undefined, undefined, error);
+      throw explained(error, sql, parameters);
     }
-  }
-
-  private async broadcast(sql: string, bound: unknown[], milliseconds?: number, raw?: unknown, error?: unknown) {
-    const result = new BroadcasterResult();
-    this.broadcaster.broadcastAfterQueryEvent(result, sql, bound, error === undefined, milliseconds, raw, error);
-    await result.wait();
   }
 
   private execute(sql: string, parameters: unknown[]): StatementResult | Promise<StatementResult> {
@@ -203,9 +197,9 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     }
     const { transaction } = this;
     if (this.mode === 'slave' && !this.driver.reader.prepare(sql).readonly) throw new TypeORMError(READS_ONLY);
-    return transaction === undefined
-      ? this.executeOutside(kind, sql, parameters)
-      : this.executeInside(transaction, sql, parameters);
+    if (transaction === undefined) return this.executeOutside(kind, sql, parameters);
+    this.transactionIsNew = false;
+    return transaction.run(sql, parameters);
   }
 
   /** `statementKindOf` looks at the first word only; SQLite's parser checks the rest. */
@@ -213,33 +207,14 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     this.driver.reader.prepare(sql);
   }
 
-  private executeInside(transaction: OpenTransaction, sql: string, parameters: unknown[]): StatementResult {
-    this.transactionIsNew = false;
-    const { tableRebuilds } = this.driver;
-    if (tableRebuilds.isSettingAside(sql)) return tableRebuilds.setAside(transaction, sql, parameters);
-    return transaction.run(sql, parameters);
-  }
-
   private async executeOutside(kind: StatementKind, sql: string, parameters: unknown[]): Promise<StatementResult> {
     if (kind === 'savepoint' || kind === 'rollback to') throw new TypeORMError(NO_TRANSACTION);
     if (this.transactionOver) await this.stayOpen(sql);
-    const { reader, tableRebuilds, writer } = this.driver;
-    if (tableRebuilds.isSettingAside(sql)) return this.executeAsTransaction(sql, parameters);
+    const { reader, writer } = this.driver;
     if (this.mode === 'slave' || (kind === 'read' && reader.prepare(sql).readonly)) {
       return this.driver.read(sql, parameters);
     }
-    return writer.run(sql, parameters, { reclaimsSpace: kind === 'delete', autocommit: kind === 'autocommit' });
-  }
-
-  private async executeAsTransaction(sql: string, parameters: unknown[]): Promise<StatementResult> {
-    await this.begin();
-    try {
-      const result = this.executeInside(this.transaction!, sql, parameters);
-      await this.commit();
-      return result;
-    } finally {
-      await this.endTransaction();
-    }
+    return kind === 'autocommit' ? writer.autocommit(sql, parameters) : writer.run(sql, parameters, kind === 'delete');
   }
 
   /**
@@ -287,7 +262,12 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
 
   private async endMigration(): Promise<void> {
     this.migrating = undefined;
-    await this.driver.tableRebuilds.disallow();
+    await this.enforceForeignKeys(true);
+  }
+
+  /** Switches foreign keys off or on for all callers, while no transaction is open. */
+  private async enforceForeignKeys(isOn: boolean): Promise<void> {
+    await this.driver.writer.autocommit(`PRAGMA foreign_keys = ${isOn ? 'ON' : 'OFF'}`);
   }
 
   private async rollback(): Promise<StatementResult> {
@@ -297,9 +277,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
     return DONE;
   }
 
-  /**
-   * Rolls back an open transaction, and waits until the data that it read is on disk. Keeps the error if that fails.
-   */
+  /** Rolls back an open transaction, and waits until the data that it read is on disk. */
   private async endTransaction(): Promise<void> {
     const { transaction } = this;
     if (transaction === undefined) return;
@@ -315,10 +293,7 @@ export class SqliteQueryRunner extends BetterSqlite3QueryRunner {
   }
 }
 
-/**
- * Drops temporary objects. All transactions write on one connection, where a temporary table would hide a table for all
- * callers.
- */
+/** On the shared connection, a temporary table would hide a table for all callers. */
 function dropTemporaries(transaction: OpenTransaction): void {
   const { rows = [] } = transaction.run(
     `SELECT type, name FROM sqlite_temp_schema WHERE type IN ('trigger', 'view', 'table')`,

@@ -63,9 +63,8 @@ export class ConnectionPool {
   private fetching = 0;
   /** Maximum number of connections that the server accepts, as far as known. It grows back to `max` one by one. */
   private limit: number;
+  /** Set while the pool waits before it asks for another connection. */
   private growth?: NodeJS.Timeout;
-  /** Whether the pool waits before it asks the server for another connection. */
-  private isPaused = false;
   private lastFailure?: unknown;
 
   constructor(
@@ -149,7 +148,7 @@ export class ConnectionPool {
   /** Fetches a connection for the caller that has waited longest, unless the limit is reached. */
   private serveNext(): void {
     if (this.waiting.size === 0 || this.taken >= this.limit) return;
-    if (this.isPaused && this.pool.idleCount === 0) return;
+    if (this.growth !== undefined && this.pool.idleCount === 0) return;
     this.taken++;
     this.fetching++;
     void this.connect()
@@ -183,10 +182,9 @@ export class ConnectionPool {
   }
 
   private pause(milliseconds: number): void {
-    this.isPaused = true;
     clearTimeout(this.growth);
     this.growth = setTimeout(() => {
-      this.isPaused = false;
+      this.growth = undefined;
       this.limit = Math.min(this.limit + 1, this.options.max);
       this.serveNext();
       // After the pause, one more connection is tried. A rejection starts another pause.
@@ -211,9 +209,8 @@ export class ConnectionPool {
           full = error;
           // The server is the primary: only the primary accepts connections of this pool.
           if (this.pool.totalCount > 0) throw error;
-          this.hosts.failOver(current);
         }
-        // Other failures have made `hosts` choose the next host.
+        this.hosts.failOver(current);
         if (failures >= this.hosts.count) throw full ?? error;
       }
     }

@@ -3,7 +3,6 @@ import pg, { type ClientConfig, type QueryConfig } from 'pg';
 import type { Config } from '../../../config/config.js';
 import type { PostgresHost, PostgresUrl } from '../../../config/postgres-url.js';
 import { UnsafeIntegerError } from '../../errors.js';
-import { isServerFull } from '../postgres-errors.js';
 import { withoutLead } from '../../transaction-control.js';
 
 /** The configured servers, and the last known primary. */
@@ -59,15 +58,12 @@ export class PostgresClient extends pg.Client {
   mustClose = false;
   /** Whether a caller has changed the session. The next caller gets another connection. */
   hasOwnState = false;
-  /**
-   * Whether an unsafe integer becomes an error in its row. While rows are streamed, an exception would be uncaught.
-   */
+  /** Whether an unsafe integer becomes an error in its row: while rows are streamed, an exception is uncaught. */
   isStreaming = false;
   /** Whether statements have no time-out, as in a migration. */
   isUnlimited = false;
   /** The first and the last statement of a query runner's open transaction. */
   openTransaction?: { readonly first: string; last: string };
-  private readonly hosts: Hosts;
   private unconfirmed = false;
   /** Whether no statement is in flight. */
   private isReady = true;
@@ -84,7 +80,6 @@ export class PostgresClient extends pg.Client {
       types: { getTypeParser: (oid, format) => this.typeParser(oid, format) },
     });
     this.target = target;
-    this.hosts = hosts;
     this.generation = hosts.generation;
     // A broken connection rejects its statements. Without a listener, the event would also end the process.
     this.on('error', () => undefined);
@@ -101,22 +96,12 @@ export class PostgresClient extends pg.Client {
     });
   }
 
-  override connect(): Promise<pg.Client>;
-  override connect(callback: (error: Error) => void): void;
-  override connect(callback?: (error: Error) => void): Promise<pg.Client> | void {
-    if (callback === undefined) return super.connect();
-    super.connect((error: Error | null) => {
-      if (error && !isServerFull(error)) this.hosts.failOver(this.target);
-      callback(error as Error);
-    });
-  }
-
   /** Whether a transaction is open, according to the last ReadyForQuery message of the server. */
   get isInTransaction(): boolean {
     return this.getTransactionStatus() !== 'I';
   }
 
-  /** Whether no transaction is open and no statement is in flight, so that the next caller may use the connection. */
+  /** Whether no transaction is open and no statement is in flight. */
   get isIdle(): boolean {
     return this.isReady && !this.isInTransaction;
   }
@@ -135,19 +120,14 @@ export class PostgresClient extends pg.Client {
    * @returns whether the connection is idle now; otherwise its state is unknown
    */
   async reset(timeout: number): Promise<boolean> {
-    if (!this.isReady) await this.whenReady(timeout);
+    // `pg` emits `drain` when no statement is left: some time after the server has reported an error.
+    if (!this.isReady) await once(this, 'drain', { signal: AbortSignal.timeout(timeout) }).catch(() => undefined);
     if (!this.isReady) return false;
     if (this.isInTransaction) await this.query({ text: 'ROLLBACK', query_timeout: timeout } as QueryConfig);
     return this.isIdle;
   }
 
-  /** Waits until the server is ready for the next statement, which it is only some time after it reports an error. */
-  private async whenReady(timeout: number): Promise<void> {
-    // `pg` emits `drain` when no statement is left.
-    await once(this, 'drain', { signal: AbortSignal.timeout(timeout) }).catch(() => undefined);
-  }
-
-  /** Parses 64-bit integers to numbers, as SQLite returns them. Ids, revisions and counts are at most 2^53 - 1. */
+  /** Parses 64-bit integers to numbers, as SQLite returns them. */
   private typeParser(oid: number, format?: 'text' | 'binary'): unknown {
     return oid === INT8 ? this.toSafeInteger : pg.types.getTypeParser(oid, format);
   }

@@ -1,57 +1,63 @@
-import { readdirSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { Logger } from '@nestjs/common';
 import { DatabaseUnavailableError } from '../../errors.js';
-
-/** The descriptors of this process on Linux: links to the current paths of the files (proc(5)). */
-const DESCRIPTORS = '/proc/self/fd';
 
 /** Milliseconds for which the size of the WAL is cached. */
 const SIZE_AGE = 100;
 
-/** A file that SQLite holds open. */
+/** A file that this process holds open. */
 interface HeldFile {
   readonly path: string;
+  readonly descriptor: number;
   readonly inode: string;
-  /** SQLite's file descriptor in /proc, and the path to which it linked at first; absent without /proc. */
-  descriptor?: { readonly link: string; readonly target: string };
+  /** The path that Linux reports for the descriptor at first (proc(5)). */
+  readonly target?: string;
 }
+
+/**
+ * The descriptor of each database file, by inode, for all data sources of this process. The last data source closes it,
+ * because closing any descriptor releases all locks of this process on the file
+ * (https://sqlite.org/howtocorrupt.html section 2.2).
+ */
+const sharedDescriptors = new Map<string, { readonly descriptor: number; users: number }>();
 
 /**
  * The database file and its WAL, as the service opened them. If they are removed or replaced, SQLite does not notice in
  * WAL mode and writes to lost files (SQLITE_FCNTL_HAS_MOVED works for rollback journals only). The writer therefore
  * calls `check` after every commit, before it responds.
- *
- * Reading the link of a descriptor is cheap. A `stat` of the file between two writes would add a second inode update to
- * each flush on Linux 6.13 and newer (https://docs.kernel.org/filesystems/multigrain-ts.html).
  */
 export class DatabaseFile {
-  /** The WAL is beside the file itself, not beside a link to it. */
-  private readonly wal: string;
-  private readonly files: HeldFile[] = [];
+  /** Path of the file itself: SQLite makes the WAL beside the file, not beside a link to it. */
+  readonly path: string;
+  readonly database: HeldFile;
+  readonly wal: HeldFile;
   private lost?: DatabaseUnavailableError;
   private walSize = 0;
   private walSizeUntil = 0;
 
   /** Create it after the writing connection was opened, because the WAL exists by then. */
   constructor(path: string) {
-    this.wal = `${realpathSync(path)}-wal`;
-    for (const file of [path, this.wal]) {
-      const inode = inodeOf(statSync(file, { throwIfNoEntry: false }));
-      if (inode !== undefined) this.files.push({ path: file, inode, descriptor: descriptorOf(inode) });
-    }
+    this.path = realpathSync(path);
+    const inode = inodeOf(statSync(path))!;
+    const shared = sharedDescriptors.get(inode) ?? { descriptor: openSync(path, 'r+'), users: 0 };
+    shared.users++;
+    sharedDescriptors.set(inode, shared);
+    this.database = held(path, shared.descriptor);
+    const wal = `${this.path}-wal`;
+    this.wal = held(wal, openSync(wal, 'r+'));
   }
 
   /** @throws {DatabaseUnavailableError} if the files were moved or replaced */
   check(): void {
-    if (this.lost !== undefined) throw this.lost;
-    for (const file of this.files) if (!isWhereItWas(file)) this.checkByPath(file);
+    this.assertNotMoved();
+    for (const file of [this.database, this.wal]) if (!isWhereItWas(file)) throw this.lose(file.path);
   }
 
   /** The size of the WAL in bytes, at most `SIZE_AGE` old. */
   sizeOfWal(): number {
     const now = performance.now();
     if (now >= this.walSizeUntil) {
-      this.walSize = statSync(this.wal, { throwIfNoEntry: false })?.size ?? 0;
+      this.walSize = fstatSync(this.wal.descriptor).size;
       this.walSizeUntil = now + SIZE_AGE;
     }
     return this.walSize;
@@ -62,10 +68,13 @@ export class DatabaseFile {
     if (this.lost !== undefined) throw this.lost;
   }
 
-  /** Checks the path itself, because the descriptor may have belonged to a connection that has closed since. */
-  private checkByPath(file: HeldFile): void {
-    if (inodeOf(statSync(file.path, { throwIfNoEntry: false })) !== file.inode) throw this.lose(file.path);
-    file.descriptor = descriptorOf(file.inode);
+  /** Call it after the connections of the data source have been closed. */
+  close(): void {
+    closeSync(this.wal.descriptor);
+    const { inode, descriptor } = this.database;
+    if (--sharedDescriptors.get(inode)!.users > 0) return;
+    sharedDescriptors.delete(inode);
+    closeSync(descriptor);
   }
 
   private lose(file: string): DatabaseUnavailableError {
@@ -79,19 +88,22 @@ export class DatabaseFile {
   }
 }
 
-function isWhereItWas({ descriptor }: HeldFile): boolean {
-  try {
-    return descriptor !== undefined && readlinkSync(descriptor.link) === descriptor.target;
-  } catch {
-    return false;
-  }
+function held(path: string, descriptor: number): HeldFile {
+  return { path, descriptor, inode: inodeOf(fstatSync(descriptor))!, target: targetOf(descriptor) };
 }
 
-function descriptorOf(inode: string): HeldFile['descriptor'] {
+/**
+ * Reads the link of the descriptor, which is cheap. A `stat` of the file between two writes would add a second inode
+ * update to each flush on Linux 6.13 and newer (https://docs.kernel.org/filesystems/multigrain-ts.html).
+ */
+function isWhereItWas({ path, descriptor, inode, target }: HeldFile): boolean {
+  if (target !== undefined && targetOf(descriptor) === target) return true;
+  return inodeOf(statSync(path, { throwIfNoEntry: false })) === inode;
+}
+
+function targetOf(descriptor: number): string | undefined {
   try {
-    const links = readdirSync(DESCRIPTORS).map((number) => `${DESCRIPTORS}/${number}`);
-    const link = links.find((each) => inodeOf(statSync(each, { throwIfNoEntry: false })) === inode);
-    return link === undefined ? undefined : { link, target: readlinkSync(link) };
+    return readlinkSync(`/proc/self/fd/${descriptor}`);
   } catch {
     return undefined;
   }

@@ -2,12 +2,11 @@ import { DatabaseUnavailableError } from '../../errors.js';
 import { TRANSACTION_ENDED } from '../../transaction-control.js';
 import { type Waiter, WaitQueue } from '../../wait-queue.js';
 import type { ConnectionUsage } from '../../engine.js';
-import type { Database } from '../better-sqlite3.js';
 import { type OpenTransaction, retryWhileBusy, SqliteConnection, type StatementResult } from '../sqlite-connection.js';
 
-/** Connections that stay open for later transactions; more would only use memory and descriptors. */
+/** Connections that stay open for later transactions; see docs/adr/0024-list-cache-by-etag.md. */
 const MOST_IDLE = 4;
-/** Milliseconds until idle connections are closed. Opening one takes longer than reading a short list. */
+/** Milliseconds until further idle connections are closed. */
 const IDLE_TIMEOUT = 1000;
 
 interface SnapshotWaiter extends Waiter {
@@ -18,7 +17,8 @@ interface SnapshotWaiter extends Waiter {
 export class Snapshots {
   private readonly idle: SqliteConnection[] = [];
   private readonly open = new Set<SqliteConnection>();
-  private readonly running = new Set<ReadTransaction>();
+  /** The functions that end the running transactions, with the error for a caller that continues to read. */
+  private readonly running = new Set<(reason: Error) => void>();
   private readonly waiting: WaitQueue<SnapshotWaiter>;
   private closing?: NodeJS.Timeout;
 
@@ -55,12 +55,23 @@ export class Snapshots {
       this.giveBack(connection);
       throw error;
     }
-    const transaction = new ReadTransaction(connection, () => {
-      this.running.delete(transaction);
+    return this.transactionOn(connection);
+  }
+
+  private transactionOn(connection: SqliteConnection): OpenTransaction {
+    let over: Error | undefined;
+    const end = (reason: Error): void => {
+      if (!this.running.delete(end)) return;
+      over = reason;
       this.giveBack(connection);
-    });
-    this.running.add(transaction);
-    return transaction;
+    };
+    this.running.add(end);
+    const finish = (): Promise<void> => Promise.resolve(end(TRANSACTION_ENDED));
+    const run = (sql: string, parameters?: readonly unknown[]): StatementResult => {
+      if (over !== undefined) throw over;
+      return connection.run(sql, parameters);
+    };
+    return { run, commit: finish, rollback: finish };
   }
 
   /**
@@ -72,7 +83,7 @@ export class Snapshots {
     const reason = new DatabaseUnavailableError(
       'The list was read too slowly: new writes need the space that its snapshot occupies',
     );
-    for (const transaction of this.running) transaction.end(reason);
+    for (const end of this.running) end(reason);
     return size;
   }
 
@@ -93,11 +104,7 @@ export class Snapshots {
     if (connection.inTransaction) connection.run('ROLLBACK');
     const waiter = this.waiting.shift();
     if (waiter !== undefined) waiter.resolve(connection);
-    else this.keepIdle(connection);
-  }
-
-  private keepIdle(connection: SqliteConnection): void {
-    this.idle.push(connection);
+    else this.idle.push(connection);
     if (this.idle.length > MOST_IDLE) this.closing ??= setTimeout(this.closeIdle, IDLE_TIMEOUT).unref();
   }
 
@@ -115,39 +122,5 @@ export class Snapshots {
     for (const connection of this.open) connection.close();
     this.open.clear();
     this.idle.length = 0;
-  }
-}
-
-class ReadTransaction implements OpenTransaction {
-  private over?: Error;
-
-  constructor(
-    private readonly connection: SqliteConnection,
-    private readonly giveBack: () => void,
-  ) {}
-
-  get database(): Database {
-    return this.connection.database;
-  }
-
-  run(sql: string, parameters: readonly unknown[] = []): StatementResult {
-    if (this.over !== undefined) throw this.over;
-    return this.connection.run(sql, parameters);
-  }
-
-  commit(): Promise<void> {
-    return this.rollback();
-  }
-
-  rollback(): Promise<void> {
-    this.end(TRANSACTION_ENDED);
-    return Promise.resolve();
-  }
-
-  /** @param reason the error for a caller that continues to read */
-  end(reason: Error): void {
-    if (this.over !== undefined) return;
-    this.over = reason;
-    this.giveBack();
   }
 }

@@ -16,7 +16,7 @@ interface PendingJob {
   fail(error: Error): void;
 }
 
-/** The open transaction, and its jobs that have ended. */
+/** The open transaction. */
 interface Batch {
   readonly began: number;
   /** Whether the volume is full. Then only jobs that reclaim space may join, each with its own commit. */
@@ -25,8 +25,7 @@ interface Batch {
   size: number;
 }
 
-// Limits of a batch under steady load; otherwise a batch ends when no job waits. They bound the wait of its first job
-// and the number of jobs that one failed commit fails.
+// Limits of a batch in jobs and milliseconds, under steady load; otherwise a batch ends when no job waits.
 const LARGEST_BATCH = 500;
 const LONGEST_BATCH = 20;
 
@@ -36,10 +35,7 @@ const LARGEST_WAL = 128 * 1024 * 1024;
 /** Milliseconds until a full volume is tried again. */
 const FULL_PAUSE = 100;
 
-/**
- * The outcome of a COMMIT with an I/O error is unknown: its frames may be in the WAL, where a recovery finds them
- * (https://sqlite.org/walformat.html, section 4), or it has succeeded in a file that was moved.
- */
+/** Its frames may be in the WAL, where a recovery finds them (https://sqlite.org/walformat.html, section 4). */
 const UNKNOWN = 'The COMMIT failed, but the file may contain it';
 
 /**
@@ -109,15 +105,12 @@ export class GroupCommit {
     this.batch.size++;
   }
 
-  /** Adds the running job, which has succeeded, to the jobs that wait for the commit. */
+  /** Lets the running job, which has succeeded, wait for the commit. */
   add(job: PendingJob): void {
     this.batch!.pending.push(job);
   }
 
-  /**
-   * Settles the rejection of the running job, which has changed nothing: immediately if all data that it could read is
-   * on disk, otherwise with the commit.
-   */
+  /** Settles the rejection of the running job: immediately if all data that it read is on disk, or with the commit. */
   settleRejected(done: () => void, fail: (error: Error) => void): void {
     if (this.batch === undefined || this.batch.pending.length === 0) return done();
     this.batch.pending.push({ reclaimsSpace: false, done, fail });
@@ -143,7 +136,7 @@ export class GroupCommit {
     for (const job of batch.pending) job.done(batch.pending.length);
   }
 
-  /** Undoes the first job of the batch, when no other job has joined. */
+  /** Undoes the first and only job of the batch. */
   abandon(): void {
     this.batch = undefined;
     this.rollBack();
@@ -155,7 +148,7 @@ export class GroupCommit {
     this.fail(error);
   }
 
-  /** Fails the whole batch if the error of one job has undone more than that job. */
+  /** Fails the whole batch if the error of one job has undone it. */
   afterFailure(error: unknown, reclaimsSpace: boolean): void {
     const isLost = this.batch !== undefined && !this.connection.inTransaction;
     if (isLost) this.fail(error);
@@ -165,9 +158,8 @@ export class GroupCommit {
   }
 
   /**
-   * Tells whether transactions may share a commit. They may not if the schema lets one undo or fail the others: by `ON
-   * CONFLICT ROLLBACK` or `RAISE(ROLLBACK)`, which ignore savepoints, or by a foreign key that is `DEFERRABLE INITIALLY
-   * DEFERRED`, which is checked at the commit.
+   * Tells whether transactions may share a commit: not if the schema has `ON CONFLICT ROLLBACK` or `RAISE(ROLLBACK)`,
+   * which ignore savepoints, or `INITIALLY DEFERRED` foreign keys, which are checked at the commit.
    */
   private mayShare(): boolean {
     const version = this.readSchemaVersion.get() as number;
@@ -206,10 +198,7 @@ export class GroupCommit {
     }
   }
 
-  /**
-   * Makes the whole WAL usable for jobs that reclaim space, if necessary by ending lists. Other jobs would fail the
-   * same commit.
-   */
+  /** Makes the whole WAL usable for jobs that reclaim space, if necessary by ending lists. */
   private afterFull(reclaimsSpace: boolean): void {
     this.fullUntil = performance.now() + FULL_PAUSE;
     if (!this.reserve.restartWal() && reclaimsSpace) this.onLargeWal();

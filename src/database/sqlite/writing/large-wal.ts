@@ -15,9 +15,8 @@ const ELSEWHERE =
   'the database file, such as a copy or the shell of SQLite';
 
 /**
- * Makes the WAL small again: after a restart, the next commit truncates it to `journal_size_limit`. It grows while a
- * reader uses an older state of the file (https://sqlite.org/wal.html, section 6). Lists of this process are ended;
- * readers of another process are logged.
+ * Makes the WAL small again, which grows while a reader uses an older state of the file
+ * (https://sqlite.org/wal.html, section 6). It ends lists of this process, and logs readers of another process.
  */
 export class LargeWal {
   private readonly cutOff = outage(CUT_OFF);

@@ -3,7 +3,6 @@ import { TypeORMError } from 'typeorm';
 import { inSpan } from '../../../tracing/spans.js';
 import { transactionTooLong } from '../../errors.js';
 import { TRANSACTION_ENDED } from '../../transaction-control.js';
-import type { Database } from '../better-sqlite3.js';
 import type { OpenTransaction, SqliteConnection, StatementResult } from '../sqlite-connection.js';
 import type { GroupCommit } from './group-commit.js';
 import { isFull, translated } from '../sqlite-errors.js';
@@ -11,35 +10,40 @@ import { isFull, translated } from '../sqlite-errors.js';
 const OR_ROLLBACK = /\bOR\s+ROLLBACK\b/i;
 const DEFERRING = /\bdefer_foreign_keys\b/i;
 
+interface WriteTransactionOptions {
+  readonly reclaimsSpace: boolean;
+  /** Whether it runs one statement, which needs no savepoint: SQLite undoes it as a whole. */
+  readonly isSingle: boolean;
+  /** Milliseconds that the transaction may last. */
+  readonly timeout: number;
+}
+
 /** A writing transaction: one job of a group commit, on a savepoint unless it is the first. */
 export class WriteTransaction implements OpenTransaction {
   /** The error for further statements, after the end. */
   private over?: Error;
-  /** Set after a rollback; see `rollback`. */
-  private settled?: Promise<void>;
+  /** The result of `rollback`. */
+  private settled = Promise.resolve();
   private deferredForeignKeys = false;
   private readonly isFirst: boolean;
+  private readonly hasSavepoint: boolean;
   private readonly timer: NodeJS.Timeout;
 
   /**
-   * @param timeout milliseconds that the transaction may last
    * @param endSlot called once, when other jobs may use the connection
    * @throws SqliteError
    */
   constructor(
     private readonly group: GroupCommit,
     private readonly connection: SqliteConnection,
-    private readonly reclaimsSpace: boolean,
-    timeout: number,
+    private readonly options: WriteTransactionOptions,
     private readonly endSlot: () => void,
   ) {
+    const { isSingle, timeout } = options;
     this.isFirst = group.isFirst;
-    if (!this.isFirst) connection.run('SAVEPOINT job');
+    this.hasSavepoint = !this.isFirst && !isSingle;
+    if (this.hasSavepoint) connection.run('SAVEPOINT job');
     this.timer = setTimeout(() => this.undo(transactionTooLong(timeout)), timeout);
-  }
-
-  get database(): Database {
-    return this.connection.database;
   }
 
   run(sql: string, parameters: readonly unknown[] = []): StatementResult {
@@ -58,7 +62,7 @@ export class WriteTransaction implements OpenTransaction {
   commit(): Promise<void> {
     if (this.over !== undefined) throw this.over;
     if (this.deferredForeignKeys) this.checkForeignKeys();
-    if (!this.isFirst) this.connection.run('RELEASE job');
+    if (this.hasSavepoint) this.connection.run('RELEASE job');
     this.over = TRANSACTION_ENDED;
     clearTimeout(this.timer);
     return inSpan('commit', (span) => this.shareCommit(span));
@@ -66,7 +70,7 @@ export class WriteTransaction implements OpenTransaction {
 
   rollback(): Promise<void> {
     if (this.over === undefined) this.undo(TRANSACTION_ENDED);
-    return this.settled ?? Promise.resolve();
+    return this.settled;
   }
 
   private shareCommit(span?: Span): Promise<void> {
@@ -75,7 +79,7 @@ export class WriteTransaction implements OpenTransaction {
         span?.setAttribute('commit.transactions', size);
         resolve();
       };
-      this.group.add({ reclaimsSpace: this.reclaimsSpace, done, fail });
+      this.group.add({ reclaimsSpace: this.options.reclaimsSpace, done, fail });
       this.endSlot();
     });
   }
@@ -84,11 +88,11 @@ export class WriteTransaction implements OpenTransaction {
     this.over = reason;
     clearTimeout(this.timer);
     if (this.isFirst) this.group.abandon();
-    else this.undoSavepoint();
+    else if (this.hasSavepoint) this.undoSavepoint();
     this.settled = new Promise((done, fail) => this.group.settleRejected(done, fail));
     // After a rollback by a timer or a failed statement, the caller may never ask for the result.
     this.settled.catch(() => {});
-    if (failure !== undefined) this.group.afterFailure(failure, this.reclaimsSpace);
+    if (failure !== undefined) this.group.afterFailure(failure, this.options.reclaimsSpace);
     this.endSlot();
   }
 

@@ -17,16 +17,13 @@ export interface WriterLimits {
   readonly transactionTimeout: number;
 }
 
-interface WriteOptions {
-  /** Whether the write frees space, as a delete does. Then it may use the last space of the volume. */
-  readonly reclaimsSpace: boolean;
-  /** Whether the statement must run in SQLite's autocommit mode, as `VACUUM`, `ATTACH` and most `PRAGMA`s do. */
-  readonly autocommit?: boolean;
-}
-
 /** A job that waits for its slot on the writing connection. */
-interface Job extends WriteOptions, Waiter {
-  /** Runs in the slot. It ends the slot before it returns, or later by `endSlot`. */
+interface Job extends Waiter {
+  /** Whether the transaction frees space, as a delete does. Then it may use the last space of the volume. */
+  readonly reclaimsSpace: boolean;
+  /** Whether the job is a statement outside any transaction. */
+  readonly autocommit?: boolean;
+  /** Begins a transaction, which keeps the slot until `endSlot`, or runs an autocommit statement. */
   run(): void;
 }
 
@@ -36,17 +33,14 @@ const OWN_TRANSACTION = 'Inside a transaction, write through its own manager: an
  * The connection that writes. SQLite has one writer at a time, so jobs wait here for a slot, in order. Jobs that wait
  * together share a commit (`GroupCommit`).
  *
- * The commit comes when no job waits. If the event loop has turned since the last commit, it comes immediately, so a
- * single job does not wait. Otherwise it comes after the event loop has looked for further requests (`setImmediate`),
- * because requests that arrive together are handled one after the other.
+ * The commit comes when no job waits: immediately if the event loop has turned since the last commit, so a single job
+ * does not wait, otherwise after it has looked for further requests (docs/adr/0025-group-commit.md).
  */
 export class Writer {
   private readonly queue: WaitQueue<Job>;
   private readonly group: GroupCommit;
   /** Whether a job has the slot, or the writer waits for another process. */
   private taken = false;
-  /** Whether the loop of `next` is running. It continues itself after a job that ends before it returns. */
-  private running = false;
   private busyRetries = 0;
   private committing?: NodeJS.Immediate;
   private closing = false;
@@ -73,9 +67,27 @@ export class Writer {
    * @throws {DiskFullError} when there is no space left
    * @throws SqliteError
    */
-  run(sql: string, parameters: readonly unknown[], options: WriteOptions): Promise<StatementResult> {
+  run(sql: string, parameters: readonly unknown[], reclaimsSpace: boolean): Promise<StatementResult> {
+    const work = (transaction: OpenTransaction): StatementResult => transaction.run(sql, parameters);
     // After `DiskFullError` the writer has restarted the WAL, if it could.
-    return repeatAfter(DiskFullError, () => this.statement(sql, parameters, options));
+    return repeatAfter(DiskFullError, () => this.transaction(work, reclaimsSpace, true));
+  }
+
+  /** @param isSingle whether `work` runs one statement */
+  async transaction<T>(
+    work: (transaction: OpenTransaction) => T | Promise<T>,
+    reclaimsSpace: boolean,
+    isSingle = false,
+  ): Promise<T> {
+    const transaction = await this.begin(reclaimsSpace, isSingle);
+    try {
+      const result = await work(transaction);
+      await transaction.commit();
+      return result;
+    } catch (error) {
+      await transaction.rollback();
+      throw translated(error);
+    }
   }
 
   /**
@@ -83,12 +95,11 @@ export class Writer {
    * @throws {DatabaseUnavailableError} after the busy time-out
    * @throws {DiskFullError} when there is no space left and the transaction does not reclaim any
    */
-  begin(reclaimsSpace: boolean): Promise<OpenTransaction> {
+  begin(reclaimsSpace: boolean, isSingle = false): Promise<OpenTransaction> {
     return new Promise((resolve, reject) => {
-      const run = (): void => {
-        const { group, connection, endSlot } = this;
-        resolve(new WriteTransaction(group, connection, reclaimsSpace, this.limits.transactionTimeout, endSlot));
-      };
+      const { group, connection, endSlot } = this;
+      const options = { reclaimsSpace, isSingle, timeout: this.limits.transactionTimeout };
+      const run = (): void => resolve(new WriteTransaction(group, connection, options, endSlot));
       this.enqueue({ reclaimsSpace, run: inSameSpan(run), reject });
     });
   }
@@ -104,37 +115,24 @@ export class Writer {
     await new Promise<void>((resolve) => (this.onIdle = resolve));
   }
 
-  private statement(
-    sql: string,
-    parameters: readonly unknown[],
-    { reclaimsSpace, autocommit = false }: WriteOptions,
-  ): Promise<StatementResult> {
+  /**
+   * Runs a statement outside any transaction, as `VACUUM`, `ATTACH` and most `PRAGMA`s need it.
+   * @throws {DatabaseUnavailableError} after the busy time-out
+   */
+  autocommit(sql: string, parameters?: readonly unknown[]): Promise<StatementResult> {
     return new Promise((resolve, reject) => {
+      // If it throws, `next` rejects or repeats the job.
       const run = (): void => {
-        try {
-          const result = this.connection.run(sql, parameters);
-          if (autocommit) {
-            this.endAutocommit();
-            resolve(result);
-          } else {
-            this.group.add({ reclaimsSpace, done: () => resolve(result), fail: reject });
-          }
-        } catch (error) {
-          if (autocommit && isBusy(error)) throw error;
-          this.group.settleRejected(() => reject(translated(error)), reject);
-          this.group.afterFailure(error, reclaimsSpace);
+        const result = this.connection.run(sql, parameters);
+        this.file.check();
+        if (this.connection.inTransaction) {
+          this.connection.run('ROLLBACK');
+          throw new TypeORMError('A transaction is begun with startTransaction()');
         }
-        this.endSlot();
+        resolve(result);
       };
-      this.enqueue({ reclaimsSpace, autocommit, run: inSameSpan(run), reject });
+      this.enqueue({ reclaimsSpace: false, autocommit: true, run: inSameSpan(run), reject });
     });
-  }
-
-  private endAutocommit(): void {
-    this.file.check();
-    if (!this.connection.inTransaction) return;
-    this.connection.run('ROLLBACK');
-    throw new TypeORMError('A transaction is begun with startTransaction()');
   }
 
   private enqueue(job: Job): void {
@@ -145,7 +143,7 @@ export class Writer {
 
   private readonly endSlot = (): void => {
     this.taken = false;
-    if (!this.running) this.next();
+    this.next();
   };
 
   /** Gives the slot to the job that has waited longest. If there is none, prepares the commit. */
@@ -171,14 +169,11 @@ export class Writer {
   /** Runs a job and removes it from the queue. If this throws, the job stays in the queue. */
   private start(job: Job): void {
     this.file.assertNotMoved();
-    if (!job.autocommit) this.group.join(job.reclaimsSpace);
-    this.taken = true;
-    this.running = true;
-    try {
-      job.run();
-    } finally {
-      this.running = false;
+    if (!job.autocommit) {
+      this.group.join(job.reclaimsSpace);
+      this.taken = true;
     }
+    job.run();
     this.queue.shift();
     this.busyRetries = 0;
   }
@@ -193,10 +188,7 @@ export class Writer {
 
   private commitSoon(): void {
     if (!this.group.hasJustCommitted) this.group.commit();
-    if (!this.group.isOpen) {
-      if (this.isIdle()) this.onIdle?.();
-      return;
-    }
+    if (!this.group.isOpen) return this.onIdle?.();
     this.committing ??= setImmediate(() => {
       this.committing = undefined;
       if (this.taken) return;
